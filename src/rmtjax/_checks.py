@@ -1,0 +1,114 @@
+"""Argument checks: one wording for every error of the library.
+
+Two grades. A fact known before any number is computed (a size, a name, a shape, a dtype) is a `ValueError` at
+once. A fact about values is a `ValueError` where the value is at hand, and an `eqx.error_if` under a transformation,
+threaded on the value that the computation goes on with (an unused check would be deleted).
+"""
+
+import operator
+from collections.abc import Iterable
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+from jaxtyping import Array, Bool
+
+from rmtjax._typing import KeyScalar, RealScalarLike
+
+T = TypeVar("T")
+
+
+def refusal(name: str, must: str, got: object) -> ValueError:
+    """The error that every check raises: the argument, what it must be, what it was."""
+    return ValueError(f"`{name}` must {must}, got {got!r}.")
+
+
+def integer(name: str, value: object, *, at_least: int) -> int:
+    """A static whole number, e.g. a matrix size; booleans and floats are refused."""
+    must = f"be an integer of at least {at_least}"
+    if isinstance(value, bool):
+        raise refusal(name, must, value)
+    try:
+        number = operator.index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise refusal(name, must, value) from None
+    if number < at_least:
+        raise refusal(name, must, value)
+    return number
+
+
+def choice(name: str, value: T, options: Iterable[T]) -> T:
+    """One of a few named options."""
+    options = tuple(options)
+    if value not in options:
+        raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
+    return value
+
+
+def typed_key(key: KeyScalar) -> KeyScalar:
+    """One typed key, as `jax.random.key` makes; the policy of the whole library."""
+    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
+        raise refusal("key", "be a typed key from `jax.random.key(seed)`", key)
+    if key.shape != ():
+        raise refusal("key", "be a single key (use `jax.vmap` for several)", key)
+    return key
+
+
+def require(value: Array, holds: Bool[Array, "..."], name: str, must: str) -> Array:
+    """Return `value`, having made sure that `holds` is everywhere true.
+
+    Raises at once where `holds` is concrete; under `jit`, `vmap` or `grad` the check travels with the value.
+    """
+    if not isinstance(holds, Tracer):
+        if not bool(jnp.all(holds)):
+            raise refusal(name, must, value)
+        return value
+    return eqx.error_if(value, ~holds, f"`{name}` must {must}; a value met under a JAX transformation does not.")
+
+
+def _parameter(name: str, value: RealScalarLike) -> Array:
+    """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
+    array = value if isinstance(value, jax.Array) else jnp.asarray(value)
+    if array.shape != () or jnp.iscomplexobj(array):
+        raise refusal(name, "be a real scalar", value)
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        array = array * 1.0
+    return array
+
+
+def positive(name: str, value: RealScalarLike) -> Array:
+    """A finite scalar above 0."""
+    array = _parameter(name, value)
+    return require(array, (array > 0) & (array < jnp.inf), name, "be positive and finite")
+
+
+def nonnegative(name: str, value: RealScalarLike) -> Array:
+    """A finite scalar of at least 0."""
+    array = _parameter(name, value)
+    return require(array, (array >= 0) & (array < jnp.inf), name, "be finite and not negative")
+
+
+def fraction(name: str, value: RealScalarLike) -> Array:
+    """A scalar in (0, 1]."""
+    array = _parameter(name, value)
+    return require(array, (array > 0) & (array <= 1), name, "lie in (0, 1]")
+
+
+def real(name: str, value: object) -> Array:
+    """A real array of any shape, promoted to an inexact dtype."""
+    array = jnp.asarray(value)
+    if jnp.iscomplexobj(array):
+        raise refusal(name, "be real", array)
+    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
+
+
+def square_matrix(name: str, value: object) -> Array:
+    """A batch of square real or complex floating-point matrices without NaN or infinity."""
+    array = jnp.asarray(value)
+    if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
+        raise refusal(name, "have square matrices on its last two axes", array.shape)
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
+    return require(array, jnp.isfinite(array).all(), name, "be finite")

@@ -1,0 +1,7 @@
+"""Probability measures on matrices: immutable objects with `sample`, `eigenvalues`, `counts` and `law`."""
+
+from rmtjax.ensembles._base import AbstractEnsemble as AbstractEnsemble
+from rmtjax.ensembles._base import AbstractNestedEnsemble as AbstractNestedEnsemble
+from rmtjax.ensembles._mixed import Mixed as Mixed
+from rmtjax.ensembles._wigner import GOE as GOE
+from rmtjax.ensembles._wigner import Wigner as Wigner

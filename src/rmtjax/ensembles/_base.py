@@ -1,0 +1,115 @@
+"""The abstract ensembles: every public method once, and the hooks that an ensemble fills in."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws import AbstractLaw
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg._hermitian import levels
+from rmtjax.linalg._padded import block_levels, count_below, inside_block
+
+
+class AbstractEnsemble(AbstractModule):
+    """A probability measure on matrices with real eigenvalues.
+
+    A subclass writes `_sample` and `_law`, and `_eigenvalues` or `_counts` where it knows a cheaper exact model than
+    the dense matrix. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
+
+    For one key, `counts` counts exactly the levels that `eigenvalues` returns. `sample` with that key is another draw
+    of the same measure: the spectrum of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
+    """
+
+    n: eqx.AbstractVar[int]
+
+    @abstractmethod
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        """A dense matrix."""
+
+    @abstractmethod
+    def _law(self) -> AbstractLaw:
+        """Limiting law of one eigenvalue."""
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return levels(self._sample(key))
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return count_below(self._eigenvalues(key), x)
+
+    def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        """A matrix drawn from the ensemble."""
+        return self._sample(_checks.typed_key(key))
+
+    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
+        return self._eigenvalues(_checks.typed_key(key))
+
+    def counts(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
+        """How many of the levels `eigenvalues(key)` lie strictly below each x."""
+        return self._counts(_checks.typed_key(key), _checks.real("x", x))
+
+    def law(self) -> AbstractLaw:
+        """Limiting law of one eigenvalue at these parameters, as n → ∞."""
+        return self._law()
+
+
+class AbstractNestedEnsemble(AbstractEnsemble):
+    """An ensemble of which the leading k×k block of a sample is a sample of order k, up to a known scale.
+
+    Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order.
+    """
+
+    @abstractmethod
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        """The factor that turns a block of that order into a sample of this ensemble at size `order`."""
+
+    @abstractmethod
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        """Pooled law of the blocks whose order is binomial, clipped to [2, n], in the units of the whole matrix."""
+
+    @abstractmethod
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        """Limiting law of a block of order `fraction`·n, in the units of the whole matrix."""
+
+    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "n n"]:
+        rows = inside_block(order, self.n)
+        return jnp.where(rows[:, None] & rows[None, :], self._sample(key), 0)
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return block_levels(self._block(key, order), order)
+
+    def block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
+        """The leading block of a draw, in the units of the whole matrix.
+
+        Args:
+            key: a typed key.
+            order: 1 ≤ order ≤ n; may be traced.
+
+        Returns:
+            An n×n array that is zero outside the block, with the order.
+        """
+        order = self._checked(order)
+        return PaddedMatrix(self._block(_checks.typed_key(key), order), order)
+
+    def block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
+        """The spectrum of the leading block of a draw; not that of `block(key, order)` with the same key.
+
+        Args:
+            key: a typed key.
+            order: 1 ≤ order ≤ n; may be traced.
+
+        Returns:
+            `order` ascending eigenvalues padded with `+inf` to length n.
+        """
+        return self._block_eigenvalues(_checks.typed_key(key), self._checked(order))
+
+    def _checked(self, order: int | Int[Array, ""]) -> Int[Array, ""]:
+        array = jnp.asarray(order)
+        if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
+            raise _checks.refusal("order", "be an integer", order)
+        return _checks.require(array, (array >= 1) & (array <= self.n), "order", f"lie between 1 and {self.n}")

@@ -1,0 +1,124 @@
+"""The mixed-matrix ensemble: a fresh binomial order for every draw."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
+from rmtjax.ensembles._base import AbstractNestedEnsemble
+from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
+from rmtjax.laws._orders import clip_order
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg._padded import count_below
+
+
+class Mixed(AbstractModule):
+    r"""The mixed-matrix ensemble (MMES) over a nested base ensemble of size N.
+
+    Each draw has an order of its own, $n \sim \mathrm{Bin}(N, \mu)$ clipped to [2, N], and is the leading n×n block of a
+    base sample. Arrays keep the static size N, so one compilation serves all orders.
+
+    Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2 for
+    `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum fills
+    $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding is asked for by
+    name, through `arrangement`, and is what Wigner's cat comes from.
+
+    For one key, `counts` counts the levels that `eigenvalues` returns; `sample` is another draw of the same measure.
+
+    Args:
+        base: a nested ensemble, e.g. `GOE(N)`.
+        mixture: μ in (0, 1].
+        normalize: `"order"` or `"reference"`.
+
+    Raises:
+        ValueError: a base that is not nested, `mixture` outside (0, 1], an unknown `normalize`.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> spectrum = Mixed(rmt.GOE(6), mixture=0.5).eigenvalues(jax.random.key(1))
+        >>> print(spectrum.values.shape, spectrum.order)
+        (6,) 3
+
+    References:
+        Süzen (2021), arXiv:2103.12029; Süzen (2025), arXiv:2512.22169.
+    """
+
+    base: AbstractNestedEnsemble
+    mixture: Float[Array, ""]
+    normalize: str = eqx.field(static=True)
+
+    def __init__(self, base: AbstractNestedEnsemble, mixture: RealScalarLike, normalize: str = "order"):
+        if not isinstance(base, AbstractNestedEnsemble):
+            raise _checks.refusal("base", "be a nested ensemble such as `GOE(n)` or `Wigner(n)`", base)
+        self.base = base
+        self.mixture = _checks.fraction("mixture", mixture)
+        self.normalize = _checks.choice("normalize", normalize, ("order", "reference"))
+
+    @property
+    def n(self) -> int:
+        """N, the largest order."""
+        return self.base.n
+
+    def sample(self, key: KeyScalar) -> PaddedMatrix:
+        """A matrix of random order, zero outside its leading block."""
+        key_order, key_block = jax.random.split(_checks.typed_key(key))
+        order = self._order(key_order)
+        block = self.base.block(key_block, order)
+        return PaddedMatrix(self._factor(order) * block.values, order)
+
+    def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
+        """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
+        key_order, key_block = jax.random.split(_checks.typed_key(key))
+        order = self._order(key_order)
+        spectrum = self.base.block_eigenvalues(key_block, order)
+        return PaddedSpectrum(self._factor(order) * spectrum.values, order)
+
+    def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
+        """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
+        key_arrangement = jax.random.fold_in(_checks.typed_key(key), 1) if arrangement == "random" else None
+        return self.eigenvalues(key).periodic(arrangement, key_arrangement)
+
+    def counts(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
+        """How many levels of the draw lie strictly below each x.
+
+        Args:
+            key: a typed key.
+            x: points of any shape.
+            arrangement: None counts `eigenvalues(key)`; a name counts `periodic_eigenvalues(key, arrangement)`.
+        """
+        points = _checks.real("x", x)
+        if arrangement is None:
+            return self.eigenvalues(key).counts(points)
+        return count_below(self.periodic_eigenvalues(key, arrangement), points)
+
+    def law(self, arrangement: str | None = None, symmetrized: bool = False) -> AbstractLaw:
+        """The law of a level, pooled over draws.
+
+        Args:
+            arrangement: None for the spectra as they are; a name for the periodically padded ones.
+            symmetrized: whether the levels are pooled with their mirror images.
+
+        Returns:
+            Under `normalize="order"`, the base law, or its `PeriodicPadding` at finite N. Under `"reference"`, the
+            binomial mixture of block laws at finite N, or the padding of the block law at order μN in the limit
+            N → ∞.
+        """
+        by_order = self.normalize == "order"
+        if arrangement is None:
+            law = self.base.law() if by_order else self.base._binomial_law(self.mixture)
+        elif by_order:
+            law = PeriodicPadding(self.base.law(), self.mixture, arrangement, order=self.n)
+        else:
+            law = PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
+        return Symmetrized(law) if symmetrized else law
+
+    def _order(self, key: KeyScalar) -> Int[Array, ""]:
+        # A binomial variate by its definition: n independent trials, exact at any μ, next to the O(n²) block.
+        trials = jax.random.bernoulli(key, self.mixture, (self.n,))
+        return clip_order(jnp.sum(trials), self.n)
+
+    def _factor(self, order: Int[Array, ""]) -> Float[Array, ""] | float:
+        return self.base._rescaling(order) if self.normalize == "order" else 1.0

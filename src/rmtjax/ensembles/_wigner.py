@@ -1,0 +1,155 @@
+"""Real symmetric matrices with independent entries: the Gaussian orthogonal ensemble and Wigner matrices."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._base import AbstractNestedEnsemble
+from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
+
+Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
+
+
+class AbstractSemicircular(AbstractNestedEnsemble):
+    """A nested ensemble of Wigner type: entries of variance scale²/n, so that the spectrum fills ±2·scale."""
+
+    scale: eqx.AbstractVar[Float[Array, ""]]
+
+    def _law(self) -> AbstractLaw:
+        return Semicircle(2 * self.scale)
+
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.sqrt(self.n / order).astype(jnp.result_type(self.scale))
+
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        return BinomialSemicircle(self.n, mixture, 2 * self.scale)
+
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return Semicircle(2 * self.scale * jnp.sqrt(fraction))
+
+
+class GOE(AbstractSemicircular):
+    r"""The Gaussian orthogonal ensemble.
+
+    Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
+    $H \to O H O^T$ for orthogonal O; s is the scale.
+
+    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
+    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> goe = GOE(4)
+        >>> print(goe.eigenvalues(jax.random.key(0)).shape, goe.law().radius)
+        (4,) 2.0
+
+    References:
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Float[Array, ""]
+
+    def __init__(self, n: int, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.scale = _checks.positive("scale", scale)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        g = jax.random.normal(key, (self.n, self.n), jnp.result_type(self.scale))
+        return self.scale * self.n**-0.5 * _symmetric(g, 2**0.5 * jnp.diagonal(g))
+
+
+def _symmetric(entries: Float[Array, "n n"], diagonal: Float[Array, " n"]) -> Float[Array, "n n"]:
+    """The matrix with these entries below the diagonal, mirrored exactly (under `jit` even g + g.T is not)."""
+    below = jnp.tril(entries, -1)
+    return below + below.T + jnp.diag(diagonal)
+
+
+def _rademacher(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    return jax.random.rademacher(key, shape, float)
+
+
+def _uniform(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    return jax.random.uniform(key, shape, minval=-(3**0.5), maxval=3**0.5)
+
+
+_ENTRIES: dict[str, Entries] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
+
+
+class Wigner(AbstractSemicircular):
+    r"""Real symmetric matrices with independent entries on and above the diagonal.
+
+    $H_{ij} = H_{ji} = \frac{s}{\sqrt n}\,\xi_{ij}$ for i < j and $H_{ii} = s\sqrt{d/n}\;\xi_{ii}$ with independent
+    ξ of mean 0 and variance 1.
+
+    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = d s^2/n$. The spectrum fills [-2s, 2s] as
+    n → ∞ for every d. The textbook matrix with iid N(0, 1/n) on and above the diagonal is the default, d = 1; the GOE
+    has d = 2.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        scale: s > 0, differentiable.
+        diagonal_variance: d ≥ 0, variance of the diagonal relative to that off it, differentiable.
+        entries: law of ξ: `"normal"`, `"rademacher"` (±1), `"uniform"` (on ±√3), or a function of (key, shape) that
+            returns real entries of mean 0 and variance 1, which is not checked; static.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for
+            `entries`, or a function whose output has another shape or is complex.
+
+    Example:
+        >>> import jax
+        >>> sign_matrix = Wigner(3, scale=3**0.5, entries="rademacher").sample(jax.random.key(0))
+        >>> print(abs(sign_matrix[0]).round(5))
+        [1. 1. 1.]
+
+    References:
+        Wigner (1955); Anderson, Guionnet and Zeitouni (2010), section 2.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Float[Array, ""]
+    diagonal_variance: Float[Array, ""]
+    entries: str | Entries = eqx.field(static=True)
+
+    def __init__(
+        self,
+        n: int,
+        scale: RealScalarLike = 1.0,
+        diagonal_variance: RealScalarLike = 1.0,
+        entries: str | Entries = "normal",
+    ):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.scale = _checks.positive("scale", scale)
+        self.diagonal_variance = _checks.nonnegative("diagonal_variance", diagonal_variance)
+        self.entries = entries if callable(entries) else _checks.choice("entries", entries, _ENTRIES)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        key_below, key_diagonal = jax.random.split(key)
+        diagonal = _square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
+        return self.scale * self.n**-0.5 * _symmetric(self._draw(key_below, (self.n, self.n)), diagonal)
+
+    def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]
+        xi = jnp.asarray(draw(key, shape))
+        if xi.shape != shape or jnp.iscomplexobj(xi):
+            raise _checks.refusal("entries", f"return a real array of shape {shape}", (xi.dtype.name, xi.shape))
+        return xi.astype(jnp.result_type(self.scale))
+
+
+def _square_root(x: Float[Array, ""]) -> Float[Array, ""]:
+    """√x, with derivative 0 at x = 0 in the place of infinity."""
+    zero = x == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))

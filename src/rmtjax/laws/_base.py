@@ -1,0 +1,139 @@
+"""The abstract law: every public method once, and the hooks that a law fills in."""
+
+from abc import abstractmethod
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws import _generic
+
+
+class AbstractLaw(AbstractModule):
+    r"""A probability distribution on the line with finite support, possibly with point masses.
+
+    A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, `_logpdf`,
+    `_quantile`, `_sample`, `_moment`, `_variance`, `_breakpoints`, `_atoms`. The elementwise hooks are only ever
+    called with points strictly inside the support. What is not written has a numerical fall-back
+    (`rmtjax.laws._generic`). The public methods are final.
+
+    Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
+    where a one-sided derivative may be infinite. NaN in gives NaN out. Results have the dtype of the argument,
+    promoted with that of the parameters; Python numbers as parameters leave the argument's dtype alone.
+    """
+
+    @abstractmethod
+    def _support(self) -> tuple[Array, Array]:
+        """Finite ends of the smallest interval that carries the law."""
+
+    @abstractmethod
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Density of the continuous part, elementwise, inside the support."""
+
+    def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _log(self._pdf(x))
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _generic.cdf(self, x)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return 1 - self._cdf(x)
+
+    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _generic.quantile(self, p)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return _generic.sample(self, key, shape)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return _generic.expectation(self, lambda x: x**k)
+
+    def _variance(self) -> Float[Array, ""]:
+        mean = self._moment(1)
+        return _generic.expectation(self, lambda x: (x - mean) ** 2)
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        """Ascending points, ends of the support included, between which the density is smooth."""
+        return jnp.stack(self._support())
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        none = jnp.zeros(0, jnp.result_type(*self._support()))
+        return none, none
+
+    def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Left and right end of the smallest interval that carries the law."""
+        return self._support()
+
+    def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        """Locations and masses of the point masses; both empty for a continuous law."""
+        return self._atoms()
+
+    def pdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Probability density of the continuous part at each x; 0 outside the support and at its ends."""
+        return self._on_support(x, self._pdf, 0, 0)
+
+    def logpdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the density; -inf outside the support and at its ends."""
+        return self._on_support(x, self._logpdf, -jnp.inf, -jnp.inf)
+
+    def cdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Distribution function P(X ≤ x)."""
+        return self._on_support(x, self._cdf, 0, 1)
+
+    def logcdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the distribution function."""
+        return self._on_support(x, lambda y: _log(self._cdf(y)), -jnp.inf, 0)
+
+    def sf(self, x: RealLike) -> Float[Array, "..."]:
+        """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
+        return self._on_support(x, self._sf, 1, 0)
+
+    def logsf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the survival function."""
+        return self._on_support(x, lambda y: _log(self._sf(y)), 0, -jnp.inf)
+
+    def quantile(self, p: RealLike) -> Float[Array, "..."]:
+        """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
+        p = _checks.real("p", p)
+        lower, upper = self._support()
+        inside = (p > 0) & (p < 1)
+        x = self._quantile(jnp.where(inside, p, 0.5))
+        x = jnp.where(inside, x, jnp.where(p <= 0, lower, upper))
+        return jnp.where((p >= 0) & (p <= 1), x, jnp.nan)
+
+    def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+        """Independent draws.
+
+        Args:
+            key: a typed key.
+            shape: shape of the array of draws.
+        """
+        return self._sample(_checks.typed_key(key), shape)
+
+    def mean(self) -> Float[Array, ""]:
+        """Expected value."""
+        return self._moment(1)
+
+    def variance(self) -> Float[Array, ""]:
+        """Variance."""
+        return self._variance()
+
+    def moment(self, k: int) -> Float[Array, ""]:
+        """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
+        return self._moment(_checks.integer("k", k, at_least=0))
+
+    def _on_support(self, x: RealLike, formula, below: float, above: float) -> Float[Array, "..."]:
+        x = _checks.real("x", x)
+        lower, upper = self._support()
+        inside = (x > lower) & (x < upper)
+        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+        values = formula(jnp.where(inside, x, lower / 2 + upper / 2))
+        values = jnp.where(inside, values, jnp.where(x <= lower, below, above))
+        return jnp.where(jnp.isnan(x), x, values)
+
+
+def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:
+    positive = probability > 0
+    return jnp.where(positive, jnp.log(jnp.where(positive, probability, 1)), -jnp.inf)

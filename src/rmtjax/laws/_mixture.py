@@ -1,0 +1,131 @@
+"""Mixtures of laws and the symmetrised law."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws._base import AbstractLaw
+
+
+class Mixture(AbstractLaw):
+    r"""A finite mixture of laws, $f(x) = \sum_i w_i f_i(x)$.
+
+    Args:
+        weights: probabilities $w_i \ge 0$ that sum to 1.
+        components: as many laws, of any kind.
+
+    Raises:
+        ValueError: no component, a different number of weights, or weights that are no probabilities.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = Mixture([0.5, 0.5], [rmt.laws.Semicircle(1.0), rmt.laws.Semicircle(2.0)])
+        >>> print(law.variance())
+        0.625
+
+    References:
+        Anderson, Guionnet and Zeitouni (2010), section 2.1, for the limit laws that are mixed.
+    """
+
+    weights: Float[Array, " k"]
+    components: tuple[AbstractLaw, ...]
+
+    def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
+        array = _checks.real("weights", weights)
+        if array.ndim != 1 or array.size != len(components) or array.size == 0:
+            raise _checks.refusal("weights", f"be one number for each of the {len(components)} components", weights)
+        # Weights computed in float32 may miss 1 by their own rounding, not by more.
+        proper = (array >= 0).all() & (jnp.abs(array.sum() - 1) < 1e-5)
+        self.weights = _checks.require(array, proper, "weights", "be non-negative and sum to 1")
+        self.components = tuple(components)
+
+    def _total(self, values: Sequence[Array]) -> Array:
+        terms = (w * v for w, v in zip(self.weights, values, strict=True))
+        return sum(terms, start=jnp.zeros((), self.weights.dtype))
+
+    def _support(self) -> tuple[Array, Array]:
+        lowers, uppers = zip(*(law.support() for law in self.components), strict=True)
+        return jnp.stack(lowers).min(), jnp.stack(uppers).max()
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total([law.pdf(x) for law in self.components])
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total([law.cdf(x) for law in self.components])
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total([law.sf(x) for law in self.components])
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        key_choice, *keys = jax.random.split(key, len(self.components) + 1)
+        chosen = jax.random.choice(key_choice, len(self.components), shape, p=self.weights)
+        draws = jnp.stack([law.sample(k, shape) for k, law in zip(keys, self.components, strict=True)])
+        return jnp.take_along_axis(draws, chosen[None], axis=0)[0]
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return self._total([law.moment(k) for law in self.components])
+
+    def _variance(self) -> Float[Array, ""]:
+        mean = self._moment(1)
+        return self._total([law.variance() + (law.mean() - mean) ** 2 for law in self.components])
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        return jnp.sort(jnp.concatenate([law._breakpoints() for law in self.components]))
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        locations, masses = zip(*(law.atoms() for law in self.components), strict=True)
+        scaled = [w * m for w, m in zip(self.weights, masses, strict=True)]
+        return jnp.concatenate(locations), jnp.concatenate(scaled)
+
+
+class Symmetrized(AbstractLaw):
+    r"""A law pooled with its mirror image, $\tfrac12\,(f(x) + f(-x))$.
+
+    Args:
+        base: a law without point masses.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = Symmetrized(rmt.laws.PeriodicPadding(rmt.laws.Semicircle(), 0.9, "ascending"))
+        >>> print(f"{law.cdf(0.0):.2f}")
+        0.50
+
+    References:
+        Süzen (2025), arXiv:2512.22169, where the symmetrised spectrum is Wigner's cat.
+    """
+
+    base: AbstractLaw
+
+    def _support(self) -> tuple[Array, Array]:
+        lower, upper = self.base.support()
+        reach = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
+        return -reach, reach
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (self.base.pdf(x) + self.base.pdf(-x)) / 2
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (self.base.cdf(x) + self.base.sf(-x)) / 2
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (self.base.sf(x) + self.base.cdf(-x)) / 2
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        key_base, key_sign = jax.random.split(key)
+        draws = self.base.sample(key_base, shape)
+        return draws * jax.random.rademacher(key_sign, shape, draws.dtype)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        moment = self.base.moment(k)
+        return moment if k % 2 == 0 else 0 * moment
+
+    def _variance(self) -> Float[Array, ""]:
+        return self.base.moment(2)
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        points = self.base._breakpoints()
+        return jnp.sort(jnp.concatenate([points, -points]))

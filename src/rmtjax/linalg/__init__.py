@@ -1,0 +1,12 @@
+"""Spectra of given matrices: pure, differentiable functions of arrays."""
+
+from rmtjax.linalg._general import spectral_radius as spectral_radius
+from rmtjax.linalg._hermitian import eigh as eigh
+from rmtjax.linalg._hermitian import eigvalsh as eigvalsh
+from rmtjax.linalg._matrix_function import matrix_function as matrix_function
+from rmtjax.linalg._padded import PaddedMatrix as PaddedMatrix
+from rmtjax.linalg._padded import PaddedSpectrum as PaddedSpectrum
+from rmtjax.linalg._spectral import logdet as logdet
+from rmtjax.linalg._spectral import schatten_norm as schatten_norm
+from rmtjax.linalg._spectral import spectral_density as spectral_density
+from rmtjax.linalg._spectral import stieltjes as stieltjes

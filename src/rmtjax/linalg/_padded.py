@@ -1,0 +1,157 @@
+"""Matrices and spectra of varying order in arrays of one static size."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Inexact, Int, Real
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar
+from rmtjax.linalg._hermitian import levels
+
+ARRANGEMENTS = ("ascending", "magnitude", "random")
+
+
+def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]:
+    """Which of the n rows belong to the leading block of the given order."""
+    return jnp.arange(n) < order[..., None]
+
+
+class PaddedMatrix(AbstractModule):
+    """A square matrix of order k ≤ n in an n×n array that is zero outside its leading k×k block.
+
+    Args:
+        values: the array, zero outside the block.
+        order: k, the order of the matrix; may be traced.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(PaddedMatrix(jnp.diag(jnp.array([3.0, 0.0])), jnp.array(1)).mask)
+        [[ True False]
+         [False False]]
+    """
+
+    values: Inexact[Array, "*batch n n"]
+    order: Int[Array, "*batch"]
+
+    @property
+    def mask(self) -> Bool[Array, "*batch n n"]:
+        """True inside the block."""
+        rows = inside_block(self.order, self.values.shape[-1])
+        return rows[..., :, None] & rows[..., None, :]
+
+
+class PaddedSpectrum(AbstractModule):
+    """The ascending spectrum of a matrix of order k ≤ n in an array of length n, padded with `+inf`.
+
+    Args:
+        values: ascending eigenvalues, `+inf` from place k on.
+        order: k, the number of eigenvalues; may be traced.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> spectrum = PaddedSpectrum(jnp.array([-1.0, 0.5, jnp.inf]), jnp.array(2))
+        >>> print(spectrum.mask)
+        [ True  True False]
+    """
+
+    values: Real[Array, "*batch n"]
+    order: Int[Array, "*batch"]
+
+    @property
+    def mask(self) -> Bool[Array, "*batch n"]:
+        """True where there is an eigenvalue, False on the padding."""
+        return inside_block(self.order, self.values.shape[-1])
+
+    def counts(self, x: Real[Array, "..."]) -> Int[Array, "..."]:
+        """Number of eigenvalues strictly below each x, for a spectrum without batch axes.
+
+        Args:
+            x: points of any shape.
+
+        Returns:
+            Integers of the shape of `x`.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> spectrum = PaddedSpectrum(jnp.array([-1.0, 0.5, jnp.inf]), jnp.array(2))
+            >>> print(spectrum.counts(jnp.array([0.5, jnp.inf])))
+            [1 2]
+        """
+        return count_below(self.values, x)
+
+    def periodic(self, arrangement: str, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
+        r"""The spectrum repeated cyclically up to length n, in ascending order.
+
+        With $n = c k + r$, $0 \le r < k$, every level is taken c times and r of them once more. Which ones is the
+        arrangement, and it decides the density of the result (see the manual, "Wigner's cat"): `"ascending"` repeats
+        the r lowest levels, `"magnitude"` the r largest in absolute value, `"random"` r of them drawn at random. The
+        repeated levels are exact duplicates, so spacing statistics are taken on the unpadded spectrum.
+
+        Args:
+            arrangement: `"ascending"`, `"magnitude"` or `"random"`.
+            key: needed by `"random"`, refused otherwise.
+
+        Returns:
+            n ascending levels, without padding.
+
+        Raises:
+            ValueError: the arrangement does not exist, or a key is missing or superfluous.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> spectrum = PaddedSpectrum(jnp.array([-1.0, 0.5, jnp.inf]), jnp.array(2))
+            >>> print(spectrum.periodic("ascending"))
+            [-1.  -1.   0.5]
+
+        References:
+            Süzen (2025), arXiv:2512.22169 (there in the order of the eigensolver's output).
+        """
+        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        if (key is None) == (arrangement == "random"):
+            raise _checks.refusal("key", "be given for arrangement='random' and for no other", key)
+        *batch, n = self.values.shape
+        if arrangement == "ascending":
+            precedence = jnp.broadcast_to(jnp.arange(n), (*batch, n))
+        else:
+            if arrangement == "magnitude":
+                score = -jnp.abs(self.values)
+            else:
+                assert key is not None
+                score = jax.random.uniform(_checks.typed_key(key), (*batch, n))
+            # Padding comes last; of two levels with one score the lower comes first.
+            score = jnp.where(self.mask, score, jnp.inf)
+            precedence = jnp.argsort(jnp.argsort(score, axis=-1), axis=-1)
+        place = jnp.vectorize(_places_of_copies, signature="(n),()->(n)")(precedence, self.order)
+        return jnp.take_along_axis(self.values, place, axis=-1)
+
+
+def _places_of_copies(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Array, " n"]:
+    """For each place of the padded spectrum the place in the unpadded one that it copies."""
+    n = precedence.size
+    copies, remainder = n // order, n % order
+    multiplicity = jnp.where(jnp.arange(n) < order, copies + (precedence < remainder), 0)
+    return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(n), side="right")
+
+
+def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:
+    """Number of entries of an ascending array strictly below each x."""
+    return jnp.searchsorted(ascending, x, side="left")
+
+
+def block_levels(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:
+    """Spectrum of the leading block of a Hermitian matrix that is zero outside it, for a traced order.
+
+    The whole matrix has the levels of the block and n - k zeros. The n - k consecutive levels that lie closest to 0
+    are taken out; should a level of the block be closer to 0 than a computed zero, the two agree to rounding. (A large
+    number on the outer diagonal would sort the padding to the end too, but costs digits: the error is eps‖A‖.)
+    """
+    n = a.shape[-1]
+    eigenvalues = levels(a)
+    zeros = n - order
+    start = jnp.arange(n)
+    last = jnp.clip(start + zeros - 1, 0, n - 1)
+    distance = jnp.maximum(jnp.abs(eigenvalues), jnp.abs(eigenvalues[last]))
+    first_zero = jnp.argmin(jnp.where(start + zeros <= n, distance, jnp.inf))
+    place = jnp.where(start < first_zero, start, jnp.clip(start + zeros, 0, n - 1))
+    return PaddedSpectrum(jnp.where(start < order, eigenvalues[place], jnp.inf), order)

@@ -1,0 +1,147 @@
+"""Scalar functions of a spectrum or of a Hermitian matrix."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Complex, Float, Inexact, Real
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.linalg._hermitian import eigvalsh
+from rmtjax.linalg._padded import PaddedSpectrum
+
+Spectrum = Real[Array, "*batch n"] | PaddedSpectrum
+
+
+def values_and_mask(spectrum: Spectrum) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
+    """The levels of a plain or padded spectrum, padding replaced by 0, and where they are."""
+    if isinstance(spectrum, PaddedSpectrum):
+        return jnp.where(spectrum.mask, spectrum.values, 0), spectrum.mask
+    values = _checks.real("spectrum", spectrum)
+    return values, jnp.ones(values.shape, bool)
+
+
+def stieltjes(spectrum: Spectrum, z: Inexact[Array, "..."]) -> Complex[Array, "..."]:
+    r"""Stieltjes (Cauchy) transform of a spectrum, the normalised trace of the resolvent.
+
+    $G(z) = \frac1n \operatorname{tr}(z - A)^{-1} = \frac1n \sum_k \frac{1}{z - \lambda_k}$.
+
+    Convention: $G(z) \sim 1/z$ at infinity, so $\operatorname{Im} G < 0$ in the upper half plane, and the density is
+    $-\operatorname{Im} G(x + i0)/\pi$. Many texts on covariance matrices use $m(z) = -G(z)$.
+
+    Args:
+        spectrum: levels with batch axes in front, or a `PaddedSpectrum`.
+        z: points of any shape off the spectrum.
+
+    Returns:
+        Complex values of the shape of the batch followed by the shape of `z`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(stieltjes(jnp.array([-1.0, 1.0]), jnp.array(2j)))
+        -0.4j
+
+    References:
+        Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices, definition 2.4.1 (with -G).
+    """
+    values, mask = values_and_mask(spectrum)
+    z = jnp.asarray(z)
+    z = z.astype(jnp.result_type(z, values, jnp.complex64))
+    shape = (*values.shape[:-1], *(1,) * z.ndim, values.shape[-1])
+    terms = 1 / (z[..., None] - values.reshape(shape))
+    number = jnp.sum(mask, axis=-1).reshape(shape[:-1])
+    return jnp.sum(jnp.where(mask.reshape(shape), terms, 0), axis=-1) / number
+
+
+def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealScalarLike) -> Float[Array, "*batch k"]:
+    r"""Density of a spectrum at resolution `width`: every level becomes a Lorentzian of that half-width.
+
+    $\rho_\eta(x) = -\frac1\pi \operatorname{Im} G(x + i\eta)
+    = \frac1n \sum_k \frac{\eta/\pi}{(x - \lambda_k)^2 + \eta^2}$, of integral 1 over the line.
+
+    Args:
+        spectrum: levels with batch axes in front, or a `PaddedSpectrum`.
+        grid: points of evaluation.
+        width: the half-width at half-maximum η > 0, in the units of the levels.
+
+    Returns:
+        Densities of the shape of the batch followed by the grid.
+
+    Raises:
+        ValueError: `width` is not positive and finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(spectral_density(jnp.array([0.0]), jnp.array([0.0]), 1.0) * jnp.pi)
+        [1.]
+
+    References:
+        Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
+    """
+    width = _checks.positive("width", width)
+    return -jnp.imag(stieltjes(spectrum, jax.lax.complex(*jnp.broadcast_arrays(grid, width)))) / jnp.pi
+
+
+def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
+    r"""Logarithm of the absolute determinant of a Hermitian matrix, $\sum_k \log|\lambda_k|$.
+
+    The gradient is $A^{-1}$. A singular matrix gives $-\infty$.
+
+    Args:
+        a: finite matrices, batched over leading axes; read as their Hermitian part.
+
+    Returns:
+        One number per matrix.
+
+    Raises:
+        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(logdet(jnp.diag(jnp.array([-1.0, 1.0]))))
+        0.0
+
+    References:
+        Mehta (2004), Random Matrices, section 22.1, uses it for the Mellin transform of the determinant.
+    """
+    magnitude = jnp.abs(eigvalsh(a))
+    singular = magnitude == 0
+    return jnp.sum(jnp.where(singular, -jnp.inf, jnp.log(jnp.where(singular, 1, magnitude))), axis=-1)
+
+
+def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> Float[Array, "*batch"]:
+    r"""Schatten norm of a Hermitian matrix, $\|A\|_p = \big(\sum_k |\lambda_k|^p\big)^{1/p}$.
+
+    p = 1 is the trace norm, p = 2 the Frobenius norm, p = ∞ the operator norm. At A = 0 the subgradient 0 is used.
+
+    Args:
+        a: finite matrices, batched over leading axes; read as their Hermitian part.
+        p: exponent in [1, ∞].
+
+    Returns:
+        One number per matrix.
+
+    Raises:
+        ValueError: `p` is below 1 or NaN; `a` is not square, not floating-point, or holds NaN or infinity.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(schatten_norm(jnp.diag(jnp.array([-3.0, 4.0]))))
+        5.0
+
+    References:
+        Bhatia (1997), Matrix Analysis, section IV.2.
+    """
+    p = jnp.asarray(p)
+    p = _checks.require(p, p >= 1, "p", "be at least 1")
+    magnitude = jnp.abs(eigvalsh(a))
+    largest = jnp.max(magnitude, axis=-1)
+    # In units of the largest level no power overflows; a zero matrix is kept away from the p-th root.
+    zero = largest == 0
+    unit = jnp.where(zero, 1, largest)
+    ratios = jax.lax.stop_gradient(unit)[..., None]
+    finite_p = jnp.where(p == jnp.inf, 2, p)
+    inside = (magnitude / ratios > 0) & ~zero[..., None]
+    powers = jnp.where(inside, jnp.where(inside, magnitude / ratios, 1) ** finite_p, 0)
+    total = jnp.where(zero, 1, jnp.sum(powers, axis=-1))
+    norm = jnp.where(p == jnp.inf, largest, ratios[..., 0] * total ** (1 / finite_p))
+    return jnp.where(zero, 0, norm)

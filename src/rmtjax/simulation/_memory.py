@@ -1,0 +1,52 @@
+"""How many draws fit into memory at once, estimated before anything is compiled."""
+
+from collections.abc import Callable, Iterator
+
+import jax
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.sharding import Mesh
+
+# The share of a device's memory that one batch may take, and what is taken where the backend does not tell. Larger
+# batches do not run faster on a CPU, where the working set has left the cache long before.
+_SHARE_OF_DEVICE_MEMORY = 0.25
+_DEFAULT_BUDGET = 2**28
+
+
+def memory_budget(mesh: Mesh) -> int:
+    """Bytes that one batch on each device may use."""
+    stats = mesh.devices.flat[0].memory_stats() or {}
+    limit = stats.get("bytes_limit")
+    return int(_SHARE_OF_DEVICE_MEMORY * limit) if limit else _DEFAULT_BUDGET
+
+
+def peak_bytes(fn: Callable, *args: object) -> int:
+    """Largest number of bytes live at once while `fn` runs, operation by operation, before any fusion."""
+    return _peak(jax.make_jaxpr(fn)(*args).jaxpr)
+
+
+def _peak(jaxpr: Jaxpr) -> int:
+    last_use = {v: i for i, eqn in enumerate(jaxpr.eqns) for v in eqn.invars if not isinstance(v, Literal)}
+    kept = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
+    live = {v: _bytes(v) for v in (*jaxpr.invars, *jaxpr.constvars)}
+    peak = sum(live.values())
+    for i, eqn in enumerate(jaxpr.eqns):
+        live |= {v: _bytes(v) for v in eqn.outvars}
+        inner = max((_peak(sub) for sub in _subjaxprs(eqn.params)), default=0)
+        peak = max(peak, sum(live.values()) + inner)
+        dead = (v for v in list(live) if last_use.get(v, -1) <= i and v not in kept)
+        for v in dead:
+            del live[v]
+    return peak
+
+
+def _subjaxprs(params: dict) -> Iterator[Jaxpr]:
+    is_jaxpr = lambda value: isinstance(value, Jaxpr | ClosedJaxpr)
+    for value in jax.tree.leaves(params, is_leaf=is_jaxpr):
+        if is_jaxpr(value):
+            yield value.jaxpr if isinstance(value, ClosedJaxpr) else value
+
+
+def _bytes(var: object) -> int:
+    aval = getattr(var, "aval", None)
+    size = getattr(aval, "size", 0)
+    return size * getattr(getattr(aval, "dtype", None), "itemsize", 0)

@@ -1,0 +1,72 @@
+"""Settings of the whole suite. Their order matters: JAX reads its environment when it is first imported."""
+
+import os
+from pathlib import Path
+
+# Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
+# `jax.config`, so that tests which start another process share it.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import gc
+from collections.abc import Iterator
+
+import equinox as eqx
+import hypothesis
+import jax
+import pytest
+
+X64 = os.environ.get("RMTJAX_X64", "1") != "0"
+jax.config.update("jax_enable_x64", X64)
+
+# No deadline: the first example compiles. Derandomised: a failure is there for everybody, on every run.
+hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.load_profile("rmtjax")
+
+# A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped.
+RESIDENT_LIMIT = 2_000_000_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Examples of docstrings run with and without 64-bit types: a user sees both."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.float32)
+
+
+class KeySource:
+    """Independent keys, one per call, from one seed that a failing test shows."""
+
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.calls = 0
+
+    def __call__(self) -> jax.Array:
+        self.calls += 1
+        return jax.random.fold_in(jax.random.key(self.seed), self.calls)
+
+    def __repr__(self) -> str:
+        return f"KeySource(seed={self.seed}), called {self.calls} times"
+
+
+@pytest.fixture
+def getkey() -> KeySource:
+    """A source of keys with a fixed seed; RMTJAX_SEED chooses another."""
+    return KeySource(int(os.environ.get("RMTJAX_SEED", "1955")))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drop_executables() -> Iterator[None]:
+    yield
+    if _resident_bytes() > RESIDENT_LIMIT:
+        eqx.clear_caches()
+        jax.clear_caches()
+        gc.collect()
+
+
+def _resident_bytes() -> int:
+    """Memory the process holds; 0 where the system does not tell, and then nothing is dropped."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0

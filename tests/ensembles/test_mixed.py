@@ -1,0 +1,183 @@
+"""The mixed-matrix ensemble: orders, scales, padding, counts and laws."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from tests.statistical import assert_counts, assert_mean
+
+ARRANGEMENTS = ["ascending", "magnitude", "random"]
+
+
+@pytest.mark.parametrize(("n", "mixture"), [(12, 0.7), (6, 0.15), (5, 1.0), (1, 0.5), (2, 0.3)])
+@pytest.mark.parametrize("method", ["sample", "eigenvalues"])
+def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
+    mixed = rmt.Mixed(rmt.GOE(n), mixture)
+    orders = jax.jit(jax.vmap(lambda key: getattr(mixed, method)(key).order))(jax.random.split(getkey(), 20_000))
+    probabilities = scipy.stats.binom.pmf(np.arange(n + 1), n, mixture)
+    smallest = min(2, n)
+    probabilities[smallest] += probabilities[:smallest].sum()
+    probabilities[:smallest] = 0
+    assert_counts(np.bincount(orders, minlength=n + 1), probabilities)
+
+
+@pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), rmt.Wigner(6, 0.8)], ids=["goe", "wigner"])
+@pytest.mark.parametrize("normalize", ["order", "reference"])
+@pytest.mark.parametrize("method", ["sample", "eigenvalues"])
+def test_scale_of_each_order(getkey, base, normalize, method):
+    draws = jax.vmap(getattr(rmt.Mixed(base, 0.6, normalize), method))(jax.random.split(getkey(), 40_000))
+    axes = (-2, -1) if method == "sample" else -1
+    trace_of_square = np.where(draws.mask, draws.values, 0) ** 2
+    trace_of_square = trace_of_square.sum(axes)
+    diagonal = 2 if isinstance(base, rmt.GOE) else 1
+    for order in (2, 3, 5):
+        size = order if normalize == "order" else base.n
+        chosen = trace_of_square[np.asarray(draws.order) == order]
+        assert_mean(chosen, 0.8**2 * (order * (order - 1) + diagonal * order) / size)
+
+
+def test_sample_is_zero_outside_its_block(getkey):
+    draw = rmt.Mixed(rmt.GOE(6), 0.5).sample(getkey())
+    outside = np.asarray(draw.values)[~np.asarray(draw.mask)]
+    assert outside.size > 0
+    np.testing.assert_array_equal(outside, 0)
+    assert np.all(np.asarray(draw.values)[np.asarray(draw.mask)] != 0)
+
+
+def test_eigenvalues_are_padded_and_ascending(getkey):
+    spectra = jax.vmap(rmt.Mixed(rmt.GOE(9), 0.6).eigenvalues)(jax.random.split(getkey(), 200))
+    values = np.asarray(spectra.values)
+    np.testing.assert_array_equal(np.isposinf(values), ~np.asarray(spectra.mask))
+    assert all((np.diff(v[:k]) > 0).all() for v, k in zip(values, np.asarray(spectra.order), strict=True))
+
+
+@pytest.mark.parametrize("arrangement", [None, *ARRANGEMENTS])
+def test_counts_are_those_of_the_levels(getkey, arrangement):
+    mixed, key = rmt.Mixed(rmt.GOE(9), 0.6), getkey()
+    if arrangement is None:
+        spectrum = mixed.eigenvalues(key)
+        levels = np.asarray(spectrum.values)[: int(spectrum.order)]
+    else:
+        levels = np.asarray(mixed.periodic_eigenvalues(key, arrangement))
+        assert levels.shape == (9,)
+        unpadded = np.asarray(mixed.eigenvalues(key).values)
+        assert set(levels) == set(unpadded[np.isfinite(unpadded)])
+    x = np.concatenate([levels, [-9.0, 0.0, 9.0]])
+    np.testing.assert_array_equal(mixed.counts(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
+
+
+def test_ascending_counts_follow_from_the_base_counts(getkey):
+    # One copy and a remainder: N(x) + min(N(x), N - n).
+    mixed, key = rmt.Mixed(rmt.GOE(9), 0.8), getkey()
+    order = int(mixed.eigenvalues(key).order)
+    assert 9 / 2 < order < 9
+    x = jnp.linspace(-2.5, 2.5, 101)
+    below = mixed.counts(key, x)
+    np.testing.assert_array_equal(mixed.counts(key, x, "ascending"), below + jnp.minimum(below, 9 - order))
+
+
+def test_one_compilation_serves_orders_and_mixtures(getkey):
+    traces = []
+
+    @jax.jit
+    def spectrum(mixed, key):
+        traces.append(1)
+        return mixed.eigenvalues(key)
+
+    orders = {int(spectrum(rmt.Mixed(rmt.GOE(8), mixture), getkey()).order) for mixture in (0.3, 0.5, 0.7, 0.9, 1.0)}
+    assert len(traces) == 1
+    assert len(orders) > 1
+
+
+def test_laws_by_option():
+    goe = rmt.GOE(50, 1.5)
+    assert rmt.Mixed(goe, 0.8).law().radius == 3.0
+    reference = rmt.Mixed(goe, 0.8, "reference")
+    assert isinstance(reference.law(), rmt.laws.BinomialSemicircle)
+    assert (reference.law().order, float(reference.law().radius)) == (50, 3.0)
+    padded = rmt.Mixed(goe, 0.8).law("magnitude")
+    assert (padded.order, padded.arrangement, float(padded.base.radius)) == (50, "magnitude", 3.0)
+    limit = reference.law("ascending")
+    assert limit.order is None
+    np.testing.assert_allclose(limit.base.radius, 3.0 * 0.8**0.5, rtol=1e-12)
+    assert isinstance(rmt.Mixed(goe, 0.8).law("ascending", symmetrized=True), rmt.laws.Symmetrized)
+
+
+def goe_distribution(x, n):
+    """GOE(n) level density, integrated: the semicircle and its 1/n correction (Johansson 1998).
+
+    The density is f(x) + (1/n)[δ(x-2)/4 + δ(x+2)/4 - 1/(2π√(4-x²))], so F gains -arcsin(x/2)/(2πn) for |x| < 2.
+    """
+    return rmt.laws.Semicircle().cdf(x) - np.arcsin(x / 2) / (2 * np.pi * n)
+
+
+def padded_distribution(x, size, mixture, arrangement):
+    """Distribution function of padded levels with the 1/n correction, by a plain sum over the orders."""
+    total = np.zeros_like(x)
+    for n in range(2, size + 1):
+        weight = scipy.stats.binom.pmf(n, size, mixture)
+        if weight > 1e-14:
+            below, excess = goe_distribution(x, n), (size % n) / n
+            if arrangement == "ascending":
+                extra = np.minimum(below, excess)
+            elif arrangement == "magnitude":
+                extra = np.minimum(below, excess / 2) + np.maximum(below - (1 - excess / 2), 0)
+            else:
+                extra = excess * below
+            total += weight * n / size * (size // n * below + extra)
+    return total
+
+
+def pooled(mixed, key, num_samples, edges, arrangement):
+    """Counts per bin over all draws; what lies outside ±2 belongs to the outermost bins."""
+    outer = jnp.concatenate([jnp.array([-9.0]), jnp.asarray(edges), jnp.array([9.0])])
+    fn = lambda k: mixed.periodic_eigenvalues(k, arrangement)
+    result = rmt.simulate(fn, key, num_samples, reduce=rmt.Histogram(outer))
+    assert result.total == num_samples * mixed.n
+    return result.counts
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize(("size", "mixture", "num_samples"), [(100, 0.9, 400), (60, 0.4, 400)])
+def test_pooled_padded_spectra(getkey, size, mixture, num_samples, arrangement):
+    # Coarse bins: at these sizes the edge is smeared over n^(-2/3), wider than the 1/n correction knows.
+    edges = np.linspace(-1.6, 1.6, 17)
+    counts = pooled(rmt.Mixed(rmt.GOE(size), mixture), getkey(), num_samples, edges, arrangement)
+    expected = padded_distribution(edges, size, mixture, arrangement)
+    assert_counts(counts, np.diff(expected, prepend=0, append=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arrangement", ["ascending", "magnitude"])
+def test_cat_against_the_exact_law(getkey, arrangement):
+    # N = 1000, μ = 0.9, 4000 matrices in all bins at once. The law of the library, plus the known edge correction.
+    size, mixture, edges = 1000, 0.9, np.linspace(-1.92, 1.92, 49)
+    mixed = rmt.Mixed(rmt.GOE(size, jnp.float32(1)), mixture)
+    counts = pooled(mixed, getkey(), 4000, edges, arrangement)
+    law = mixed.law(arrangement).cdf(edges)
+    corrected = padded_distribution(edges, size, mixture, arrangement)
+    assert np.abs(law - corrected).max() < 1 / size
+    assert_counts(counts, np.diff(corrected, prepend=0, append=1))
+    inner = np.diff(np.asarray(law, np.float64))
+    assert_counts(np.append(counts[1:-1], counts[0] + counts[-1]), np.append(inner, 1 - inner.sum()))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.0), r"`mixture` must lie in \(0, 1\], got .*0"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 1.1), "`mixture` must .*1.1"),
+        (lambda: rmt.Mixed(rmt.GOE(4), float("nan")), "`mixture` must .*nan"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.5, "both"), "`normalize` must be one of 'order', 'reference', got 'both'"),
+        (lambda: rmt.Mixed(4, 0.5), "`base` must be a nested ensemble .* got 4"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).law("descending"), "`arrangement` must be one of .* got 'descending'"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).counts(jax.random.key(0), 0.0, "cat"), "`arrangement` must .* 'cat'"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,38 @@
+"""Run in a process of its own with a given number of devices; prints what a simulation gives, as JSON."""
+
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import rmtjax as rmt
+
+
+def main() -> None:
+    key, edges = jax.random.key(7), jnp.linspace(-2.0, 2.0, 33)
+    goe, results = rmt.GOE(12), {}
+    mixed = rmt.Mixed(goe, 0.7)
+    for num_samples, batch_size in [(1, None), (2, 1), (101, None), (101, 4), (64, 64)]:
+        run = lambda fn, reduce=None, m=num_samples, b=batch_size: rmt.simulate(fn, key, m, reduce=reduce, batch_size=b)
+        histogram = run(mixed.eigenvalues, rmt.Histogram(edges))
+        moments = run(goe.eigenvalues, rmt.Moments())
+        stacked = run(goe.eigenvalues)
+        assert stacked.shape == (num_samples, 12)
+        if num_samples % jax.device_count() == 0:
+            assert len({shard.device for shard in stacked.addressable_shards}) == jax.device_count()
+            assert stacked.addressable_shards[0].data.shape[0] == num_samples // jax.device_count()
+        results[f"{num_samples} in batches of {batch_size}"] = {
+            "counts": [histogram.underflow, *map(int, histogram.counts), histogram.overflow],
+            "count": int(moments.count),
+            "mean": np.asarray(moments.mean).tolist(),
+            "variance": np.nan_to_num(moments.variance, nan=-1).tolist(),
+            "stacked": np.asarray(stacked, np.float64).tolist(),
+        }
+    print(json.dumps({"devices": jax.device_count(), "results": results}))
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+    main()

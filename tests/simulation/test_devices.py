@@ -1,0 +1,44 @@
+"""A simulation gives the same on 1, 2, 3 and 8 devices, for sample counts that do not divide evenly too."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).with_name("_device_run.py")
+
+
+def run(devices: int) -> dict:
+    command = [sys.executable, str(SCRIPT), str(devices)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    output = json.loads(result.stdout)
+    assert output["devices"] == devices
+    return output["results"]
+
+
+@pytest.fixture(scope="module")
+def one_device() -> dict:
+    return run(1)
+
+
+@pytest.mark.parametrize("devices", [2, 3, 8])
+def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
+    several = run(devices)
+    assert several.keys() == one_device.keys()
+    for case, expected in one_device.items():
+        # Integer results bit for bit; floating ones to the rounding of float32, the dtype of the draws.
+        assert several[case]["counts"] == expected["counts"], case
+        assert several[case]["count"] == expected["count"], case
+        for name in ("mean", "variance", "stacked"):
+            np.testing.assert_allclose(several[case][name], expected[name], rtol=1e-5, atol=1e-6, err_msg=case)
+
+
+def test_results_do_not_depend_on_the_batch_size(one_device):
+    assert one_device["101 in batches of None"]["counts"] == one_device["101 in batches of 4"]["counts"]
+    # The first draws of a longer run are the draws of a shorter one.
+    longer, shorter = one_device["101 in batches of 4"], one_device["64 in batches of 64"]
+    np.testing.assert_allclose(longer["stacked"][:64], shorter["stacked"], rtol=1e-5, atol=1e-6)

@@ -1,0 +1,131 @@
+"""Histogram and Moments against numpy on the stacked draws, and the exactness of large totals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+
+EDGES = np.array([-1.0, -0.5, 0.0, 0.25, 1.0])
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("batch_size", [None, 1, 7, 100])
+def test_histogram_is_numpys(getkey, batch_size):
+    key = getkey()
+    normal = lambda k: jax.random.normal(k, (3, 2), jnp.float32)
+    result = rmt.simulate(normal, key, 50, reduce=rmt.Histogram(EDGES), batch_size=batch_size)
+    values = np.asarray(rmt.simulate(normal, key, 50))
+    counts, _ = np.histogram(values, EDGES)
+    np.testing.assert_array_equal(result.counts, counts)
+    assert (result.underflow, result.overflow) == ((values < -1).sum(), (values > 1).sum())
+    assert result.total == values.size
+    np.testing.assert_allclose(result.density(), counts / (values.size * np.diff(EDGES)), rtol=1e-12)
+
+
+def test_histogram_bins_are_half_open_and_the_last_closed(getkey):
+    on_edges = lambda key: jnp.array([-1.0, 0.0, 0.25, 1.0, 1.0, jnp.nextafter(1.0, 2.0), -jnp.inf, jnp.inf])
+    result = rmt.simulate(on_edges, getkey(), 2, reduce=rmt.Histogram(EDGES))
+    np.testing.assert_array_equal(result.counts, [2, 0, 2, 6])
+    assert (result.underflow, result.overflow) == (2, 4)
+
+
+def test_histogram_leaves_padding_out_and_counts_every_leaf(getkey):
+    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    fn = lambda k: (mixed.eigenvalues(k), jnp.array([0.1, 0.2]))
+    result = rmt.simulate(fn, key, 40, reduce=rmt.Histogram([-9.0, 0.0, 9.0]))
+    orders = rmt.simulate(mixed.eigenvalues, key, 40).order
+    assert result.overflow == 0
+    assert result.total == orders.sum() + 80
+
+
+def test_histogram_of_integers(getkey):
+    result = rmt.simulate(lambda k: jnp.arange(5), getkey(), 3, reduce=rmt.Histogram(np.arange(-0.5, 5.5)))
+    np.testing.assert_array_equal(result.counts, [3] * 5)
+
+
+def test_histogram_totals_are_exact_beyond_32_bits():
+    histogram = rmt.Histogram([0.0, 1.0])
+    large = np.array([0, 2**31 - 1, 0, 0], np.int32)
+    total = large
+    for _ in range(9):
+        total = histogram.merge(total, large)
+    assert histogram.finish(total).total == 10 * (2**31 - 1)
+    # One unit on top of 2^53 is lost in any floating-point total.
+    assert histogram.finish(histogram.merge(np.array([0, 2**53, 0, 0]), np.array([0, 1, 0, 0]))).total == 2**53 + 1
+
+
+def test_histogram_refuses_nan(getkey):
+    fn = lambda k: jnp.array([0.5, jnp.nan])
+    with pytest.raises(ValueError, match="`fn` must return no NaN, got '3 of 6 values'"):
+        rmt.simulate(fn, getkey(), 3, reduce=rmt.Histogram([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "edges", [[], [1.0], [1.0, 0.0], [0.0, 0.0], [0.0, float("nan")], [0.0, float("inf")], [[0.0, 1.0]], 1.0]
+)
+def test_bad_edges(edges):
+    with pytest.raises(ValueError, match="`edges` must be"):
+        rmt.Histogram(edges)
+
+
+def test_complex_values_have_no_histogram(getkey):
+    with pytest.raises(ValueError, match="`fn` must return real values for a histogram, got 'complex"):
+        rmt.simulate(lambda k: jnp.array(1j), getkey(), 2, reduce=rmt.Histogram([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 7])
+def test_moments_are_numpys(getkey, batch_size):
+    key = getkey()
+    # A mean far from 0 beside a small spread loses every digit in a sum of squares.
+    fn = lambda k: {
+        "a": 1e4 + jax.random.normal(k, (2,)),
+        "b": jax.random.bits(k) % 7,
+        "c": jax.random.normal(k, (), complex),
+    }
+    result = rmt.simulate(fn, key, 60, reduce=rmt.Moments(), batch_size=batch_size)
+    values = jax.tree.map(lambda x: np.asarray(x).astype(np.result_type(x.dtype, float)), rmt.simulate(fn, key, 60))
+    for name in values:
+        assert result.count[name] == 60
+        np.testing.assert_allclose(result.mean[name], values[name].mean(0), rtol=1e-12)
+        np.testing.assert_allclose(result.variance[name], values[name].var(0, ddof=1), rtol=1e-9)
+        standard_error = values[name].std(0, ddof=1) / 60**0.5
+        np.testing.assert_allclose(result.standard_error[name], standard_error, rtol=1e-9)
+
+
+def test_moments_of_padded_spectra_are_those_of_the_levels_present(getkey):
+    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    result = rmt.simulate(mixed.eigenvalues, key, 50, reduce=rmt.Moments(), batch_size=8)
+    spectra = rmt.simulate(mixed.eigenvalues, key, 50)
+    masked = np.ma.array(spectra.values, mask=~np.asarray(spectra.mask))
+    np.testing.assert_array_equal(result.count, masked.count(0))
+    present = masked.count(0) > 1
+    np.testing.assert_allclose(result.mean[present], masked.mean(0)[present], rtol=1e-10)
+    np.testing.assert_allclose(result.variance[present], masked.var(0, ddof=1)[present], rtol=1e-8)
+
+
+def test_variance_of_one_draw_is_unknown(getkey):
+    result = rmt.simulate(lambda k: jax.random.normal(k), getkey(), 1, reduce=rmt.Moments())
+    assert np.isnan(result.variance)
+    assert result.count == 1
+
+
+class Largest(rmt.simulation.AbstractReducer):
+    """What a user would write."""
+
+    def summarize(self, samples, valid):
+        return jnp.max(jnp.where(valid[:, None], samples, -jnp.inf))
+
+    def merge(self, left, right):
+        return np.maximum(left, right)
+
+    def finish(self, summary):
+        return float(summary)
+
+
+def test_a_reducer_of_the_users(getkey):
+    key = getkey()
+    fn = lambda k: jax.random.normal(k, (3,))
+    expected = float(rmt.simulate(fn, key, 11).max())
+    assert rmt.simulate(fn, key, 11, reduce=Largest(), batch_size=4) == expected

@@ -1,0 +1,143 @@
+"""simulate: which keys are used, batching, compilation, meshes and errors."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType
+
+import rmtjax as rmt
+from rmtjax.simulation._memory import peak_bytes
+
+
+def uniform(key):
+    return jax.random.uniform(key, (3,))
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 4, 10, 99])
+def test_draw_i_uses_fold_in_of_i(getkey, batch_size):
+    key = getkey()
+    drawn = rmt.simulate(uniform, key, 10, batch_size=batch_size)
+    expected = jnp.stack([uniform(jax.random.fold_in(key, i)) for i in range(10)])
+    np.testing.assert_array_equal(drawn, expected)
+
+
+def test_output_is_any_pytree(getkey):
+    fn = lambda key: {"u": uniform(key), "pair": (jax.random.bits(key), jax.random.key_data(key))}
+    drawn = rmt.simulate(fn, getkey(), 5)
+    assert jax.tree.map(jnp.shape, drawn) == {"u": (5, 3), "pair": ((5,), (5, 2))}
+    spectra = rmt.simulate(rmt.Mixed(rmt.GOE(4), 0.5).eigenvalues, getkey(), 6)
+    assert isinstance(spectra, rmt.PaddedSpectrum)
+    assert (spectra.values.shape, spectra.order.shape) == ((6, 4), (6,))
+
+
+def test_one_compilation_for_all_chunks_and_calls(getkey):
+    traces = []
+
+    def fn(key):
+        traces.append(1)
+        return uniform(key)
+
+    rmt.simulate(fn, getkey(), 10, batch_size=3)
+    first = len(traces)
+    rmt.simulate(fn, getkey(), 10, batch_size=3)
+    # Once for the shapes and the memory, once to compile.
+    assert (first, len(traces)) == (2, 2)
+
+
+def test_parameters_in_a_partial_do_not_compile_again(getkey):
+    traces = []
+
+    def scaled(scale, key):
+        traces.append(1)
+        return scale * uniform(key)
+
+    key = getkey()
+    one, two = (rmt.simulate(jax.tree_util.Partial(scaled, jnp.asarray(s)), key, 4) for s in (1.0, 2.0))
+    np.testing.assert_allclose(2 * one, two, rtol=1e-12)
+    assert len(traces) == 3
+
+
+@pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit])
+@pytest.mark.parametrize("shape", [{"draws": 1}, {"other": 1, "draws": 1}])
+def test_a_mesh_of_the_users(getkey, axis_type, shape):
+    mesh = jax.make_mesh(tuple(shape.values()), tuple(shape), axis_types=(axis_type,) * len(shape))
+    key = getkey()
+    drawn = rmt.simulate(uniform, key, 4, mesh=mesh)
+    np.testing.assert_array_equal(drawn, rmt.simulate(uniform, key, 4))
+    result = rmt.simulate(uniform, key, 4, mesh=mesh, reduce=rmt.Histogram([0.0, 1.0]))
+    assert result.total == 12
+
+
+def test_functions_that_scan_from_a_constant(getkey):
+    # A loop whose carry starts the same on every device and then varies: refused by shard_map's own check.
+    walk = lambda key: jax.lax.fori_loop(0, 3, lambda i, x: x + jax.random.normal(jax.random.fold_in(key, i)), 0.0)
+    assert rmt.simulate(walk, getkey(), 5).shape == (5,)
+
+
+def test_peak_bytes_counts_what_is_live(getkey):
+    n = 50
+    chain = lambda key: jnp.sin(jnp.sin(jax.random.normal(key, (n, n), jnp.float32)))
+    square = n * n * 4
+    # Normals need a handful of temporaries, a chain of sines only two arrays at a time.
+    assert 2 * square <= peak_bytes(chain, getkey()) <= 8 * square
+    longer = lambda key: jnp.sin(jnp.sin(chain(key)))
+    assert peak_bytes(longer, getkey()) == peak_bytes(chain, getkey())
+    kept = lambda key: (x := chain(key), jnp.sin(x), jnp.cos(x))
+    assert peak_bytes(kept, getkey()) >= 3 * square
+    scanned = lambda key: jax.lax.scan(lambda c, k: (c, c * chain(k)[0, 0]), 1.0, jax.random.split(key, 4))
+    assert peak_bytes(scanned, getkey()) >= peak_bytes(chain, getkey())
+
+
+def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
+    import rmtjax.simulation._simulate as module
+
+    batches = []
+    original = module._run_chunk
+    monkeypatch.setattr(module, "_run_chunk", lambda *args: batches.append(args[4]) or original(*args))
+    monkeypatch.setattr(module, "memory_budget", lambda mesh: 10 * module.peak_bytes(uniform, getkey()))
+    rmt.simulate(uniform, getkey(), 25, mesh=jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",)))
+    assert batches == [9, 9, 9]
+
+
+def test_progress_is_reported(getkey, capsys):
+    rmt.simulate(uniform, getkey(), 10, batch_size=3, progress=True)
+    assert "10/10" in capsys.readouterr().err
+    rmt.simulate(uniform, getkey(), 10, batch_size=3)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_without_tqdm_says_so(getkey, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "tqdm", None)
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        rmt.simulate(uniform, getkey(), 10, progress=True)
+
+
+def bad_mesh():
+    return jax.make_mesh((1,), ("samples",), axis_types=(AxisType.Auto,))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_samples": 0}, "`num_samples` must be an integer of at least 1, got 0"),
+        ({"num_samples": -3}, "`num_samples` must .* got -3"),
+        ({"num_samples": 2.0}, "`num_samples` must .* got 2.0"),
+        ({"num_samples": 2**32}, "`num_samples` must be below 2\\^32"),
+        ({"batch_size": 0}, "`batch_size` must be an integer of at least 1, got 0"),
+        ({"key": jax.random.PRNGKey(0)}, "`key` must be a typed key"),
+        ({"fn": lambda key: jnp.zeros(int(jax.random.randint(key, (), 1, 9)))}, "`fn` must have an output shape"),
+        ({"fn": lambda key: jnp.nonzero(jax.random.bernoulli(key, 0.5, (9,)))}, "`fn` must have an output shape"),
+        ({"fn": lambda key: (u := uniform(key))[u > 0.5]}, "`fn` must have an output shape"),
+        ({"fn": lambda key: 1.0 if uniform(key)[0] > 0.5 else 2.0}, "`fn` must have an output shape"),
+    ],
+)
+def test_bad_input(arguments, message):
+    arguments = {"fn": uniform, "key": jax.random.key(0), "num_samples": 3} | arguments
+    with pytest.raises(ValueError, match=message):
+        rmt.simulate(**arguments)
+
+
+def test_a_mesh_without_the_axis_is_refused():
+    with pytest.raises(ValueError, match="`mesh` must have an axis named 'draws', got .*samples"):
+        rmt.simulate(uniform, jax.random.key(0), 3, mesh=bad_mesh())
