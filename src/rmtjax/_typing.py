@@ -6,8 +6,8 @@ Shapes are written in jaxtyping annotations; a one-axis shape has a leading spac
 
 import jax
 import numpy as np
-from jaxtyping import Key
+from jaxtyping import Array, Key
 
-KeyScalar = Key[jax.Array, ""]
+KeyScalar = Key[Array, ""]
 RealLike = jax.Array | np.ndarray | np.generic | int | float
 RealScalarLike = RealLike

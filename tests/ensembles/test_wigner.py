@@ -39,7 +39,7 @@ def gaussian_trace_moments(n, d):
 
 
 def test_trace_moments_of_the_reference():
-    # The formula used below, against Ledoux (2009): E tr H⁴ = 2n³ + 5n² + 5n for the GOE with unit off-diagonal variance.
+    # The formula used below, against Ledoux (2009): E tr H⁴ = 2n³ + 5n² + 5n for unit variance off the diagonal.
     n = 7
     assert gaussian_trace_moments(n, 2) == (n * (n + 1), 2 * n**3 + 5 * n**2 + 5 * n)
 

@@ -94,7 +94,7 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
 
     batches = []
     original = module._run_chunk
-    monkeypatch.setattr(module, "_run_chunk", lambda *args: batches.append(args[4]) or original(*args))
+    monkeypatch.setattr(module, "_run_chunk", lambda *args: batches.append(args[4].batch) or original(*args))
     monkeypatch.setattr(module, "memory_budget", lambda mesh: 10 * module.peak_bytes(uniform, getkey()))
     rmt.simulate(uniform, getkey(), 25, mesh=jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",)))
     assert batches == [9, 9, 9]
@@ -128,6 +128,7 @@ def bad_mesh():
         ({"key": jax.random.PRNGKey(0)}, "`key` must be a typed key"),
         ({"fn": lambda key: jnp.zeros(int(jax.random.randint(key, (), 1, 9)))}, "`fn` must have an output shape"),
         ({"fn": lambda key: jnp.nonzero(jax.random.bernoulli(key, 0.5, (9,)))}, "`fn` must have an output shape"),
+        ({"fn": lambda key: jnp.zeros(jax.random.randint(key, (), 1, 9))}, "`fn` must have an output shape"),
         ({"fn": lambda key: (u := uniform(key))[u > 0.5]}, "`fn` must have an output shape"),
         ({"fn": lambda key: 1.0 if uniform(key)[0] > 0.5 else 2.0}, "`fn` must have an output shape"),
     ],
@@ -138,6 +139,11 @@ def test_bad_input(arguments, message):
         rmt.simulate(**arguments)
 
 
+def test_other_errors_of_the_function_are_its_own(getkey):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        rmt.simulate(lambda key: uniform(key) + "1", getkey(), 3)
+
+
 def test_a_mesh_without_the_axis_is_refused():
-    with pytest.raises(ValueError, match="`mesh` must have an axis named 'draws', got .*samples"):
+    with pytest.raises(ValueError, match=r"`mesh` must have an axis named 'draws', got .*samples"):
         rmt.simulate(uniform, jax.random.key(0), 3, mesh=bad_mesh())

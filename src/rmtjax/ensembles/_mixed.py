@@ -18,13 +18,13 @@ from rmtjax.linalg._padded import count_below
 class Mixed(AbstractModule):
     r"""The mixed-matrix ensemble (MMES) over a nested base ensemble of size N.
 
-    Each draw has an order of its own, $n \sim \mathrm{Bin}(N, \mu)$ clipped to [2, N], and is the leading n×n block of a
-    base sample. Arrays keep the static size N, so one compilation serves all orders.
+    Each draw has an order of its own, $n \sim \mathrm{Bin}(N, \mu)$ clipped to [2, N], and is the leading n×n block of
+    a base sample. Arrays keep the static size N, so one compilation serves all orders.
 
-    Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2 for
-    `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum fills
-    $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding is asked for by
-    name, through `arrangement`, and is what Wigner's cat comes from.
+    Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2
+    for `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum
+    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding is asked
+    for by name, through `arrangement`, and is what Wigner's cat comes from.
 
     For one key, `counts` counts the levels that `eigenvalues` returns; `sample` is another draw of the same measure.
 

@@ -1,7 +1,9 @@
 """The abstract law: every public method once, and the hooks that a law fills in."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -72,27 +74,27 @@ class AbstractLaw(AbstractModule):
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support and at its ends."""
-        return self._on_support(x, self._pdf, 0, 0)
+        return self._on_support(x, self._pdf, 0, 0, 0)
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf outside the support and at its ends."""
-        return self._on_support(x, self._logpdf, -jnp.inf, -jnp.inf)
+        return self._on_support(x, self._logpdf, -jnp.inf, -jnp.inf, -jnp.inf)
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
         """Distribution function P(X ≤ x)."""
-        return self._on_support(x, self._cdf, 0, 1)
+        return self._on_support(x, self._cdf, 0, self._first_atom(), 1)
 
     def logcdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the distribution function."""
-        return self._on_support(x, lambda y: _log(self._cdf(y)), -jnp.inf, 0)
+        return self._on_support(x, lambda y: _log(self._cdf(y)), -jnp.inf, _log(self._first_atom()), 0)
 
     def sf(self, x: RealLike) -> Float[Array, "..."]:
         """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
-        return self._on_support(x, self._sf, 1, 0)
+        return self._on_support(x, self._sf, 1, 1 - self._first_atom(), 0)
 
     def logsf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the survival function."""
-        return self._on_support(x, lambda y: _log(self._sf(y)), 0, -jnp.inf)
+        return self._on_support(x, lambda y: _log(self._sf(y)), 0, _log(1 - self._first_atom()), -jnp.inf)
 
     def quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
@@ -101,7 +103,7 @@ class AbstractLaw(AbstractModule):
         inside = (p > 0) & (p < 1)
         x = self._quantile(jnp.where(inside, p, 0.5))
         x = jnp.where(inside, x, jnp.where(p <= 0, lower, upper))
-        return jnp.where((p >= 0) & (p <= 1), x, jnp.nan)
+        return self._as_promised(jnp.where((p >= 0) & (p <= 1), x, jnp.nan), p)
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Independent draws.
@@ -110,28 +112,41 @@ class AbstractLaw(AbstractModule):
             key: a typed key.
             shape: shape of the array of draws.
         """
-        return self._sample(_checks.typed_key(key), shape)
+        return self._as_promised(self._sample(_checks.typed_key(key), shape))
 
     def mean(self) -> Float[Array, ""]:
         """Expected value."""
-        return self._moment(1)
+        return self._as_promised(self._moment(1))
 
     def variance(self) -> Float[Array, ""]:
         """Variance."""
-        return self._variance()
+        return self._as_promised(self._variance())
 
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
-        return self._moment(_checks.integer("k", k, at_least=0))
+        return self._as_promised(self._moment(_checks.integer("k", k, at_least=0)))
 
-    def _on_support(self, x: RealLike, formula, below: float, above: float) -> Float[Array, "..."]:
+    def _on_support(
+        self, x: RealLike, formula: Callable[[Array], Array], below: float, at_lower: Array | float, above: float
+    ) -> Float[Array, "..."]:
+        """The formula inside the support; the given values below it, at its lower end, and from its upper end on."""
         x = _checks.real("x", x)
         lower, upper = self._support()
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
         values = formula(jnp.where(inside, x, lower / 2 + upper / 2))
-        values = jnp.where(inside, values, jnp.where(x <= lower, below, above))
-        return jnp.where(jnp.isnan(x), x, values)
+        outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, above))
+        return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
+
+    def _first_atom(self) -> Float[Array, ""]:
+        """Mass of the point at the lower end of the support."""
+        locations, masses = self._atoms()
+        return jnp.sum(jnp.where(locations == self._support()[0], masses, 0))
+
+    def _as_promised(self, values: Array, *arguments: Array) -> Array:
+        """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
+        parameters = (leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact))
+        return values.astype(jnp.result_type(*arguments, *parameters))
 
 
 def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:

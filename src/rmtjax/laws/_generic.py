@@ -1,11 +1,11 @@
 """Numerical fall-backs: what a law does not have a formula for is computed here from its hooks.
 
 Each function takes a law and uses only its density, its support, the points between which the density is smooth, and
-its atoms (`quantile` uses its distribution function, whichever way that is computed).
+its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -14,18 +14,27 @@ from jaxtyping import Array, Float
 from rmtjax._typing import KeyScalar
 from rmtjax.special import bracketed_root, integrate
 
-if TYPE_CHECKING:
-    from rmtjax.laws._base import AbstractLaw
+
+class Law(Protocol):
+    """What the fall-backs use of a law."""
+
+    def support(self) -> tuple[Array, Array]: ...
+    def atoms(self) -> tuple[Array, Array]: ...
+    def cdf(self, x: Array, /) -> Array: ...
+    def sf(self, x: Array, /) -> Array: ...
+    def quantile(self, p: Array, /) -> Array: ...
+    def _pdf(self, x: Array, /) -> Array: ...
+    def _breakpoints(self) -> Array: ...
 
 
-def expectation(law: "AbstractLaw", fn: Callable[[Array], Array]) -> Float[Array, ""]:
+def expectation(law: Law, fn: Callable[[Array], Array]) -> Float[Array, ""]:
     """E fn(X), by Gauss-Legendre quadrature on the panels of the density, plus the atoms."""
     locations, masses = law.atoms()
     continuous = integrate(lambda x: fn(x) * law._pdf(x), law._breakpoints())
     return continuous + jnp.sum(masses * fn(locations))
 
 
-def cdf(law: "AbstractLaw", x: Float[Array, "..."]) -> Float[Array, "..."]:
+def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     """P(X ≤ x), by quadrature from the left end."""
     panels = law._breakpoints()
     locations, masses = law.atoms()
@@ -38,7 +47,7 @@ def cdf(law: "AbstractLaw", x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(below)(x)
 
 
-def quantile(law: "AbstractLaw", p: Float[Array, "..."]) -> Float[Array, "..."]:
+def quantile(law: Law, p: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection; above the median through the survival function."""
     lower, upper = law.support()
 
@@ -54,7 +63,7 @@ def quantile(law: "AbstractLaw", p: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(invert)(p)
 
 
-def sample(law: "AbstractLaw", key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Inverse-transform sampling, X = quantile(U) with U uniform on (0, 1)."""
     dtype = jnp.result_type(*law.support())
     return law.quantile(jax.random.uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny))

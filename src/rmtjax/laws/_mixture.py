@@ -35,6 +35,9 @@ class Mixture(AbstractLaw):
     components: tuple[AbstractLaw, ...]
 
     def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
+        # A list of Python numbers is spread out by multiplication, which keeps it weakly typed like a single number.
+        if isinstance(weights, Sequence) and not any(isinstance(w, Sequence) for w in weights):
+            weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
         array = _checks.real("weights", weights)
         if array.ndim != 1 or array.size != len(components) or array.size == 0:
             raise _checks.refusal("weights", f"be one number for each of the {len(components)} components", weights)

@@ -43,4 +43,4 @@ def order_distribution(largest: int, mixture: Float[Array, ""]) -> tuple[Int[Arr
 
     orders = jnp.concatenate([below[0], mode[None], above[0]])
     relative = jnp.concatenate([below[1], jnp.ones(1, up.dtype), above[1]])
-    return clip_order(orders, largest), relative / relative.sum()
+    return clip_order(orders, largest), (relative / relative.sum()).astype(jnp.result_type(mixture))

@@ -8,9 +8,9 @@ padded levels is
     p_n(x) = (n/N) f(x) [c + 1{u(x) < r/n}].
 
 In ascending order u = F, the base distribution function; in order of decreasing |x| it is the tail u = P(|X| > |x|); in
-random order the indicator becomes its mean r/n, and p_n = f. Averaging p_n over the law of the order gives the finite-N
-law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the manual has
-the details, and the form in which c + 1{n F(x) < r} is summed as the number of m ≥ 0 with n (m + F(x)) < N.
+random order the indicator becomes its mean r/n, and p_n = f. Averaging p_n over the law of the order gives the
+finite-N law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the
+manual has the details, and the form in which c + 1{n F(x) < r} is summed as the number of m ≥ 0 with n (m + F(x)) < N.
 """
 
 import equinox as eqx

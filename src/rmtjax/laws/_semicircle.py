@@ -22,7 +22,7 @@ def distribution(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[A
 
 
 def _t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
-    """t - sin t, by its Taylor series where the subtraction would cancel (t < 1; 8 terms reach 1e-17)."""
+    """T - sin t, by its Taylor series where the subtraction would cancel (t < 1; 8 terms reach 1e-17)."""
     small = t < 1
     s = jnp.where(small, t, 1) ** 2
     series = jnp.ones_like(s)

@@ -4,8 +4,9 @@ For a simple eigenvalue with $A v = \lambda v$ and $w^* A = \lambda w^*$ (Horn a
 
 $$\dot\lambda = \frac{w^* \dot A v}{w^* v}.$$
 
-The spectral radius is $\rho = |\lambda|$ for a dominant $\lambda$, so $\dot\rho = \mathrm{Re}(\bar\lambda\dot\lambda)/\rho$.
-A real matrix has its complex eigenvalues in conjugate pairs, of which either gives the same $\dot\rho$.
+The spectral radius is $\rho = |\lambda|$ for a dominant $\lambda$, so
+$\dot\rho = \mathrm{Re}(\bar\lambda\dot\lambda)/\rho$. A real matrix has its complex eigenvalues in conjugate pairs, of
+which either gives the same $\dot\rho$.
 
 Higher derivatives need those of $v$ and $w$. Normalised by $w_0^* v = 1$ with the undisturbed left vector, they solve
 the bordered system (nonsingular exactly where $\lambda$ is simple)
@@ -40,7 +41,9 @@ def _dominant_triple_jvp(primals: tuple, tangents: tuple) -> tuple:
     eigenvalue, v, w = _dominant_triple(a)
     v_dot = _vector_derivative(a, eigenvalue, v, w, tangent)
     w_dot = _vector_derivative(adjoint(a), jnp.conj(eigenvalue), w, v, adjoint(tangent))
-    eigenvalue_dot = jnp.vdot(w, tangent @ v) / jnp.vdot(w, v)
+    # Where the dominant eigenvalue is 0 the matrix is nilpotent, w*v may vanish, and the derivative is set to 0.
+    overlap = jnp.where(eigenvalue == 0, jnp.inf, jnp.vdot(w, v))
+    eigenvalue_dot = jnp.vdot(w, tangent @ v) / overlap
     return (eigenvalue, v, w), (eigenvalue_dot, v_dot, w_dot)
 
 
@@ -81,9 +84,14 @@ def spectral_radius(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
     a = _checks.square_matrix("a", a)
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
-        eigenvalue, _, _ = _dominant_triple(matrix.astype(jnp.result_type(matrix, jnp.complex64)))
+        # In units of its largest entry: LAPACK scales matrices of extreme norm, and jaxlib hands the eigenvalues back
+        # without the scale (float32 beyond 1e±14 already); and the derivative of hypot squares its arguments.
+        unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
+        unit = jnp.where(unit == 0, 1, unit)
+        scaled = matrix / unit
+        eigenvalue, _, _ = _dominant_triple(scaled.astype(jnp.result_type(scaled, jnp.complex64)))
         x, y = jnp.real(eigenvalue), jnp.imag(eigenvalue)
         zero = eigenvalue == 0
-        return jnp.where(zero, 0, jnp.hypot(jnp.where(zero, 1, x), jnp.where(zero, 0, y)))
+        return jnp.where(zero, 0, unit * jnp.hypot(jnp.where(zero, 1, x), y))
 
     return jnp.vectorize(of_one, signature="(n,n)->()")(a)

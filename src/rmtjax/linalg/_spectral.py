@@ -47,9 +47,9 @@ def stieltjes(spectrum: Spectrum, z: Inexact[Array, "..."]) -> Complex[Array, ".
     z = jnp.asarray(z)
     z = z.astype(jnp.result_type(z, values, jnp.complex64))
     shape = (*values.shape[:-1], *(1,) * z.ndim, values.shape[-1])
-    terms = 1 / (z[..., None] - values.reshape(shape))
-    number = jnp.sum(mask, axis=-1).reshape(shape[:-1])
-    return jnp.sum(jnp.where(mask.reshape(shape), terms, 0), axis=-1) / number
+    mask = mask.reshape(shape)
+    terms = jnp.where(mask, 1 / jnp.where(mask, z[..., None] - values.reshape(shape), 1), 0)
+    return jnp.sum(terms, axis=-1) / jnp.sum(mask, axis=-1)
 
 
 def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealScalarLike) -> Float[Array, "*batch k"]:
@@ -77,8 +77,11 @@ def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealSc
     References:
         Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
     """
-    width = _checks.positive("width", width)
-    return -jnp.imag(stieltjes(spectrum, jax.lax.complex(*jnp.broadcast_arrays(grid, width)))) / jnp.pi
+    grid, width = _checks.real("grid", grid), _checks.positive("width", width)
+    dtype = jnp.result_type(grid, width)
+    return (
+        -jnp.imag(stieltjes(spectrum, jax.lax.complex(grid.astype(dtype), jnp.full(grid.shape, width, dtype)))) / jnp.pi
+    )
 
 
 def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:

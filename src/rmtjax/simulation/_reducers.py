@@ -182,8 +182,8 @@ class Moments(AbstractReducer):
     r"""Mean and variance of every entry, over the draws.
 
     Batches are reduced on the device in two passes and merged in float64 by
-    $\bar x = \bar x_a + \delta\,n_b/n$, $M = M_a + M_b + |\delta|^2 n_a n_b / n$, $\delta = \bar x_b - \bar x_a$. Results
-    for different batch sizes and device counts agree to the rounding of the dtype of the draws.
+    $\bar x = \bar x_a + \delta\,n_b/n$, $M = M_a + M_b + |\delta|^2 n_a n_b / n$, $\delta = \bar x_b - \bar x_a$.
+    Results for different batch sizes and device counts agree to the rounding of the dtype of the draws.
 
     Example:
         >>> import jax, rmtjax as rmt

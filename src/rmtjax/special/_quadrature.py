@@ -47,7 +47,7 @@ def integrate(
         num_nodes: nodes per panel.
 
     Returns:
-        The integral from the first to the last point, in the dtype of `panels`.
+        The integral from the first to the last point, in the dtype of `panels` promoted with that of `fn`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,14 +61,12 @@ def integrate(
     # Offsets from the nearer end, 1 ∓ cos, keep full relative accuracy close to an edge.
     from_left, from_right = jnp.sin(angles / 2) ** 2, jnp.cos(angles / 2) ** 2
 
-    def panel(total: Float[Array, ""], ends: Float[Array, " 2"]) -> tuple[Float[Array, ""], None]:
+    def panel(ends: Float[Array, " 2"]) -> Float[Array, ""]:
         a, b = ends
         x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
         # An empty panel has x = a = b, where fn may be singular: its value there is never used.
         inside = b > a
         values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2))
-        return total + jnp.where(inside, (b - a) / 2 * jnp.dot(measure, values), 0), None
+        return jnp.where(inside, (b - a) / 2 * jnp.dot(measure, values), 0)
 
-    ends = jnp.stack([panels[:-1], panels[1:]], axis=-1)
-    total, _ = jax.lax.scan(panel, jnp.zeros((), panels.dtype), ends)
-    return total
+    return jnp.sum(jax.lax.map(panel, jnp.stack([panels[:-1], panels[1:]], axis=-1)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
 # `jax.config`, so that tests which start another process share it.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).resolve().parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -44,6 +44,7 @@ class KeySource:
         self.calls = 0
 
     def __call__(self) -> jax.Array:
+        """The next key."""
         self.calls += 1
         return jax.random.fold_in(jax.random.key(self.seed), self.calls)
 

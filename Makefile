@@ -1,0 +1,62 @@
+# Everything happens inside the checkout: the environment is .venv, and a stamp in it says which extras are installed.
+# Needs Python >= 3.11 with venv, git and make. PYTHON=/path/to/python chooses the interpreter.
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# A name on the PATH may be a launcher without an interpreter behind it, so each candidate is run.
+PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 python; do \
+	$$candidate -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$candidate && break; done)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-slow check docs bench clean
+
+help:
+	@echo "make demo       install and draw Wigner's cat"
+	@echo "make test       install and run the test suite, then its float32 part without 64-bit types"
+	@echo "make test-slow  the long statistical tests"
+	@echo "make check      style, types, layers, manual"
+	@echo "make docs       the manual, in docs/_build/html"
+	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
+	@echo "make clean      remove the environment, caches and built files"
+
+demo: $(VENV)/.installed-plot
+	$(BIN)/python examples/wigner_cat.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+	RMTJAX_X64=0 $(BIN)/python -m pytest -m "float32 and not slow"
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m slow
+
+# The type checker and the manual import every package, also those that need an extra.
+check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs
+
+docs: $(VENV)/.installed-test $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "The manual is docs/_build/html/index.html"
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m rmtjax.benchmark
+	$(BIN)/python benchmarks/cat_baseline.py
+
+clean:
+	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist
+
+$(VENV)/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 with venv found; name one with PYTHON=/path/to/python." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "Installing rmtjax[$*] into $(VENV) (a few minutes the first time)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@

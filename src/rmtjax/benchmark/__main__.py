@@ -1,0 +1,80 @@
+"""The classic cases on the present device: `python -m rmtjax.benchmark [names] [--size N] [--json FILE]`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+# The two modules enter their cases into the registry.
+from rmtjax.benchmark import _compute_cases, _spectral_cases  # noqa: F401
+from rmtjax.benchmark._registry import CASES, Row, WrongAnswer, run_case
+from rmtjax.benchmark._report import table, to_record
+
+_DESCRIPTION = """Time the classic cases and check their answers. Seconds are of one call. A dash under
+`compile s` means that the function runs as it is and that its first call includes all compilation, a `c` that
+the persistent compilation cache answered. Rates follow from operation counts that the cases state. Memory is
+what the compiler planned."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the named cases, print their table, and return the exit status: 1 if an answer was wrong."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    names = options.names or list(CASES)
+    for name in names:
+        if name not in CASES:
+            parser.error(f"no case is named {name!r}; the cases are {', '.join(CASES)}")
+    dtype = jnp.dtype(options.dtype or jnp.zeros(()).dtype)
+    with jax.enable_x64(dtype == jnp.float64):
+        rows, wrong = _run(names, dtype, options.size, options.repeats)
+    print(table(rows))
+    for name in names:
+        if CASES[name].reference:
+            print(f"{name}: published {CASES[name].reference}")
+    if options.json is not None:
+        options.json.write_text(json.dumps([to_record(row) for row in rows], indent=2) + "\n")
+    for name, error in wrong.items():
+        print(f"{name}: wrong answer: {error}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _run(
+    names: Sequence[str], dtype: jnp.dtype, size: int | None, repeats: int
+) -> tuple[list[Row], dict[str, WrongAnswer]]:
+    rows, wrong = [], {}
+    for name in names:
+        try:
+            rows += run_case(CASES[name], size, dtype, repeats)
+        except WrongAnswer as error:
+            wrong[name] = error
+    return rows, wrong
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m rmtjax.benchmark",
+        description=_DESCRIPTION,
+    )
+    parser.add_argument("names", nargs="*", help=f"default: all of {', '.join(CASES)}")
+    parser.add_argument("--dtype", choices=("float32", "float64"), help="default: what JAX is set to")
+    parser.add_argument("--size", type=_at_least(2), metavar="N", help="default: some seconds on this device")
+    parser.add_argument("--repeats", type=_at_least(1), default=5, metavar="R", help="timed calls, default 5")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the records there")
+    return parser
+
+
+def _at_least(smallest: int) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        if not text.isdecimal() or int(text) < smallest:
+            raise argparse.ArgumentTypeError(f"must be an integer of at least {smallest}, got {text!r}")
+        return int(text)
+
+    return whole_number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""The histogram of a spectrum with the law on top."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealLike
+from rmtjax.laws import AbstractLaw
+from rmtjax.linalg import PaddedSpectrum
+from rmtjax.plotting import _style
+from rmtjax.simulation import HistogramResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def spectral_density(
+    samples: RealLike | PaddedSpectrum | HistogramResult,
+    *,
+    law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
+    bins: int | str | RealLike = "auto",
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
+
+    A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of
+    $\pm\sqrt{c(1-c/t)}/(t w)$, the standard deviation if the levels were independent. This is conservative
+    for eigenvalues of one matrix, which repel each other and so fluctuate less; it is too small by up to
+    $\sqrt k$ where levels are repeated k-fold.
+
+    A law is drawn pointwise on its support, no further than 5 % of the bins' range beyond them, with its jumps
+    upright. A point mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density
+    diverges, the view ends at twice the highest bar.
+
+    Args:
+        samples: levels of any shape; a `PaddedSpectrum` of any batch, whose padding is left out; or the
+            result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
+        law: a law, or several by their labels in the legend.
+        bins: of levels, a number of bins, edges, or the name of a rule, as `numpy.histogram` takes them. A
+            `HistogramResult` has its own. Levels outside the edges count in t.
+        label: name of the histogram in the legend; by default the number of levels.
+        ax: where to draw, by default a new figure. Further histograms and laws on the same axes look
+            different.
+
+    Returns:
+        The axes, e.g. for `ax.figure.savefig("density.png", dpi=200)`.
+
+    Raises:
+        ValueError: `samples` that are not real numbers, empty or not finite; `bins` that are not ascending,
+            or given beside a `HistogramResult`; a `law` that is none.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, rmtjax as rmt, rmtjax.plotting
+        >>> levels = rmt.simulate(rmt.GOE(20).eigenvalues, jax.random.key(0), 50)
+        >>> ax = rmt.plotting.spectral_density(levels, law=rmt.laws.Semicircle(), bins=20)
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['1,000 levels', 'law']
+    """
+    histogram = _histogram(samples, bins)
+    laws = _named_laws(law)
+    axes: Any = _style.new_axes() if ax is None else ax
+    _draw_histogram(axes, histogram, f"{histogram.total:,} levels" if label is None else label)
+    for name, each in laws.items():
+        _draw_law(axes, each, histogram, name)
+    axes.set_xlabel(r"$\lambda$")
+    axes.set_ylabel("density")
+    axes.legend(frameon=False)
+    return axes
+
+
+def _histogram(samples: Any, bins: Any) -> HistogramResult:
+    """The samples as counts in bins."""
+    if isinstance(samples, HistogramResult):
+        if not (isinstance(bins, str) and bins == "auto"):
+            raise _checks.refusal("bins", "be left out where `samples` is a `HistogramResult`", bins)
+        if samples.total == 0:
+            raise _checks.refusal("samples", "hold at least one level", samples)
+        return samples
+    levels = _levels(samples)
+    try:
+        edges = np.histogram_bin_edges(levels, bins)
+        ascending = bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges.size > 1)
+    except (TypeError, ValueError) as error:
+        raise _checks.refusal("bins", "be what `numpy.histogram` takes", bins) from error
+    if not ascending:
+        raise _checks.refusal("bins", "be finite and strictly ascending edges", bins)
+    counts, _ = np.histogram(levels, edges)
+    below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
+    return HistogramResult(counts, edges, int(below), int(above))
+
+
+def _levels(samples: Any) -> Float[np.ndarray, " m"]:
+    """The levels as they are, without padding, in one row of float64."""
+    values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
+    if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
+        raise _checks.refusal(
+            "samples", "be real levels, a `PaddedSpectrum` or a `HistogramResult`", type(samples).__name__
+        )
+    levels = values[np.asarray(samples.mask)] if isinstance(samples, PaddedSpectrum) else values.ravel()
+    levels = levels.astype(np.float64)
+    if levels.size == 0:
+        raise _checks.refusal("samples", "hold at least one level", values.shape)
+    strange = levels[~np.isfinite(levels)]
+    if strange.size:
+        raise _checks.refusal("samples", "be finite", strange[0])
+    return levels
+
+
+def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
+    """The laws by their labels."""
+    laws = {} if law is None else law if isinstance(law, Mapping) else {"law": law}
+    for each in laws.values():
+        if not isinstance(each, AbstractLaw):
+            raise _checks.refusal("law", "be a law such as `rmt.laws.Semicircle()`, or laws by labels", each)
+    return laws
+
+
+def _draw_histogram(ax: Any, histogram: HistogramResult, label: str) -> None:
+    from matplotlib.patches import StepPatch
+
+    earlier = sum(isinstance(patch, StepPatch) for patch in ax.patches)
+    color = _style.FILLS[earlier % len(_style.FILLS)]
+    look = {"facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6}
+    edges, density, share = histogram.edges, histogram.density(), histogram.counts / histogram.total
+    error = np.sqrt(share * (1 - share) / histogram.total) / np.diff(edges)
+    ax.stairs(density, edges, fill=True, **look, zorder=1, label=label)
+    centers = (edges[:-1] + edges[1:]) / 2
+    ax.errorbar(centers, density, error, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
+
+
+def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str) -> None:
+    line = _style.LAW_LINES[len(ax.lines) % len(_style.LAW_LINES)]
+    x = _abscissas(law, histogram.edges)
+    density = np.asarray(law.pdf(x))
+    locations, heights = _stems(law, histogram.edges)
+    wanted = 1.05 * min(max(density.max(), heights.max(initial=0)), 2 * histogram.density().max())
+    ax.set_ylim(0, max(ax.get_ylim()[1], wanted))
+    ax.plot(np.asarray(x), density, **line, zorder=3, label=label)
+    ax.vlines(locations, 0, heights, color=line["color"], linewidth=3, zorder=3)
+
+
+def _abscissas(law: AbstractLaw, edges: np.ndarray) -> Float[jnp.ndarray, " q"]:
+    """Where a law is evaluated: an even grid, and either side of the points where the density may jump.
+
+    The two sides are 2e-5 of the range apart: far more than the rounding of a float32 breakpoint, far less
+    than a pixel.
+    """
+    span = edges[-1] - edges[0]
+    lower, upper = map(float, law.support())
+    left, right = max(lower, edges[0] - 0.05 * span), min(upper, edges[-1] + 0.05 * span)
+    jumps = np.asarray(law._breakpoints(), np.float64)
+    jumps = jumps[(jumps >= left) & (jumps <= right)]
+    grid = np.linspace(left, right, 1001)
+    return jnp.asarray(np.unique(np.concatenate([grid, jumps - 1e-5 * span, jumps + 1e-5 * span])))
+
+
+def _stems(law: AbstractLaw, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Locations of the point masses inside the bins, and their masses over the widths of these bins."""
+    locations, masses = (np.asarray(array, np.float64) for array in law.atoms())
+    inside = (locations >= edges[0]) & (locations <= edges[-1])
+    bin_of = np.clip(np.searchsorted(edges, locations[inside], side="right") - 1, 0, edges.size - 2)
+    return locations[inside], masses[inside] / np.diff(edges)[bin_of]

@@ -1,0 +1,41 @@
+"""The look of every picture, in one place."""
+
+from types import ModuleType
+from typing import Any
+
+# Okabe and Ito's colours. Within each table neighbours differ in lightness too, and laws in line style as
+# well: a picture can be read in grey.
+FILLS = ("#56B4E9", "#0072B2", "#F0E442", "#009E73")
+LAW_LINES: tuple[dict[str, Any], ...] = (
+    {"color": "#000000", "linestyle": "-", "linewidth": 1.4},
+    {"color": "#D55E00", "linestyle": (0, (5, 2.5)), "linewidth": 1.4},
+    {"color": "#0072B2", "linestyle": (0, (6, 2, 1.2, 2)), "linewidth": 1.4},
+    {"color": "#CC79A7", "linestyle": (0, (1.2, 1.5)), "linewidth": 1.8},
+)
+
+_SETTINGS = {
+    "figure.figsize": (6.4, 4.0),
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+}
+
+
+def new_axes() -> Any:
+    """Axes in a figure of their own."""
+    plt = pyplot()
+    with plt.rc_context(_SETTINGS):
+        _, ax = plt.subplots()
+    return ax
+
+
+def pyplot() -> ModuleType:
+    """Matplotlib's pyplot, imported only when something is drawn."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('`rmtjax.plotting` needs matplotlib: pip install "rmtjax[plot]"') from error
+    return plt

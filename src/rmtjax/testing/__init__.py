@@ -1,0 +1,19 @@
+"""Tools for testing what is built on the library: hypothesis strategies, and checks for users' own code.
+
+`check_composable` holds any function to the promises of the library under JAX transformations;
+`check_ensemble` and `check_law` hold a user's own ensembles and laws to their contracts. Needs the extra
+`test`.
+"""
+
+from rmtjax.testing._composable import check_composable as check_composable
+from rmtjax.testing._derivatives import check_derivatives as check_derivatives
+from rmtjax.testing._derivatives import check_second_derivative as check_second_derivative
+from rmtjax.testing._dtypes import check_dtypes as check_dtypes
+from rmtjax.testing._ensemble import check_ensemble as check_ensemble
+from rmtjax.testing._law import check_law as check_law
+from rmtjax.testing._strategies import ensembles as ensembles
+from rmtjax.testing._strategies import hermitian_matrices as hermitian_matrices
+from rmtjax.testing._strategies import keys as keys
+from rmtjax.testing._strategies import spectra as spectra
+from rmtjax.testing._transformations import check_jit as check_jit
+from rmtjax.testing._transformations import check_vmap as check_vmap

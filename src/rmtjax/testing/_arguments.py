@@ -1,0 +1,92 @@
+"""Example arguments: what of them is traced, how they are cast, stacked and perturbed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from rmtjax.testing._compare import is_inexact, is_key
+
+NUM_STACKED = 3
+
+
+def traced_arguments(fn: Callable[..., Any], args: tuple) -> tuple[Callable[..., Any], tuple]:
+    """The function of the arrays and numbers among its arguments; everything else is closed over."""
+    arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if _is_number(leaf) else leaf, args)
+    traced, static = eqx.partition(arrays, eqx.is_array)
+    return lambda *values: fn(*eqx.combine(values, static)), traced
+
+
+def _is_number(leaf: object) -> bool:
+    return isinstance(leaf, bool | int | float | complex | np.ndarray | np.generic)
+
+
+def has_key(args: PyTree) -> bool:
+    """Whether a typed key is among the leaves."""
+    return any(map(is_key, jax.tree.leaves(args)))
+
+
+def has_inexact(args: PyTree) -> bool:
+    """Whether a floating-point or complex number or array is among the leaves."""
+    return any(is_inexact(leaf) or isinstance(leaf, float | complex) for leaf in jax.tree.leaves(args))
+
+
+def stacked(args: PyTree) -> PyTree:
+    """A stack of three example arguments: keys folded, numbers shrunk by a few per cent, integers repeated.
+
+    One factor for a whole array keeps what a perturbation by noise would spoil: symmetry, order, signs,
+    zeros, and the bounds of a probability.
+    """
+
+    def stack(leaf: Array) -> Array:
+        if is_key(leaf):
+            fold = lambda key: jnp.stack([jax.random.fold_in(key, i) for i in range(NUM_STACKED)])
+            return fold(leaf) if leaf.ndim == 0 else jnp.stack([leaf] * NUM_STACKED)
+        if is_inexact(leaf):
+            return jnp.stack([leaf * jnp.asarray(1 - i / 64, leaf.dtype) for i in range(NUM_STACKED)])
+        return jnp.stack([leaf] * NUM_STACKED)
+
+    return jax.tree.map(stack, args)
+
+
+def member(args: PyTree, i: int) -> PyTree:
+    """The i-th of stacked arguments."""
+    return jax.tree.map(lambda leaf: leaf[i], args)
+
+
+def cast(args: PyTree, bits: int) -> PyTree:
+    """Floating-point leaves in 32 or 64 bits, complex ones in twice as many; x64 must be enabled."""
+
+    def convert(leaf: Array) -> Array:
+        if not is_inexact(leaf):
+            return leaf
+        kind = "complex" if jnp.iscomplexobj(leaf) else "float"
+        width = 2 * bits if kind == "complex" else bits
+        return jnp.asarray(np.asarray(leaf).astype(f"{kind}{width}"))
+
+    return jax.tree.map(convert, args)
+
+
+def random_like(tree: PyTree, seed: int, *, scaled: bool) -> PyTree:
+    """Random normal numbers in the shape of finite entries, 0 in the place of others.
+
+    With `scaled`, each array comes in the size of the one it belongs to, so that a step along it is a
+    relative one.
+    """
+    random = np.random.default_rng(seed)
+
+    def draw(leaf: Array) -> Array:
+        values = np.asarray(leaf)
+        noise = random.standard_normal(values.shape)
+        if np.iscomplexobj(values):
+            noise = noise + 1j * random.standard_normal(values.shape)
+        finite = np.isfinite(values)
+        squares = np.abs(np.where(finite, values, 0)) ** 2
+        size = np.sqrt(squares.sum() / max(finite.sum(), 1)) if scaled else 1.0
+        return jnp.asarray(np.where(finite, noise * (size or 1.0), 0).astype(values.dtype))
+
+    return jax.tree.map(draw, tree)

@@ -1,0 +1,164 @@
+"""Checks of first and second derivatives, in float64 whatever the session's default."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from rmtjax.testing._arguments import cast, random_like, traced_arguments
+from rmtjax.testing._compare import fail, host, is_inexact, magnitude, require_finite
+
+# The error of a central difference, h² f'''/6 + eps f/h, is smallest near the cube root of eps.
+_STEP = float(np.cbrt(np.finfo(float).eps))
+_NOISE = 50 * np.finfo(float).eps / _STEP
+# jvp and vjp are two orders of one sum: what they differ by is rounding, however long the computation.
+_ROUNDING = 1e-9
+# A derivative that vanishes is known to the rounding of the function: directions have the size of arguments.
+_FLOOR = 1000 * np.finfo(float).eps
+
+
+def check_derivatives(
+    fn: Callable[..., Any], *args: Any, rtol: float = 1e-6, atol: float = 0.0, num_directions: int = 2
+) -> None:
+    r"""Check first derivatives: forward against reverse mode, and against central finite differences.
+
+    With random directions t and cotangents c, $\langle c, J t\rangle = \langle J^T c, t\rangle$ to rounding,
+    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are taken as
+    pairs of real
+    ones: directions have independent real and imaginary parts. Runs in float64; keys, integers and booleans
+        are held fixed. Directions do not respect constraints: a function of symmetric matrices symmetrises
+        its argument itself.
+
+    Args:
+        fn: a function of pytrees of arrays, numbers and typed keys, smooth near the example.
+        *args: example arguments.
+        rtol: allowed deviation from finite differences, relative to the largest entry of an array.
+        atol: absolute deviation from finite differences allowed in addition.
+        num_directions: number of random directions.
+
+    Raises:
+        AssertionError: a derivative is wrong or not finite, or there is nothing to differentiate.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> check_derivatives(jnp.sin, 0.3)
+    """
+    with jax.enable_x64(True):
+        smooth, x = _smooth_part("check_derivatives", fn, args)
+
+        @jax.jit
+        def modes(x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple[list[Array], PyTree]:
+            return jax.jvp(smooth, (x,), (tangent,))[1], jax.vjp(smooth, x)[1](cotangent)[0]
+
+        value = jax.jit(smooth)
+        centre = value(x)
+        for seed in range(num_directions):
+            tangent, cotangent = _directions(x, centre, seed)
+            forward, reverse = modes(x, tangent, cotangent)
+            require_finite("check_derivatives", "the forward-mode derivative", forward)
+            require_finite("check_derivatives", "the reverse-mode derivative", reverse)
+            pairs = (cotangent, forward), (reverse, tangent), (cotangent, centre)
+            _require_adjoint("check_derivatives", "jvp against vjp", *pairs)
+            _require_differences(value, x, tangent, forward, rtol, atol)
+
+
+def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
+    r"""Check that second derivatives are finite, and the same by two routes.
+
+    The routes are forward over forward and forward over reverse mode. Runs in float64 along a random
+    direction t, with a random cotangent c:
+    $\langle c, \partial_t^2 f\rangle = \langle \partial_t (J^T c), t\rangle$ to rounding.
+
+    Args:
+        fn: a function of pytrees of arrays, numbers and typed keys.
+        *args: example arguments.
+
+    Raises:
+        AssertionError: a second derivative is not finite or the two differ, or there is nothing to
+            differentiate.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> check_second_derivative(jnp.sin, 0.3)
+    """
+    with jax.enable_x64(True):
+        smooth, x = _smooth_part("check_second_derivative", fn, args)
+
+        @jax.jit
+        def second(x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple[list[Array], PyTree]:
+            along = lambda y: jax.jvp(smooth, (y,), (tangent,))[1]
+            adjoint = lambda y: jax.vjp(smooth, y)[1](cotangent)[0]
+            return tuple(jax.jvp(first, (x,), (tangent,))[1] for first in (along, adjoint))
+
+        centre = jax.jit(smooth)(x)
+        tangent, cotangent = _directions(x, centre, seed=0)
+        forward, reverse = second(x, tangent, cotangent)
+        require_finite("check_second_derivative", "the second derivative (forward over forward)", forward)
+        require_finite("check_second_derivative", "the second derivative (forward over reverse)", reverse)
+        what = "forward over forward against forward over reverse"
+        pairs = (cotangent, forward), (reverse, tangent), (cotangent, centre)
+        _require_adjoint("check_second_derivative", what, *pairs)
+
+
+def _smooth_part(check: str, fn: Callable[..., Any], args: tuple) -> tuple[Callable[[PyTree], list], PyTree]:
+    """The floating-point outputs as a function of the floating-point inputs, and those inputs in float64."""
+    call, traced = traced_arguments(fn, args)
+    x, fixed = eqx.partition(cast(traced, 64), is_inexact)
+
+    def smooth(x: PyTree) -> list[Array]:
+        output = call(*eqx.combine(x, fixed))
+        return [leaf for leaf in jax.tree.leaves(output) if is_inexact(leaf)]
+
+    if not jax.tree.leaves(x):
+        fail(check, "nothing to differentiate: no argument is floating-point or complex.")
+    if not jax.eval_shape(smooth, x):
+        fail(check, "nothing to differentiate: no output is floating-point or complex.")
+    return smooth, x
+
+
+def _directions(x: PyTree, value: list[Array], seed: int) -> tuple[PyTree, list[Array]]:
+    return random_like(x, 2 * seed, scaled=True), random_like(value, 2 * seed + 1, scaled=False)
+
+
+def _inner(a: PyTree, b: PyTree) -> tuple[float, float]:
+    """Re Σ a b, the pairing under which JAX transposes, and the size of its terms."""
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    # Where the value is infinite the cotangent is 0, and so is the product.
+    terms = [np.where(host(u) == 0, 0, host(u)) * np.where(host(u) == 0, 0, host(v)) for u, v in pairs]
+    return sum(float(np.real(t).sum()) for t in terms), sum(float(np.abs(t).sum()) for t in terms)
+
+
+def _require_adjoint(check: str, what: str, left: tuple, right: tuple, value: tuple) -> None:
+    (a, size_a), (b, size_b), (_, size) = _inner(*left), _inner(*right), _inner(*value)
+    allowed = _ROUNDING * max(size_a, size_b) + _FLOOR * size
+    if abs(a - b) > allowed:
+        deviation = f"the deviation is {abs(a - b):.3g}, allowed is {allowed:.3g}"
+        fail(check, f"{what}: {a:.12g} against {b:.12g}; {deviation}.")
+
+
+def _require_differences(
+    value: Callable[[PyTree], list],
+    x: PyTree,
+    tangent: PyTree,
+    forward: list[Array],
+    rtol: float,
+    atol: float,
+) -> None:
+    above, centre, below = (value(jax.tree.map(lambda y, t, k=k: y + k * _STEP * t, x, tangent)) for k in (1, 0, -1))
+    for leaf, (up, here, down, derivative) in enumerate(zip(above, centre, below, forward, strict=True)):
+        up, here, down, derivative = map(host, (up, here, down, derivative))
+        finite = np.isfinite(here)
+        difference = (np.where(finite, up, 0) - np.where(finite, down, 0)) / (2 * _STEP)
+        require_finite("check_derivatives", "the finite difference", jnp.asarray(difference))
+        deviation = magnitude(difference - np.where(finite, derivative, 0))
+        allowed = rtol * magnitude(difference) + _NOISE * magnitude(here) + atol
+        if deviation > allowed:
+            fail(
+                "check_derivatives",
+                f"jvp against finite differences, floating-point output {leaf}: the worst deviation is "
+                f"{deviation:.3g} of {magnitude(difference):.3g}, allowed is {allowed:.3g}.",
+            )

@@ -1,0 +1,56 @@
+"""Check that the dtype of the input decides, and that float32 is as right as it can be."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import PyTree
+
+from rmtjax.testing._arguments import cast, has_inexact, has_key, traced_arguments
+from rmtjax.testing._compare import fail, is_inexact, require_close
+
+_ULPS = 1000
+
+
+def check_dtypes(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
+    """Check that float32 in gives float32 out, float64 in float64 out, and both the same numbers.
+
+    Both runs happen with x64 enabled, so that a hidden default dtype shows. A function that takes a typed key
+    is held to its dtypes only: JAX draws other numbers in float32 than in float64.
+
+    Args:
+        fn: a function of pytrees of arrays, numbers and typed keys. Floating-point data that it closes over
+            counts as well: pass it as an argument, or as Python numbers.
+        *args: example arguments, at least one of them floating-point or complex.
+        rtol: allowed deviation of float32 from float64, relative to the largest entry of an array; 1000 ulp
+            if None.
+        atol: absolute deviation allowed in addition.
+
+    Raises:
+        AssertionError: a dtype or a value differs, or no argument is floating-point.
+
+    Example:
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> check_dtypes(rmt.eigvalsh, jnp.array([[2.0, 1.0], [1.0, 3.0]]))
+    """
+    call, traced = traced_arguments(fn, args)
+    if not has_inexact(traced):
+        fail("check_dtypes", "no argument is floating-point or complex.")
+    with jax.enable_x64(True):
+        # Rounded first: a function may be steep, and both runs are to see the same point.
+        single = cast(traced, 32)
+        low, high = jax.jit(call)(*single), jax.jit(call)(*cast(single, 64))
+        _require_bits(low, 32)
+        _require_bits(high, 64)
+        if not has_key(traced):
+            rtol = _ULPS * float(jnp.finfo(jnp.float32).eps) if rtol is None else rtol
+            what = "float32 against float64"
+            require_close("check_dtypes", what, cast(low, 64), cast(high, 64), rtol=rtol, atol=atol)
+
+
+def _require_bits(output: PyTree, bits: int) -> None:
+    for path, leaf in jax.tree.leaves_with_path(output):
+        if is_inexact(leaf) and jnp.finfo(leaf.dtype).bits != bits:
+            place = f"`output{jax.tree_util.keystr(path)}`"
+            fail("check_dtypes", f"float{bits} input gives {leaf.dtype} at {place}.")

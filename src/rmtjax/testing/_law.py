@@ -1,0 +1,200 @@
+"""Check of a law against the contract of laws."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rmtjax.testing._compare import host, is_inexact, magnitude, require, require_close, require_finite
+from rmtjax.testing._law_sampling import check_sampler
+from rmtjax.testing._transformations import require_hashable
+
+_CHECK = "check_law"
+_METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+_OUTSIDE = {
+    "pdf": (0, 0),
+    "logpdf": (-np.inf, -np.inf),
+    "cdf": (0, 1),
+    "logcdf": (-np.inf, 0),
+    "sf": (1, 0),
+    "logsf": (0, -np.inf),
+}
+_NUM_NODES = 64
+
+
+def check_law(
+    law: Any,
+    *,
+    rtol: float | None = None,
+    breakpoints: Sequence[float] | None = None,
+    num_draws: int = 10_000,
+) -> None:
+    r"""Check the contract of a law.
+
+    With F the cdf and f the pdf: f ≥ 0; $\int f$ and the atoms make 1, up to every point and in total; F' = f
+    by automatic differentiation; the quantile inverts F; logpdf, logcdf, sf and logsf agree with pdf and cdf;
+    mean, variance and moments agree with quadrature; draws lie in the support and in each of 16 bins within
+    their two-sided binomial limits at 1e-6; values outside the support are exact, NaN gives NaN; derivatives
+    by x and by the parameters are finite at, inside and outside the ends; methods give the same under `jit`
+    and `vmap`.
+
+    Args:
+        law: an `AbstractLaw`, or any pytree with its public methods.
+        rtol: allowed deviation of probabilities; 2000 ulp of the law's dtype if None.
+        breakpoints: points between which the density is smooth, ends of the support included; those the law
+            states for its own quadrature if None.
+        num_draws: number of draws.
+
+    Raises:
+        AssertionError: the contract is broken; the message says where.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> check_law(rmt.laws.Semicircle(radius=1.5))
+    """
+    lower, upper = (host(jnp.asarray(end)) for end in law.support())
+    require(np.isfinite([lower, upper]), _CHECK, f"the support [{lower}, {upper}] is not finite.")
+    require(lower < upper, _CHECK, f"the support [{lower}, {upper}] is empty.")
+    panels = np.unique(host(law._breakpoints() if breakpoints is None else jnp.asarray(breakpoints)))
+    rtol = 2000 * float(jnp.finfo(panels.dtype).eps) if rtol is None else rtol
+    x = _interior(panels)
+    ends = np.unique(np.concatenate([panels, x]))
+    outside = np.array([lower - (upper - lower), -np.inf, upper + (upper - lower), np.inf, np.nan], x.dtype)
+    table = _tabulate(law, np.concatenate([x, ends, outside]))
+    inside, at_ends, beyond = (
+        {name: column[part] for name, column in table.items()}
+        for part in (slice(x.size), slice(x.size, -5), slice(-5, None))
+    )
+    _check_beyond(beyond)
+    _check_integral(law, ends, at_ends["cdf"], rtol)
+    _check_logarithms(inside, rtol)
+    _check_slope(law, x, inside, rtol)
+    _check_quantile(law, x, inside, rtol)
+    _check_edges(law, lower, upper)
+    check_sampler(law, lower, upper, num_draws)
+
+
+def _tabulate(law: Any, x: np.ndarray) -> dict[str, np.ndarray]:
+    """All methods at all points, held equal: compiled, eager, and mapped over the points."""
+    for name in _METHODS:
+        require_hashable(getattr(law, name), f"{_CHECK}, {name}")
+
+    def table(law: Any, x: jax.Array) -> dict[str, jax.Array]:
+        return {name: getattr(law, name)(x) for name in _METHODS}
+
+    points = jnp.asarray(x)
+    compiled = jax.jit(table)(law, points)
+    require_close(_CHECK, "jit against eager", compiled, table(law, points))
+    mapped = jax.jit(jax.vmap(table, in_axes=(None, 0)))(law, points)
+    require_close(_CHECK, "vmap against an array", mapped, compiled)
+    return {name: host(value) for name, value in compiled.items()}
+
+
+def _interior(panels: np.ndarray) -> np.ndarray:
+    """A few points in the widest panels, away from their ends, where the density may jump or diverge."""
+    widths = np.diff(panels)
+    widest = np.sort(np.argsort(widths)[-8:])
+    fractions = np.array([0.15, 0.4, 0.65, 0.9], panels.dtype)
+    return (panels[widest, None] + widths[widest, None] * fractions).ravel()
+
+
+def _quadrature(law: Any, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Abscissae and weighted densities, one row for each panel, by Gauss-Legendre in the angle."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NUM_NODES)
+    angle = np.pi * (nodes + 1) / 2
+    half = np.diff(ends.astype(float))[:, None] / 2
+    middle = ends[:-1, None] + half
+    x = (middle - half * np.cos(angle)).astype(ends.dtype)
+    density = host(jax.jit(lambda law, x: law.pdf(x))(law, jnp.asarray(x)))
+    worst = density.argmin()
+    require(density >= 0, _CHECK, f"the pdf is {density.flat[worst]} at x = {x.flat[worst]}.")
+    return x.astype(float), density * (half * np.pi / 2 * weights * np.sin(angle))
+
+
+def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) -> None:
+    nodes, measure = _quadrature(law, ends)
+    locations, masses = map(host, law.atoms())
+    require(masses >= 0, _CHECK, f"an atom has negative mass: {masses}.")
+    _close("∫ pdf and the atoms together", measure.sum() + masses.sum(), 1.0, rtol)
+    below = (np.where(locations[:, None] <= ends, masses[:, None], 0)).sum(0)
+    integral = np.append(0, np.cumsum(measure.sum(1))) + below
+    _close("the cdf against ∫ pdf", cdf[1:-1], integral[1:-1], rtol)
+    size = np.abs(ends).max()
+    raw = [(measure * nodes**k).sum() + (masses * locations**k).sum() for k in range(4)]
+    variance = (measure * (nodes - raw[1]) ** 2).sum() + (masses * (locations - raw[1]) ** 2).sum()
+    expected = {f"moment({k})": (raw[k], k) for k in range(4)} | {"mean()": (raw[1], 1), "variance()": (variance, 2)}
+    for name, got in _moments(law).items():
+        value, degree = expected[name]
+        _close(name, host(got), value, rtol, size**degree)
+
+
+@jax.jit
+def _moments(law: Any) -> dict[str, jax.Array]:
+    """All of them in one compilation."""
+    return {f"moment({k})": law.moment(k) for k in range(4)} | {"mean()": law.mean(), "variance()": law.variance()}
+
+
+def _check_logarithms(table: dict[str, np.ndarray], rtol: float) -> None:
+    _close("sf against 1 - cdf", table["sf"], 1 - table["cdf"], rtol)
+    for name in ("pdf", "cdf", "sf"):
+        _close(f"exp(log{name}) against {name}", np.exp(table["log" + name]), table[name], rtol)
+
+
+def _check_slope(law: Any, x: np.ndarray, table: dict[str, np.ndarray], rtol: float) -> None:
+    slope = jax.jit(jax.vmap(jax.grad(law.cdf)))(jnp.asarray(x))
+    _close("the derivative of the cdf against the pdf", host(slope), table["pdf"], rtol)
+
+
+def _check_quantile(law: Any, x: np.ndarray, table: dict[str, np.ndarray], rtol: float) -> None:
+    quantile, cdf, pdf = jax.jit(law.quantile), table["cdf"], table["pdf"]
+    lower, upper = map(host, law.support())
+    # The inverse is as uncertain as the probability, divided by the slope; where the cdf is flat it is not
+    # unique.
+    steep = pdf * (upper - lower) > 1e-3
+    got = host(quantile(jnp.asarray(cdf)))[steep]
+    error = np.abs(got - x[steep]) * pdf[steep]
+    worst = np.argmax(error, axis=0)
+    message = f"quantile(cdf(x)) is {got[worst]} at x = {x[steep][worst]}."
+    require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
+    ends = jnp.asarray(np.array([0, 1], x.dtype))
+    require(host(quantile(ends)) == [lower, upper], _CHECK, f"quantile(0), quantile(1) are {quantile(ends)}.")
+    wrong = quantile(jnp.asarray(np.array([-0.5, 1.5, np.nan], x.dtype)))
+    require(np.isnan(host(wrong)), _CHECK, f"quantile outside [0, 1] is {wrong}, not NaN.")
+
+
+def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
+    """Values below the support (at two points), above it (at two points), and at NaN."""
+    for name, (below, above) in _OUTSIDE.items():
+        expected = np.array([below, below, above, above, np.nan])
+        message = f"{name} below the support, above it and at NaN is {beyond[name]}, not {expected}."
+        require((beyond[name] == expected) | (np.isnan(beyond[name]) & np.isnan(expected)), _CHECK, message)
+
+
+def _check_edges(law: Any, lower: np.ndarray, upper: np.ndarray) -> None:
+    """Derivatives by x and by the parameters at, next to, and away from the ends."""
+    width = upper - lower
+    near = 4 * np.finfo(lower.dtype).eps * max(abs(lower), abs(upper), width)
+    offsets = [-width, -near, 0, near]
+    points = [*(lower + d for d in offsets), lower + width / 3, *(upper - d for d in offsets)]
+    x = np.array(points, lower.dtype)
+    parameters, rest = eqx.partition(law, is_inexact)
+
+    @jax.jit
+    def gradients(parameters: Any, x: jax.Array) -> dict[str, Any]:
+        at = lambda name: lambda p, y: getattr(eqx.combine(p, rest), name)(y)
+        return {
+            name: jax.vmap(jax.grad(at(name), argnums=(0, 1)), in_axes=(None, 0))(parameters, x) for name in _METHODS
+        }
+
+    for name, (by_parameters, by_x) in gradients(parameters, jnp.asarray(x)).items():
+        require_finite(_CHECK, f"the derivative of {name} by x at the points {x}", by_x)
+        require_finite(_CHECK, f"the derivative of {name} by the parameters at the points {x}", by_parameters)
+
+
+def _close(what: str, got: Any, expected: Any, rtol: float, size: float = 1.0) -> None:
+    """Agreement on the scale of the expected values, at least `size`."""
+    got, expected = np.asarray(got, float), np.asarray(expected, float)
+    require_close(_CHECK, what, got, expected, rtol=rtol, atol=rtol * size)

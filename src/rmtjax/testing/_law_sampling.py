@@ -1,0 +1,45 @@
+"""Check of a sampler against the distribution function."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from rmtjax.testing._compare import host, require
+from rmtjax.testing._transformations import require_hashable
+
+_CHECK = "check_law"
+_NUM_BINS = 16
+# One false alarm in a million bins, both sides together.
+_LEVEL = 1e-6
+
+
+def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int) -> None:
+    """Shape, support, reproducibility, and the number of draws in each bin of the support."""
+    key = jax.random.key(20_231)
+    require_hashable(law.sample, _CHECK)
+    for shape in ((), (2, 3)):
+        got = jax.eval_shape(lambda k, s=shape: law.sample(k, s), key).shape
+        require(got == shape, _CHECK, f"sample(key, {shape}) has shape {got}.")
+    sample = jax.jit(lambda k: law.sample(k, (num_draws,)))
+    draws = np.sort(host(sample(key)))
+    other = np.sort(host(sample(jax.random.key(20_232))))
+    require(not np.array_equal(draws, other), _CHECK, "two keys give the same draws.")
+    message = f"draws from {draws[0]} to {draws[-1]} leave the support [{lower}, {upper}]."
+    require((draws >= lower) & (draws <= upper), _CHECK, message)
+
+    edges = np.linspace(lower, upper, _NUM_BINS + 1, dtype=lower.dtype)[1:-1]
+    below = np.concatenate([[0], host(law.cdf(jnp.asarray(edges))).astype(float), [1]])
+    counts = np.diff(np.concatenate([[0], np.searchsorted(draws, edges, side="right"), [num_draws]]))
+    for k, (count, probability) in enumerate(zip(counts, np.diff(below), strict=True)):
+        message = f"{count} of {num_draws} draws in bin {k} of {_NUM_BINS}, of probability {probability:.6g}."
+        require(within_binomial_limits(int(count), num_draws, probability), _CHECK, message)
+
+
+def within_binomial_limits(count: int, num_draws: int, probability: float) -> bool:
+    """Whether a count is neither too low nor too high at the level 1e-6, two-sided."""
+    at_most = special.bdtr(count, num_draws, probability)
+    at_least = special.bdtrc(count - 1, num_draws, probability) if count > 0 else 1.0
+    return bool(min(at_most, at_least) >= _LEVEL / 2)

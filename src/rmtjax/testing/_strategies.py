@@ -1,0 +1,157 @@
+"""Hypothesis strategies that draw values, never shapes: all examples run the same compiled function."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar
+from rmtjax.ensembles import GOE, Mixed, Wigner
+from rmtjax.ensembles._base import AbstractNestedEnsemble
+
+try:
+    from hypothesis import strategies as st
+except ImportError as missing:
+    raise ImportError('`rmtjax.testing` needs hypothesis: pip install "rmtjax[test]"') from missing
+
+_SPECTRA = ("generic", "ties", "equal", "zero", "rank one", "graded", "clusters")
+
+
+def keys() -> st.SearchStrategy[KeyScalar]:
+    """Typed keys.
+
+    Example:
+        >>> from hypothesis import given
+        >>> @given(keys())
+        ... def test(key):
+        ...     assert key.shape == ()
+        >>> test()
+    """
+    return st.integers(0, 2**31 - 1).map(jax.random.key)
+
+
+def spectra(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[Float[Array, " n"]]:
+    """Ascending spectra of n levels, sometimes with ties, at scales from 1e-3 to 1e3.
+
+    Args:
+        n: number of levels, n ≥ 1.
+        dtype: real floating-point dtype; JAX's default if `float`.
+
+    Returns:
+        A strategy for arrays: generic levels, ties, all levels equal, all 0, all 0 but one, graded over eight
+        decades, and pairs of levels 1e-9 apart.
+
+    Raises:
+        ValueError: `n` < 1 or no integer.
+
+    Example:
+        >>> from hypothesis import given
+        >>> @given(spectra(3))
+        ... def test(levels):
+        ...     assert (levels[1:] >= levels[:-1]).all()
+        >>> test()
+    """
+    levels = _levels(_checks.integer("n", n, at_least=1))
+    return levels.map(lambda values: jnp.asarray(np.sort(values), dtype))
+
+
+def hermitian_matrices(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[Inexact[Array, "n n"]]:
+    """Exactly Hermitian n×n matrices, many of them degenerate, at scales from 1e-3 to 1e3.
+
+    Args:
+        n: size, n ≥ 1.
+        dtype: real dtype for symmetric matrices, complex dtype for Hermitian ones; JAX's default if `float`
+            or `complex`.
+
+    Returns:
+        A strategy for arrays with the spectra of `spectra`, in a random orthonormal basis or diagonal.
+
+    Raises:
+        ValueError: `n` < 1 or no integer.
+
+    Example:
+        >>> from hypothesis import given
+        >>> @given(hermitian_matrices(2, complex))
+        ... def test(a):
+        ...     assert (a == a.conj().T).all()
+        >>> test()
+    """
+    return _hermitian_matrices(_checks.integer("n", n, at_least=1), dtype)
+
+
+def ensembles(n: int, *, mixed: bool = True) -> st.SearchStrategy[AbstractNestedEnsemble | Mixed]:
+    """Ensembles of size n: GOE, Wigner with every kind of entries, and mixed ones over them.
+
+    Args:
+        n: size, n ≥ 1.
+        mixed: whether mixed ensembles are among them, whose spectra are padded.
+
+    Returns:
+        A strategy: scale from 0.1 to 10, diagonal variance from 0 to 4, mixture from 0.05 to 1.
+
+    Raises:
+        ValueError: `n` < 1 or no integer.
+
+    Example:
+        >>> from hypothesis import given
+        >>> @given(ensembles(3))
+        ... def test(ensemble):
+        ...     assert ensemble.n == 3
+        >>> test()
+    """
+    return _ensembles(_checks.integer("n", n, at_least=1), mixed)
+
+
+@st.composite
+def _levels(draw: st.DrawFn, n: int) -> np.ndarray:
+    """A spectrum in no order, in float64."""
+    # A grid shrinks better than all floats, and holds no subnormal number, which has lost its digits already.
+    number = st.integers(-(2**20), 2**20).map(lambda k: k / 2**20)
+    tied = st.sampled_from([-1.0, 0.0, 0.5, 1.0])
+    several = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))
+    index = np.arange(n)
+    match draw(st.sampled_from(_SPECTRA)):
+        case "generic":
+            levels = several(number)
+        case "ties":
+            levels = several(tied)
+        case "equal":
+            levels = np.full(n, draw(number))
+        case "zero":
+            levels = np.zeros(n)
+        case "rank one":
+            levels = np.where(index == 0, draw(number), 0)
+        case "graded":
+            levels = np.logspace(0, -8, n)
+        case _:
+            levels = several(number)[index // 2] + 1e-9 * (index % 2)
+    return levels * 10.0 ** draw(st.integers(-3, 3))
+
+
+@st.composite
+def _hermitian_matrices(draw: st.DrawFn, n: int, dtype: DTypeLike) -> Inexact[Array, "n n"]:
+    levels = draw(_levels(n))
+    if draw(st.booleans()):
+        return jnp.asarray(np.diag(levels), dtype)
+    random = np.random.default_rng(draw(st.integers(0, 2**31 - 1)))
+    g = random.standard_normal((n, n))
+    if np.issubdtype(np.dtype(dtype), np.complexfloating):
+        g = g + 1j * random.standard_normal((n, n))
+    basis, _ = np.linalg.qr(g)
+    a = (basis * levels) @ basis.conj().T
+    return jnp.asarray((a + a.conj().T) / 2, dtype)
+
+
+@st.composite
+def _ensembles(draw: st.DrawFn, n: int, mixed: bool) -> AbstractNestedEnsemble | Mixed:
+    scale = draw(st.floats(0.1, 10))
+    entries = draw(st.sampled_from(["goe", "normal", "rademacher", "uniform"]))
+    if entries == "goe":
+        base = GOE(n, scale)
+    else:
+        base = Wigner(n, scale, draw(st.floats(0, 4)), entries)
+    if not (mixed and draw(st.booleans())):
+        return base
+    return Mixed(base, draw(st.floats(0.05, 1)), draw(st.sampled_from(["order", "reference"])))

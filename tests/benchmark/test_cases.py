@@ -1,0 +1,200 @@
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax.benchmark import _compute_cases, _spectral_cases
+from rmtjax.benchmark._registry import CASES, Problem, WrongAnswer, device_grid, expect_close, run_case
+
+FLOAT32 = np.dtype(np.float32)
+NAMES = ["matmul", "sharded_matmul", "recurrence", "while", "wigner", "cat", "derivatives", "spectral_radius"]
+SIZES = {"cat": 60, "wigner": 60, "while": 200}
+
+
+def problems(name, size=None):
+    return list(CASES[name].problems(size or SIZES.get(name, 24), FLOAT32))
+
+
+def only(name, size=None) -> Problem:
+    (problem,) = problems(name, size)
+    return problem
+
+
+def answer(problem):
+    fn = jax.jit(problem.fn) if problem.jit else problem.fn
+    return fn(*problem.args)
+
+
+def refused(problem, wrong):
+    with pytest.raises(WrongAnswer):
+        problem.check(wrong)
+
+
+def test_the_classic_cases_are_registered():
+    assert sorted(CASES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_answers_pass_in_float32(name):
+    for problem in problems(name):
+        problem.check(answer(problem))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_answers_pass_in_float64_with_its_own_tolerance(name):
+    with jax.enable_x64(True):
+        for problem in CASES[name].problems(SIZES.get(name, 24), np.dtype(np.float64)):
+            problem.check(answer(problem))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_is_a_wrong_answer(name):
+    spoil = lambda leaf: leaf * np.nan if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf * 0
+    for problem in problems(name):
+        refused(problem, jax.tree.map(spoil, answer(problem)))
+
+
+def test_matmul_with_a_transposed_factor_is_refused():
+    problem = only("matmul")
+    a, b = problem.args
+    refused(problem, jnp.sum(a @ b.T))
+
+
+def test_sharded_matmul_with_one_wrong_entry_is_refused():
+    problem = only("sharded_matmul")
+    refused(problem, answer(problem).at[3, 4].add(0.1))
+
+
+def test_recurrence_with_one_step_too_few_or_no_feedback_is_refused():
+    args = only("recurrence").args
+    five, four = (_compute_cases.recurrence_problem(*args, steps) for steps in (5, 4))
+    five.check(answer(five))
+    refused(five, answer(four))
+    w, b, x = args
+    for _ in range(5):
+        x = jnp.tanh(w @ x + b)
+    refused(five, x)
+
+
+def test_power_iteration_that_never_ran_or_never_stopped_or_missed_the_outlier_is_refused():
+    problem = only("while")
+    value, v, count = answer(problem)
+    (a,) = problem.args
+    refused(problem, (value, v, jnp.asarray(1)))
+    refused(problem, (value, v, jnp.asarray(1000)))
+    refused(problem, (value, jnp.roll(v, 1), count))
+    refused(problem, (value * 1.01, v, count))
+    levels, vectors = jnp.linalg.eigh(a)
+    problem.check((levels[-1], vectors[:, -1], count))
+    refused(problem, (levels[-2], vectors[:, -2], count))
+
+
+def test_wigner_spectra_of_another_matrix_or_law_are_refused():
+    problem = only("wigner")
+    levels = answer(problem)
+    refused(problem, levels[::-1])
+    refused(problem, levels * 1.01)
+    refused(problem, levels + 0.01)
+    # The right traces, but half of the levels at each of two places.
+    n, mean = levels.size, levels.mean()
+    spread = jnp.sqrt((levels**2).mean() - mean**2)
+    refused(problem, jnp.repeat(mean + spread * jnp.array([-1.0, 1.0]), n // 2))
+
+
+def test_cats_with_levels_lost_or_padded_otherwise_are_refused():
+    problem = only("cat", 150)
+    right = answer(problem)
+    problem.check(right)
+    refused(problem, replace(right, counts=right.counts - (right.counts > 0)))
+    # The mirror image is the density of a padding that repeats the largest levels.
+    refused(problem, replace(right, counts=right.counts[::-1]))
+    # The symmetrised one: as many copies, but of both ends.
+    both = right.counts + right.counts[::-1]
+    refused(problem, replace(right, counts=both / 2))
+
+
+@pytest.mark.parametrize("variant", ["gradient", "hessian"])
+def test_derivatives_without_a_factor_or_of_another_entry_are_refused(variant):
+    problem = _spectral_cases.derivative_problem(variant, 5, FLOAT32)
+    right = answer(problem)
+    problem.check(right)
+    refused(problem, right / 2)
+    refused(problem, right.at[(0, 1) * (right.ndim // 2)].add(0.1))
+
+
+def test_spectral_radii_that_are_norms_or_real_parts_are_refused():
+    problem = problems("spectral_radius")[0]
+    (matrices,) = problem.args
+    refused(problem, jnp.linalg.norm(matrices, ord=2, axis=(1, 2)))
+    refused(problem, jnp.real(jnp.linalg.eigvals(matrices)).max(axis=1))
+
+
+def test_the_four_ways_to_spectral_radii_agree():
+    ways = problems("spectral_radius")
+    assert [(way.variant, way.jit) for way in ways] == [
+        ("loop", False), ("jitted loop", True), ("vmap", False), ("jitted vmap", True)
+    ]  # fmt: skip
+    first, *others = (answer(way) for way in ways)
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=1e-5)
+
+
+def test_run_case_refuses_a_wrong_answer_and_states_the_work(monkeypatch):
+    case = CASES["matmul"]
+    (row,) = run_case(case, size=16, repeats=1)
+    assert (row.case, row.size, row.measurement.work.flops) == ("matmul", 16, 2 * 16**3)
+    wrong = replace(only("matmul"), fn=lambda a, b: jnp.sum(a + b))
+    with pytest.raises(WrongAnswer, match="sum of AB: off by"):
+        run_case(replace(case, problems=lambda n, dtype: [wrong]), size=16, repeats=1)
+
+
+@pytest.mark.parametrize("size", [1, 0, 2.5])
+def test_size_must_be_a_whole_number(size):
+    with pytest.raises(ValueError, match="`size` must be an integer of at least 2"):
+        run_case(CASES["matmul"], size=size)
+
+
+def test_recurrence_counts_every_step():
+    problem = _compute_cases.recurrence_problem(*only("recurrence").args, 7)
+    work = problem.work(answer(problem))
+    assert work.flops == 2 * 24**2 * 7
+    assert work.bytes_accessed == 4 * 24**2 * 7
+
+
+def test_closeness_refuses_nan_and_other_shapes():
+    expect_close("x", [1.0, 2.0], [1.0, 2.5], 0.5)
+    for wrong in ([1.0, np.nan], [1.0], [1.0, 1.9]):
+        with pytest.raises(WrongAnswer):
+            expect_close("x", wrong, [1.0, 2.5], 0.5)
+
+
+@pytest.mark.parametrize(("count", "grid"), [(1, (1, 1)), (2, (2, 1)), (6, (3, 2)), (7, (7, 1)), (8, (4, 2))])
+def test_device_grid_is_as_square_as_it_can_be(count, grid):
+    assert device_grid(count) == grid
+
+
+SHARDED = """
+import jax, numpy as np
+from rmtjax.benchmark import _compute_cases
+from rmtjax.benchmark._registry import CASES, run_case
+(row,) = run_case(CASES["sharded_matmul"], size=21, repeats=1)
+m = row.measurement
+(problem,) = CASES["sharded_matmul"].problems(21, np.dtype(np.float32))
+a, b = problem.args
+error = np.abs(np.asarray(problem.fn(a, b)) - np.asarray(a) @ np.asarray(b)).max()
+print(row.size, m.num_devices, round(m.xla_flops * m.num_devices / m.work.flops, 1), error < 1e-4)
+"""
+
+
+@pytest.mark.parametrize(("devices", "size"), [(2, 22), (8, 24)])
+def test_sharded_matmul_over_several_devices(devices, size):
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", SHARDED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(size), str(devices), "1.0", "True"]

@@ -1,0 +1,346 @@
+"""The contract of laws, for every law of the table."""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from rmtjax import laws
+from rmtjax.laws import _generic
+from rmtjax.testing import check_law
+from tests.laws.reference import CASES
+
+METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+BELOW = {"pdf": 0, "logpdf": -np.inf, "cdf": 0, "logcdf": -np.inf, "sf": 1, "logsf": 0}
+ABOVE = {"pdf": 0, "logpdf": -np.inf, "cdf": 1, "logcdf": 0, "sf": 0, "logsf": -np.inf}
+# One case of each kind, for what does not depend on the parameters.
+KINDS = [
+    "semicircle of radius 0.7",
+    "uniform",
+    "overlapping mixture",
+    "mixture with a gap",
+    "binomial semicircle N=8 μ=0.9",
+    "ascending N=None μ=0.9",
+    "ascending N=8 μ=0.9",
+    "magnitude N=8 μ=0.9",
+    "cat N=8 μ=0.9",
+]
+every_law = pytest.mark.parametrize("name", CASES)
+# Each order is compiled anew: what is long to compile is left to a middle one.
+every_short_law = pytest.mark.parametrize(
+    "name", [name for name in CASES if "N=2 " not in name and "N=1000" not in name]
+)
+every_kind = pytest.mark.parametrize("name", KINDS)
+
+
+# Compiled functions of the law: laws of one kind, whatever their parameters, share one compilation.
+
+
+@jax.jit
+def tabulate(law, x):
+    slope = jax.vmap(jax.grad(law.cdf))(x)
+    return {name: getattr(law, name)(x) for name in METHODS} | {"slope": slope}
+
+
+@jax.jit
+def inverse(law, p):
+    return law.quantile(p)
+
+
+@jax.jit
+def averages(law):
+    return law.moment(0), law.mean(), law.variance(), law.moment(3), law._breakpoints()
+
+
+@functools.cache
+def ends(name):
+    return tuple(map(float, CASES[name].law.support()))
+
+
+@functools.cache
+def points(name):
+    """Points inside the support that follow no pattern, so that none is a jump of the density."""
+    lower, upper = ends(name)
+    return lower + (upper - lower) * np.sort(np.arange(1, 49) * (np.sqrt(5) - 1) / 2 % 1)
+
+
+@functools.cache
+def table(name):
+    return {key: np.asarray(v) for key, v in tabulate(CASES[name].law, jnp.asarray(points(name))).items()}
+
+
+@every_law
+def test_density_and_distribution_are_those_of_the_definition(name):
+    case, x = CASES[name], points(name)
+    np.testing.assert_allclose(table(name)["pdf"], case.pdf(x), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(table(name)["cdf"], case.cdf(x), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(table(name)["sf"], 1 - case.cdf(x), rtol=1e-10, atol=1e-14)
+
+
+@every_law
+def test_derivative_of_the_distribution_is_the_density(name):
+    np.testing.assert_allclose(table(name)["slope"], table(name)["pdf"], rtol=1e-11, atol=1e-13)
+
+
+@every_law
+def test_logarithms(name):
+    got = table(name)
+    for key in ("pdf", "cdf", "sf"):
+        np.testing.assert_allclose(np.exp(got["log" + key]), got[key], rtol=1e-13, atol=1e-300)
+
+
+@every_short_law
+def test_moments_against_quadrature(name):
+    total, mean, variance, third, panels = map(np.asarray, averages(CASES[name].law))
+    panels = np.unique(panels)
+    assert (panels[0], panels[-1]) == ends(name)
+    # The midpoint rule in the angle: another rule than the library's own.
+    angles = (np.arange(400) + 0.5) * np.pi / 400
+    half = np.diff(panels)[:, None] / 2
+    x = panels[:-1, None] + half * (1 - np.cos(angles))
+    measure = CASES[name].pdf(x) * half * np.sin(angles) * np.pi / 400
+    powers = [np.sum(x**k * measure) for k in range(4)]
+    np.testing.assert_allclose(powers[0], 1, rtol=1e-4)
+    np.testing.assert_allclose(total, 1, rtol=1e-12)
+    np.testing.assert_allclose(mean, powers[1], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(variance, powers[2] - powers[1] ** 2, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(third, powers[3], rtol=0, atol=5e-4)
+
+
+@pytest.mark.parametrize(
+    "name", ["semicircle of radius 0.7", "mixture with a gap", "magnitude N=None μ=0.9", "cat N=None μ=0.9"]
+)
+def test_integral_of_the_density_by_quadpack(name):
+    law = CASES[name].law
+    density = jax.jit(law.pdf)
+    jumps = np.unique(np.asarray(law._breakpoints()))
+    total, error = integrate.quad(
+        lambda x: float(density(x)), *ends(name), points=jumps[1:-1], limit=200, epsabs=1e-8, epsrel=0
+    )
+    assert error < 1e-5
+    np.testing.assert_allclose(total, 1, rtol=0, atol=max(error, 1e-8))
+
+
+@every_law
+def test_quantile_inverts_the_distribution(name):
+    law, x = CASES[name].law, points(name)
+    p = table(name)["cdf"]
+    got = np.asarray(inverse(law, jnp.asarray(p)))
+    inside = table(name)["pdf"] > 1e-3
+    assert inside.sum() > 20
+    np.testing.assert_allclose(got[inside], x[inside], rtol=0, atol=1e-12)
+    special = np.asarray(inverse(law, jnp.array([0.0, 1.0, -0.1, 1.1, np.nan] + [0.5] * 43)))
+    np.testing.assert_array_equal(special[:5], [*ends(name), np.nan, np.nan, np.nan])
+
+
+def test_quantile_in_a_gap_is_the_smallest_point():
+    law = CASES["mixture with a gap"].law
+    np.testing.assert_allclose(law.quantile(0.25), -1.0, rtol=1e-14)
+    np.testing.assert_allclose(law.quantile(np.array([0.25 - 1e-9, 0.25 + 1e-9])), [-1.0, 0.5], atol=1e-8)
+    np.testing.assert_array_equal(law.pdf(np.array([-0.5, 0.0])), [0, 0])
+    np.testing.assert_allclose(law.cdf(np.array([-0.5, 0.0])), [0.25, 0.25], rtol=1e-14)
+
+
+@every_kind
+def test_derivative_of_the_quantile_is_the_inverse_density(name):
+    law = CASES[name].law
+    slope = jax.jit(jax.grad(law.quantile))
+    for p in (0.2, 0.8):
+        np.testing.assert_allclose(slope(p), 1 / law.pdf(law.quantile(p)), rtol=1e-9)
+
+
+@every_law
+def test_outside_the_support_and_at_nan(name):
+    law, (lower, upper) = CASES[name].law, ends(name)
+    x = np.array([-np.inf, lower - 1, lower, upper, upper + 1, np.inf, np.nan] + [np.nan] * 41)
+    for key, got in tabulate(law, jnp.asarray(x)).items():
+        if key != "slope":
+            expected = [BELOW[key]] * 3 + [ABOVE[key]] * 3 + [np.nan]
+            np.testing.assert_array_equal(got[:7], expected, err_msg=key)
+
+
+@every_short_law
+def test_gradients_are_finite_at_inside_and_outside_the_edges(name):
+    law, (lower, upper) = CASES[name].law, ends(name)
+    near = 4 * np.spacing(max(abs(lower), abs(upper)))
+    x = np.array([lower - 1, lower, lower + near, 0.7 * lower + 0.3 * upper, upper - near, upper, upper + 1])
+    by_law, by_x = gradients(law, jnp.asarray(x))
+    for k, key in enumerate(METHODS):
+        assert np.isfinite(by_x[:, k]).all(), f"{key} by x: {by_x[:, k]}"
+        assert (by_x[np.array([0, 1, 5, 6]), k] == 0).all(), f"{key} by x outside: {by_x[:, k]}"
+        for leaf in jax.tree.leaves(by_law):
+            assert np.isfinite(leaf[:, k]).all(), f"{key} by the parameters: {leaf[:, k]}"
+
+
+@jax.jit
+def gradients(law, x):
+    every_method = lambda law, y: jnp.stack([getattr(law, key)(y) for key in METHODS])
+    return jax.vmap(jax.jacrev(every_method, (0, 1)), (None, 0))(law, x)
+
+
+@every_law
+def test_draws_fall_into_bins_as_the_distribution_says(name):
+    law, (lower, upper) = CASES[name].law, ends(name)
+    num_draws = 4000
+    draws = np.asarray(draw(law, jax.random.key(7)))
+    assert draws.shape == (num_draws,)
+    assert ((draws >= lower) & (draws <= upper)).all()
+    edges = np.linspace(lower, upper, 17)
+    counts, _ = np.histogram(draws, edges)
+    low, high = stats.binom.interval(1 - 1e-6, num_draws, np.clip(np.diff(CASES[name].cdf(edges)), 0, 1))
+    assert ((counts >= low) & (counts <= high)).all(), (low, counts, high)
+    assert not np.array_equal(draws, draw(law, jax.random.key(8)))
+
+
+@jax.jit
+def draw(law, key):
+    return law.sample(key, (4000,))
+
+
+@every_kind
+def test_shapes_of_draws_and_keys(name):
+    law = CASES[name].law
+    shape = lambda *size: jax.eval_shape(lambda key: law.sample(key, *size), jax.random.key(0)).shape
+    assert shape() == ()
+    assert shape((2, 3)) == (2, 3)
+    with pytest.raises(ValueError, match="`key` must be a typed key"):
+        law.sample(jax.random.PRNGKey(0))
+
+
+@every_kind
+def test_python_numbers_as_parameters_leave_the_dtype_alone(name):
+    for method in (*METHODS, "quantile"):
+        for dtype in (np.float32, np.float64):
+            x = jax.ShapeDtypeStruct((3,), dtype)
+            assert jax.eval_shape(getattr(CASES[name].law, method), x).dtype == dtype, method
+
+
+@every_kind
+def test_single_precision(name):
+    law = CASES[name].law
+    single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), eqx.filter(law, eqx.is_array))
+    single = eqx.combine(single, law)
+    x = points(name).astype(np.float32)
+    got = tabulate(single, jnp.asarray(x))
+    for key in ("pdf", "cdf", "sf"):
+        assert got[key].dtype == np.float32
+    np.testing.assert_allclose(got["pdf"], CASES[name].pdf(x.astype(float)), rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(got["cdf"], CASES[name].cdf(x.astype(float)), rtol=0, atol=4e-6)
+    quantile = np.asarray(inverse(single, got["cdf"]))
+    inside = np.asarray(got["pdf"]) > 0.05
+    np.testing.assert_allclose(quantile[inside], x[inside], rtol=0, atol=1e-4)
+    for value, expected in zip(averages(single)[:4], averages(law)[:4], strict=True):
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-4)
+
+
+@every_kind
+def test_formula_and_fall_back_agree(name):
+    law, x = CASES[name].law, points(name)[::4]
+
+    @jax.jit
+    def fall_backs(x):
+        mean, third = (_generic.expectation(law, lambda y, k=k: y**k) for k in (1, 3))
+        return _generic.cdf(law, x), _generic.quantile(law, law.cdf(x)), mean, third
+
+    cdf, quantile, mean, third = fall_backs(jnp.asarray(x))
+    np.testing.assert_allclose(cdf, law.cdf(x), rtol=0, atol=1e-12)
+    inside = table(name)["pdf"][::4] > 1e-3
+    np.testing.assert_allclose(np.asarray(quantile)[inside], x[inside], rtol=0, atol=1e-11)
+    np.testing.assert_allclose((mean, third), averages(law)[1:4:2], rtol=0, atol=1e-11)
+
+
+@every_kind
+def test_a_bound_method_is_a_function_to_jax(name):
+    law, x = CASES[name].law, points(name)[:5]
+    np.testing.assert_allclose(jax.jit(law.cdf)(x), table(name)["cdf"][:5], rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(jax.lax.map(law.cdf, jnp.asarray(x)), table(name)["cdf"][:5], rtol=1e-13, atol=1e-15)
+
+
+MAKERS = {
+    "semicircle": lambda s: laws.Semicircle(s),
+    "mixture": lambda s: laws.Mixture(jnp.stack([s / 2, 1 - s / 2]), [laws.Semicircle(s), laws.Semicircle(2.0)]),
+    "binomial": lambda s: laws.BinomialSemicircle(8, s, 1.5),
+    "ascending": lambda s: laws.PeriodicPadding(laws.Semicircle(s), s, "ascending"),
+    "magnitude": lambda s: laws.PeriodicPadding(laws.Semicircle(), s, "magnitude", order=8),
+    "cat": lambda s: laws.WignerCat(s, order=8),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_vmap_over_parameters_and_one_compilation_for_all(make):
+    parameters = np.array([0.3, 0.71, 1.0])
+    value = jax.jit(lambda s: make(s).cdf(-0.2))
+    one_by_one = [value(s) for s in jnp.asarray(parameters)]
+    assert value._cache_size() == 1
+    assert len(np.unique(one_by_one)) == 3
+    mapped = jax.vmap(lambda s: make(s).cdf(-0.2))(jnp.asarray(parameters))
+    np.testing.assert_allclose(mapped, one_by_one, rtol=1e-13)
+    stacked = jax.vmap(make)(jnp.asarray(parameters))
+    np.testing.assert_allclose(jax.vmap(lambda law: law.cdf(-0.2))(stacked), one_by_one, rtol=1e-13)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("parameter", [0.71, 0.93])
+def test_derivative_of_the_distribution_by_a_parameter(make, parameter):
+    fn = jax.jit(lambda s: make(s).cdf(-0.2))
+    difference = (fn(parameter + 1e-6) - fn(parameter - 1e-6)) / 2e-6
+    np.testing.assert_allclose(jax.jit(jax.grad(fn))(parameter), difference, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("x", [np.array([1 + 1j]), 1j])
+def test_a_complex_point_is_refused(x):
+    with pytest.raises(ValueError, match="`x` must be real"):
+        laws.Semicircle().pdf(x)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("k", [-1, 1.5, True])
+def test_a_bad_order_of_a_moment_is_refused(k):
+    with pytest.raises(ValueError, match=f"`k` must be an integer of at least 0, got {k}"):
+        laws.Semicircle().moment(k)
+
+
+@pytest.mark.float32
+def test_integers_are_points_too():
+    np.testing.assert_allclose(
+        laws.Semicircle().pdf(jnp.array([0, 1, 2])), [1 / np.pi, np.sqrt(3) / 2 / np.pi, 0], rtol=1e-6
+    )
+
+
+class Spike(laws.AbstractLaw):
+    """A point mass of weight 1/4 at `place`, the rest uniform on [0, 1]."""
+
+    place: jax.Array
+
+    def _support(self):
+        return jnp.zeros(()), jnp.ones(())
+
+    def _pdf(self, x):
+        return jnp.full_like(x, 0.75)
+
+    def _atoms(self):
+        return self.place[None], jnp.full(1, 0.25)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.4, 1.0])
+def test_a_point_mass(place):
+    law = Spike(jnp.asarray(place))
+    below, above = place - 1e-13, place + 1e-13
+    np.testing.assert_allclose(
+        law.cdf(np.array([below, place, above])), 0.75 * place + np.array([0, 0.25, 0.25]), atol=1e-12
+    )
+    np.testing.assert_allclose(law.sf(place), 0.75 * (1 - place), atol=1e-12)
+    np.testing.assert_allclose(law.mean(), 0.375 + 0.25 * place, rtol=1e-12)
+    np.testing.assert_allclose(law.quantile(0.75 * place + 0.1), place, atol=1e-12)
+    np.testing.assert_allclose(law.moment(0), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["semicircle of radius 0.7", "uniform"])
+def test_the_public_battery(name):
+    check_law(CASES[name].law)

@@ -1,0 +1,73 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax.laws import Mixture, Semicircle, Symmetrized
+from tests.laws.reference import Uniform
+
+pytestmark = pytest.mark.float32
+
+
+@pytest.mark.parametrize(
+    ("weights", "components"),
+    [
+        ([], []),
+        ([1.0], [Semicircle(), Semicircle()]),
+        ([0.5, 0.5], [Semicircle()]),
+        ([[1.0]], [Semicircle()]),
+        ([0.7, 0.7], [Semicircle(), Semicircle()]),
+        ([1.5, -0.5], [Semicircle(), Semicircle()]),
+        ([np.nan, 1.0], [Semicircle(), Semicircle()]),
+        ([0.999], [Semicircle()]),
+    ],
+)
+def test_bad_weights_are_refused(weights, components):
+    with pytest.raises(ValueError, match="`weights` must be"):
+        Mixture(weights, components)
+
+
+def test_the_error_shows_the_weights():
+    with pytest.raises(ValueError, match=r"non-negative and sum to 1, got .*0\.25"):
+        Mixture([0.25, 0.25], [Semicircle(), Semicircle()])
+
+
+def test_traced_bad_weights_are_refused():
+    make = lambda w: Mixture(w, [Semicircle(1.0), Semicircle(2.0)]).pdf(0.1)
+    with pytest.raises(RuntimeError, match="`weights` must be non-negative and sum to 1"):
+        jax.block_until_ready(jax.jit(make)(jnp.array([0.5, 0.6])))
+
+
+def test_moments_of_components_with_different_means():
+    law = Mixture([0.25, 0.75], [Uniform(-2.0, -1.0), Uniform(0.5, 1.5)])
+    mean = 0.25 * -1.5 + 0.75 * 1.0
+    second = 0.25 * (1.5**2 + 1 / 12) + 0.75 * (1 + 1 / 12)
+    np.testing.assert_allclose(law.mean(), mean, rtol=1e-6)
+    np.testing.assert_allclose(law.moment(2), second, rtol=1e-6)
+    np.testing.assert_allclose(law.variance(), second - mean**2, rtol=1e-6)
+    np.testing.assert_allclose(law.support(), (-2.0, 1.5))
+
+
+def test_single_precision_weights_decide_over_python_numbers():
+    law = Mixture(jnp.array([0.25, 0.75], jnp.float32), [Semicircle(1.0), Semicircle(2.0)])
+    assert law.sample(jax.random.key(0), (3,)).dtype == np.float32
+    assert law.cdf(jnp.float32(0.3)).dtype == np.float32
+
+
+def test_the_gradient_by_the_weights_is_the_components_density():
+    density = lambda w: Mixture(w, [Semicircle(1.0), Semicircle(2.0)]).pdf(0.3)
+    expected = Semicircle(1.0).pdf(0.3), Semicircle(2.0).pdf(0.3)
+    np.testing.assert_allclose(jax.grad(density)(jnp.array([0.25, 0.75])), expected, rtol=1e-6)
+
+
+def test_a_symmetrised_law_is_even():
+    law = Symmetrized(Uniform(-0.5, 2.0))
+    x = np.array([0.2, 0.7, 1.9, 2.5], np.float32)
+    np.testing.assert_allclose(law.pdf(x), law.pdf(-x))
+    np.testing.assert_allclose(law.pdf(x), [0.4, 0.2, 0.2, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(law.cdf(-x), law.sf(x), rtol=1e-6, atol=1e-6)
+    assert law.mean() == law.moment(3) == 0
+    np.testing.assert_allclose(law.variance(), Uniform(-0.5, 2.0).moment(2), rtol=1e-6)
+    draws = law.sample(jax.random.key(0), (500,))
+    assert (draws < -0.5).sum() > 100
+    assert (draws > 0.5).sum() > 100

@@ -1,0 +1,169 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+
+import rmtjax as rmt
+from rmtjax.testing import check_composable, check_derivatives, check_dtypes, check_jit, hermitian_matrices
+from tests.linalg.reference import DTYPES, SINGLE, adjoint, applied, eps, general, hermitian, with_levels
+
+DEGENERATE = {
+    "identity": np.full(4, 2.0),
+    "zero": np.zeros(4),
+    "pairs": np.array([-1.0, -1.0, 3.0, 3.0]),
+    "triple": np.array([-1.0, 2.0, 2.0, 2.0]),
+}
+
+
+def self_dual(seed, n):
+    """A quaternion self-dual matrix, 2n x 2n: like the GSE, every level twice, equal to rounding only."""
+    a, b = general(seed, (2, n, n), np.complex128)
+    a, b = a + adjoint(a), b - b.T
+    return np.block([[a, b], [-b.conj(), a.conj()]])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (2, 3, 4, 4)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values_and_vectors_are_those_of_lapack(dtype, shape):
+    a = hermitian(0, shape, dtype)
+    expected = np.linalg.eigvalsh(a.astype(np.complex128))
+    tolerance = 10 * eps(dtype) * np.linalg.norm(a, axis=(-2, -1)).max()
+    levels, v = map(np.asarray, rmt.eigh(jnp.asarray(a)))
+    values = np.asarray(rmt.eigvalsh(jnp.asarray(a)))
+    assert levels.dtype == values.dtype == np.finfo(dtype).dtype
+    assert v.dtype == dtype
+    np.testing.assert_allclose(levels, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(a @ v, v * levels[..., None, :], rtol=0, atol=2 * tolerance)
+    np.testing.assert_allclose(adjoint(v) @ v, np.broadcast_to(np.eye(shape[-1]), shape), atol=20 * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_an_asymmetric_matrix_is_read_as_its_hermitian_part(dtype):
+    a = general(1, (4, 4), dtype)
+    part = (a + adjoint(a)) / 2
+    np.testing.assert_allclose(rmt.eigvalsh(jnp.asarray(a)), np.linalg.eigvalsh(part), rtol=1e-13, atol=1e-13)
+    levels, v = map(np.asarray, rmt.eigh(jnp.asarray(a)))
+    np.testing.assert_allclose((v * levels) @ adjoint(v), part, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_gradient_of_each_level_is_its_projector(dtype):
+    a = hermitian(2, (4, 4), dtype)
+    _, v = np.linalg.eigh(a)
+    gradients = jax.vmap(jax.grad(lambda m, k: rmt.eigvalsh(m)[k]), (None, 0))(jnp.asarray(a), jnp.arange(4))
+    # Of a real function jax.grad gives the conjugate of the direction of ascent.
+    expected = np.conj(np.einsum("ik,jk->kij", v, v.conj()))
+    np.testing.assert_allclose(gradients, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_derivatives_against_finite_differences(dtype):
+    a = jnp.asarray(hermitian(3, (4, 4), dtype))
+    check_derivatives(rmt.eigvalsh, a)
+    check_derivatives(lambda m: (rmt.eigh(m)[0], jnp.abs(rmt.eigh(m)[1]) ** 2), a)
+
+
+@pytest.mark.parametrize("values_only", [True, False], ids=["eigvalsh", "eigh"])
+@pytest.mark.parametrize("levels", DEGENERATE.values(), ids=DEGENERATE)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_gradient_of_a_symmetric_function_at_degeneracy(dtype, levels, values_only):
+    a = with_levels(levels, 4, dtype)
+    spectrum = rmt.eigvalsh if values_only else lambda m: rmt.eigh(m)[0]
+    gradient = jax.grad(lambda m: jnp.sum(jnp.sin(spectrum(m))) + jnp.sum(spectrum(m) ** 3))(jnp.asarray(a))
+    expected = applied(lambda x: np.cos(x) + 3 * x**2, a).conj()
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-12)
+
+
+def test_gradient_at_pairs_that_are_equal_to_rounding():
+    a = self_dual(5, 3)
+    levels = np.linalg.eigvalsh(a)
+    assert (np.abs(levels[1::2] - levels[::2]) < 1e-13 * np.abs(levels).max()).all()
+    for spectrum in (rmt.eigvalsh, lambda m: rmt.eigh(m)[0]):
+        gradient = jax.grad(lambda m: jnp.sum(jnp.sin(spectrum(m))))(jnp.asarray(a))  # noqa: B023
+        np.testing.assert_allclose(gradient, applied(np.cos, a).conj(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("split", [0.0, 1e-15])
+def test_gradient_of_the_projector_on_a_degenerate_eigenspace(split):
+    basis, _ = np.linalg.qr(general(6, (4, 4)))
+    a = (basis * np.array([1.0, 1.0 + split, 2.0, 4.0])) @ basis.T
+    low, high = basis[:, :2], basis[:, 2:]
+    projector = lambda m: rmt.eigh(m)[1][:, :2] @ rmt.eigh(m)[1][:, :2].T
+    direction = hermitian(7, (4, 4))
+    _, derivative = jax.jvp(projector, (jnp.asarray(a),), (jnp.asarray(direction),))
+    half = high @ ((high.T @ direction @ low) / (1 - np.array([[2.0], [4.0]]))) @ low.T
+    np.testing.assert_allclose(derivative, half + half.T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_second_derivative_of_each_level_is_second_order_perturbation_theory(dtype):
+    a, b = hermitian(8, (4, 4), dtype), hermitian(9, (4, 4), dtype)
+    levels, v = np.linalg.eigh(a)
+    gaps = levels[:, None] - levels[None, :]
+    np.fill_diagonal(gaps, np.inf)
+    expected = 2 * np.sum(np.abs(adjoint(v) @ b @ v) ** 2 / gaps, axis=1)
+    along = lambda s: rmt.eigvalsh(jnp.asarray(a) + s * b)
+    np.testing.assert_allclose(jax.jacfwd(jax.jacfwd(along))(0.0), expected, rtol=1e-11)
+    np.testing.assert_allclose(jax.jacfwd(jax.jacrev(along))(0.0), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("levels", DEGENERATE.values(), ids=DEGENERATE)
+def test_second_derivative_is_finite_at_degeneracy(levels):
+    a, b = jnp.asarray(with_levels(levels)), hermitian(9, (4, 4))
+    assert np.isfinite(jax.hessian(lambda s: jnp.sum(rmt.eigvalsh(a + s * b) ** 3))(0.0))
+
+
+@given(hermitian_matrices(4, np.float64))
+def test_gradient_of_the_third_power_sum_for_any_spectrum(a):
+    gradient = jax.grad(lambda m: jnp.sum(rmt.eigvalsh(m) ** 3))(a)
+    a = np.asarray(a)
+    np.testing.assert_allclose(gradient, 3 * a @ a, rtol=0, atol=1e-13 * max(1e-300, np.linalg.norm(a) ** 2))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_gradient_in_single_precision(dtype):
+    a = with_levels(DEGENERATE["pairs"], 4, dtype)
+    gradient = jax.grad(lambda m: jnp.sum(rmt.eigvalsh(m) ** 3))(jnp.asarray(a))
+    assert gradient.dtype == dtype
+    np.testing.assert_allclose(gradient, (3 * a @ a).conj(), rtol=0, atol=3e-5)
+
+
+def test_composability():
+    check_composable(rmt.eigvalsh, jnp.asarray(hermitian(10, (3, 3))))
+    check_jit(rmt.eigh, jnp.asarray(hermitian(10, (3, 3), np.complex128)))
+    check_dtypes(rmt.eigvalsh, jnp.asarray(hermitian(10, (3, 3), np.complex128)))
+
+
+BAD = [
+    (jnp.ones((2, 3)), r"`a` must have square matrices.*\(2, 3\)"),
+    (jnp.ones(3), r"`a` must have square matrices.*\(3,\)"),
+    (jnp.ones((0, 0)), r"`a` must have square matrices.*\(0, 0\)"),
+    (jnp.ones((2, 2), jnp.int32), r"`a` must have a floating-point.*int32"),
+    (jnp.array([[1.0, jnp.nan], [0.0, 1.0]]), r"`a` must be finite.*nan"),
+    (jnp.array([[1.0, jnp.inf], [0.0, 1.0]]), r"`a` must be finite.*inf"),
+]
+FUNCTIONS = [
+    rmt.eigvalsh,
+    rmt.eigh,
+    rmt.spectral_radius,
+    rmt.linalg.logdet,
+    rmt.linalg.schatten_norm,
+    lambda a: rmt.linalg.matrix_function(jnp.exp, a),
+]
+
+
+@SINGLE
+@pytest.mark.parametrize("fn", FUNCTIONS, ids=["eigvalsh", "eigh", "radius", "logdet", "schatten", "function"])
+@pytest.mark.parametrize(("a", "message"), BAD, ids=["oblong", "vector", "empty", "integer", "nan", "inf"])
+def test_bad_matrices_are_refused(fn, a, message):
+    with pytest.raises(ValueError, match=r"(?s)" + message):
+        fn(a)
+
+
+@pytest.mark.parametrize("wrap", [jax.jit, lambda fn: jax.jit(jax.vmap(fn))], ids=["jit", "vmap"])
+def test_a_matrix_with_nan_is_refused_under_transformations(wrap):
+    with pytest.raises(RuntimeError, match="`a` must be finite"):
+        jax.block_until_ready(wrap(rmt.eigvalsh)(jnp.full((1, 2, 2), jnp.nan)))

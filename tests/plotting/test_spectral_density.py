@@ -1,0 +1,202 @@
+"""What is drawn: heights, error bars, laws, stems, view; and what is refused."""
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from matplotlib.patches import StepPatch
+
+import rmtjax as rmt
+from rmtjax.laws import AbstractLaw
+from rmtjax.plotting import _style, spectral_density
+
+SEMICIRCLE = rmt.laws.Semicircle()
+# Unequal widths, values on inner and outer edges, and one value on either side.
+LEVELS = np.array([-5.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0, 9.0])
+EDGES = np.array([-1.0, 0.0, 1.0, 3.0])
+COUNTS = np.array([2, 2, 3])
+HISTOGRAM = rmt.simulation.HistogramResult(COUNTS, EDGES, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def bars(ax):
+    return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+
+
+def error_bars(ax):
+    (container,) = ax.containers
+    (lines,) = container.lines[2]
+    return np.array(lines.get_segments())
+
+
+def stems(ax):
+    in_containers = {id(lines) for container in ax.containers for lines in container.lines[2]}
+    return [
+        segment
+        for lines in ax.collections
+        if isinstance(lines, LineCollection) and id(lines) not in in_containers
+        for segment in lines.get_segments()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("samples", "bins"),
+    [
+        (LEVELS, EDGES),
+        (jnp.asarray(LEVELS, jnp.bfloat16).reshape(3, 3), jnp.asarray(EDGES)),
+        (HISTOGRAM, "auto"),
+    ],
+    ids=["numpy", "bfloat16-batch", "histogram"],
+)
+def test_bars_are_the_density_with_binomial_errors(samples, bins):
+    ax = spectral_density(samples, bins=bins)
+    (bar,) = bars(ax)
+    total, width = 9, np.array([1.0, 1.0, 2.0])
+    height = COUNTS / (total * width)
+    np.testing.assert_allclose(bar.get_data().values, height)
+    np.testing.assert_array_equal(bar.get_data().edges, EDGES)
+    low, high = error_bars(ax)[:, :, 1].T
+    error = np.sqrt(COUNTS * (1 - COUNTS / total)) / (total * width)
+    np.testing.assert_allclose(low, height - error)
+    np.testing.assert_allclose(high, height + error)
+    np.testing.assert_array_equal(error_bars(ax)[:, 0, 0], [-0.5, 0.5, 2.0])
+
+
+def test_padding_is_left_out():
+    spectra = rmt.PaddedSpectrum(jnp.array([[-1.0, 0.5, jnp.inf], [-2.0, 1.0, 2.0]]), jnp.array([2, 3]))
+    ax = spectral_density(spectra, bins=np.array([-3.0, 0.0, 3.0]))
+    np.testing.assert_allclose(bars(ax)[0].get_data().values, np.array([2, 3]) / (5 * 3.0))
+
+
+def test_default_bins_hold_all_levels(getkey):
+    ax = spectral_density(jax.random.normal(getkey(), (40, 5)))
+    data = bars(ax)[0].get_data()
+    assert data.values.size > 5
+    assert np.sum(data.values * np.diff(data.edges)) == pytest.approx(1)
+
+
+def test_law_is_drawn_by_its_density():
+    ax = spectral_density(LEVELS, law=SEMICIRCLE, bins=np.linspace(-1.0, 2.5, 11))
+    (line,) = ax.lines
+    x, y = line.get_data()
+    np.testing.assert_allclose(y, SEMICIRCLE.pdf(x), rtol=1e-5)
+    assert (np.diff(x) > 0).all()
+    np.testing.assert_allclose(x[[0, -1]], [-1.0 - 0.05 * 3.5, 2.0], atol=1e-4)
+    assert np.diff(x).max() < 0.01
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_jumps_are_upright(x64):
+    with jax.enable_x64(x64):
+        semicircle = rmt.laws.Semicircle()
+        law = rmt.laws.PeriodicPadding(semicircle, 0.8, "ascending")
+        ax = spectral_density(LEVELS, law=law, bins=np.linspace(-2.2, 2.2, 12))
+        threshold = float(semicircle.quantile(0.25))
+    x, y = ax.lines[0].get_data()
+    jump = np.argmin(np.diff(y))
+    assert x[jump] < threshold < x[jump + 1]
+    assert x[jump + 1] - x[jump] < 1e-3 * (x[-1] - x[0]) / 10
+    assert y[jump] / y[jump + 1] == pytest.approx(2, rel=1e-3)
+
+
+def test_several_laws_and_histograms_differ_in_look_and_are_named():
+    ax = spectral_density(LEVELS, law={"a": SEMICIRCLE, "b": rmt.laws.Semicircle(1.0)}, label="first")
+    assert spectral_density(HISTOGRAM, law={"c": SEMICIRCLE}, ax=ax) is ax
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(names) == ["9 levels", "a", "b", "c", "first"]
+    assert len({line.get_linestyle() + str(line._dash_pattern) for line in ax.lines}) == 3
+    first, second = (patch.get_facecolor() for patch in bars(ax))
+    assert first != second
+    assert len(plt.get_fignums()) == 1
+
+
+def test_laws_can_be_told_apart_in_grey():
+    greys = [np.dot(to_rgb(line["color"]), [0.299, 0.587, 0.114]) for line in _style.LAW_LINES]
+    assert np.abs(np.diff(greys)).min() > 0.05
+    assert len({str(line["linestyle"]) for line in _style.LAW_LINES}) == len(greys)
+    fills = [np.dot(to_rgb(color), [0.299, 0.587, 0.114]) for color in _style.FILLS]
+    assert np.abs(np.diff(fills)).min() > 0.1
+
+
+def test_axes_are_labelled():
+    ax = spectral_density(LEVELS)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"$\lambda$", "density")
+    assert ax.get_ylim()[0] == 0
+    assert not ax.spines["top"].get_visible()
+    assert not ax.spines["right"].get_visible()
+
+
+class Spike(AbstractLaw):
+    """Half a point mass at 0.3, half spread over (0, 1) with the density 1/(4 sqrt(1 - x)), which diverges at 1."""
+
+    def _support(self):
+        return jnp.asarray(0.0), jnp.asarray(1.0)
+
+    def _pdf(self, x):
+        return 0.25 / jnp.sqrt(1 - x)
+
+    def _atoms(self):
+        return jnp.array([0.3]), jnp.array([0.5])
+
+
+def test_a_point_mass_is_a_stem_of_what_it_adds_to_its_bin():
+    ax = spectral_density(np.full(8, 0.3), law=Spike(), bins=np.array([-1.0, 0.0, 0.5, 2.0]))
+    (stem,) = stems(ax)
+    np.testing.assert_allclose(stem, [[0.3, 0.0], [0.3, 0.5 / 0.5]], rtol=1e-6)
+    outside = spectral_density(np.full(8, 0.3), law=Spike(), bins=np.array([0.5, 2.0]))
+    assert stems(outside) == []
+
+
+def test_a_diverging_density_leaves_the_bars_in_view():
+    ax = spectral_density(np.linspace(0.01, 0.99, 50), law=Spike(), bins=np.linspace(0, 1, 6))
+    highest = bars(ax)[0].get_data().values.max()
+    assert ax.lines[0].get_ydata().max() > 10 * highest
+    assert ax.get_ylim()[1] < 2.2 * highest
+
+
+def test_a_higher_law_is_in_view():
+    ax = spectral_density(LEVELS, law=rmt.laws.Semicircle(1.5), bins=np.linspace(-6, 10, 5))
+    assert ax.get_ylim()[1] > 1.2 * bars(ax)[0].get_data().values.max()
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        ("levels", {}, "`samples` must be real levels.*'str'"),
+        (np.array([1j]), {}, "`samples` must be real levels"),
+        (np.array([True]), {}, "`samples` must be real levels"),
+        (rmt.Histogram(np.array([0.0, 1.0])), {}, "`samples` must be real levels.*'Histogram'"),
+        ([], {}, r"`samples` must hold at least one level, got \(0,\)"),
+        ([1.0, np.nan], {}, "`samples` must be finite.*nan"),
+        ([1.0, np.inf], {}, "`samples` must be finite.*inf"),
+        (rmt.simulation.HistogramResult(0 * COUNTS, EDGES, 0, 0), {}, "`samples` must hold at least one"),
+        (HISTOGRAM, {"bins": 10}, "`bins` must be left out .* got 10"),
+        (LEVELS, {"bins": 0}, "`bins` must be what `numpy.histogram` takes, got 0"),
+        (LEVELS, {"bins": 2.5}, "`bins` must be what `numpy.histogram` takes, got 2.5"),
+        (LEVELS, {"bins": np.array([0.0, 0.0, 1.0])}, "`bins` must be finite and strictly ascending"),
+        (LEVELS, {"bins": np.array([0.0, np.nan])}, "`bins` must be finite and strictly ascending"),
+        (LEVELS, {"bins": np.array([0.0])}, "`bins` must be finite and strictly ascending"),
+        (LEVELS, {"law": SEMICIRCLE.pdf}, "`law` must be a law"),
+        (LEVELS, {"law": {"pdf": SEMICIRCLE.pdf}}, "`law` must be a law"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(samples, options, message):
+    with pytest.raises(ValueError, match=message):
+        spectral_density(samples, **options)
+    assert plt.get_fignums() == []
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "rmtjax\[plot\]"'):
+        spectral_density(LEVELS)

@@ -1,0 +1,111 @@
+"""Every public name with an example of it; `test_architecture.py` names what is missing.
+
+An ensemble, law or other class is represented by an instance, or by a function that makes one; a function that is to
+compose with JAX by a `Call`, which `test_composability.py` runs through the battery; what is no function of arrays by
+`Elsewhere`, the test file that holds it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import rmtjax as rmt
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public function with example arguments."""
+
+    fn: Callable
+    args: tuple
+    second_derivative: bool = True
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The test file of a name that is no function of arrays."""
+
+    path: str
+
+    def __post_init__(self):
+        if not (Path(__file__).parent / self.path).is_file():
+            raise FileNotFoundError(self.path)
+
+
+SYMMETRIC = jnp.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
+HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
+GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
+SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
+
+
+def gauge_invariant(a: Any) -> tuple:
+    """What of eigenvectors does not depend on their phases: the levels and |v|²."""
+    eigenvalues, v = rmt.eigh(a)
+    return eigenvalues, jnp.abs(v) ** 2
+
+
+def cosine_integral(upper: Any) -> Any:
+    """The integral of a cosine from 0, through the panels."""
+    return rmt.special.integrate(jnp.cos, jnp.stack([0 * upper, upper]))
+
+
+def cube_root(y: Any) -> Any:
+    """The root of x³ = y."""
+    return rmt.special.bracketed_root(lambda x: x**3 - y, jnp.asarray(0 * y), jnp.asarray(9 + 0 * y))
+
+
+SEMICIRCLE = rmt.laws.Semicircle(1.5)
+
+PUBLIC: dict[str, Any] = {
+    "rmtjax.GOE": lambda: rmt.GOE(4, 1.2),
+    "rmtjax.Histogram": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.Mixed": lambda: rmt.Mixed(rmt.GOE(4), 0.7),
+    "rmtjax.Moments": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).block(jax.random.key(0), 2),
+    "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).block_eigenvalues(jax.random.key(0), 2),
+    "rmtjax.Wigner": lambda: rmt.Wigner(4, 0.8, 0.5, "uniform"),
+    "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
+    "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
+    "rmtjax.simulate": Elsewhere("simulation/test_simulate.py"),
+    "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
+    "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
+    "rmtjax.benchmark.Work": Elsewhere("benchmark/test_measure.py"),
+    "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
+    "rmtjax.ensembles.AbstractEnsemble": Elsewhere("ensembles/test_wigner.py"),
+    "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/test_wigner.py"),
+    "rmtjax.laws.AbstractLaw": Elsewhere("laws/test_base.py"),
+    "rmtjax.laws.BinomialSemicircle": lambda: rmt.laws.BinomialSemicircle(8, 0.7, 1.5),
+    "rmtjax.laws.Mixture": lambda: rmt.laws.Mixture([0.25, 0.75], [SEMICIRCLE, rmt.laws.Semicircle(0.5)]),
+    "rmtjax.laws.PeriodicPadding": lambda: rmt.laws.PeriodicPadding(SEMICIRCLE, 0.7, "magnitude", 8),
+    "rmtjax.laws.Semicircle": lambda: SEMICIRCLE,
+    "rmtjax.laws.Symmetrized": lambda: rmt.laws.Symmetrized(rmt.Mixed(rmt.GOE(8), 0.7).law("ascending")),
+    "rmtjax.laws.WignerCat": lambda: rmt.laws.WignerCat(0.7, 1.5),
+    "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
+    "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),
+    "rmtjax.linalg.schatten_norm": Call(rmt.linalg.schatten_norm, (SYMMETRIC, 3.0)),
+    "rmtjax.linalg.spectral_density": Call(rmt.linalg.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)),
+    "rmtjax.linalg.stieltjes": Call(rmt.linalg.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
+    "rmtjax.plotting.spectral_density": Elsewhere("plotting/test_spectral_density.py"),
+    "rmtjax.simulation.AbstractReducer": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.simulation.HistogramResult": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.simulation.MomentsResult": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.special.bracketed_root": Call(cube_root, (jnp.asarray(7.0),)),
+    "rmtjax.special.gauss_legendre": Elsewhere("special/test_quadrature.py"),
+    "rmtjax.special.integrate": Call(cosine_integral, (jnp.asarray(1.2),)),
+    "rmtjax.testing.check_composable": Elsewhere("test_composability.py"),
+    "rmtjax.testing.check_derivatives": Elsewhere("testing/test_derivatives.py"),
+    "rmtjax.testing.check_dtypes": Elsewhere("testing/test_dtypes.py"),
+    "rmtjax.testing.check_ensemble": Elsewhere("testing/test_ensemble.py"),
+    "rmtjax.testing.check_jit": Elsewhere("testing/test_transformations.py"),
+    "rmtjax.testing.check_law": Elsewhere("testing/test_law.py"),
+    "rmtjax.testing.check_second_derivative": Elsewhere("testing/test_derivatives.py"),
+    "rmtjax.testing.check_vmap": Elsewhere("testing/test_transformations.py"),
+    "rmtjax.testing.ensembles": Elsewhere("testing/test_strategies.py"),
+    "rmtjax.testing.hermitian_matrices": Elsewhere("testing/test_strategies.py"),
+    "rmtjax.testing.keys": Elsewhere("testing/test_strategies.py"),
+    "rmtjax.testing.spectra": Elsewhere("testing/test_strategies.py"),
+}

@@ -1,0 +1,77 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax.special import bracketed_root
+from rmtjax.testing import check_derivatives, check_second_derivative
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+ROOTS = {
+    "inside": (lambda x: x**3 - 2, 0.0, 9.0, np.cbrt(2.0)),
+    "at 0": (lambda x: x, -1.0, 3.0, 0.0),
+    "at 0, not hit by halving": (lambda x: x**3, -1.0, 3.1, 0.0),
+    "tiny": (lambda x: x - 1e-9, 0.0, 1.0, 1e-9),
+    "at the left end": (lambda x: x - 1, 1.0, 2.0, 1.0),
+    "at the right end": (lambda x: x - 2, 1.0, 2.0, 2.0),
+    "below the bracket": (lambda x: x + 5, 1.0, 2.0, 1.0),
+    "above the bracket": (lambda x: x - 5, 1.0, 2.0, 2.0),
+    "negative": (lambda x: x + np.pi, -4.0, -3.0, -np.pi),
+    "a jump": (lambda x: jnp.where(x < 0.3, -1.0, 1.0), 0.0, 1.0, 0.3),
+    "an empty bracket": (lambda x: x - 1, 2.0, 2.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("fn", "lower", "upper", "root"), ROOTS.values(), ids=ROOTS)
+def test_values(fn, lower, upper, root, dtype):
+    got = bracketed_root(lambda x: fn(x).astype(dtype), dtype(lower), dtype(upper))
+    assert got.dtype == dtype
+    eps = np.finfo(dtype).eps
+    # The cubic is flat at 0: it underflows below the cube root of the smallest normal number.
+    underflow = np.cbrt(np.finfo(dtype).tiny)
+    np.testing.assert_allclose(got, root, rtol=3 * eps, atol=max(2 * underflow, eps**2 * (upper - lower)))
+
+
+def solve(y):
+    return bracketed_root(lambda x: x**3 + x - y, jnp.array(-5.0), jnp.array(5.0))
+
+
+@pytest.mark.parametrize("x", [-1.3, 0.0, 2.0])
+def test_derivatives_are_those_of_the_inverse_function(x):
+    y = x**3 + x
+    slope = 3 * x**2 + 1
+    np.testing.assert_allclose(solve(y), x, atol=1e-15, rtol=1e-15)
+    np.testing.assert_allclose(jax.grad(solve)(y), 1 / slope, rtol=1e-13)
+    np.testing.assert_allclose(jax.jacfwd(solve)(y), 1 / slope, rtol=1e-13)
+    np.testing.assert_allclose(jax.grad(jax.grad(solve))(y), -6 * x / slope**3, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(jax.jacfwd(jax.jacfwd(solve))(y), -6 * x / slope**3, rtol=1e-12, atol=1e-15)
+
+
+def test_derivatives_against_finite_differences():
+    two = lambda a, b: bracketed_root(lambda x: jnp.tanh(a * x) - b, jnp.array(-4.0), jnp.array(4.0))
+    check_derivatives(two, 0.8, 0.3)
+    check_second_derivative(two, 0.8, 0.3)
+
+
+def test_a_flat_slope_gives_derivative_zero():
+    flat = lambda y: bracketed_root(lambda x: jnp.floor(x) + y, jnp.array(-4.0), jnp.array(4.0))
+    value, gradient = jax.value_and_grad(flat)(0.5)
+    assert gradient == 0
+    np.testing.assert_allclose(value, 0.0, atol=1e-15)
+    assert jax.grad(jax.grad(flat))(0.5) == 0
+
+
+def test_the_ends_have_no_derivative():
+    from_ends = lambda a, b: bracketed_root(lambda x: x - 1.0, a, b)
+    assert jax.grad(from_ends, (0, 1))(0.0, 3.0) == (0.0, 0.0)
+
+
+def test_vmap_and_jit_over_closed_over_values():
+    y = np.array([-60.0, -2.0, 0.0, 10.0])
+    got = jax.jit(jax.vmap(jax.value_and_grad(solve)))(jnp.asarray(y))
+    np.testing.assert_allclose(got[0] ** 3 + got[0], y, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(got[1], 1 / (3 * got[0] ** 2 + 1), rtol=1e-13)
+    brackets = jnp.array([0.0, 2.0]), jnp.array([1.0, 3.0])
+    ends = jax.vmap(lambda a, b: bracketed_root(lambda x: x - 2.5, a, b))(*brackets)
+    np.testing.assert_allclose(ends, [1.0, 2.5], rtol=1e-15)

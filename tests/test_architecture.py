@@ -1,0 +1,251 @@
+"""The rules of the house, as tests: layers, classes, file length, documentation, imports, registry."""
+
+import ast
+import importlib
+import inspect
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import equinox as eqx
+import pytest
+
+import rmtjax as rmt
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "rmtjax"
+
+
+def _modules() -> list[str]:
+    """Every module of the package, except the scripts that `python -m` runs."""
+    found = pkgutil.walk_packages(rmt.__path__, "rmtjax.")
+    return ["rmtjax", *(module.name for module in found if not module.name.endswith("__main__"))]
+
+
+def _public_names() -> dict[str, object]:
+    """Every `X as X` of a public package, under its shortest dotted name, without the packages themselves."""
+    shortest: dict[int, tuple[str, object]] = {}
+    public = [name for name in _modules() if "._" not in name]
+    for package in sorted(public, key=lambda name: name.count(".")):
+        module = importlib.import_module(package)
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                value = getattr(module, alias.name, None)
+                if alias.asname == alias.name and not inspect.ismodule(value):
+                    shortest.setdefault(id(value), (f"{package}.{alias.name}", value))
+    return dict(sorted(shortest.values(), key=lambda entry: entry[0]))
+
+
+PUBLIC_NAMES = _public_names()
+
+
+def test_public_names_are_found():
+    assert {"rmtjax.GOE", "rmtjax.simulate", "rmtjax.laws.Semicircle"} <= PUBLIC_NAMES.keys()
+    assert "rmtjax.ensembles.GOE" not in PUBLIC_NAMES
+    assert "rmtjax.laws" not in PUBLIC_NAMES
+
+
+# Layers
+
+
+def _lint_imports(directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--config", ROOT / "pyproject.toml"]
+    return subprocess.run(command, cwd=directory, env=os.environ | environment, capture_output=True, text=True)
+
+
+def test_layers_are_kept():
+    result = _lint_imports(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("layer", "forbidden"),
+    [("linalg", "rmtjax.ensembles"), ("simulation", "rmtjax.laws"), ("laws", "rmtjax.testing")],
+)
+def test_an_import_against_the_layers_is_caught(tmp_path, layer, forbidden):
+    shutil.copytree(PACKAGE, tmp_path / "rmtjax", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "rmtjax" / layer / "_planted.py").write_text(f"import {forbidden}\n")
+    result = _lint_imports(tmp_path, PYTHONPATH=str(tmp_path))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"rmtjax.{layer}._planted" in result.stdout
+
+
+# Classes are abstract or final
+
+
+def _own_fields(cls: type) -> set[str]:
+    """Fields that a class itself declares, abstract ones apart."""
+    abstract = getattr(cls, "__abstractvars__", frozenset())
+    fields = getattr(cls, "__dataclass_fields__", {})
+    return {name for name in vars(cls).get("__annotations__", {}) if name in fields and name not in abstract}
+
+
+def _writes_init(cls: type) -> bool:
+    """Whether `__init__` was written by hand; the one a dataclass generates has no file."""
+    init = vars(cls).get("__init__")
+    return init is not None and not inspect.unwrap(init).__code__.co_filename.startswith("<")
+
+
+def _is_concrete_method(cls: type, name: str) -> bool:
+    value = vars(cls).get(name)
+    is_method = callable(value) or isinstance(value, property | classmethod | staticmethod)
+    return is_method and name not in getattr(cls, "__abstractmethods__", frozenset())
+
+
+def _class_violations(cls: type[eqx.Module]) -> list[str]:
+    """Breaches of: abstract or final, methods written once, fields and `__init__` together."""
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    found = []
+    ancestors = [base for base in cls.__mro__[1:] if issubclass(base, eqx.Module) and base is not eqx.Module]
+    if not cls.__name__.lstrip("_").startswith("Abstract"):
+        missing = cls.__abstractmethods__ | getattr(cls, "__abstractvars__", frozenset())
+        found += [f"{name} is final and leaves open: {sorted(missing)}"] if missing else []
+        found += [f"{name} is final and has a subclass: {child}" for child in cls.__subclasses__()]
+    # Underscore hooks may be replaced: they carry the numerical fall-backs.
+    found += [
+        f"{name} overrides {base.__qualname__}.{method}"
+        for method in vars(cls)
+        for base in ancestors
+        if not method.startswith("_") and _is_concrete_method(base, method)
+    ]
+    definers = [base for base in (cls, *ancestors) if _own_fields(base) or _writes_init(base)]
+    if len(definers) > 1:
+        found.append(f"{name} has its fields and `__init__` in several classes: {definers}")
+    return found
+
+
+def _descendants(cls: type) -> Iterator[type]:
+    for child in cls.__subclasses__():
+        yield child
+        yield from _descendants(child)
+
+
+def test_classes_are_abstract_or_final():
+    for module in _modules():
+        importlib.import_module(module)
+    ours = {cls for cls in _descendants(eqx.Module) if cls.__module__.split(".")[0] == "rmtjax"}
+    assert rmt.GOE in ours
+    assert [violation for cls in ours for violation in _class_violations(cls)] == []
+
+
+def test_planted_class_violations_are_caught():
+    class AbstractBase(eqx.Module):
+        size: eqx.AbstractVar[int]
+
+        def formula(self):
+            return self._hook()
+
+        def _hook(self):
+            return 0
+
+    class Good(AbstractBase):
+        size: int
+
+        def __init__(self):
+            self.size = 1
+
+        def _hook(self):
+            return 1
+
+    class Overrides(AbstractBase):
+        size: int
+
+        def formula(self):
+            return 2
+
+    class Unfinished(AbstractBase):
+        pass
+
+    class Extended(AbstractBase):
+        size: int
+
+    class Child(Extended):
+        more: int
+
+        def __init__(self):
+            self.size, self.more = 1, 2
+
+    def verdicts(cls):
+        return [violation.split(".<locals>.", 1)[1] for violation in _class_violations(cls)]
+
+    assert verdicts(AbstractBase) == []
+    assert verdicts(Good) == []
+    assert [v for v in verdicts(Overrides) if "overrides" in v and "formula" in v]
+    assert [v for v in verdicts(Unfinished) if "leaves open: ['size']" in v]
+    assert [v for v in verdicts(Extended) if "has a subclass" in v]
+    assert [v for v in verdicts(Child) if "in several classes" in v]
+
+
+# Files
+
+
+def test_no_file_is_long():
+    lengths = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in PACKAGE.rglob("*.py")}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
+def test_nothing_private_of_jax_is_used():
+    private = "jax." + "_src"
+    rooms = ("src", "tests", "docs", "examples", "benchmarks")
+    files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    assert [str(path) for path in files if private in path.read_text()] == []
+
+
+# Documentation
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_public_name_has_an_example(name):
+    text = inspect.getdoc(PUBLIC_NAMES[name]) or ""
+    assert text, f"{name} has no docstring"
+    if not name.rsplit(".", 1)[-1].startswith("Abstract"):
+        assert "Example:" in text, f"the docstring of {name} has no `Example:`"
+        assert ">>>" in text.split("Example:")[1], f"the example of {name} is not tested"
+
+
+def test_public_names_are_in_the_manual():
+    pages = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("api*.md")))
+    listed = {line.split("::")[1].strip() for line in pages.splitlines() if line.startswith(".. auto")}
+    assert PUBLIC_NAMES.keys() - listed == set(), "not in docs/api.md"
+    assert listed - PUBLIC_NAMES.keys() == set(), "in docs/api.md, but not public"
+
+
+def test_markup_of_docstrings_reaches_the_manual(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    to_rst = importlib.import_module("docstrings").to_rst
+    assert to_rst("`V*` of |x| is $|x|$, X* too") == r"`V*` of \|x\| is :math:`|x|`, X\* too"
+    assert to_rst("Is\n\n    $$a\n    = b*$$ .") == "Is\n\n    \n\n    .. math:: a = b*\n\n     ."
+    assert to_rst("Example:\n    >>> 2 * 3 | 1\n    7\n\nX*") == "Example:\n    >>> 2 * 3 | 1\n    7\n\nX\\*"
+
+
+# Imports
+
+
+def _run(code: str) -> str:
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_import_leaves_optional_packages_alone():
+    optional = {"matplotlib", "hypothesis", "tqdm", "pytest", "sphinx", "scipy.stats"}
+    assert _run(f"import sys, rmtjax; print(sorted({optional!r} & set(sys.modules)))") == "[]"
+
+
+def test_import_starts_no_device():
+    # The number of devices can be set only before JAX starts its backend.
+    code = "import jax, rmtjax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"
+    assert _run(code) == "3"
+
+
+# The registry
+
+
+def test_every_public_name_is_registered():
+    registered = importlib.import_module("tests.registry").PUBLIC.keys()
+    assert PUBLIC_NAMES.keys() - registered == set(), "public, but not in tests/registry.py"
+    assert registered - PUBLIC_NAMES.keys() == set(), "in tests/registry.py, but not public"

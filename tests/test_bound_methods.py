@@ -1,0 +1,76 @@
+"""A bound method of an ensemble or a law is an ordinary function to JAX (design, section 3).
+
+Tracing alone shows it: equinox's own bound methods are pytrees, which `jit` and `checkpoint` refuse as
+unhashable before anything is compiled. (`vmap`, `lax.map` and `shard_map` would take them.) That the
+transformed methods also give the right numbers is a matter of the composability battery.
+"""
+
+import inspect
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+from tests.registry import PUBLIC
+
+import rmtjax as rmt
+
+KEY = jax.random.key(0)
+X = jnp.asarray(0.25)
+ORDER = jnp.asarray(2)
+
+OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile")}
+OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
+METHODS = {
+    rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
+    rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
+    rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
+    rmt.Mixed: OF_AN_ENSEMBLE,
+}
+TRANSFORMS = {
+    "jit": lambda method, args: jax.jit(method)(*args),
+    "checkpoint": lambda method, args: jax.checkpoint(method)(*args),
+}
+
+
+INSTANCES = {name: made() if inspect.isfunction(made) else made for name, made in PUBLIC.items()}
+
+
+def _cases():
+    return [
+        pytest.param(instance, method, args, transform, id=f"{name}.{method}-{transform}")
+        for name, instance in INSTANCES.items()
+        for base, methods in METHODS.items()
+        if isinstance(instance, base)
+        for method, args in methods.items()
+        for transform in TRANSFORMS
+    ]
+
+
+def test_every_law_and_ensemble_is_here():
+    named = [*vars(rmt.laws).values(), *vars(rmt.ensembles).values()]
+    classes = {cls for cls in named if inspect.isclass(cls) and issubclass(cls, tuple(METHODS))}
+    final = {cls for cls in classes if not cls.__name__.startswith("Abstract")}
+    assert final - {type(instance) for instance in INSTANCES.values()} == set()
+
+
+@pytest.mark.parametrize(("instance", "method", "args", "transform"), _cases())
+def test_bound_method_is_a_function_to_jax(instance, method, args, transform):
+    def shapes(module):
+        return TRANSFORMS[transform](getattr(module, method), args)
+
+    with_arrays = jax.eval_shape(lambda: shapes(instance))
+    with_tracers = jax.eval_shape(shapes, instance)
+    assert jax.tree.leaves(with_tracers) == jax.tree.leaves(with_arrays)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_bound_method_of_equinox_is_refused(transform):
+    class Plain(eqx.Module):
+        value: jax.Array
+
+        def pdf(self, x):
+            return self.value * x
+
+    with pytest.raises((TypeError, ValueError), match="hashable"):
+        TRANSFORMS[transform](Plain(X).pdf, (X,))

@@ -1,0 +1,72 @@
+"""The composability battery over every public function, ensemble and law of the registry."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import rmtjax as rmt
+from rmtjax.testing import (
+    check_composable,
+    check_derivatives,
+    check_ensemble,
+    check_jit,
+    check_second_derivative,
+    check_vmap,
+)
+from tests.registry import PUBLIC, Call, Elsewhere
+
+CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call)}
+OBJECTS = {name: made() for name, made in PUBLIC.items() if not isinstance(made, Call | Elsewhere)}
+LAWS = {name: law for name, law in OBJECTS.items() if isinstance(law, rmt.laws.AbstractLaw)}
+ENSEMBLES = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles.AbstractEnsemble)}
+
+# Off every jump and edge of the laws above.
+X = jnp.array([-0.83, 0.21, 0.64])
+
+
+def check_in_parameters(fn, *parameters):
+    """The battery without the comparison of dtypes: a key gives other variates in float32 than in float64."""
+    for check in (check_jit, check_vmap, check_derivatives, check_second_derivative):
+        check(fn, *parameters)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_function_composes(name):
+    call = CALLS[name]
+    check_composable(call.fn, *call.args, second_derivative=call.second_derivative)
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("method", ["pdf", "cdf"])
+def test_law_composes(name, method):
+    check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
+
+
+@pytest.mark.parametrize("name", ["rmtjax.laws.Semicircle"])
+@pytest.mark.parametrize("method", ["logpdf", "logcdf", "sf", "logsf"])
+def test_logarithms_and_tails_compose(name, method):
+    check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
+
+
+def test_quantile_composes():
+    law = rmt.laws.Semicircle(1.5)
+    check_composable(lambda law, p: law.quantile(p), law, jnp.array([0.1, 0.4, 0.8]))
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_ensemble_keeps_its_contract(name):
+    check_ensemble(ENSEMBLES[name], jax.random.key(3))
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_eigenvalues_compose_in_the_parameters(name):
+    check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
+
+
+def test_mixed_composes():
+    mixed = OBJECTS["rmtjax.Mixed"]
+    check_composable(lambda key: mixed.eigenvalues(key).values, jax.random.key(2), derivatives=False)
+    check_composable(lambda key: mixed.periodic_eigenvalues(key, "ascending"), jax.random.key(2), derivatives=False)
+    # The order does not depend on the scale, the levels do.
+    levels = lambda base: rmt.Mixed(base, 0.7).periodic_eigenvalues(jax.random.key(2), "magnitude")
+    check_in_parameters(levels, rmt.GOE(4, 1.2))

@@ -1,0 +1,116 @@
+"""The scripts of `examples/`, run as a user does, at small sizes."""
+
+import runpy
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import matplotlib.image
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load(name):
+    return runpy.run_path(str(EXAMPLES / name))
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def assert_is_a_picture(path):
+    """Not blank: drawn upon on both halves, in several colours."""
+    pixels = matplotlib.image.imread(path)[..., :3]
+    assert min(pixels.shape[:2]) > 500
+    for half in np.array_split(pixels, 2, axis=1):
+        assert np.std(half) > 0.02
+        assert len(np.unique(half.reshape(-1, 3).round(1), axis=0)) > 5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_semicircle(tmp_path, capsys, dtype):
+    output = tmp_path / "semicircle.png"
+    before = jax.config.read("jax_enable_x64")
+    load("wigner_semicircle.py")["main"](
+        ["--n=100", "--matrices=20", "--bins=12", f"--dtype={dtype}", f"--output={output}"]
+    )
+    assert jax.config.read("jax_enable_x64") == before
+    assert_is_a_picture(output)
+    printed = capsys.readouterr().out
+    assert str(output) in printed
+    furthest = float(printed.split("semicircle: ")[1].split(",")[0])
+    assert 0 < furthest < 0.03  # 2000 levels; with a scale wrong by sqrt(2) it is 0.09 and more
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--arrangement=ascending"], ["--arrangement=random", "--mixture=0.4", "--no-symmetrize"]],
+    ids=["symmetrized", "plain"],
+)
+def test_cat(tmp_path, capsys, options):
+    output = tmp_path / "cat.png"
+    load("wigner_cat.py")["main"](["--n=20", "--matrices=10", "--bins=22", f"--output={output}", *options])
+    assert_is_a_picture(output)
+    assert str(output) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_cat_is_held_against_its_own_law(getkey, symmetrize):
+    cat, edges, example = rmt.Mixed(rmt.GOE(60), 0.7), jnp.linspace(-2.4, 2.4, 13), load("wigner_cat.py")
+    histogram = example["pooled"](cat, "ascending", symmetrize, edges, 150, getkey())
+    assert histogram.total == 60 * 150 * (1 + symmetrize)
+    if symmetrize:
+        np.testing.assert_array_equal(histogram.counts, histogram.counts[::-1])
+    else:
+        assert abs(histogram.counts - histogram.counts[::-1]).max() > 100
+
+    ax = example["picture"](histogram, cat, "ascending", symmetrize)
+    x, density = ax.lines[0].get_data()
+    # Away from ±2, where the density at this order differs from its limit.
+    for left, right, height in zip(edges[2:-3], edges[3:-2], histogram.density()[2:-2], strict=True):
+        inside = (x > left) & (x < right)
+        average = np.trapezoid(density[inside], x[inside]) / np.ptp(x[inside])
+        assert height == pytest.approx(average, abs=0.02)
+
+
+def test_cat_names_its_parts_only_where_the_formulas_hold():
+    example = load("wigner_cat.py")
+    histogram = rmt.simulation.HistogramResult(np.array([1, 1]), np.array([-2.0, 0.0, 2.0]), 0, 0)
+
+    def parts(mixture, arrangement="ascending", symmetrize=True):
+        cat = rmt.Mixed(rmt.GOE(20), mixture)
+        return len(example["picture"](histogram, cat, arrangement, symmetrize).texts)
+
+    assert parts(0.9) == 3
+    assert parts(0.6) == parts(1.0) == parts(0.9, "random") == parts(0.9, symmetrize=False) == 0
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.complex64])
+def test_descent_lowers_the_spectral_radius(dtype):
+    descend = load("spectral_radius.py")["descend"]
+    a = jnp.array([[2.0, 0.5, 0.0], [0.3, 1.0, 0.2], [0.1, 0.0, -0.5]], dtype)
+    if jnp.iscomplexobj(a):
+        a = 1j * a  # the same radius, and a gradient that points the other way if not conjugated
+        wrong = descend(a, direction=lambda gradient: gradient)
+        assert (jnp.diff(wrong) > 0).all()
+    radii = descend(a)
+    assert radii.shape == (6,)
+    assert (jnp.diff(radii) < 0).all()
+    assert radii[0] == pytest.approx(np.abs(np.linalg.eigvals(a)).max(), rel=1e-5)
+
+
+def test_network_learns_the_spectral_radius(capsys):
+    load("spectral_radius.py")["main"](["--matrices=256", "--steps=60"])
+    printed = capsys.readouterr().out
+    errors = [float(line.split()[-1]) for line in printed.splitlines() if "root-mean-square" in line]
+    assert errors[-1] < 0.4 * errors[0]
+    last_line = printed.split("on new matrices: ")[1]
+    learned, constant = float(last_line.split(";")[0]), float(last_line.split("guess: ")[1].split(";")[0])
+    assert learned < constant

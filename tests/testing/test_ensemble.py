@@ -1,0 +1,121 @@
+"""The check of ensembles: it passes right ensembles and finds what is planted."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from rmtjax import GOE, Mixed, PaddedMatrix, PaddedSpectrum
+from rmtjax._module import AbstractModule
+from rmtjax.testing import check_ensemble
+
+KEY = jax.random.key(8)
+
+
+class Static(GOE):
+    """A GOE with a continuous parameter in a static field."""
+
+    shift: float = eqx.field(static=True, default=0.5)
+
+
+class Faulty(AbstractModule):
+    """An ensemble of which one method is replaced."""
+
+    base: AbstractModule
+    method: str = eqx.field(static=True)
+    replacement: object = eqx.field(static=True)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.replacement(self.base) if name == self.method else getattr(self.base, name)
+
+
+def _levels(change):
+    return lambda base: lambda key: change(base.eigenvalues(key))
+
+
+def _matrix(change):
+    return lambda base: lambda key: change(base.sample(key))
+
+
+FAULTS = {
+    "descending": ("eigenvalues", _levels(lambda v: v[::-1]), "do not ascend"),
+    "too few": ("eigenvalues", _levels(lambda v: v[1:]), r"shape \(3,\), not \(4,\)"),
+    "complex": ("eigenvalues", _levels(lambda v: v + 0j), "not real"),
+    "nan": ("eigenvalues", _levels(lambda v: v.at[2].set(jnp.nan)), "not finite"),
+    "jit": (
+        "eigenvalues",
+        lambda base: lambda key: base.eigenvalues(key) * (1 if isinstance(key, jax.core.Tracer) else 1.0001),
+        "check_jit",
+    ),
+    "gradient": (
+        "eigenvalues",
+        lambda base: lambda key: base.eigenvalues(key) + 0 * jnp.sqrt(base.scale - base.scale),
+        "derivative",
+    ),
+    "triangular": ("sample", _matrix(jnp.triu), "differs from its adjoint"),
+    "transpose of complex": ("sample", _matrix(lambda h: h + 1j * jnp.abs(h)), "differs from its adjoint"),
+    "not square": ("sample", _matrix(lambda h: h[:2]), r"is \(2, 4\)"),
+    "infinite": ("sample", _matrix(lambda h: h * jnp.inf), "sample is not finite"),
+    "one draw": ("sample", lambda base: lambda key: base.sample(KEY), "one and the same sample"),
+    "other levels": ("counts", lambda base: lambda key, x: base.counts(jax.random.fold_in(key, 1), x), "give"),
+    "complement": ("counts", lambda base: lambda key, x: base.n - base.counts(key, x), "give"),
+    "off by one": ("counts", lambda base: lambda key, x: base.counts(key, x) + 1, "give"),
+    "float": ("counts", lambda base: lambda key, x: 1.0 * base.counts(key, x), "not integers"),
+}  # fmt: skip
+
+
+def test_a_right_ensemble_passes():
+    check_ensemble(Faulty(GOE(4), "nothing", None), KEY)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_mistake_is_found(fault):
+    method, replacement, message = FAULTS[fault]
+    with pytest.raises(AssertionError, match=message):
+        check_ensemble(Faulty(GOE(4), method, replacement), KEY)
+
+
+def test_a_matrix_that_is_not_hermitian_passes_on_request():
+    check_ensemble(Faulty(GOE(4), "sample", _matrix(jnp.triu)), KEY, hermitian=False)
+
+
+@pytest.mark.parametrize(
+    ("method", "replacement", "message"),
+    [
+        ("eigenvalues", _levels(lambda s: PaddedSpectrum(s.values.at[-1].set(0), s.order)), "padding is"),
+        ("eigenvalues", _levels(lambda s: PaddedSpectrum(s.values, s.order + 9)), "the order is"),
+        ("sample", _matrix(lambda s: PaddedMatrix(s.values + 1, s.order)), "not zero outside its block"),
+    ],
+    ids=["spectrum", "order", "matrix"],
+)
+def test_wrong_padding_is_found(method, replacement, message):
+    with pytest.raises(AssertionError, match=message):
+        check_ensemble(Faulty(Mixed(GOE(6), 0.3), method, replacement), KEY)
+
+
+@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: Mixed(e, 0.5)], ids=["itself", "nested"])
+def test_a_continuous_parameter_in_a_static_field_is_found(wrap):
+    with pytest.raises(AssertionError, match=r"shift` = 0.5 is a static field"):
+        check_ensemble(wrap(Static(4)), KEY)
+
+
+class Fresh:
+    """A GOE whose pytree structure is another one each time, so that no compiled function fits it twice."""
+
+    def __init__(self, base):
+        self.base = base
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "base":
+            raise AttributeError(name)
+        return getattr(self.base, name)
+
+
+jax.tree_util.register_pytree_node(Fresh, lambda e: ((e.base,), object()), lambda _, children: Fresh(*children))
+
+
+def test_a_second_compilation_is_found():
+    with pytest.raises(AssertionError, match="compiled anew"):
+        check_ensemble(Fresh(GOE(4)), KEY)

@@ -1,0 +1,157 @@
+"""The check of laws: it passes right laws and finds what is planted."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax._module import AbstractModule
+from rmtjax.laws import AbstractLaw
+from rmtjax.testing import check_law
+from rmtjax.testing._law_sampling import within_binomial_limits
+
+
+class Uniform(AbstractLaw):
+    """Uniform on [-w, w], by formulas; `density` is what the pdf is multiplied by."""
+
+    w: jax.Array = eqx.field(default=1.5, converter=jnp.asarray)
+    density: jax.Array = eqx.field(default=1.0, converter=jnp.asarray)
+
+    def _support(self):
+        return -self.w, self.w
+
+    def _pdf(self, x):
+        return self.density / (2 * self.w) + 0 * x
+
+    def _cdf(self, x):
+        return (x + self.w) / (2 * self.w)
+
+    def _quantile(self, p):
+        return (2 * p - 1) * self.w
+
+    def _sample(self, key, shape):
+        return self.w * jax.random.uniform(key, shape, self.w.dtype, -1)
+
+
+class WithAtom(AbstractLaw):
+    """Half uniform on [-1, 1], half a point mass at 0.25; the law keeps to the numerical fall-backs."""
+
+    mass: jax.Array = eqx.field(default=0.5, converter=jnp.asarray)
+
+    def _support(self):
+        return jnp.asarray(-1.0), jnp.asarray(1.0)
+
+    def _pdf(self, x):
+        return 0.25 + 0 * x
+
+    def _atoms(self):
+        return jnp.array([0.25]), self.mass[None]
+
+    def _breakpoints(self):
+        return jnp.array([-1.0, 0.25, 1.0])
+
+
+class Faulty(AbstractModule):
+    """A law of which one public method is replaced."""
+
+    base: AbstractLaw
+    method: str = eqx.field(static=True)
+    replacement: object = eqx.field(static=True)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.replacement(self.base) if name == self.method else getattr(self.base, name)
+
+
+@pytest.mark.parametrize("law", [Uniform(), Uniform(20.0), WithAtom()])
+def test_a_right_law_passes(law):
+    check_law(law)
+
+
+def test_breakpoints_may_be_given():
+    check_law(Uniform(), breakpoints=[-1.5, 0.3, 1.5])
+    with pytest.raises(AssertionError, match="∫ pdf"):
+        check_law(Uniform(), breakpoints=[-1.5, 0.3])
+
+
+def _traced(x):
+    return isinstance(x, jax.core.Tracer)
+
+
+def _where_inside(law, fn):
+    """x ↦ fn(x) inside the support, the law's cdf elsewhere."""
+    lower, upper = law.support()
+    return lambda x: jnp.where((jnp.asarray(x) > lower) & (x < upper), fn(law.cdf(x)), law.cdf(x))
+
+
+FAULTS = {
+    "negative pdf": ("pdf", lambda law: lambda x: -law.pdf(x), "the pdf is -0.3"),
+    "normalisation": ("pdf", lambda law: lambda x: 1.01 * law.pdf(x), "∫ pdf and the atoms together"),
+    "cdf": ("cdf", lambda law: _where_inside(law, lambda p: p**1.01), "the cdf against ∫ pdf"),
+    "slope of the cdf": ("cdf", lambda law: lambda x: jax.lax.stop_gradient(law.cdf(x)), "derivative of the cdf"),
+    "sf": ("sf", lambda law: law.cdf, "sf .*is"),
+    "sf inside": ("sf", lambda law: _where_inside(law, jnp.asarray), "not|sf against 1 - cdf"),
+    "logpdf": ("logpdf", lambda law: lambda x: law.logpdf(x) + 1e-3, r"exp\(logpdf\) against pdf"),
+    "logcdf": ("logcdf", lambda law: lambda x: law.logcdf(x) * 1.01, r"exp\(logcdf\) against cdf"),
+    "NaN hidden": ("pdf", lambda law: lambda x: jnp.nan_to_num(law.pdf(x)), "pdf below the support.*at NaN"),
+    "not exact outside": ("cdf", lambda law: lambda x: law.cdf(x) * (1 - 1e-6), "cdf below the support"),
+    "quantile": ("quantile", lambda law: lambda p: law.quantile(p) * 1.01, r"quantile\(cdf\(x\)\) is"),
+    "quantile clipped": ("quantile", lambda law: lambda p: law.quantile(jnp.clip(p, 0, 1)), "not NaN"),
+    "mean": ("mean", lambda law: lambda: law.mean() + 0.01, r"mean\(\)"),
+    "variance": ("variance", lambda law: lambda: law.variance() * 1.01, r"variance\(\)"),
+    "moment": ("moment", lambda law: lambda k: law.moment(k) + 0.01 * (k == 3), r"moment\(3\)"),
+    "support": ("support", lambda law: lambda: law.support()[::-1], "is empty"),
+    "gradient": (
+        "logsf",
+        lambda law: lambda x: law.logsf(x) + 0 * jnp.sqrt(0 * jnp.where(jnp.isfinite(x), x, 1)),
+        "derivative of logsf by x",
+    ),
+    "jit": ("pdf", lambda law: lambda x: law.pdf(x) * (1 if _traced(x) else 1.01), "jit against eager"),
+    "sampler scale": ("sample", lambda law: lambda k, s=(): 0.9 * law.sample(k, s), "draws in bin 0 of 16"),
+    "sampler outside": ("sample", lambda law: lambda k, s=(): 1.1 * law.sample(k, s), "leave the support"),
+    "sampler shape": ("sample", lambda law: lambda k, s=(): law.sample(k, s[::-1]), "has shape"),
+    "sampler key": ("sample", lambda law: lambda k, s=(): law.sample(jax.random.key(0), s), "two keys"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_mistake_is_found(fault):
+    method, replacement, message = FAULTS[fault]
+    with pytest.raises(AssertionError, match=r"^check_law.*: (?s:.*)" + message):
+        check_law(Faulty(Uniform(), method, replacement))
+
+
+def test_a_law_wrong_in_its_own_density_is_found():
+    with pytest.raises(AssertionError, match="∫ pdf and the atoms together"):
+        check_law(Uniform(1.5, 0.99))
+    with pytest.raises(AssertionError, match="∫ pdf and the atoms together"):
+        check_law(WithAtom(0.49))
+
+
+def test_a_derivative_by_the_parameters_that_is_not_finite_is_found():
+    class Blunt(AbstractModule):
+        law: Uniform
+
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return getattr(self.law, name)
+
+        def pdf(self, x):
+            return self.law.pdf(x) + 0 * jnp.sqrt(self.law.w - self.law.w)
+
+    with pytest.raises(AssertionError, match="derivative of pdf by the parameters"):
+        check_law(Blunt(Uniform()))
+
+
+def test_binomial_limits_are_two_sided():
+    m, p = 20_000, 1 / 16
+    width = np.sqrt(m * p * (1 - p))
+    for sigmas, holds in [(0, True), (4.5, True), (-4.5, True), (5.5, False), (-5.5, False)]:
+        assert within_binomial_limits(round(m * p + sigmas * width), m, p) is holds
+    assert within_binomial_limits(0, m, 0.0)
+    assert not within_binomial_limits(1, m, 0.0)
+    assert within_binomial_limits(m, m, 1.0)
+    assert not within_binomial_limits(m - 1, m, 1.0)
