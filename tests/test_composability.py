@@ -37,14 +37,13 @@ def test_function_composes(name):
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("method", ["pdf", "cdf"])
-def test_law_composes(name, method):
-    check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
+def test_law_composes(name):
+    check_composable(lambda law, x: law.cdf(x), LAWS[name], X)
 
 
 @pytest.mark.parametrize("name", ["rmtjax.laws.Semicircle"])
-@pytest.mark.parametrize("method", ["logpdf", "logcdf", "sf", "logsf"])
-def test_logarithms_and_tails_compose(name, method):
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "logcdf", "sf", "logsf"])
+def test_densities_tails_and_logarithms_compose(name, method):
     check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
 
 

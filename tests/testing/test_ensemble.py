@@ -7,15 +7,24 @@ import pytest
 
 from rmtjax import GOE, Mixed, PaddedMatrix, PaddedSpectrum
 from rmtjax._module import AbstractModule
+from rmtjax.ensembles import AbstractEnsemble
 from rmtjax.testing import check_ensemble
 
 KEY = jax.random.key(8)
 
 
-class Static(GOE):
+class Static(AbstractEnsemble):
     """A GOE with a continuous parameter in a static field."""
 
+    n: int = eqx.field(static=True)
+    scale: jax.Array = eqx.field(default_factory=lambda: jnp.asarray(1.0))
     shift: float = eqx.field(static=True, default=0.5)
+
+    def _sample(self, key):
+        return GOE(self.n).sample(key) * self.scale
+
+    def _law(self):
+        return GOE(self.n).law()
 
 
 class Faulty(AbstractModule):
