@@ -7,13 +7,13 @@ import pytest
 
 from rmtjax import GOE, Mixed, PaddedMatrix, PaddedSpectrum
 from rmtjax._module import AbstractModule
-from rmtjax.ensembles import AbstractEnsemble
+from rmtjax.ensembles._wigner import AbstractSemicircular
 from rmtjax.testing import check_ensemble
 
 KEY = jax.random.key(8)
 
 
-class Static(AbstractEnsemble):
+class Static(AbstractSemicircular):
     """A GOE with a continuous parameter in a static field."""
 
     n: int = eqx.field(static=True)
@@ -22,9 +22,6 @@ class Static(AbstractEnsemble):
 
     def _sample(self, key):
         return GOE(self.n).sample(key) * self.scale
-
-    def _law(self):
-        return GOE(self.n).law()
 
 
 class Faulty(AbstractModule):
