@@ -11,15 +11,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
-from tests.registry import PUBLIC
 
 import rmtjax as rmt
+from tests.registry import PUBLIC
 
 KEY = jax.random.key(0)
 X = jnp.asarray(0.25)
 ORDER = jnp.asarray(2)
 
 OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile")}
+OF_A_LAW |= {"mean": (), "variance": ()}
 OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
 METHODS = {
     rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},

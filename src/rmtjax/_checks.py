@@ -6,14 +6,14 @@ threaded on the value that the computation goes on with (an unused check would b
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
-from jaxtyping import Array, Bool
+from jaxtyping import Array
 
 from rmtjax._typing import KeyScalar, RealScalarLike
 
@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 def refusal(name: str, must: str, got: object) -> ValueError:
     """The error that every check raises: the argument, what it must be, what it was."""
+    if isinstance(got, jax.Array) and not isinstance(got, Tracer) and got.shape == ():
+        got = got.item() if jnp.issubdtype(got.dtype, jnp.number) else got  # keys have no item
     return ValueError(f"`{name}` must {must}, got {got!r}.")
 
 
@@ -56,44 +58,50 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-def require(value: Array, holds: Bool[Array, "..."], name: str, must: str) -> Array:
-    """Return `value`, having made sure that `holds` is everywhere true.
+def require(value: Array, holds: Callable[[Array], Array], name: str, must: str) -> Array:
+    """Return `value`, having made sure that `holds(value)` is everywhere true.
 
-    Raises at once where `holds` is concrete; under `jit`, `vmap` or `grad` the check travels with the value.
+    Raises at once where the value is known, inside a traced function too; a traced value carries the check with it.
     """
-    if not isinstance(holds, Tracer):
-        if not bool(jnp.all(holds)):
+    if isinstance(value, Tracer):
+        message = f"`{name}` must {must}; a value met under a JAX transformation does not."
+        return eqx.error_if(value, ~holds(value), message)
+    with jax.ensure_compile_time_eval():
+        if not bool(jnp.all(holds(value))):
             raise refusal(name, must, value)
-        return value
-    return eqx.error_if(value, ~holds, f"`{name}` must {must}; a value met under a JAX transformation does not.")
+    return value
 
 
 def _parameter(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
-    array = value if isinstance(value, jax.Array) else jnp.asarray(value)
+    with jax.ensure_compile_time_eval():
+        array = value if isinstance(value, jax.Array) else jnp.asarray(value)
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
-        array = array * 1.0
+        with jax.ensure_compile_time_eval():
+            array = array * 1.0
     return array
 
 
 def positive(name: str, value: RealScalarLike) -> Array:
     """A finite scalar above 0."""
-    array = _parameter(name, value)
-    return require(array, (array > 0) & (array < jnp.inf), name, "be positive and finite")
+    return require(_parameter(name, value), lambda x: (x > 0) & (x < jnp.inf), name, "be positive and finite")
 
 
 def nonnegative(name: str, value: RealScalarLike) -> Array:
     """A finite scalar of at least 0."""
-    array = _parameter(name, value)
-    return require(array, (array >= 0) & (array < jnp.inf), name, "be finite and not negative")
+    return require(_parameter(name, value), lambda x: (x >= 0) & (x < jnp.inf), name, "be finite and not negative")
 
 
 def fraction(name: str, value: RealScalarLike) -> Array:
     """A scalar in (0, 1]."""
-    array = _parameter(name, value)
-    return require(array, (array > 0) & (array <= 1), name, "lie in (0, 1]")
+    return require(_parameter(name, value), lambda x: (x > 0) & (x <= 1), name, "lie in (0, 1]")
+
+
+def at_least(name: str, value: RealScalarLike, bound: float) -> Array:
+    """A scalar not below a bound, infinity included."""
+    return require(_parameter(name, value), lambda x: x >= bound, name, f"be at least {bound}")
 
 
 def real(name: str, value: object) -> Array:
@@ -111,4 +119,4 @@ def square_matrix(name: str, value: object) -> Array:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
-    return require(array, jnp.isfinite(array).all(), name, "be finite")
+    return require(array, jnp.isfinite, name, "be finite")

@@ -1,5 +1,6 @@
 """GOE and Wigner matrices: entry laws, exact moments, nested blocks, derivatives."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -183,6 +184,25 @@ def test_bound_methods_are_functions_to_jax(getkey):
     np.testing.assert_allclose(scanned[1], expected, rtol=1e-12)
 
 
+class Asymmetric(rmt.ensembles.AbstractEnsemble):
+    """An ensemble of a user's whose matrices are read as their symmetric part, or refused."""
+
+    n: int = eqx.field(static=True)
+    fill: float = eqx.field(static=True)
+
+    def _sample(self, key):
+        return jnp.array([[0.0, self.fill], [1.0, 0.0]])
+
+    def _law(self):
+        return rmt.laws.Semicircle()
+
+
+def test_fall_backs_are_those_of_eigvalsh(getkey):
+    np.testing.assert_allclose(Asymmetric(2, 5.0).eigenvalues(getkey()), [-3, 3], rtol=1e-12)
+    with pytest.raises(ValueError, match="`a` must be finite"):
+        Asymmetric(2, float("nan")).counts(getkey(), 0.0)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -199,6 +219,8 @@ def test_bound_methods_are_functions_to_jax(getkey):
         (lambda: rmt.Wigner(3, entries="cauchy"), "`entries` must be one of .* got 'cauchy'"),
         (lambda: rmt.Wigner(3, entries=lambda k, s: jnp.ones(2)).sample(jax.random.key(0)), "`entries` must return"),
         (lambda: rmt.Wigner(3, entries=lambda k, s: 1j * jnp.ones(s)).sample(jax.random.key(0)), "`entries` must"),
+        (lambda: rmt.Wigner(3, entries=lambda k, s: jnp.nan * jnp.ones(s)).counts(jax.random.key(0), 0.0), "`entries`"),
+        (lambda: jax.jit(lambda key: rmt.GOE(3, -1.0).sample(key))(jax.random.key(0)), "`scale` must .* got -1.0"),
         (lambda: rmt.GOE(3).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
         (lambda: rmt.GOE(3).eigenvalues(0), "`key` must be a typed key .* got 0"),
         (lambda: rmt.GOE(3).eigenvalues(jax.random.split(jax.random.key(0))), "`key` must be a single key"),

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.laws import Mixture, Semicircle, Symmetrized
+from rmtjax.laws import AbstractLaw, Mixture, PeriodicPadding, Semicircle, Symmetrized
 from tests.laws.reference import Uniform
 
 pytestmark = pytest.mark.float32
@@ -71,3 +71,28 @@ def test_a_symmetrised_law_is_even():
     draws = law.sample(jax.random.key(0), (500,))
     assert (draws < -0.5).sum() > 100
     assert (draws > 0.5).sum() > 100
+
+
+class HalfAtZero(AbstractLaw):
+    """Half a point mass at 0, half uniform; a law without parameters."""
+
+    def _support(self):
+        return jnp.asarray(-1.0), jnp.asarray(1.0)
+
+    def _pdf(self, x):
+        return jnp.full_like(x, 0.25)
+
+    def _atoms(self):
+        return jnp.zeros(1), jnp.full(1, 0.5)
+
+
+def test_point_masses_are_refused_where_they_would_be_lost():
+    for make in (Symmetrized, lambda law: PeriodicPadding(law, 0.7, "random")):
+        with pytest.raises(ValueError, match="`base` must be a law without point masses"):
+            make(HalfAtZero())
+
+
+def test_a_law_without_parameters():
+    law = HalfAtZero()
+    np.testing.assert_allclose([law.mean(), law.variance(), law.moment(0)], [0, 1 / 6, 1], atol=1e-6)
+    assert law.pdf(np.float32(0.3)).dtype == np.float32

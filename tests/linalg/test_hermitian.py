@@ -167,3 +167,31 @@ def test_bad_matrices_are_refused(fn, a, message):
 def test_a_matrix_with_nan_is_refused_under_transformations(wrap):
     with pytest.raises(RuntimeError, match="`a` must be finite"):
         jax.block_until_ready(wrap(rmt.eigvalsh)(jnp.full((1, 2, 2), jnp.nan)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("kind", ["generic", "degenerate", "zero", "graded", "tiny", "huge", "block"])
+def test_levels_of_larger_matrices_against_lapack(dtype, kind):
+    # From n = 50 on, levels on a CPU come from the tridiagonal form.
+    n, rng = 60, np.random.default_rng(1)
+    g = rng.standard_normal((n, n))
+    if np.issubdtype(dtype, np.complexfloating):
+        g = g + 1j * rng.standard_normal((n, n))
+    q, _ = np.linalg.qr(g)
+    largest = float(np.finfo(dtype).max)
+    levels = {
+        "degenerate": np.repeat([-1.0, 0.5, 2.0], n // 3),
+        "zero": np.zeros(n),
+        "graded": np.geomspace(1e-12, 1.0, n),
+        "huge": np.full(n, largest / 4),
+    }.get(kind, rng.standard_normal(n))
+    levels = levels * (1e-30 if kind == "tiny" else 1)
+    a = np.diag(levels).astype(dtype) if kind == "huge" else ((q * levels) @ q.conj().T).astype(dtype)
+    a = a / 2 + a.conj().T / 2
+    if kind == "block":
+        a[40:] = a[:, 40:] = 0
+    expected = np.linalg.eigvalsh(a.astype(np.complex128 if dtype != np.complex128 else dtype))
+    error = np.abs(np.asarray(rmt.eigvalsh(jnp.asarray(a)), np.float64) - expected).max()
+    assert error <= 20 * np.finfo(dtype).eps * np.abs(expected).max()
+    gradient = jax.grad(lambda a: jnp.sum(rmt.eigvalsh(a)))(jnp.asarray(a))
+    np.testing.assert_allclose(gradient, np.eye(n), atol=1e-4 if np.finfo(dtype).eps > 1e-10 else 1e-12)

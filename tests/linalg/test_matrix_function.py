@@ -156,3 +156,28 @@ def test_second_derivative_against_a_difference_of_first_ones():
     second = jax.jacfwd(jax.jacfwd(lambda s: matrix_function(jnp.log, a + s * b)))(0.0)
     difference = (first(1e-5) - first(-1e-5)) / 2e-5
     np.testing.assert_allclose(second, difference, rtol=0, atol=1e-6 * np.abs(difference).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("f", "slope", "levels", "size"),
+    [
+        (lambda x: jnp.exp(-100j * x), lambda x: -100j * np.exp(-100j * x), [1, 1, 1, 2, 3], 100),
+        (lambda x: jnp.sin(100 * x), lambda x: 100 * np.cos(100 * x), [1, 1, 1, 2, 3], 100),
+        (lambda x: jnp.exp(x) - 1, np.exp, [0, 0, 0, 1, 2], 1),
+        (lambda x: x**3, lambda x: 3 * x**2, [-2, -2, 1, 1, 1], 12),
+    ],
+    ids=["oscillating", "sine", "cancelling", "cube"],
+)
+def test_coincident_levels_of_a_rotated_matrix(dtype, f, slope, levels, size):
+    # The solver separates equal levels by rounding: quotients of such gaps have no right digit for these functions.
+    rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))
+    levels = np.array(levels, float)
+    a = (rotation * levels) @ rotation.T
+    space = rotation[:, :2]  # inside one eigenspace
+    direction = space @ np.array([[0.3, 1.0], [1.0, -0.2]]) @ space.T
+    function = lambda a: matrix_function(f, a)
+    _, derivative = jax.jvp(function, (jnp.asarray(a, dtype),), (jnp.asarray(direction, dtype),))
+    eps = np.finfo(dtype).eps
+    # The level itself is known to eps: f' is then known to eps times f'' = size², at most.
+    np.testing.assert_allclose(derivative, slope(levels[0]) * direction, atol=100 * eps * max(size, size**2 / 2))

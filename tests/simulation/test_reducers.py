@@ -40,6 +40,15 @@ def test_histogram_leaves_padding_out_and_counts_every_leaf(getkey):
     assert result.total == orders.sum() + 80
 
 
+def test_reducers_leave_the_padding_of_matrices_out(getkey):
+    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    orders = np.asarray(rmt.simulate(mixed.sample, key, 10).order)
+    result = rmt.simulate(mixed.sample, key, 10, reduce=rmt.Histogram([-10.0, 10.0]))
+    assert result.total == (orders**2).sum()
+    moments = rmt.simulate(mixed.sample, key, 10, reduce=rmt.Moments())
+    np.testing.assert_array_equal(np.diag(moments.count), (np.arange(6)[:, None] < orders).sum(1))
+
+
 def test_histogram_of_integers(getkey):
     result = rmt.simulate(lambda k: jnp.arange(5), getkey(), 3, reduce=rmt.Histogram(np.arange(-0.5, 5.5)))
     np.testing.assert_array_equal(result.counts, [3] * 5)
@@ -85,6 +94,8 @@ def test_moments_are_numpys(getkey, batch_size):
         "c": jax.random.normal(k, (), complex),
     }
     result = rmt.simulate(fn, key, 60, reduce=rmt.Moments(), batch_size=batch_size)
+    assert {leaf.dtype.name for leaf in jax.tree.leaves(result.count)} == {"int64"}
+    assert {leaf.dtype.name for leaf in jax.tree.leaves(result.mean)} == {"float64", "complex128"}
     values = jax.tree.map(lambda x: np.asarray(x).astype(np.result_type(x.dtype, float)), rmt.simulate(fn, key, 60))
     for name in values:
         assert result.count[name] == 60

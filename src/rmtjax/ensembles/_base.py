@@ -10,8 +10,8 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws import AbstractLaw
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
-from rmtjax.linalg._hermitian import levels
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
+from rmtjax.linalg._hermitian import hermitian_part
 from rmtjax.linalg._padded import block_levels, count_below, inside_block
 
 
@@ -36,7 +36,7 @@ class AbstractEnsemble(AbstractModule):
         """Limiting law of one eigenvalue."""
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return levels(self._sample(key))
+        return eigvalsh(self._sample(key))
 
     def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
@@ -81,7 +81,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         return jnp.where(rows[:, None] & rows[None, :], self._sample(key), 0)
 
     def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
-        return block_levels(self._block(key, order), order)
+        return block_levels(hermitian_part(_checks.square_matrix("sample", self._block(key, order))), order)
 
     def block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
         """The leading block of a draw, in the units of the whole matrix.
@@ -112,4 +112,4 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         array = jnp.asarray(order)
         if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
             raise _checks.refusal("order", "be an integer", order)
-        return _checks.require(array, (array >= 1) & (array <= self.n), "order", f"lie between 1 and {self.n}")
+        return _checks.require(array, lambda k: (k >= 1) & (k <= self.n), "order", f"lie between 1 and {self.n}")

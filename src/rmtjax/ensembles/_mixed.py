@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
@@ -13,6 +13,11 @@ from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
 from rmtjax.laws._orders import clip_order
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 from rmtjax.linalg._padded import count_below
+
+
+def _keys(key: KeyScalar) -> Key[Array, "3"]:
+    """Keys of the order, of the block and of a random arrangement."""
+    return jax.random.split(_checks.typed_key(key), 3)
 
 
 class Mixed(AbstractModule):
@@ -43,7 +48,7 @@ class Mixed(AbstractModule):
         (6,) True
 
     References:
-        Süzen (2021), arXiv:2103.12029; Süzen (2025), arXiv:2512.22169.
+        Süzen (2021), HAL hal-03464130; Süzen (2025), arXiv:2512.22169.
     """
 
     base: AbstractNestedEnsemble
@@ -64,22 +69,21 @@ class Mixed(AbstractModule):
 
     def sample(self, key: KeyScalar) -> PaddedMatrix:
         """A matrix of random order, zero outside its leading block."""
-        key_order, key_block = jax.random.split(_checks.typed_key(key))
+        key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        block = self.base.block(key_block, order)
-        return PaddedMatrix(self._factor(order) * block.values, order)
+        return PaddedMatrix(self._factor(order) * self.base._block(key_block, order), order)
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
-        key_order, key_block = jax.random.split(_checks.typed_key(key))
+        key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        spectrum = self.base.block_eigenvalues(key_block, order)
+        spectrum = self.base._block_eigenvalues(key_block, order)
         return PaddedSpectrum(self._factor(order) * spectrum.values, order)
 
     def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
         """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
-        key_arrangement = jax.random.fold_in(_checks.typed_key(key), 1) if arrangement == "random" else None
-        return self.eigenvalues(key).periodic(arrangement, key_arrangement)
+        _, _, key_arrangement = _keys(key)
+        return self.eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
     def counts(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
         """How many levels of the draw lie strictly below each x.

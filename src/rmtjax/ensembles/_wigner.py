@@ -11,6 +11,9 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
+from rmtjax.linalg import PaddedSpectrum
+from rmtjax.linalg._hermitian import levels
+from rmtjax.linalg._padded import block_levels
 
 Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
 
@@ -19,6 +22,13 @@ class AbstractSemicircular(AbstractNestedEnsemble):
     """A nested ensemble of Wigner type: entries of variance scale²/n, so that the spectrum fills ±2·scale."""
 
     scale: eqx.AbstractVar[Float[Array, ""]]
+
+    # These samples are symmetric to the last bit and finite: the checks of `eigvalsh` would only cost.
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return levels(self._sample(key))
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return block_levels(self._block(key, order), order)
 
     def _law(self) -> AbstractLaw:
         return Semicircle(2 * self.scale)
@@ -107,7 +117,7 @@ class Wigner(AbstractSemicircular):
 
     Raises:
         ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for
-            `entries`, or a function whose output has another shape or is complex.
+            `entries`, or a function whose output has another shape, is complex or not finite.
 
     Example:
         >>> import jax
@@ -146,6 +156,8 @@ class Wigner(AbstractSemicircular):
         xi = jnp.asarray(draw(key, shape))
         if xi.shape != shape or jnp.iscomplexobj(xi):
             raise _checks.refusal("entries", f"return a real array of shape {shape}", (xi.dtype.name, xi.shape))
+        if callable(self.entries):
+            xi = _checks.require(xi, jnp.isfinite, "entries", "return finite numbers")
         return xi.astype(jnp.result_type(self.scale))
 
 

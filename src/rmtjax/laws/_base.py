@@ -145,8 +145,8 @@ class AbstractLaw(AbstractModule):
 
     def _as_promised(self, values: Array, *arguments: Array) -> Array:
         """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
-        parameters = (leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact))
-        return values.astype(jnp.result_type(*arguments, *parameters))
+        parameters = [leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
 
 
 def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -36,7 +36,7 @@ class BinomialSemicircle(AbstractLaw):
         0.9001
 
     References:
-        Süzen (2021), arXiv:2103.12029, for the ensemble; derived in the manual, "Wigner's cat".
+        Süzen (2021), HAL hal-03464130, for the ensemble; derived in the manual, "Wigner's cat".
     """
 
     order: int = eqx.field(static=True)

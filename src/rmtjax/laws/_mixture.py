@@ -11,6 +11,14 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws._base import AbstractLaw
 
 
+def continuous(name: str, law: AbstractLaw) -> AbstractLaw:
+    """A law that has no point masses."""
+    locations, _ = law.atoms()
+    if locations.size:
+        raise _checks.refusal(name, "be a law without point masses", law)
+    return law
+
+
 class Mixture(AbstractLaw):
     r"""A finite mixture of laws, $f(x) = \sum_i w_i f_i(x)$.
 
@@ -42,7 +50,7 @@ class Mixture(AbstractLaw):
         if array.ndim != 1 or array.size != len(components) or array.size == 0:
             raise _checks.refusal("weights", f"be one number for each of the {len(components)} components", weights)
         # Weights computed in float32 may miss 1 by their own rounding, not by more.
-        proper = (array >= 0).all() & (jnp.abs(array.sum() - 1) < 1e-5)
+        proper = lambda w: (w >= 0).all() & (jnp.abs(w.sum() - 1) < 1e-5)
         self.weights = _checks.require(array, proper, "weights", "be non-negative and sum to 1")
         self.components = tuple(components)
 
@@ -91,6 +99,9 @@ class Symmetrized(AbstractLaw):
     Args:
         base: a law without point masses.
 
+    Raises:
+        ValueError: a base with point masses.
+
     Example:
         >>> import rmtjax as rmt
         >>> law = Symmetrized(rmt.laws.PeriodicPadding(rmt.laws.Semicircle(), 0.9, "ascending"))
@@ -102,6 +113,9 @@ class Symmetrized(AbstractLaw):
     """
 
     base: AbstractLaw
+
+    def __init__(self, base: AbstractLaw):
+        self.base = continuous("base", base)
 
     def _support(self) -> tuple[Array, Array]:
         lower, upper = self.base.support()

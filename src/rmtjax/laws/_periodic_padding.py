@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
-from rmtjax.laws._mixture import Symmetrized
+from rmtjax.laws._mixture import Symmetrized, continuous
 from rmtjax.laws._orders import order_distribution
 from rmtjax.laws._semicircle import Semicircle
 from rmtjax.linalg._padded import ARRANGEMENTS
@@ -51,7 +51,8 @@ class PeriodicPadding(AbstractLaw):
         order: N, or None for the limit N → ∞.
 
     Raises:
-        ValueError: `mixture` outside (0, 1], an arrangement that does not exist, `order` < 1 or no integer.
+        ValueError: `mixture` outside (0, 1], an arrangement that does not exist, `order` < 1 or no integer,
+            a base with point masses.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -69,7 +70,7 @@ class PeriodicPadding(AbstractLaw):
     order: int | None = eqx.field(static=True)
 
     def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: str, order: int | None = None):
-        self.base = base
+        self.base = continuous("base", base)
         self.mixture = _checks.fraction("mixture", mixture)
         self.arrangement = _checks.choice("arrangement", arrangement, ARRANGEMENTS)
         self.order = None if order is None else _checks.integer("order", order, at_least=1)

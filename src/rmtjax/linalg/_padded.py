@@ -17,12 +17,25 @@ def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]
     return jnp.arange(n) < order[..., None]
 
 
+def _values_and_orders(values: object, order: object, axes: int) -> tuple[Array, Array]:
+    """Both as arrays; orders are integers, one for each item of the batch."""
+    values, order = jnp.asarray(values), jnp.asarray(order)
+    if values.ndim < axes:
+        raise _checks.refusal("values", f"have at least {axes} axes", values.shape)
+    if not jnp.issubdtype(order.dtype, jnp.integer) or order.shape != values.shape[:-axes]:
+        raise _checks.refusal("order", f"be integers of the batch shape {values.shape[:-axes]}", order)
+    return values, order
+
+
 class PaddedMatrix(AbstractModule):
     """A square matrix of order k ≤ n in an n×n array that is zero outside its leading k×k block.
 
     Args:
         values: the array, zero outside the block.
-        order: k, the order of the matrix; may be traced.
+        order: 1 ≤ k ≤ n, the order of the matrix; may be traced.
+
+    Raises:
+        ValueError: `order` has no integer dtype or not the shape of the batch.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,6 +46,9 @@ class PaddedMatrix(AbstractModule):
 
     values: Inexact[Array, "*batch n n"]
     order: Int[Array, "*batch"]
+
+    def __init__(self, values: Inexact[Array, "*batch n n"], order: Int[Array, "*batch"] | int):
+        self.values, self.order = _values_and_orders(values, order, 2)
 
     @property
     def mask(self) -> Bool[Array, "*batch n n"]:
@@ -46,7 +62,10 @@ class PaddedSpectrum(AbstractModule):
 
     Args:
         values: ascending eigenvalues, `+inf` from place k on.
-        order: k, the number of eigenvalues; may be traced.
+        order: 1 ≤ k ≤ n, the number of eigenvalues; may be traced.
+
+    Raises:
+        ValueError: `order` has no integer dtype or not the shape of the batch.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,6 +76,9 @@ class PaddedSpectrum(AbstractModule):
 
     values: Real[Array, "*batch n"]
     order: Int[Array, "*batch"]
+
+    def __init__(self, values: Real[Array, "*batch n"], order: Int[Array, "*batch"] | int):
+        self.values, self.order = _values_and_orders(values, order, 1)
 
     @property
     def mask(self) -> Bool[Array, "*batch n"]:

@@ -102,9 +102,6 @@ def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
         >>> import jax.numpy as jnp
         >>> print(logdet(jnp.diag(jnp.array([-1.0, 1.0]))))
         0.0
-
-    References:
-        Mehta (2004), Random Matrices, section 22.1, uses it for the Mellin transform of the determinant.
     """
     magnitude = jnp.abs(eigvalsh(a))
     singular = magnitude == 0
@@ -134,8 +131,7 @@ def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> F
     References:
         Bhatia (1997), Matrix Analysis, section IV.2.
     """
-    p = jnp.asarray(p)
-    p = _checks.require(p, p >= 1, "p", "be at least 1")
+    p = _checks.at_least("p", p, 1)
     magnitude = jnp.abs(eigvalsh(a))
     largest = jnp.max(magnitude, axis=-1)
     # In units of the largest level no power overflows; a zero matrix is kept away from the p-th root.

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
-from rmtjax.linalg import PaddedSpectrum
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 
 
 class AbstractReducer(AbstractModule):
@@ -35,14 +35,14 @@ class AbstractReducer(AbstractModule):
         """The result handed to the user."""
 
 
-def _is_spectrum(node: object) -> bool:
-    return isinstance(node, PaddedSpectrum)
+def _is_padded(node: object) -> bool:
+    return isinstance(node, PaddedSpectrum | PaddedMatrix)
 
 
 def _entries(samples: PyTree, valid: Bool[Array, " m"]) -> Iterator[tuple[Array, Bool[Array, "..."]]]:
-    """The arrays among the draws, each with a mask that broadcasts against it; padding of spectra is left out."""
-    for leaf in jax.tree.leaves(samples, is_leaf=_is_spectrum):
-        if _is_spectrum(leaf):
+    """The arrays among the draws, each with a mask that broadcasts against it; padding is left out."""
+    for leaf in jax.tree.leaves(samples, is_leaf=_is_padded):
+        if _is_padded(leaf):
             yield leaf.values, leaf.mask & valid.reshape(-1, *(1,) * (leaf.values.ndim - 1))
         else:
             yield leaf, valid.reshape(-1, *(1,) * (leaf.ndim - 1))
@@ -82,9 +82,9 @@ class HistogramResult(AbstractModule):
 class Histogram(AbstractReducer):
     """Counts all values of all draws into bins, exactly.
 
-    Bins are half-open, [a, b), the last one closed, as numpy's. Every real array that the function returns is counted,
-    of a `PaddedSpectrum` the eigenvalues without the padding. Totals are 64-bit integers whatever the dtype of the
-    values.
+    Bins are half-open, [a, b), the last one closed, as numpy's. Every real array that the function returns is counted;
+    of a `PaddedSpectrum` or `PaddedMatrix` the entries without the padding. Totals are 64-bit integers whatever the
+    dtype of the values.
 
     Args:
         edges: at least two finite numbers in strictly ascending order; compared in the dtype of the values.
@@ -109,7 +109,7 @@ class Histogram(AbstractReducer):
         array = _checks.real("edges", edges)
         if array.ndim != 1 or array.size < 2:
             raise _checks.refusal("edges", "be at least two numbers", edges)
-        ascending = jnp.isfinite(array).all() & (jnp.diff(array) > 0).all()
+        ascending = lambda edges: jnp.isfinite(edges).all() & (jnp.diff(edges) > 0).all()
         self.edges = _checks.require(array, ascending, "edges", "be finite and strictly ascending")
 
     def summarize(self, samples: PyTree, valid: Bool[Array, " m"]) -> Int[Array, " k+4"]:
@@ -206,7 +206,7 @@ class Moments(AbstractReducer):
             deviation = jnp.where(mask, jnp.abs(jnp.where(mask, values, 0) - mean), 0)
             return _Moment(count, mean, jnp.sum(deviation**2, axis=0))
 
-        structure = jax.tree.structure(samples, is_leaf=_is_spectrum)
+        structure = jax.tree.structure(samples, is_leaf=_is_padded)
         return jax.tree.unflatten(structure, [of_entry(*entry) for entry in _entries(samples, valid)])
 
     def merge(self, left: PyTree, right: PyTree) -> PyTree:
@@ -226,4 +226,5 @@ class Moments(AbstractReducer):
         """Counts, means and unbiased variances."""
         field = lambda fn: jax.tree.map(fn, summary, is_leaf=_is_moment)
         variance = lambda m: np.where(m.count > 1, m.squares / np.maximum(m.count - 1, 1), np.nan)[()]
-        return MomentsResult(field(lambda m: m.count), field(lambda m: m.mean), field(variance))
+        mean = lambda m: m.mean.astype(np.result_type(m.mean, np.float64))
+        return MomentsResult(field(lambda m: m.count.astype(np.int64)), field(mean), field(variance))

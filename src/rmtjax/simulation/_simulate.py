@@ -51,7 +51,7 @@ def simulate(
     Args:
         fn: a JAX function of one typed key, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree of arrays.
         key: a typed key.
-        num_samples: number of draws, at least 1 and below 2^32.
+        num_samples: number of draws, at least 1 and below 2^31.
         reduce: a reducer, e.g. `rmt.Histogram(edges)`: draws are streamed through it in constant memory.
             None stacks them.
         batch_size: draws per device at a time; by default what an estimate of the memory of `fn` allows, at most a
@@ -76,8 +76,8 @@ def simulate(
     """
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
-    if num_samples >= 2**32:
-        raise _checks.refusal("num_samples", "be below 2^32, the range of `fold_in`", num_samples)
+    if num_samples >= 2**31:
+        raise _checks.refusal("num_samples", "be below 2^31 (`fold_in` takes 32 bits)", num_samples)
     mesh = resolve_mesh(mesh)
     peak = _peak_of_one_draw(fn, key)
     plan = _Plan(

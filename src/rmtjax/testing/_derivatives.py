@@ -27,11 +27,9 @@ def check_derivatives(
     r"""Check first derivatives: forward against reverse mode, and against central finite differences.
 
     With random directions t and cotangents c, $\langle c, J t\rangle = \langle J^T c, t\rangle$ to rounding,
-    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are taken as
-    pairs of real
-    ones: directions have independent real and imaginary parts. Runs in float64; keys, integers and booleans
-        are held fixed. Directions do not respect constraints: a function of symmetric matrices symmetrises
-        its argument itself.
+    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are taken as pairs
+    of real ones: directions have independent real and imaginary parts. Runs in float64; keys, integers and booleans are
+    held fixed. Directions do not respect constraints: a function of symmetric matrices symmetrises its argument itself.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys, smooth near the example.
