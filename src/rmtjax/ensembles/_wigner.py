@@ -5,7 +5,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
@@ -77,14 +77,28 @@ class GOE(AbstractSemicircular):
         self.scale = _checks.positive("scale", scale)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        g = jax.random.normal(key, (self.n, self.n), jnp.result_type(self.scale))
-        return self.scale * self.n**-0.5 * _symmetric(g, 2**0.5 * jnp.diagonal(g))
+        g = _mirrored(_normal_triangle(key, self.n, jnp.result_type(self.scale)))
+        return self.scale * self.n**-0.5 * jnp.where(_diagonal(self.n), 2**0.5, 1.0) * g
 
 
-def _symmetric(entries: Float[Array, "n n"], diagonal: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """The matrix with these entries below the diagonal, mirrored exactly (under `jit` even g + g.T is not)."""
-    below = jnp.tril(entries, -1)
-    return below + below.T + jnp.diag(diagonal)
+def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
+    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
+    even = n + n % 2
+    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
+    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end. The
+    # barrier keeps the compiler from drawing the variates again for the mirror image.
+    rows = jax.lax.optimization_barrier(jnp.concatenate([packed[:, ::-1], packed[::-1]]))
+    return rows[:n, :n]
+
+
+def _diagonal(n: int) -> Bool[Array, "n n"]:
+    return jnp.eye(n, dtype=bool)
+
+
+def _mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The matrix with these entries on and below the diagonal, symmetric to the last bit (under `jit` g + g.T is not)."""
+    index = jnp.arange(entries.shape[-1])
+    return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
 
 
 def _rademacher(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -149,7 +163,8 @@ class Wigner(AbstractSemicircular):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         key_below, key_diagonal = jax.random.split(key)
         diagonal = _square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
-        return self.scale * self.n**-0.5 * _symmetric(self._draw(key_below, (self.n, self.n)), diagonal)
+        h = jnp.where(_diagonal(self.n), diagonal[:, None], _mirrored(self._draw(key_below, (self.n, self.n))))
+        return self.scale * self.n**-0.5 * h
 
     def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]
