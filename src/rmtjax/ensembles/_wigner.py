@@ -96,7 +96,7 @@ def _diagonal(n: int) -> Bool[Array, "n n"]:
 
 
 def _mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The matrix with these entries on and below the diagonal, symmetric to the last bit (under `jit` g + g.T is not)."""
+    """The matrix with these entries on and below the diagonal, symmetric to the last bit (g + g.T under jit is not)."""
     index = jnp.arange(entries.shape[-1])
     return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
 
