@@ -62,11 +62,13 @@ SEMICIRCLE = rmt.laws.Semicircle(1.5)
 
 PUBLIC: dict[str, Any] = {
     "rmtjax.GOE": lambda: rmt.GOE(4, 1.2),
+    "rmtjax.GaussianBeta": lambda: rmt.GaussianBeta(4, 2.5, 1.2),
     "rmtjax.Histogram": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.Mixed": lambda: rmt.Mixed(rmt.GOE(4), 0.7),
     "rmtjax.Moments": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).block(jax.random.key(0), 2),
     "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).block_eigenvalues(jax.random.key(0), 2),
+    "rmtjax.SymTridiagonal": lambda: rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:]),
     "rmtjax.Wigner": lambda: rmt.Wigner(4, 0.8, 0.5, "uniform"),
     "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
     "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
@@ -90,6 +92,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.linalg.spectral_density": Call(rmt.linalg.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)),
     "rmtjax.linalg.stieltjes": Call(rmt.linalg.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
     "rmtjax.plotting.spectral_density": Elsewhere("plotting/test_spectral_density.py"),
+    "rmtjax.random.chi": Elsewhere("random/test_gamma.py"),
+    "rmtjax.random.gamma": Elsewhere("random/test_gamma.py"),
     "rmtjax.simulation.AbstractReducer": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.simulation.HistogramResult": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.simulation.MomentsResult": Elsewhere("simulation/test_reducers.py"),

@@ -2,8 +2,8 @@
 
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
-level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.simulation` and `rmtjax.special` hold the rest. `rmtjax.plotting`,
-`rmtjax.testing` and `rmtjax.benchmark` are imported by name.
+level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation` and `rmtjax.special` hold the rest.
+`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` are imported by name.
 """
 
 from importlib.metadata import version as _version
@@ -11,13 +11,16 @@ from importlib.metadata import version as _version
 from rmtjax import ensembles as ensembles
 from rmtjax import laws as laws
 from rmtjax import linalg as linalg
+from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
 from rmtjax.ensembles import GOE as GOE
+from rmtjax.ensembles import GaussianBeta as GaussianBeta
 from rmtjax.ensembles import Mixed as Mixed
 from rmtjax.ensembles import Wigner as Wigner
 from rmtjax.linalg import PaddedMatrix as PaddedMatrix
 from rmtjax.linalg import PaddedSpectrum as PaddedSpectrum
+from rmtjax.linalg import SymTridiagonal as SymTridiagonal
 from rmtjax.linalg import eigh as eigh
 from rmtjax.linalg import eigvalsh as eigvalsh
 from rmtjax.linalg import spectral_radius as spectral_radius

@@ -84,8 +84,10 @@ def _parameter(name: str, value: RealScalarLike) -> Array:
     return array
 
 
-def positive(name: str, value: RealScalarLike) -> Array:
-    """A finite scalar above 0."""
+def positive(name: str, value: RealScalarLike, *, finite: bool = True) -> Array:
+    """A scalar above 0; infinity is refused unless told otherwise."""
+    if not finite:
+        return require(_parameter(name, value), lambda x: x > 0, name, "be positive")
     return require(_parameter(name, value), lambda x: (x > 0) & (x < jnp.inf), name, "be positive and finite")
 
 
@@ -110,6 +112,11 @@ def real(name: str, value: object) -> Array:
     if jnp.iscomplexobj(array):
         raise refusal(name, "be real", array)
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
+
+
+def points(name: str, value: object) -> Array:
+    """Real points of any shape, infinities included, without NaN."""
+    return require(real(name, value), lambda x: ~jnp.isnan(x), name, "not be NaN")
 
 
 def square_matrix(name: str, value: object) -> Array:

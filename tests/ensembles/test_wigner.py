@@ -117,7 +117,7 @@ def test_dtype_follows_the_scale(getkey, dtype):
 def test_counts_are_those_of_the_eigenvalues(getkey, ensemble):
     key = getkey()
     levels = np.asarray(ensemble.eigenvalues(key))
-    x = np.concatenate([levels, [-9.0, 0.0, 9.0]])
+    x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
     expected = (levels[None, :] < x[:, None]).sum(-1)
     np.testing.assert_array_equal(ensemble.counts(key, x), expected)
     assert jnp.issubdtype(ensemble.counts(key, x).dtype, jnp.integer)

@@ -7,7 +7,7 @@ import pytest
 
 from rmtjax import GOE, Mixed, PaddedMatrix, PaddedSpectrum
 from rmtjax._module import AbstractModule
-from rmtjax.ensembles._wigner import AbstractSemicircular
+from rmtjax.ensembles._semicircular import AbstractSemicircular
 from rmtjax.testing import check_ensemble
 
 KEY = jax.random.key(8)

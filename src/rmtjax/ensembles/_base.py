@@ -11,7 +11,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
-from rmtjax.linalg._hermitian import hermitian_part
+from rmtjax.linalg._decompose import hermitian_part
 from rmtjax.linalg._padded import block_levels, count_below, inside_block
 
 
@@ -21,8 +21,9 @@ class AbstractEnsemble(AbstractModule):
     A subclass writes `_sample` and `_law`, and `_eigenvalues` or `_counts` where it knows a cheaper exact model than
     the dense matrix. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
 
-    For one key, `counts` counts exactly the levels that `eigenvalues` returns. `sample` with that key is another draw
-    of the same measure: the spectrum of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
+    For one key, `counts` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a level
+    than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the spectrum
+    of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
     """
 
     n: eqx.AbstractVar[int]
@@ -38,7 +39,7 @@ class AbstractEnsemble(AbstractModule):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return eigvalsh(self._sample(key))
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
@@ -49,9 +50,20 @@ class AbstractEnsemble(AbstractModule):
         """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
         return self._eigenvalues(_checks.typed_key(key))
 
-    def counts(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
-        """How many of the levels `eigenvalues(key)` lie strictly below each x."""
-        return self._counts(_checks.typed_key(key), _checks.real("x", x))
+    def counts(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
+        """How many of the levels `eigenvalues(key)` lie strictly below each x.
+
+        Args:
+            key: a typed key.
+            x: points of any shape and order, without NaN.
+            chunk: about how many rows to draw at a time, where the ensemble is drawn as a stream (the Gaussian ones);
+                it decides the memory, never the result; static.
+
+        Raises:
+            ValueError: `x` holds NaN, or `chunk` is no positive integer.
+        """
+        chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
+        return self._counts(_checks.typed_key(key), _checks.points("x", x), chunk)
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
@@ -82,6 +94,9 @@ class AbstractNestedEnsemble(AbstractEnsemble):
 
     def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         return block_levels(hermitian_part(_checks.square_matrix("sample", self._block(key, order))), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return self._block_eigenvalues(key, order).counts(x)
 
     def block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
         """The leading block of a draw, in the units of the whole matrix.

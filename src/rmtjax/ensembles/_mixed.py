@@ -12,7 +12,7 @@ from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
 from rmtjax.laws._orders import clip_order
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
-from rmtjax.linalg._padded import count_below
+from rmtjax.linalg._padded import ARRANGEMENTS, count_below, periodic_counts
 
 
 def _keys(key: KeyScalar) -> Key[Array, "3"]:
@@ -93,10 +93,16 @@ class Mixed(AbstractModule):
             x: points of any shape.
             arrangement: None counts `eigenvalues(key)`; a name counts `periodic_eigenvalues(key, arrangement)`.
         """
-        points = _checks.real("x", x)
+        points = _checks.points("x", x)
+        if arrangement == "magnitude":  # the levels themselves decide which are repeated
+            return count_below(self.periodic_eigenvalues(key, arrangement), points)
+        key_order, key_block, key_arrangement = _keys(key)
+        order = self._order(key_order)
+        below = self.base._block_counts(key_block, order, points / self._factor(order))
         if arrangement is None:
-            return self.eigenvalues(key).counts(points)
-        return count_below(self.periodic_eigenvalues(key, arrangement), points)
+            return below
+        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        return periodic_counts(below, order, self.n, arrangement, key_arrangement)
 
     def law(self, arrangement: str | None = None, symmetrized: bool = False) -> AbstractLaw:
         """The law of a level, pooled over draws.

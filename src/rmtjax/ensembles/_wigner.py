@@ -1,104 +1,20 @@
-"""Real symmetric matrices with independent entries: the Gaussian orthogonal ensemble and Wigner matrices."""
+"""Wigner matrices: real symmetric matrices with independent entries."""
 
 from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._base import AbstractNestedEnsemble
-from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
+from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored
 from rmtjax.linalg import PaddedSpectrum
 from rmtjax.linalg._hermitian import levels
 from rmtjax.linalg._padded import block_levels
 
 Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
-
-
-class AbstractSemicircular(AbstractNestedEnsemble):
-    """A nested ensemble of Wigner type: entries of variance scale²/n, so that the spectrum fills ±2·scale."""
-
-    scale: eqx.AbstractVar[Float[Array, ""]]
-
-    # These samples are symmetric to the last bit and finite: the checks of `eigvalsh` would only cost.
-    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return levels(self._sample(key))
-
-    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
-        return block_levels(self._block(key, order), order)
-
-    def _law(self) -> AbstractLaw:
-        return Semicircle(2 * self.scale)
-
-    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
-        return jnp.sqrt(self.n / order).astype(jnp.result_type(self.scale))
-
-    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
-        return BinomialSemicircle(self.n, mixture, 2 * self.scale)
-
-    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
-        return Semicircle(2 * self.scale * jnp.sqrt(fraction))
-
-
-class GOE(AbstractSemicircular):
-    r"""The Gaussian orthogonal ensemble.
-
-    Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
-    $H \to O H O^T$ for orthogonal O; s is the scale.
-
-    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
-    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
-
-    Args:
-        n: size of the matrix, n ≥ 1; static.
-        scale: s > 0, differentiable.
-
-    Raises:
-        ValueError: `n` < 1 or no integer, `scale` not positive and finite.
-
-    Example:
-        >>> import jax
-        >>> goe = GOE(4)
-        >>> print(goe.eigenvalues(jax.random.key(0)).shape, goe.law().radius)
-        (4,) 2.0
-
-    References:
-        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
-    """
-
-    n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
-
-    def __init__(self, n: int, scale: RealScalarLike = 1.0):
-        self.n = _checks.integer("n", n, at_least=1)
-        self.scale = _checks.positive("scale", scale)
-
-    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        g = _mirrored(_normal_triangle(key, self.n, jnp.result_type(self.scale)))
-        return self.scale * self.n**-0.5 * jnp.where(_diagonal(self.n), 2**0.5, 1.0) * g
-
-
-def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
-    even = n + n % 2
-    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
-    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end. The
-    # barrier keeps the compiler from drawing the variates again for the mirror image.
-    rows = jax.lax.optimization_barrier(jnp.concatenate([packed[:, ::-1], packed[::-1]]))
-    return rows[:n, :n]
-
-
-def _diagonal(n: int) -> Bool[Array, "n n"]:
-    return jnp.eye(n, dtype=bool)
-
-
-def _mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The matrix with these entries on and below the diagonal, symmetric to the last bit (g + g.T under jit is not)."""
-    index = jnp.arange(entries.shape[-1])
-    return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
 
 
 def _rademacher(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -163,8 +79,15 @@ class Wigner(AbstractSemicircular):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         key_below, key_diagonal = jax.random.split(key)
         diagonal = _square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
-        h = jnp.where(_diagonal(self.n), diagonal[:, None], _mirrored(self._draw(key_below, (self.n, self.n))))
+        h = jnp.where(diagonal_places(self.n), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
         return self.scale * self.n**-0.5 * h
+
+    # These samples are symmetric to the last bit and finite: the checks of `eigvalsh` would only cost.
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return levels(self._sample(key))
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return block_levels(self._block(key, order), order)
 
     def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]

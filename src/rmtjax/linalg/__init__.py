@@ -10,3 +10,4 @@ from rmtjax.linalg._spectral import logdet as logdet
 from rmtjax.linalg._spectral import schatten_norm as schatten_norm
 from rmtjax.linalg._spectral import spectral_density as spectral_density
 from rmtjax.linalg._spectral import stieltjes as stieltjes
+from rmtjax.linalg._tridiagonal import SymTridiagonal as SymTridiagonal

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Inexact, Real
 
 from rmtjax import _checks
-from rmtjax.linalg._hermitian import adjoint
+from rmtjax.linalg._decompose import adjoint
 
 
 @jax.custom_jvp

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
-from rmtjax.linalg._hermitian import adjoint, decompose, hermitian_part
+from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
 from rmtjax.special import gauss_legendre
 
 # With five nodes the integral, of error f⁽¹¹⁾(x-y)¹⁰/3e12, takes over from the quotient near |x - y| = 1 in float32 and

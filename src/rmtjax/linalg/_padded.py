@@ -135,25 +135,48 @@ class PaddedSpectrum(AbstractModule):
         *batch, n = self.values.shape
         if arrangement == "ascending":
             precedence = jnp.broadcast_to(jnp.arange(n), (*batch, n))
+        elif arrangement == "magnitude":
+            precedence = _ranks(-jnp.abs(self.values), self.mask)
         else:
-            if arrangement == "magnitude":
-                score = -jnp.abs(self.values)
-            else:
-                assert key is not None
-                score = jax.random.uniform(_checks.typed_key(key), (*batch, n))
-            # Padding comes last; of two levels with one score the lower comes first.
-            score = jnp.where(self.mask, score, jnp.inf)
-            precedence = jnp.argsort(jnp.argsort(score, axis=-1), axis=-1)
-        place = jnp.vectorize(_places_of_copies, signature="(n),()->(n)")(precedence, self.order)
+            assert key is not None
+            precedence = _random_precedence(key, self.mask)
+        multiplicity = jnp.vectorize(_multiplicity, signature="(n),()->(n)")(precedence, self.order)
+        place = jnp.vectorize(_places_of_copies, signature="(n)->(n)")(multiplicity)
         return jnp.take_along_axis(self.values, place, axis=-1)
 
 
-def _places_of_copies(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Array, " n"]:
-    """For each place of the padded spectrum the place in the unpadded one that it copies."""
+def _ranks(score: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
+    """Place of each level in the order of the scores, padding last; of two with one score the lower comes first."""
+    return jnp.argsort(jnp.argsort(jnp.where(mask, score, jnp.inf), axis=-1), axis=-1)
+
+
+def _random_precedence(key: KeyScalar, mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
+    return _ranks(jax.random.uniform(_checks.typed_key(key), mask.shape), mask)
+
+
+def _multiplicity(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Array, " n"]:
+    """How often periodic padding takes each level."""
     n = precedence.size
     copies, remainder = n // order, n % order
-    multiplicity = jnp.where(jnp.arange(n) < order, copies + (precedence < remainder), 0)
-    return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(n), side="right")
+    return jnp.where(jnp.arange(n) < order, copies + (precedence < remainder), 0)
+
+
+def _places_of_copies(multiplicity: Int[Array, " n"]) -> Int[Array, " n"]:
+    """For each place of the padded spectrum the place in the unpadded one that it copies."""
+    return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(multiplicity.size), side="right")
+
+
+def periodic_counts(
+    below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: str, key: KeyScalar
+) -> Int[Array, "..."]:
+    """Counts of the periodically padded spectrum from those of the unpadded one, without any eigenvalue.
+
+    Not for `"magnitude"`, where the levels themselves decide which of them are repeated.
+    """
+    if arrangement == "ascending":
+        return n // order * below + jnp.minimum(below, n % order)
+    multiplicity = _multiplicity(_random_precedence(key, inside_block(order, n)), order)
+    return jnp.pad(jnp.cumsum(multiplicity), (1, 0))[below]
 
 
 def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:

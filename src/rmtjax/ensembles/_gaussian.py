@@ -1,0 +1,211 @@
+"""The Gaussian ensembles: dense, and as the tridiagonal matrices with the same spectrum."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles import _hermite
+from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored
+from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
+from rmtjax.linalg._padded import inside_block
+from rmtjax.linalg._tridiagonal import block_counts, block_eigenvalues
+
+# Row numbers and counts are 32-bit integers; the last chunk of rows may go beyond n.
+_MOST_LEVELS = 2_000_000_000
+
+
+class AbstractGaussian(AbstractSemicircular):
+    r"""A Gaussian β-ensemble.
+
+    The levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta
+    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$.
+
+    The tridiagonal model of Dumitriu and Edelman has these levels too, with O(n) entries:
+
+    $$T = \frac{s}{\sqrt{\beta n}} \begin{pmatrix} N(0, 2) & \chi_{(n-1)\beta} \\ \chi_{(n-1)\beta} & N(0, 2) &
+    \chi_{(n-2)\beta} \\ & \ddots & \ddots & \chi_\beta \\ & & \chi_\beta & N(0, 2) \end{pmatrix}.$$
+
+    `eigenvalues`, `counts`, `tridiagonal` and `largest_eigenvalues` with one key speak of one and the same T.
+    """
+
+    @abstractmethod
+    def _dyson_index(self) -> Float[Array, ""]:
+        """β, in the dtype of the levels."""
+
+    def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
+        """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""
+        diagonal, off_diagonal = self._entries(_checks.typed_key(key))
+        return SymTridiagonal(self.scale * diagonal, self.scale * off_diagonal)
+
+    def largest_eigenvalues(self, key: KeyScalar, k: int, corner: int | None = None) -> Float[Array, " k"]:
+        r"""The k largest of the levels `eigenvalues(key)`, ascending, at the cost of O(n^{1/3}) for all n.
+
+        Eigenvectors at the upper edge live in the upper left corner of T and decay there as
+        $\exp(-\tfrac23 (t - t_k)^{3/2})$ in $t = i/n^{1/3}$ beyond their turning point $t_k$, so a corner of
+        $n^{1/3} (10 + \tfrac32 (\tfrac{3\pi k}{2})^{2/3} + 2 (4/\beta)^{2/3})$ rows gives every digit: the
+        decay to $10^{-16}$, the zeros of the Airy function, the reach of the noise.
+
+        Args:
+            key: a typed key.
+            k: how many, 1 ≤ k ≤ n; static.
+            corner: number of rows to keep; static. Needed where β < 1 is traced.
+
+        Returns:
+            k ascending levels.
+
+        Raises:
+            ValueError: `k` or `corner` is no integer between 1 and n, or `corner` is missing and a traced β is below 1.
+
+        References:
+            Edelman and Persson (2005), arXiv:math-ph/0501068, section 1.2; Edelman and Sutton (2007), section 4.
+        """
+        k = _checks.integer("k", k, at_least=1)
+        beta = self._dyson_index()
+        if corner is None:
+            corner, beta = _hermite.corner(self.n, beta, k)
+        size = min(_checks.integer("corner", corner, at_least=k), self.n)
+        if k > size:
+            raise _checks.refusal("k", f"be at most {self.n}", k)
+        diagonal, off_diagonal = _hermite.entries(_checks.typed_key(key), self.n, beta, size)
+        return self.scale * SymTridiagonal(diagonal, off_diagonal).eigenvalues((size - k, size))
+
+    def edge(self, eigenvalues: Float[Array, "..."]) -> Float[Array, "..."]:
+        r"""Levels in the variable of the upper soft edge, $n^{2/3} (\lambda/s - 2)$.
+
+        The largest tends to the Tracy–Widom law of index β as n → ∞.
+
+        Convention: that of the stochastic Airy operator, $-\frac{d^2}{dt^2} + t + \frac{2}{\sqrt\beta} b'(t)$, of
+        which $-\mathrm{TW}_\beta$ is the lowest level. For β = 1 and 2 this is the law that Tracy and Widom tabulate
+        (means -1.2065 and -1.7711); for β = 4 theirs (mean -2.3069) is that of $2^{1/6}$ times this variable.
+
+        References:
+            Ramírez, Rider and Virág (2011), J. Amer. Math. Soc. 24, 919, theorem 1.1.
+        """
+        return self.n ** (2 / 3) * (_checks.real("eigenvalues", eigenvalues) / self.scale - 2)
+
+    def _entries(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"]]:
+        """The entries of T at s = 1."""
+        return _hermite.entries(key, self.n, self._dyson_index(), self.n)
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return self.scale * SymTridiagonal(*self._entries(key)).eigenvalues()
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        return _hermite.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        levels = block_eigenvalues(0, self.n, *self._entries(key), order)
+        inside = inside_block(order, self.n)
+        return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return block_counts(*self._entries(key), order, x / self.scale)
+
+
+class GOE(AbstractGaussian):
+    r"""The Gaussian orthogonal ensemble.
+
+    Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
+    $H \to O H O^T$ for orthogonal O; s is the scale.
+
+    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
+    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> goe = GOE(4)
+        >>> print(goe.eigenvalues(jax.random.key(0)).shape, goe.law().radius)
+        (4,) 2.0
+
+    References:
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Float[Array, ""]
+
+    def __init__(self, n: int, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.scale = _checks.positive("scale", scale)
+
+    def _dyson_index(self) -> Float[Array, ""]:
+        return jnp.ones((), jnp.result_type(self.scale))
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        g = mirrored(_normal_triangle(key, self.n, jnp.result_type(self.scale)))
+        return self.scale * self.n**-0.5 * jnp.where(diagonal_places(self.n), 2**0.5, 1.0) * g
+
+
+class GaussianBeta(AbstractGaussian):
+    r"""The Gaussian β-ensemble for every β > 0, also called β-Hermite ensemble.
+
+    n levels with the joint density $\prod_{i<j} |\lambda_i - \lambda_j|^\beta
+    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$; β = 1, 2, 4 are the spectra of GOE, GUE and GSE, β = ∞ is
+    the lattice of the scaled zeros of a Hermite polynomial. `sample` returns the tridiagonal model as a dense matrix.
+
+    Convention: the spectrum fills [-2s, 2s] as n → ∞ for every β, with off-diagonal entries $E T_{i,i+1}^2 =
+    s^2 (n - i)/n$ and $E T_{ii}^2 = 2 s^2/(\beta n)$ on the diagonal.
+
+    Args:
+        n: number of levels, 1 ≤ n ≤ 2·10⁹; static.
+        beta: Dyson index β in (0, ∞]. Spectra can be differentiated with respect to it.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no such integer, `beta` not positive, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> print(GaussianBeta(3, beta=float("inf")).eigenvalues(jax.random.key(0)).round(3))  # ±1 and 0
+        [-1.  0.  1.]
+
+    References:
+        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 2.12.
+    """
+
+    n: int = eqx.field(static=True)
+    beta: Float[Array, ""]
+    scale: Float[Array, ""]
+
+    def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        if self.n > _MOST_LEVELS:
+            raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
+        self.beta = _checks.positive("beta", beta, finite=False)
+        self.scale = _checks.positive("scale", scale)
+
+    def _dyson_index(self) -> Float[Array, ""]:
+        return self.beta.astype(jnp.result_type(self.beta, self.scale))
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        return self.tridiagonal(key).todense()
+
+    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
+        # The trailing rows of T are the model of the smaller order; here they come first.
+        diagonal, off_diagonal = self._entries(key)
+        index = jnp.arange(self.n)
+        d = jnp.where(index < order, jnp.roll(diagonal, order), 0)
+        e = jnp.where(index < order - 1, jnp.roll(jnp.pad(off_diagonal, (0, 1)), order), 0)[:-1]
+        return self.scale * SymTridiagonal(d, e).todense()
+
+
+def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
+    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
+    even = n + n % 2
+    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
+    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end. The
+    # barrier keeps the compiler from drawing the variates again for the mirror image.
+    rows = jax.lax.optimization_barrier(jnp.concatenate([packed[:, ::-1], packed[::-1]]))
+    return rows[:n, :n]

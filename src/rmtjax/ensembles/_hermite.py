@@ -1,0 +1,90 @@
+r"""The tridiagonal matrices of the Gaussian β-ensembles, drawn as a whole or as a stream.
+
+At s = 1 the entries are $d_i = \sqrt{2/(\beta n)}\, N(0, 1)$ and $e_i = \chi_{\beta (n - i)} / \sqrt{\beta n}$, i = 1
+to n - 1 (Dumitriu and Edelman 2002, theorem 2.12). Rows come in blocks of a fixed size with a key of their own, so that
+a stream has the same entries whatever the number of rows it draws at a time.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar
+from rmtjax.linalg import _sturm
+from rmtjax.random._gamma import unit_chi
+
+BLOCK = 1 << 12
+# Rows drawn at a time unless told.
+_CHUNK = 1 << 16
+# No normal variate of 32 or 64 random bits is larger, and no chi variate is farther above the root of its parameter.
+_LARGEST_VARIATE = 13.0
+
+
+def _rows(
+    key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]
+) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
+    """Diagonal entries of a block of rows, and the off-diagonal ones to their right; 0 for the last row of all."""
+    key_diagonal, key_off_diagonal = jax.random.split(jax.random.fold_in(key, block))
+    normal = jax.random.normal(key_diagonal, (size,), beta.dtype)
+    left = jnp.maximum(n - 1 - (block * BLOCK + jnp.arange(size)), 0).astype(beta.dtype)
+    chi = unit_chi(key_off_diagonal, jnp.where(left > 0, beta * left, 0))
+    return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal, jnp.sqrt(left / n) * chi
+
+
+def _blocks(
+    key: KeyScalar, first: Int[Array, ""] | int, number: int, n: int, beta: Float[Array, ""]
+) -> tuple[Float[Array, " rows"], Float[Array, " rows"]]:
+    """Whole blocks of rows, the last of which may go on beyond n; where n is less than a block, n rows."""
+    size = min(n, BLOCK)
+    diagonal, right = jax.vmap(lambda block: _rows(key, block, size, n, beta))(first + jnp.arange(number))
+    return diagonal.ravel(), right.ravel()
+
+
+def entries(
+    key: KeyScalar, n: int, beta: Float[Array, ""], size: int
+) -> tuple[Float[Array, " size"], Float[Array, " size-1"]]:
+    """The first `size` rows: diagonal and off-diagonal."""
+    diagonal, right = _blocks(key, 0, -(-size // BLOCK), n, beta)
+    return diagonal[:size], right[: size - 1]
+
+
+def corner(n: int, beta: Float[Array, ""], k: int) -> tuple[int, Float[Array, ""]]:
+    """Rows that the k largest levels need (see `AbstractGaussian.largest_eigenvalues`), and β, checked if traced."""
+    if isinstance(beta, Tracer):
+        smallest = 1.0
+        beta = _checks.require(beta, lambda b: b >= smallest, "corner", "be given for a traced beta below 1")
+    else:
+        smallest = float(beta)
+    reach = 10 + 1.5 * (1.5 * math.pi * k) ** (2 / 3) + 2 * (4 / smallest) ** (2 / 3)
+    return max(k, min(n, math.ceil(reach * n ** (1 / 3)))), beta
+
+
+def streamed_counts(
+    key: KeyScalar, n: int, beta: Float[Array, ""], x: Float[Array, "*shape"], chunk: int | None
+) -> Int[Array, "*shape"]:
+    """Levels below each x, the entries drawn in chunks inside the sweep and never stored."""
+    blocks = -(-n // BLOCK)
+    group = min(-(-min(chunk or _CHUNK, 1 << 20) // BLOCK), blocks)
+    steps = -(-blocks // group)
+    beta = jax.lax.stop_gradient(beta)
+    # A bound of the norm before any entry is known.
+    bound = 2 + _LARGEST_VARIATE * (2 + 2**0.5) * jax.lax.rsqrt(beta * n)
+    exponent = jnp.frexp(bound)[1]
+    points = jnp.clip(_sturm.scaled(jax.lax.stop_gradient(x), -exponent), -_sturm.FARTHEST, _sturm.FARTHEST)
+    points = points.astype(beta.dtype)
+
+    def sweep(state: tuple, step: Int[Array, ""]) -> tuple[tuple, None]:
+        q, total, left = state
+        diagonal, right = _blocks(key, group * step, group, n, beta)
+        squares = _sturm.scaled(jnp.concatenate([left[None], right[:-1]]), -exponent) ** 2
+        row = group * BLOCK * step + jnp.arange(diagonal.size)
+        diagonal = jnp.where(row < n, _sturm.scaled(diagonal, -exponent), _sturm.ABOVE_ALL)
+        q, more = _sturm.count(_sturm.pack(diagonal, squares), q, points)
+        return (q, total + more, right[-1]), None
+
+    state = _sturm.start(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), beta.dtype)
+    return jax.lax.scan(sweep, state, jnp.arange(steps))[0][1]

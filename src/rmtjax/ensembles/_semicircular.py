@@ -1,0 +1,36 @@
+"""What ensembles with the semicircle law have in common, and symmetric matrices built from their entries."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax.ensembles._base import AbstractNestedEnsemble
+from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
+
+
+class AbstractSemicircular(AbstractNestedEnsemble):
+    """A nested ensemble of Wigner type: entries of variance scale²/n, so that the spectrum fills ±2·scale."""
+
+    scale: eqx.AbstractVar[Float[Array, ""]]
+
+    def _law(self) -> AbstractLaw:
+        return Semicircle(2 * self.scale)
+
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.sqrt(self.n / order).astype(jnp.result_type(self.scale))
+
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        return BinomialSemicircle(self.n, mixture, 2 * self.scale)
+
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return Semicircle(2 * self.scale * jnp.sqrt(fraction))
+
+
+def diagonal_places(n: int) -> Bool[Array, "n n"]:
+    return jnp.eye(n, dtype=bool)
+
+
+def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The matrix with these entries on and below the diagonal, symmetric to the last bit (g + g.T under jit is not)."""
+    index = jnp.arange(entries.shape[-1])
+    return jnp.where(index[:, None] >= index[None, :], entries, entries.T)

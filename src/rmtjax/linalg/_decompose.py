@@ -1,0 +1,54 @@
+r"""The dense eigendecomposition and its derivative, right at degeneracy.
+
+The derivative. For $A = V \Lambda V^*$ with a Hermitian perturbation $\dot A$, write $E = V^* \dot A V$. First-order
+perturbation theory (Kato 1966, chapter II, section 2) gives
+
+$$\dot\lambda_i = E_{ii}, \qquad \dot V = V\,(F \circ E), \qquad
+F_{ij} = \frac{1}{\lambda_j - \lambda_i},\ F_{ii} = 0.$$
+
+Inside an eigenspace the basis is arbitrary and $F$ has no value; we set it to 0. Symmetric functions of the spectrum
+need no $F$: $\sum_i g(\lambda_i)$ has the gradient $V g'(\Lambda) V^*$ at any degeneracy. Projectors onto whole
+eigenspaces have no contribution from inside, so their derivatives stay right too. A matrix function $V f(\Lambda) V^*$
+does have one, $f'(\lambda) E_{ij}$, and a rule of its own: `rmtjax.linalg.matrix_function`.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Inexact, Real
+
+
+def adjoint(a: Inexact[Array, "*batch m n"]) -> Inexact[Array, "*batch n m"]:
+    """Conjugate transpose of the last two axes."""
+    return jnp.conj(jnp.swapaxes(a, -1, -2))
+
+
+def hermitian_part(a: Inexact[Array, "*batch n n"]) -> Inexact[Array, "*batch n n"]:
+    """The Hermitian matrix (A + A*)/2 that every function of this package acts on."""
+    return a / 2 + adjoint(a) / 2
+
+
+def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"]) -> Real[Array, "*batch n k"]:
+    """1/(chosen_j - level_i), and 0 where the two are one level."""
+    gaps = chosen[..., None, :] - levels[..., :, None]
+    # The eigenvalues themselves are known to about 4 eps‖A‖: closer levels are one level to this arithmetic.
+    resolution = 4 * jnp.finfo(gaps.dtype).eps * jnp.max(jnp.abs(levels), axis=-1)[..., None, None]
+    equal = jnp.abs(gaps) <= jax.lax.stop_gradient(resolution)
+    return jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))
+
+
+@jax.custom_jvp
+def decompose(
+    a: Inexact[Array, "*batch n n"],
+) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+    """`eigh` of a matrix that is known to be finite and Hermitian: the seam for faster routes."""
+    eigenvectors, eigenvalues = jax.lax.linalg.eigh(a, symmetrize_input=False)
+    return eigenvalues, eigenvectors
+
+
+@decompose.defjvp
+def _decompose_jvp(primals: tuple, tangents: tuple) -> tuple:
+    (a,), (tangent,) = primals, tangents
+    eigenvalues, v = decompose(a)
+    e = adjoint(v) @ tangent @ v
+    f = inverse_gaps(eigenvalues, eigenvalues)
+    return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (f * e))

@@ -1,0 +1,207 @@
+"""Gamma and chi variates, by rejection on whole arrays."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.random._implicit import with_derivative
+
+# Rejected elements are redrawn in columns of this depth, one element of a column at a time.
+_DEPTH = 16
+# A proposal is rejected with probability 0.048 at most (a = 1). A column is unfinished after 48 rounds only if 49 of
+# 16 + 48 proposals were rejected: binom(64, 49) 0.05^49 < 1e-49.
+_MAX_ROUNDS = 48
+
+
+def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
+    r"""Gamma variates of unit scale, with density $x^{a-1} e^{-x} / \Gamma(a)$.
+
+    Marsaglia and Tsang's rejection on whole arrays, many times faster than the loop over elements of
+    `jax.random.gamma`. The derivative in a is that of the quantile at a fixed probability,
+
+    $$\frac{dx}{da} = -\frac{\partial F / \partial a}{\partial F / \partial x},$$
+
+    so gradients of expectations are unbiased. It is not the difference quotient of two draws with one key, where
+    the rejection may take another path.
+
+    Args:
+        key: a typed key.
+        a: shape parameters, positive and finite, float32 or float64; other real types become the default float.
+        shape: shape of the result, to which that of `a` must broadcast; None means the shape of `a`.
+
+    Returns:
+        Independent variates of the dtype of `a`.
+
+    Raises:
+        ValueError: `a` is not positive and finite, or does not broadcast to `shape`; `key` is no typed key.
+
+    Example:
+        >>> import jax
+        >>> x = gamma(jax.random.key(0), 2.5, (10_000,))
+        >>> print(f"{x.mean():.1f}")
+        2.5
+
+    References:
+        Marsaglia and Tsang (2000), ACM Trans. Math. Software 26, 363, section 3 and (for a < 1) section 6;
+        Figurnov, Mohamed and Mnih (2018), arXiv:1805.08498, equation 5, for the derivative.
+    """
+    key = _checks.typed_key(key)
+    a = _parameter("a", a, shape)
+    return a * jnp.exp(_log_ratio(key, a))
+
+
+def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
+    r"""Chi variates: the length of a standard normal vector in df dimensions, for any real df > 0.
+
+    The density is $x^{k-1} e^{-x^2/2} / (2^{k/2-1}\, \Gamma(k/2))$ with k = df. Variates keep their spread, which is
+    $1/\sqrt2$ at large df, up to the rounding of their size $\sqrt{df}$. The derivative in df is that of the
+    quantile at a fixed probability; see `gamma`.
+
+    Args:
+        key: a typed key.
+        df: degrees of freedom, positive and finite, float32 or float64; other real types become the default float.
+        shape: shape of the result, to which that of `df` must broadcast; None means the shape of `df`.
+
+    Returns:
+        Independent variates of the dtype of `df`.
+
+    Raises:
+        ValueError: `df` is not positive and finite, or does not broadcast to `shape`; `key` is no typed key.
+
+    Example:
+        >>> import jax
+        >>> x = chi(jax.random.key(0), 3.0, (10_000,))
+        >>> print(f"{(x**2).mean():.1f}")
+        3.0
+
+    References:
+        Johnson, Kotz and Balakrishnan (1994), Continuous Univariate Distributions 1, section 18.1.
+    """
+    key = _checks.typed_key(key)
+    df = _parameter("df", df, shape)
+    return jnp.sqrt(df) * unit_chi(key, df)
+
+
+def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Independent $\chi_k / \sqrt k$ for an array of k = df ≥ 0, without checks.
+
+    Exactly 1 at df = inf, with derivative 0; exactly 0 at df = 0, the value of a padded entry.
+    """
+    present = df != 0
+    # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so this is (x/a)^(1/2).
+    half = _log_ratio(key, jnp.where(present, df, 1) / 2) / 2
+    return jnp.where(present, jnp.exp(half), 0)
+
+
+def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float[Array, "..."]:
+    """A checked parameter, broadcast to the shape of the result."""
+    array = _checks.real(name, value)
+    if array.dtype not in (jnp.float32, jnp.float64):
+        raise _checks.refusal(name, "be float32 or float64", array.dtype.name)
+    array = _checks.require(array, lambda x: (x > 0) & (x < jnp.inf), name, "be positive and finite")
+    if shape is None:
+        return array
+    sizes = tuple(_checks.integer("shape", size, at_least=0) for size in shape)
+    try:
+        return jnp.broadcast_to(array, sizes)
+    except ValueError:
+        raise _checks.refusal(name, f"broadcast to the shape {sizes}", array.shape) from None
+
+
+def _log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Log(x/a) of gamma variates x: it neither underflows at small a nor loses the spread at large a."""
+    return with_derivative(a, _draw(key, jax.lax.stop_gradient(a)))
+
+
+# Compiled here, so that calls outside of `jit` do not compile the loop each time.
+@jax.jit
+def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Log(x/a) = 3 log(1 + y) + log(d/b), where $x = d\,(1 + y)^3$, d = b - 1/3, is a gamma variate of parameter b.
+
+    For a < 1, b = a + 1 and x is multiplied by $U^{1/a}$ with $-\log U$ the excess that acceptance leaves.
+    """
+    boosted = a < 1
+    b = jnp.where(boosted, a + 1, a)
+    y, excess = _accepted(key, b)
+    below_one = jnp.where(boosted, a, 1)
+    boost = jnp.log1p(below_one) - jnp.log(below_one) - excess / below_one
+    return 3 * jnp.log1p(y) + jnp.log1p(-1 / (3 * b)) + jnp.where(boosted, boost, 0)
+
+
+def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """One accepted proposal for every element.
+
+    After a round for all elements, every further round redraws the first unfinished element of each column. With a
+    million elements that is twice to three times as fast as rounds for all, where five or six are needed.
+    """
+    y, excess, done = _propose(jax.random.fold_in(key, 0), b)
+    depth = max(1, min(_DEPTH, b.size))
+    width = -(-b.size // depth)
+    column = jnp.arange(width)
+
+    def columns(values: Array, fill: float | bool) -> Array:
+        padding = (0, depth * width - b.size)
+        return jnp.pad(values.ravel(), padding, constant_values=fill).reshape(depth, width)
+
+    parameters = columns(b, 1)
+
+    def unfinished(state: tuple) -> Bool[Array, ""]:
+        count, _, _, done = state
+        return (count < _MAX_ROUNDS) & ~jnp.all(done)
+
+    def redraw(state: tuple) -> tuple:
+        count, y, excess, done = state
+        row = jnp.argmin(done, axis=0)
+        new_y, new_excess, accept = _propose(jax.random.fold_in(key, count + 1), parameters[row, column])
+        # Beyond the last row nothing is written.
+        row = jnp.where(accept & ~done[row, column], row, depth)
+        write = lambda old, new: old.at[row, column].set(new, mode="drop")
+        return count + 1, write(y, new_y), write(excess, new_excess), write(done, True)
+
+    # y = 0, the mode, is what would be left after the last round.
+    start = 0, columns(jnp.where(done, y, 0), 0), columns(jnp.where(done, excess, 0), 0), columns(done, True)
+    _, y, excess, _ = jax.lax.while_loop(unfinished, redraw, start)
+    return y.ravel()[: b.size].reshape(b.shape), excess.ravel()[: b.size].reshape(b.shape)
+
+
+def _propose(
+    key: KeyScalar, b: Float[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."], Bool[Array, "..."]]:
+    """Proposals y for parameters b ≥ 1, the excess log p(y) - log(u), and whether u ≤ p(y).
+
+    Given acceptance, u/p is uniform and independent of y, so the excess is an exponential variate.
+    """
+    key_normal, key_uniform = jax.random.split(key)
+    x = jax.random.normal(key_normal, b.shape, b.dtype)
+    # All bits of a word, and never 0, for the sake of the lower tail of gamma variates at a < 1.
+    bits = jnp.finfo(b.dtype).bits
+    word = jax.random.bits(key_uniform, b.shape, f"uint{bits}")
+    log_uniform = jnp.log((word.astype(b.dtype) + 0.5) * 2.0**-bits)
+    y = jnp.maximum(x / (3 * jnp.sqrt(b - 1 / 3)), -1)
+    excess = _log_acceptance(x, y) - log_uniform
+    return y, excess, excess >= 0
+
+
+def _log_acceptance(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Logarithm of the probability p of accepting $y = x / (3\sqrt d)$.
+
+    With $v = (1 + y)^3$ it is $x^2/2 + d\,(1 - v + \log v)$, where two terms of order d cancel, and what is left
+    cancels $x^2/2 = 9 d y^2/2$. Expanding both,
+
+    $$\log p = 3 d \left[\log(1 + y) - y + \tfrac{y^2}{2} - \tfrac{y^3}{3}\right]
+    = -\frac{x^2 y^2}{3} \left[\tfrac14 - \tfrac y5 + \tfrac{y^2}{6} - \dots\right],$$
+
+    which is 0 at d = inf, and -inf at y = -1.
+    """
+    small = jnp.abs(y) < 0.2  # the first omitted term is below 2e-13 of the first one
+    inner = jnp.where(small, y, 0)
+    series = 0.0
+    for k in range(20, 3, -1):
+        series = 1 / k - inner * series
+    outer = jnp.where(small, 1, y)
+    closed = (outer - outer**2 / 2 + outer**3 / 3 - jnp.log1p(outer)) / outer**4
+    return -((x * y) ** 2) / 3 * jnp.where(small, series, closed)

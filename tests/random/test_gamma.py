@@ -1,0 +1,161 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+from rmtjax.random import chi, gamma
+from rmtjax.random._gamma import unit_chi
+from tests.statistical import assert_counts, assert_law, assert_mean
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+PARAMETERS = [1e-2, 0.3, 1.0, 2.5, 50.0, 1e6]
+# Where the derivative is exact, next to the cutoffs of float32 (8) and float64 (64), and far beyond.
+SMOOTH = np.array([1e-2, 0.3, 1.0, 2.5, 7.9, 8.1, 63.0, 65.0, 1e3, 1e6])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_law(getkey, dtype):
+    a = np.array(PARAMETERS, dtype)
+    draws = np.asarray(gamma(getkey(), a[:, None], (len(a), 20_000)))
+    assert draws.dtype == dtype
+    tiny = np.finfo(dtype).tiny
+    for parameter, x in zip(a.astype(float), draws.astype(float), strict=True):
+        law = scipy.stats.gamma(parameter)
+        below = law.cdf(tiny)  # underflow: 0.41 at a = 0.01 in float32
+        seen = x[x >= tiny]
+        assert_counts([x.size - seen.size, seen.size], [below, 1 - below])
+        assert_law(seen, lambda t, law=law, below=below: (law.cdf(t) - below) / (1 - below))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_chi_has_its_mean_and_variance(getkey, dtype):
+    df = np.array([0.3, 1.0, 2.0, 3.0, 7.0, 1e9], dtype)
+    draws = np.asarray(chi(getkey(), df[:, None], (len(df), 20_000)))
+    assert draws.dtype == dtype
+    for k, x in zip(df.astype(float), draws.astype(float), strict=True):
+        # Of the difference of two large numbers at 1e9 the terms of 1/k are left.
+        large = k > 1e6
+        mean = k**0.5 - 0.25 * k**-0.5 if large else np.sqrt(2) * scipy.special.poch(k / 2, 0.5)
+        assert_mean(x, mean)
+        assert_mean((x - mean) ** 2, 0.5 if large else k - mean**2)
+
+
+def test_chi_keeps_what_gamma_would_lose_by_underflow(getkey):
+    # Half of the variates at df = 1e-3 are below the smallest number; of their squares 70 per cent are.
+    x = np.asarray(chi(getkey(), 1e-3, (4000,)))
+    log_tiny = np.log(np.finfo(float).tiny)
+    log_probability = lambda log_x: 5e-4 * (2 * log_x - np.log(2)) - scipy.special.gammaln(1 + 5e-4)
+    log_edges = np.array([1.0, 0.5, 0.1]) * log_tiny
+    counts = np.histogram(x, [-1, *np.exp(log_edges), np.inf])[0]
+    assert_counts(counts, np.diff([0, *np.exp(log_probability(log_edges)), 1]))
+
+
+def test_elements_are_independent(getkey):
+    # At a = 1 most proposals are rejected. Redrawn elements share a column, a sixteenth of all elements apart.
+    n = 40_000
+    x = np.asarray(gamma(getkey(), 1.0, (n,))) - 1
+    for lag in (1, 2, n // 16, n // 8):
+        assert_mean(x[lag:] * x[:-lag], 0.0)
+        assert_mean((x[lag:] ** 2 - 1) * (x[:-lag] ** 2 - 1), 0.0)
+    y = np.asarray(gamma(getkey(), 1.0, (n,))) - 1
+    assert_mean(x * y, 0.0)
+
+
+def test_a_draw_is_a_function_of_key_parameter_and_shape(getkey):
+    keys, a = jax.random.split(getkey(), 3), jnp.geomspace(0.05, 1e4, 60).reshape(3, 20)
+    one_by_one = jnp.stack([gamma(key, row) for key, row in zip(keys, a, strict=True)])
+    np.testing.assert_array_equal(gamma(keys[0], a[0]), one_by_one[0])
+    assert not np.isin(gamma(keys[1], a[0]), one_by_one[0]).any()
+    np.testing.assert_allclose(jax.jit(jax.vmap(gamma))(keys, a), one_by_one, rtol=1e-13)
+    np.testing.assert_allclose(jax.jit(gamma)(keys[0], a[0]), one_by_one[0], rtol=1e-13)
+    np.testing.assert_allclose(chi(keys[0], 2 * a[0]) ** 2 / 2, one_by_one[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivative_is_that_of_the_quantile(getkey, dtype):
+    key, a = getkey(), np.repeat(SMOOTH.astype(dtype)[:, None], 20, 1)
+    x, forward = jax.jvp(lambda a: gamma(key, a), (a,), (jnp.ones_like(a),))
+    reverse = jax.grad(lambda a: gamma(key, a).sum())(jnp.asarray(a))
+    assert forward.dtype == dtype
+    # Next to underflow the two round differently.
+    np.testing.assert_allclose(reverse, forward, rtol=10 * np.finfo(dtype).eps, atol=1e-30)
+    a, x, forward = (np.asarray(v, float) for v in (a, x, forward))
+    # Far in the lower tail, at small a, differences of the quantile function have no digits.
+    kept = x > 1e-30
+    probability = scipy.special.gammainc(a, x)
+    step = np.minimum(1e-4 * a, 1e-3 * np.sqrt(a))
+    quantile = lambda k: scipy.special.gammaincinv(a + k * step, probability)
+    difference = (8 * (quantile(1) - quantile(-1)) - (quantile(2) - quantile(-2))) / (12 * step)
+    rtol = 3e-5 if dtype == np.float32 else 3e-10
+    np.testing.assert_allclose(forward[kept], difference[kept], rtol=rtol)
+
+
+def test_derivative_at_underflow(getkey):
+    # log x = [log U + log Γ(a + 1)] / a, with x = 0 in float32 nearly always.
+    key, df = getkey(), jnp.array([1e-3, 1e-30], jnp.float32)
+    slope = jax.jacobian(lambda df: chi(key, df))(df)
+    assert np.isfinite(slope).all()
+
+
+def test_expected_derivative_is_one(getkey):
+    # E x = a.
+    for a in (0.3, 4.0, 200.0):
+        value = jnp.full(4000, a)
+        slope = jax.jvp(functools.partial(gamma, getkey()), (value,), (jnp.ones_like(value),))[1]
+        assert_mean(slope, 1.0)
+
+
+def test_second_derivative_forward_over_reverse(getkey):
+    key, a = getkey(), jnp.array([0.3, 2.5, 20.0, 100.0])
+    slope = jax.grad(lambda a: gamma(key, a).sum())
+    x, second = gamma(key, a), jax.jit(lambda a: jax.jvp(slope, (a,), (jnp.ones_like(a),))[1])(a)
+    probability, step = scipy.special.gammainc(a, x), 1e-3 * a
+    quantile = lambda k: scipy.special.gammaincinv(a + k * step, probability)
+    np.testing.assert_allclose(second, (quantile(1) - 2 * quantile(0) + quantile(-1)) / step**2, rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unit_chi_from_nothing_to_infinity(getkey, dtype):
+    key, df = getkey(), np.array([0.0, 1e9, 1e9, 1e9, 3e38, np.inf], dtype)
+    value, slope = jax.jvp(lambda df: unit_chi(key, df), (df,), (jnp.ones_like(df),))
+    assert value.dtype == slope.dtype == dtype
+    assert value[0] == slope[0] == 0
+    assert value[-1] == 1
+    assert slope[-1] == 0
+    # At a fixed quantile z the value is 1 + z / sqrt(2 df): its distance from 1 halves as df quadruples.
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(-2e9 * slope[1:4], value[1:4] - 1, rtol=1e-4, atol=eps + 1e-9)
+    assert (np.abs(value[1:4] - 1) > 10 * eps).any()
+
+
+def test_shapes_and_dtypes(getkey):
+    made = lambda draw, *args: jax.eval_shape(lambda key: draw(key, *args), getkey())
+    assert made(gamma, jnp.ones((3, 1)), (2, 3, 4)).shape == (2, 3, 4)
+    assert made(gamma, jnp.ones((3, 0))).shape == (3, 0)
+    for df in (3, [1, 2], np.array(3)):
+        assert made(chi, df).shape == np.shape(df)
+        assert made(chi, df).dtype == jnp.zeros(()).dtype
+
+
+@pytest.mark.parametrize(("draw", "name"), [(gamma, "a"), (chi, "df")])
+def test_wrong_arguments(draw, name):
+    key = jax.random.key(0)
+    for value in (0.0, -1.0, np.nan, np.inf, np.array([1.0, 0.0])):
+        with pytest.raises(ValueError, match=f"`{name}` must be positive and finite"):
+            draw(key, value)
+    with pytest.raises(ValueError, match=f"`{name}` must be real"):
+        draw(key, 1j)
+    with pytest.raises(ValueError, match=f"`{name}` must be float32 or float64"):
+        draw(key, jnp.ones(2, jnp.bfloat16))
+    with pytest.raises(ValueError, match=rf"`{name}` must broadcast to the shape \(3,\)"):
+        draw(key, jnp.ones(2), (3,))
+    with pytest.raises(ValueError, match="`shape` must be an integer"):
+        draw(key, 1.0, (-1,))
+    with pytest.raises(ValueError, match="typed key"):
+        draw(jax.random.PRNGKey(0), 1.0)
+    with pytest.raises(Exception, match=f"`{name}` must be positive and finite"):
+        jax.jit(draw)(key, -1.0).block_until_ready()
