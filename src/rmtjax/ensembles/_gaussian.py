@@ -19,6 +19,13 @@ from rmtjax.linalg._tridiagonal import block_counts, block_eigenvalues
 _MOST_LEVELS = 2_000_000_000
 
 
+def _number_of_levels(n: object) -> int:
+    number = _checks.integer("n", n, at_least=1)
+    if number > _MOST_LEVELS:
+        raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
+    return number
+
+
 class AbstractGaussian(AbstractSemicircular):
     r"""A Gaussian β-ensemble.
 
@@ -34,8 +41,12 @@ class AbstractGaussian(AbstractSemicircular):
     """
 
     @abstractmethod
+    def _beta(self) -> Float[Array, ""] | float:
+        """The Dyson index β."""
+
     def _dyson_index(self) -> Float[Array, ""]:
-        """β, in the dtype of the levels."""
+        """β in the dtype of the levels."""
+        return jnp.asarray(self._beta(), jnp.result_type(self._beta(), self.scale))
 
     def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
         """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""
@@ -47,30 +58,32 @@ class AbstractGaussian(AbstractSemicircular):
 
         Eigenvectors at the upper edge live in the upper left corner of T and decay there as
         $\exp(-\tfrac23 (t - t_k)^{3/2})$ in $t = i/n^{1/3}$ beyond their turning point $t_k$, so a corner of
-        $n^{1/3} (10 + \tfrac32 (\tfrac{3\pi k}{2})^{2/3} + 2 (4/\beta)^{2/3})$ rows gives every digit: the
+        $n^{1/3} (10 + \tfrac32 (\tfrac{3\pi k}{2})^{2/3} + 4 (4/\beta)^{2/3})$ rows gives every digit: the
         decay to $10^{-16}$, the zeros of the Airy function, the reach of the noise.
 
         Args:
             key: a typed key.
             k: how many, 1 ≤ k ≤ n; static.
-            corner: number of rows to keep; static. Needed where β < 1 is traced.
+            corner: number of rows to keep, at least k; static. Needed where β < 1 is traced.
 
         Returns:
             k ascending levels.
 
         Raises:
-            ValueError: `k` or `corner` is no integer between 1 and n, or `corner` is missing and a traced β is below 1.
+            ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k, or missing where β is
+                traced and below 1.
 
         References:
             Edelman and Persson (2005), arXiv:math-ph/0501068, section 1.2; Edelman and Sutton (2007), section 4.
         """
         k = _checks.integer("k", k, at_least=1)
+        if k > self.n:
+            raise _checks.refusal("k", f"be at most {self.n}", k)
         beta = self._dyson_index()
         if corner is None:
-            corner, beta = _hermite.corner(self.n, beta, k)
+            corner = _hermite.corner(self.n, self._beta(), k)
+            beta = _hermite.checked_for_corner(self._beta(), beta)
         size = min(_checks.integer("corner", corner, at_least=k), self.n)
-        if k > size:
-            raise _checks.refusal("k", f"be at most {self.n}", k)
         diagonal, off_diagonal = _hermite.entries(_checks.typed_key(key), self.n, beta, size)
         return self.scale * SymTridiagonal(diagonal, off_diagonal).eigenvalues((size - k, size))
 
@@ -137,11 +150,11 @@ class GOE(AbstractGaussian):
     scale: Float[Array, ""]
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
-        self.n = _checks.integer("n", n, at_least=1)
+        self.n = _number_of_levels(n)
         self.scale = _checks.positive("scale", scale)
 
-    def _dyson_index(self) -> Float[Array, ""]:
-        return jnp.ones((), jnp.result_type(self.scale))
+    def _beta(self) -> float:
+        return 1.0
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         g = mirrored(_normal_triangle(key, self.n, jnp.result_type(self.scale)))
@@ -180,14 +193,12 @@ class GaussianBeta(AbstractGaussian):
     scale: Float[Array, ""]
 
     def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.n = _checks.integer("n", n, at_least=1)
-        if self.n > _MOST_LEVELS:
-            raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
+        self.n = _number_of_levels(n)
         self.beta = _checks.positive("beta", beta, finite=False)
         self.scale = _checks.positive("scale", scale)
 
-    def _dyson_index(self) -> Float[Array, ""]:
-        return self.beta.astype(jnp.result_type(self.beta, self.scale))
+    def _beta(self) -> Float[Array, ""]:
+        return self.beta
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         return self.tridiagonal(key).todense()

@@ -6,6 +6,7 @@ a stream has the same entries whatever the number of rows it draws at a time.
 """
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import _sturm
+from rmtjax.linalg._tridiagonal import block_counts
 from rmtjax.random._gamma import unit_chi
 
 BLOCK = 1 << 12
@@ -22,6 +24,8 @@ BLOCK = 1 << 12
 _CHUNK = 1 << 16
 # No normal variate of 32 or 64 random bits is larger, and no chi variate is farther above the root of its parameter.
 _LARGEST_VARIATE = 13.0
+# What the size of a corner is for if β is not known yet.
+_SMALLEST_TRACED = 1.0
 
 
 def _rows(
@@ -44,6 +48,7 @@ def _blocks(
     return diagonal.ravel(), right.ravel()
 
 
+@partial(jax.jit, static_argnums=(1, 3))
 def entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size-1"]]:
@@ -52,21 +57,27 @@ def entries(
     return diagonal[:size], right[: size - 1]
 
 
-def corner(n: int, beta: Float[Array, ""], k: int) -> tuple[int, Float[Array, ""]]:
-    """Rows that the k largest levels need (see `AbstractGaussian.largest_eigenvalues`), and β, checked if traced."""
-    if isinstance(beta, Tracer):
-        smallest = 1.0
-        beta = _checks.require(beta, lambda b: b >= smallest, "corner", "be given for a traced beta below 1")
-    else:
-        smallest = float(beta)
-    reach = 10 + 1.5 * (1.5 * math.pi * k) ** (2 / 3) + 2 * (4 / smallest) ** (2 / 3)
-    return max(k, min(n, math.ceil(reach * n ** (1 / 3)))), beta
+def corner(n: int, beta: Float[Array, ""] | float, k: int) -> int:
+    """Rows that the k largest levels need (see `AbstractGaussian.largest_eigenvalues`); a traced β counts as 1."""
+    smallest = _SMALLEST_TRACED if isinstance(beta, Tracer) else float(beta)
+    reach = 10 + 1.5 * (1.5 * math.pi * k) ** (2 / 3) + 4 * (4 / smallest) ** (2 / 3)
+    return max(k, min(n, math.ceil(reach * n ** (1 / 3))))
 
 
+def checked_for_corner(beta: Float[Array, ""] | float, index: Float[Array, ""]) -> Float[Array, ""]:
+    """The index, checked if β is traced."""
+    if not isinstance(beta, Tracer):
+        return index
+    return _checks.require(index, lambda b: b >= _SMALLEST_TRACED, "corner", "be given for a traced beta below 1")
+
+
+@partial(jax.jit, static_argnums=(1, 4))
 def streamed_counts(
     key: KeyScalar, n: int, beta: Float[Array, ""], x: Float[Array, "*shape"], chunk: int | None
 ) -> Int[Array, "*shape"]:
     """Levels below each x, the entries drawn in chunks inside the sweep and never stored."""
+    if n <= BLOCK:
+        return block_counts(*entries(key, n, beta, n), jnp.int32(n), x)
     blocks = -(-n // BLOCK)
     group = min(-(-min(chunk or _CHUNK, 1 << 20) // BLOCK), blocks)
     steps = -(-blocks // group)

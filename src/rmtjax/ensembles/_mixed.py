@@ -94,6 +94,8 @@ class Mixed(AbstractModule):
             arrangement: None counts `eigenvalues(key)`; a name counts `periodic_eigenvalues(key, arrangement)`.
         """
         points = _checks.points("x", x)
+        if arrangement is not None:
+            _checks.choice("arrangement", arrangement, ARRANGEMENTS)
         if arrangement == "magnitude":  # the levels themselves decide which are repeated
             return count_below(self.periodic_eigenvalues(key, arrangement), points)
         key_order, key_block, key_arrangement = _keys(key)
@@ -101,7 +103,6 @@ class Mixed(AbstractModule):
         below = self.base._block_counts(key_block, order, points / self._factor(order))
         if arrangement is None:
             return below
-        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
         return periodic_counts(below, order, self.n, arrangement, key_arrangement)
 
     def law(self, arrangement: str | None = None, symmetrized: bool = False) -> AbstractLaw:

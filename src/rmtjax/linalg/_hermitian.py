@@ -17,8 +17,12 @@ _SMALLEST_TRIDIAGONAL = 50
 @jax.custom_jvp
 def levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     """`eigvalsh` of a matrix that is known to be finite and Hermitian: the seam for faster routes."""
-    if a.shape[-1] < _SMALLEST_TRIDIAGONAL:
-        return decompose(a)[0]
+    return decompose(a)[0] if a.shape[-1] < _SMALLEST_TRIDIAGONAL else _levels_by_platform(a)
+
+
+# Compiled here, so that calls outside of `jit` do not compile the loops each time.
+@jax.jit
+def _levels_by_platform(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     return jax.lax.platform_dependent(a, cpu=_reduced_levels, default=lambda b: decompose(b)[0])
 
 

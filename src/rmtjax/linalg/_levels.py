@@ -30,7 +30,7 @@ _FEWEST_LANES = 64
 _MANY_LANES = 16
 # Polishing leaves the last 1/64 of the levels to the finish.
 _STRAGGLERS = 64
-# A turn halves every bracket at least, so this many exhaust the digits.
+# A turn halves every bracket that has a lane, so this many exhaust the digits.
 _TURNS = 64
 
 
@@ -71,8 +71,8 @@ def eigenvalues(matrix: _sturm.Tridiagonal, order: int | Int[Array, ""], first: 
 
 
 def _width(dtype: jnp.dtype) -> float:
-    """Final width of a bracket, for a Gershgorin bound in [1/2, 1): the distance of neighbouring floats near 1."""
-    return float(jnp.finfo(dtype).eps) / 2
+    """Final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
+    return float(jnp.finfo(dtype).eps)
 
 
 def _divide(
@@ -99,7 +99,7 @@ def _divide(
         part = place.astype(dtype) / (members * share + 1).astype(dtype)
         x = b.lower[mine] + part * (b.upper - b.lower)[mine]
         x = jnp.where(lane < queue[-1] * share, x, _sturm.FARTHEST)
-        _, below = _sturm.count(matrix.rows, _sturm.start(x), x)
+        below = _sturm.total_count(matrix.rows, x)
         return number + 1, _narrowed(b, level, x, jax.lax.cummax(below))
 
     def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
@@ -142,32 +142,51 @@ class _Search(NamedTuple):
 
 def _polish(matrix: _sturm.Tridiagonal, brackets: _Brackets) -> _Brackets:
     """Close the brackets of levels that are alone, but for a few stragglers."""
-    width = _width(brackets.lower.dtype)
+    size = brackets.lower.size
+    unknown = jnp.ones_like(brackets.lower)
+    s = _Search(_Point(brackets.lower, unknown), *2 * [_Point(brackets.upper, unknown)])
+    few = size // _STRAGGLERS
+    half = size // 2
+    if half < _FEWEST_LANES:
+        s = _search(matrix, s, brackets.alone, 0, few)
+    else:
+        # Levels need different numbers of turns: the slower half goes on alone.
+        s = _search(matrix, s, brackets.alone, 0, half)
+        slow = jnp.nonzero(_is_open(s) & brackets.alone, size=half, fill_value=size)[0]
+        some = jax.tree.map(lambda a: jnp.take(a, slow, mode="clip"), s)
+        some = _search(matrix, some, slow < size, 2, few)
+        s = jax.tree.map(lambda a, b: a.at[slow].set(b, mode="drop"), s, some)
+    # Should rounding give both ends of a bracket one sign, it stays as it was, for the finish.
+    closed = brackets.alone & ((s.a.minor > 0) != (s.b.minor > 0))
+    lower, upper = jnp.minimum(s.a.x, s.b.x), jnp.maximum(s.a.x, s.b.x)
+    return brackets._replace(
+        lower=jnp.where(closed, lower, brackets.lower), upper=jnp.where(closed, upper, brackets.upper)
+    )
 
-    def is_open(s: _Search) -> Bool[Array, " k"]:
-        return brackets.alone & (jnp.abs(s.b.x - s.a.x) > width)
+
+def _is_open(s: _Search) -> Bool[Array, " k"]:
+    return jnp.abs(s.b.x - s.a.x) > _width(s.a.x.dtype)
+
+
+def _search(matrix: _sturm.Tridiagonal, s: _Search, alone: Bool[Array, " k"], known: int, few: int) -> _Search:
+    """Chandrupatla's method until no more than a `few` brackets are open; 0 or 2 minors of s are `known`."""
 
     def turn(carry: tuple[Int[Array, ""], _Search]) -> tuple[Int[Array, ""], _Search]:
         number, s = carry
         # The first two turns evaluate the ends of the bracket.
-        x = jnp.where(number == 0, s.a.x, jnp.where(number == 1, s.b.x, _proposal(s, width)))
+        x = jnp.where(number == 0, s.a.x, jnp.where(number == 1, s.b.x, _proposal(s)))
         new = _Point(x, _sturm.last_minor(matrix.rows, x))
         across = (new.minor > 0) != (s.a.minor > 0)
         later = _Search(new, _chosen(across, s.a, s.b), _chosen(across, s.b, s.a))
-        later = _chosen(is_open(s), later, s)
-        return number + 1, _chosen(
-            number == 0, _Search(new, s.b, s.c), _chosen(number == 1, _Search(s.a, new, new), later)
-        )
+        later = _chosen(_is_open(s) & alone, later, s)
+        ends = _chosen(number == 0, _Search(new, s.b, s.c), _Search(s.a, new, new))
+        return number + 1, _chosen(number < 2, ends, later)
 
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
         number, s = carry
-        return (number < _TURNS) & (jnp.sum(is_open(s)) > brackets.lower.size // _STRAGGLERS)
+        return (number < _TURNS) & (jnp.sum(_is_open(s) & alone) > few)
 
-    unknown = jnp.ones_like(brackets.lower)
-    ends = _Point(brackets.lower, unknown), _Point(brackets.upper, unknown), _Point(brackets.upper, unknown)
-    s = jax.lax.while_loop(goes_on, turn, (jnp.int32(0), _Search(*ends)))[1]
-    lower, upper = jnp.minimum(s.a.x, s.b.x), jnp.maximum(s.a.x, s.b.x)
-    return brackets._replace(lower=lower, upper=upper)
+    return jax.lax.while_loop(goes_on, turn, (jnp.int32(known), s))[1]
 
 
 T = TypeVar("T", bound=tuple)
@@ -177,7 +196,7 @@ def _chosen(condition: Bool[Array, "..."], yes: T, no: T) -> T:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
-def _proposal(s: _Search, width: float) -> Float[Array, " k"]:
+def _proposal(s: _Search) -> Float[Array, " k"]:
     """The next point, by Chandrupatla's rule."""
     a, b, c = (p.x for p in s)
     # In units of the minor at b, which takes the common exponent out.
@@ -186,5 +205,5 @@ def _proposal(s: _Search, width: float) -> Float[Array, " k"]:
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
     quadratic = at_a / (1 - at_a) * at_c / (1 - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) / (at_c - 1)
     t = jnp.where(safe, quadratic, 0.5)
-    least = jnp.minimum(width / jnp.abs(b - a), 0.5)
+    least = jnp.minimum(_width(a.dtype) / jnp.abs(b - a), 0.5)
     return a + jnp.clip(t, least, 1 - least) * (b - a)

@@ -13,7 +13,7 @@ $(q_i, 1)$: 4 against 1.4 billion level-steps per second and core in float64.
 
 Range. A block must neither overflow nor underflow. `prepare` scales T by a power of 2 to a Gershgorin bound of at most
 1 and raises off-diagonals to a floor far below eps; `_Range` says how far. Then a pair grows by less than 4 in a row,
-and shrinks by no more than $4/e^2$, the norm of the inverse transfer matrix, whatever the shift.
+and shrinks by no more than $5/e^2$, which bounds the norm of the inverse transfer matrix at every shift that is taken.
 
 One array carries the whole state, as the two parts of a complex number. XLA computes the chain of a block once for each
 array that comes out of it, so that a state of two arrays would take twice the time.
@@ -39,12 +39,12 @@ class _Range(NamedTuple):
 
     block: int  # rows between two divisions
     lift: int  # a block starts from the pair (q, 1) times 2^lift
-    largest: int  # |q| is cut at 2^largest: a relative change of the next pivot far below eps
-    floor: int  # e² is raised to 2^floor; levels move by at most 2^(1 + floor/2), below eps/4
-    offset: int  # 2^offset is added to every pivot, so that a level that x meets exactly does not count as below
+    largest: int  # |q| is cut at 2^largest, which moves the next diagonal entry by e²/2^largest, far below eps
+    floor: int  # e² is raised to 2^floor; levels move by at most 2^(1 + floor/2), below eps/2
+    offset: int  # 2^offset is added to every pivot, so that an entry of a diagonal matrix is not below itself
     window: int  # exponents of the last minor are kept modulo 2^window
 
-    # No overflow: largest + lift + 2 block < maxexp. No underflow: lift + block (floor - 2) >= minexp.
+    # No overflow: largest + lift + 2 block < maxexp. No underflow: lift + block (floor - log2 5) >= minexp.
 
 
 _RANGES = {
@@ -137,8 +137,9 @@ def count(
 
 def total_count(rows: Float[Array, "steps 2 rows"], x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """How many eigenvalues lie strictly below each x, for any number of rows."""
-    steps = rows.shape[0]
-    piece = min(steps, (1 << 20) // ROWS)
+    steps, piece = rows.shape[0], (1 << 20) // ROWS
+    if steps <= piece:
+        return count(rows, start(x), x)[1]
 
     def go_on(state: tuple, rows: Float[Array, "piece 2 rows"]) -> tuple[tuple, None]:
         q, total = state

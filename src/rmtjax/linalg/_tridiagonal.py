@@ -1,5 +1,6 @@
 """Real symmetric tridiagonal matrices: exact counts and spectra at any size."""
 
+import math
 from functools import partial
 
 import jax
@@ -33,7 +34,7 @@ class SymTridiagonal(AbstractModule):
         off_diagonal: n - 1 entries, batched over the same axes; of any sign.
 
     Raises:
-        ValueError: the lengths do not match, or an argument is complex.
+        ValueError: the lengths do not match, or an argument is complex or of half precision.
 
     Example:
         >>> import jax.numpy as jnp
@@ -55,6 +56,8 @@ class SymTridiagonal(AbstractModule):
         if e.shape != (*d.shape[:-1], d.shape[-1] - 1):
             raise _checks.refusal("off_diagonal", f"have the shape {(*d.shape[:-1], d.shape[-1] - 1)}", e.shape)
         dtype = jnp.result_type(d, e)
+        if dtype not in (jnp.float32, jnp.float64):
+            raise _checks.refusal("diagonal", "be float32 or float64, as must `off_diagonal`", dtype.name)
         self.diagonal, self.off_diagonal = d.astype(dtype), e.astype(dtype)
 
     @property
@@ -83,7 +86,8 @@ class SymTridiagonal(AbstractModule):
         r"""Number of eigenvalues strictly below each x.
 
         Args:
-            x: points of any shape and order, infinities included.
+            x: points of any shape and order, infinities included, rounded to the dtype of the matrix. At a point nearer
+                to a level than 4 eps‖T‖ either count may come.
 
         Returns:
             Integers of the shape of the batch followed by the shape of `x`.
@@ -146,7 +150,7 @@ class SymTridiagonal(AbstractModule):
         Convention: n times `linalg.stieltjes` of the spectrum.
 
         Args:
-            z: points of any shape off the spectrum.
+            z: points of any shape off the spectrum, rounded to the precision of the matrix.
 
         Returns:
             Complex numbers of the shape of the batch followed by the shape of `z`.
@@ -161,9 +165,12 @@ class SymTridiagonal(AbstractModule):
     def _selected(self, select: Select) -> tuple[int, int]:
         if select is None:
             return 0, self.n
+        must = f"be None or a pair i < j with 0 <= i and j <= {self.n}"
+        if not (isinstance(select, tuple | list) and len(select) == 2):
+            raise _checks.refusal("select", must, select)
         first, last = (_checks.integer("select", index, at_least=0) for index in select)
         if not first < last <= self.n:
-            raise _checks.refusal("select", f"be a pair i < j with 0 <= i and j <= {self.n}", select)
+            raise _checks.refusal("select", must, select)
         return first, last
 
 
@@ -171,13 +178,14 @@ def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"
     return block_counts(d, e, jnp.int32(d.size), x)
 
 
+@jax.jit
 def block_counts(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
     """Eigenvalues of the trailing block, of an order that may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
     matrix = _sturm.prepare(d, e, jnp.arange(d.size) >= d.size - order)
-    return _sturm.total_count(matrix.rows, _sturm.shifts(matrix, x))
+    return _sturm.total_count(matrix.rows, _sturm.shifts(matrix, x.astype(d.dtype)))
 
 
 def _eigenvalues(first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
@@ -199,7 +207,7 @@ def _inside(
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def block_eigenvalues(
+def _block_eigenvalues(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
     """Eigenvalues of the trailing block of an order that may be traced, padded with +inf."""
@@ -213,14 +221,14 @@ def block_eigenvalues(
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
-@block_eigenvalues.defjvp
+@_block_eigenvalues.defjvp
 def _block_eigenvalues_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     (d, e, _), v = tangents, block_eigenvectors(first, last, *primals)
     return block_eigenvalues(first, last, *primals), d @ v**2 + 2 * e @ (v[1:] * v[:-1])
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def block_eigenvectors(
+def _block_eigenvectors(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, "n k"]:
     """Eigenvectors of the trailing block as columns; 0 outside the block and for levels that it does not have."""
@@ -235,7 +243,7 @@ def block_eigenvectors(
     return jnp.where(finite, _pivots.eigenvectors(d, e, scaled) * present, jnp.nan)
 
 
-@block_eigenvectors.defjvp
+@_block_eigenvectors.defjvp
 def _block_eigenvectors_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     """First-order perturbation theory as in `_hermitian`, with all levels in the sum over intermediate states."""
     (d, e, _), n = tangents, primals[0].size
@@ -247,12 +255,19 @@ def _block_eigenvectors_jvp(first: int, last: int, primals: tuple, tangents: tup
     return v, every @ (inverse_gaps(levels, levels[first:last]) * (every.T @ change))
 
 
+# Compiled here, so that calls outside of `jit` do not compile their loops each time.
+block_eigenvalues = jax.jit(_block_eigenvalues, static_argnums=(0, 1))
+block_eigenvectors = jax.jit(_block_eigenvectors, static_argnums=(0, 1))
+
+
+@jax.jit
 def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
     d, e, exponent = _sturm.normalised(d, e)
-    return _pivots.log_determinant(d, e, _sturm.scaled(x, -exponent)) + n * exponent * jnp.log(2).astype(d.dtype)
+    return _pivots.log_determinant(d, e, _sturm.scaled(x, -exponent)) + n * math.log(2) * exponent.astype(d.dtype)
 
 
+@jax.jit
 def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
     d, e, exponent = _sturm.normalised(d, e)
     z = jax.lax.complex(_sturm.scaled(z.real, -exponent), _sturm.scaled(z.imag, -exponent))

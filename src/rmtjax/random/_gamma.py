@@ -197,7 +197,7 @@ def _log_acceptance(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Arr
 
     which is 0 at d = inf, and -inf at y = -1.
     """
-    small = jnp.abs(y) < 0.2  # the first omitted term is below 2e-13 of the first one
+    small = jnp.abs(y) < 0.2  # the first omitted term is below 3e-13 of the first one
     inner = jnp.where(small, y, 0)
     series = 0.0
     for k in range(20, 3, -1):

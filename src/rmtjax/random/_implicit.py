@@ -46,7 +46,8 @@ def _exact(a: Float[Array, "..."], w: Float[Array, "..."], where: Array) -> Floa
     regular = where & ~tiny
     a_regular, x_regular = jnp.where(regular, a, 1), jnp.where(regular, x, 1)
     k_regular = a_regular / x_regular * jax.lax.random_gamma_grad(a_regular, x_regular)  # pyright: ignore[reportCallIssue]
-    return jnp.where(regular, k_regular, jax.lax.digamma(a + 1) - jnp.log(a) - w)
+    small = jnp.where(where, a, 1)
+    return jnp.where(regular, k_regular, jax.lax.digamma(small + 1) - jnp.log(small) - w)
 
 
 def _expansion(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
