@@ -243,7 +243,7 @@ def main() -> int:
             print(f" (target {row.target:.3g}){verdict}", flush=True)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        record = machine | {"rows": [asdict(row) | {"ratio": row.ratio} for row in rows]}
+        record = machine | {"rows": [asdict(row) | {"ratio": row.ratio, "right": bool(row.right)} for row in rows]}
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     fast = options.quick or all(row.ratio >= 0.8 * row.target for row in rows)
     return 0 if fast and all(row.right for row in rows) else 1
