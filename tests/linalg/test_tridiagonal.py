@@ -535,3 +535,55 @@ def test_counts_of_the_trailing_block():
         exact = np.linalg.eigvalsh(dense(d[N - order :], e[N - order :]))
         np.testing.assert_array_equal(below(np.int32(order)), np.sum(exact < POINTS[..., None], axis=-1))
     np.testing.assert_array_equal(below(np.int32(0)), np.zeros_like(POINTS))
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_vectors_of_levels_on_the_grid_of_rounding(dtype):
+    # Diagonals of a few neighbouring numbers: a shift of inverse iteration that lands on one of them divides by 0.
+    steps = np.random.default_rng(5).integers(0, 12, (200, N))
+    d = (0.5 + np.finfo(dtype).eps / 2 * steps).astype(dtype)
+    v = np.asarray(SymTridiagonal(d, np.zeros((200, N - 1), dtype)).eigenvectors())
+    np.testing.assert_allclose(v.swapaxes(1, 2) @ v, np.broadcast_to(np.eye(N), v.shape), atol=50 * np.finfo(dtype).eps)
+
+
+def test_residuals_of_vectors_that_extend_over_the_whole_matrix():
+    n = 400  # a twisted vector alone has √n times the error of its level
+    chain = SymTridiagonal(2 * np.ones(n), np.ones(n - 1))
+    levels, v = np.asarray(chain.eigenvalues((180, 220))), np.asarray(chain.eigenvectors((180, 220)))
+    residuals = np.linalg.norm(np.asarray(chain.todense()) @ v - v * levels, axis=0)
+    assert residuals.max() <= 10 * np.finfo(float).eps * 4
+
+
+def test_zero_matrix_is_counted_at_every_scale():
+    zero = SymTridiagonal(np.zeros(3), np.zeros(2))
+    np.testing.assert_array_equal(zero.counts(np.array([-1e-300, 1e-300, 1.0])), [0, 3, 3])
+
+
+def test_functions_of_a_matrix_that_is_not_finite_are_nan():
+    matrix = SymTridiagonal(np.array([1.0, 2.0, 3.0]), np.array([np.inf, 0.25]))
+    assert np.isnan(matrix.logdet(0.3))
+    assert np.isnan(matrix.resolvent_trace(0.3 + 1j))
+
+
+def test_calls_outside_of_jit_compile_once():
+    compilations = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, _, **__: compilations.append(event) if "backend_compile" in event else None
+    )
+    jax.clear_caches()
+    a, key = np.eye(60) + np.ones((60, 60)), jax.random.key(0)
+    calls = [
+        lambda: rmt.eigvalsh(a),
+        lambda: SymTridiagonal(*generic(7)).eigenvalues(),
+        lambda: SymTridiagonal(*generic(7)).counts(0.3),
+        lambda: SymTridiagonal(*generic(7)).logdet(0.3),
+        lambda: rmt.GOE(9).counts(key, 0.3),
+        lambda: rmt.GOE(9).eigenvalues(key),
+    ]
+    for call in calls:
+        call()
+    first = len(compilations)
+    assert first > 0  # the listener hears
+    for call in calls:
+        call()
+    assert len(compilations) == first

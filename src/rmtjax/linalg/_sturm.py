@@ -82,7 +82,7 @@ def _power(exponent: Int[Array, ""], dtype: jnp.dtype) -> Float[Array, ""]:
 def normalised(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""]]:
-    """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing is rounded."""
+    """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing that matters is rounded."""
     sizes = jax.lax.stop_gradient((jnp.abs(diagonal), jnp.abs(off_diagonal)))
     first = jnp.frexp(jnp.maximum(jnp.max(sizes[0]), jnp.max(sizes[1], initial=0)))[1]
     d, e = scaled(sizes[0], -first), jnp.pad(scaled(sizes[1], -first), 1)
@@ -97,6 +97,8 @@ def prepare(
     if inside is not None:
         diagonal, off_diagonal = jnp.where(inside, diagonal, 0), jnp.where(inside[:-1], off_diagonal, 0)
     d, e, exponent = normalised(diagonal, off_diagonal)
+    # No point but 0 is near the levels of the zero matrix.
+    exponent = jnp.where(jnp.any(d != 0) | jnp.any(e != 0), exponent, jnp.finfo(d.dtype).minexp)
     d = d if inside is None else jnp.where(inside, d, ABOVE_ALL)
     return Tridiagonal(pack(d, jnp.pad(e**2, (1, 0))), exponent)
 

@@ -19,8 +19,8 @@ Select = tuple[int, int] | None
 class SymTridiagonal(AbstractModule):
     r"""A real symmetric tridiagonal matrix, or a batch of them, by its two diagonals.
 
-    Counts and eigenvalues need O(n) memory beside the result. A matrix with NaN or infinity has NaN eigenvalues, and
-    no counts.
+    Counts and eigenvalues need O(n) memory beside the result. A matrix with NaN or infinity has NaN eigenvalues,
+    log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
 
     Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
     every eigenvalue, eigenvectors have residuals below 10 eps‖T‖.
@@ -184,7 +184,8 @@ def block_counts(
 ) -> Int[Array, "*shape"]:
     """Eigenvalues of the trailing block, of an order that may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
-    matrix = _sturm.prepare(d, e, jnp.arange(d.size) >= d.size - order)
+    d, e, inside, _ = _inside(d, e, order)
+    matrix = _sturm.prepare(d, e, inside)
     return _sturm.total_count(matrix.rows, _sturm.shifts(matrix, x.astype(d.dtype)))
 
 
@@ -199,9 +200,13 @@ def _eigenvectors(first: int, last: int, d: Float[Array, " n"], e: Float[Array, 
 def _inside(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"], Bool[Array, ""]]:
-    """The entries of the trailing block, 0 elsewhere, where it is, and whether it is finite (else all is 0)."""
+    """The entries of the trailing block, 0 elsewhere, where it is, and whether it is finite (else all is 0).
+
+    Subnormal entries are 0: XLA takes them for that in one operation and not in the next.
+    """
     inside = jnp.arange(d.size) >= d.size - order
-    d, e = jnp.where(inside, d, 0), jnp.where(inside[:-1], e, 0)
+    smallest = jnp.finfo(d.dtype).tiny
+    d, e = jnp.where(inside & ~(jnp.abs(d) < smallest), d, 0), jnp.where(inside[:-1] & ~(jnp.abs(e) < smallest), e, 0)
     finite = jnp.all(jnp.isfinite(d)) & jnp.all(jnp.isfinite(e))
     return jnp.where(finite, d, 0), jnp.where(finite, e, 0), inside, finite
 
@@ -263,12 +268,16 @@ block_eigenvectors = jax.jit(_block_eigenvectors, static_argnums=(0, 1))
 @jax.jit
 def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
+    d, e, _, finite = _inside(d, e, jnp.int32(n))
     d, e, exponent = _sturm.normalised(d, e)
+    x = jnp.where(finite, x, jnp.nan)
     return _pivots.log_determinant(d, e, _sturm.scaled(x, -exponent)) + n * math.log(2) * exponent.astype(d.dtype)
 
 
 @jax.jit
 def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
+    d, e, _, finite = _inside(d, e, jnp.int32(d.size))
+    z = jnp.where(finite, z, jnp.nan)
     d, e, exponent = _sturm.normalised(d, e)
     z = jax.lax.complex(_sturm.scaled(z.real, -exponent), _sturm.scaled(z.imag, -exponent))
     trace = -jnp.sum(_pivots.green(d, e, z)[0], axis=0)
