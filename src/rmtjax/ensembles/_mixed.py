@@ -127,7 +127,7 @@ class Mixed(AbstractModule):
         return Symmetrized(law) if symmetrized else law
 
     def _order(self, key: KeyScalar) -> Int[Array, ""]:
-        # A binomial variate by its definition: n independent trials, exact at any μ, and cheap next to n rows of a matrix.
+        # A binomial variate by its definition: n independent trials, exact at any μ, cheap next to n rows of a matrix.
         trials = jax.random.bernoulli(key, self.mixture, (self.n,))
         return clip_order(jnp.sum(trials), self.n)
 
