@@ -269,6 +269,7 @@ def levels_largest_counts(ensemble, key, x):
     return ensemble.eigenvalues(key), ensemble.largest_eigenvalues(key, 30), ensemble.counts(key, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1.0, 10.0])
 def test_largest_levels_need_only_the_corner(getkey, beta):
     # A corner too small for the turning point of the k-th level, or the lower corner of T.

@@ -197,6 +197,11 @@ def _eigenvectors(first: int, last: int, d: Float[Array, " n"], e: Float[Array, 
     return block_eigenvectors(first, last, d, e, jnp.int32(d.size))
 
 
+def _without_subnormals(a: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Subnormal numbers replaced by 0; 0 keeps its derivative."""
+    return a - jax.lax.stop_gradient(jnp.where(jnp.abs(a) < jnp.finfo(a.dtype).tiny, a, 0))
+
+
 def _inside(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"], Bool[Array, ""]]:
@@ -205,8 +210,7 @@ def _inside(
     Subnormal entries are 0: XLA takes them for that in one operation and not in the next.
     """
     inside = jnp.arange(d.size) >= d.size - order
-    smallest = jnp.finfo(d.dtype).tiny
-    d, e = jnp.where(inside & ~(jnp.abs(d) < smallest), d, 0), jnp.where(inside[:-1] & ~(jnp.abs(e) < smallest), e, 0)
+    d, e = jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0)
     finite = jnp.all(jnp.isfinite(d)) & jnp.all(jnp.isfinite(e))
     return jnp.where(finite, d, 0), jnp.where(finite, e, 0), inside, finite
 
