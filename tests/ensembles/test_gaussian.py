@@ -192,16 +192,6 @@ def test_all_methods_speak_of_one_matrix(getkey, beta, order):
     assert np.isposinf(draw["block_levels"][order:]).all()
 
 
-def test_dense_blocks_are_leading_and_nested(getkey):
-    key, goe = getkey(), rmt.GOE(5, SCALE)
-    whole = np.asarray(goe.sample(key))
-    blocks = jax.jit(jax.vmap(goe.block, (None, 0)))(key, jnp.arange(1, 6))
-    for order, values in zip(blocks.order, blocks.values, strict=True):
-        expected = np.zeros((5, 5))
-        expected[:order, :order] = whole[:order, :order]
-        np.testing.assert_allclose(values, expected, rtol=1e-12)
-
-
 def test_infinite_beta_is_the_lattice_of_hermite_zeros(getkey):
     n, key = 9, getkey()
     zeros = np.polynomial.hermite_e.hermegauss(n)[0] * SCALE / n**0.5

@@ -113,8 +113,9 @@ def test_derivative_in_the_diagonal_variance(getkey):
     assert jnp.isfinite(jax.grad(trace_cubed)(0.0))
 
 
-def test_blocks_are_leading_and_nested(getkey):
-    key, ensemble = getkey(), rmt.Wigner(5, 0.7, 0.3)
+@pytest.mark.parametrize("ensemble", [rmt.Wigner(5, 0.7, 0.3), rmt.GOE(5, 0.7)], ids=["wigner", "goe"])
+def test_blocks_are_leading_and_nested(getkey, ensemble):
+    key = getkey()
     whole = np.asarray(ensemble.sample(key))
     blocks = jax.jit(jax.vmap(ensemble.block, (None, 0)))(key, jnp.arange(1, 6))
     for order, values in zip(blocks.order, blocks.values, strict=True):

@@ -85,8 +85,7 @@ def streamed_counts(
     # A bound of the norm before any entry is known.
     bound = 2 + _LARGEST_VARIATE * (2 + 2**0.5) * jax.lax.rsqrt(beta * n)
     exponent = jnp.frexp(bound)[1]
-    points = jnp.clip(_sturm.scaled(jax.lax.stop_gradient(x), -exponent), -_sturm.FARTHEST, _sturm.FARTHEST)
-    points = points.astype(beta.dtype)
+    points = _sturm.shifts(jax.lax.stop_gradient(x), exponent).astype(beta.dtype)
 
     def sweep(state: tuple, step: Int[Array, ""]) -> tuple[tuple, None]:
         q, total, left = state

@@ -9,8 +9,8 @@ from rmtjax.linalg import _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
 
-# On a CPU `jax.lax.linalg.eigh` always computes eigenvectors. Levels alone take 1/2 to 1/3 of its time in float32 from
-# n = 50 on; in float64 the two are equal there and 2 to 3 apart at n = 300.
+# On a CPU `jax.lax.linalg.eigh` always computes eigenvectors. At n = 50 levels alone take less than half of its time in
+# float32 and nearly all of it in float64; from n = 100 on a half to a third in both.
 _SMALLEST_TRIDIAGONAL = 50
 
 

@@ -29,6 +29,15 @@ _OFF = 1.37
 _ITERATIONS = 3
 
 
+def product(
+    diagonal: Float[Array, "*batch n"], off_diagonal: Float[Array, "*batch n-1"], v: Inexact[Array, "*batch n"]
+) -> Inexact[Array, "*batch n"]:
+    """T v for vectors along the last axis."""
+    result = diagonal * v
+    result = result.at[..., 1:].add(off_diagonal * v[..., :-1])
+    return result.at[..., :-1].add(off_diagonal * v[..., 1:])
+
+
 def pivots(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> Inexact[Array, "n k"]:
@@ -120,9 +129,7 @@ def eigenvectors(
         """Rayleigh and Ritz in the span of each cluster: the vectors of lone levels stay as they are."""
         v = _cluster_bases(diagonal, off_diagonal, eigenvalues, v, cluster, crowded)
         together = cluster[:, None] == cluster[None, :]
-        image = (diagonal[:, None] * v).at[1:].add(off_diagonal[:, None] * v[:-1])
-        image = image.at[:-1].add(off_diagonal[:, None] * v[1:])
-        projected = jnp.where(together, v.T @ image, 0)
+        projected = jnp.where(together, product(diagonal, off_diagonal, v.T) @ v, 0)
         _, rotation = decompose(jnp.where(jnp.eye(size, dtype=bool) & ~crowded, jnp.diag(eigenvalues), projected))
         return v @ jnp.where(together, rotation, 0)
 

@@ -12,7 +12,7 @@ here a block of rows runs on the minors themselves, and one division at its end 
 $(q_i, 1)$: 4 against 1.4 billion level-steps per second and core in float64.
 
 Range. A block must neither overflow nor underflow. `prepare` scales T by a power of 2 to a Gershgorin bound of at most
-1 and raises off-diagonals to a floor far below eps; `_Range` says how far. Then a pair grows by less than 4 in a row,
+1 and raises off-diagonals to a floor below eps/5; `_Range` says how far. Then a pair grows by less than 4 in a row,
 and shrinks by no more than $5/e^2$, which bounds the norm of the inverse transfer matrix at every shift that is taken.
 
 One array carries the whole state, as the two parts of a complex number. XLA computes the chain of a block once for each
@@ -103,9 +103,9 @@ def prepare(
     return Tridiagonal(pack(d, jnp.pad(e**2, (1, 0))), exponent)
 
 
-def shifts(matrix: Tridiagonal, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, "*shape"]:
     """Points in the units of the scaled matrix; those beyond its Gershgorin bound come nearer, but stay beyond."""
-    return jnp.clip(scaled(x, -matrix.exponent), -FARTHEST, FARTHEST)
+    return jnp.clip(scaled(x, -exponent), -FARTHEST, FARTHEST)
 
 
 def start(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

@@ -78,9 +78,7 @@ class SymTridiagonal(AbstractModule):
         v = jnp.asarray(v)
         if v.ndim == 0 or v.shape[-1] != self.n:
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
-        result = self.diagonal * v
-        result = result.at[..., 1:].add(self.off_diagonal * v[..., :-1])
-        return result.at[..., :-1].add(self.off_diagonal * v[..., 1:])
+        return _pivots.product(self.diagonal, self.off_diagonal, v)
 
     def counts(self, x: RealLike) -> Int[Array, "..."]:
         r"""Number of eigenvalues strictly below each x.
@@ -96,12 +94,8 @@ class SymTridiagonal(AbstractModule):
             ValueError: `x` holds NaN, or the matrix NaN or infinity.
         """
         x = _checks.points("x", x).astype(self.diagonal.dtype)
-        d, e = jax.lax.stop_gradient(
-            (
-                _checks.require(self.diagonal, jnp.isfinite, "diagonal", "be finite"),
-                _checks.require(self.off_diagonal, jnp.isfinite, "off_diagonal", "be finite"),
-            )
-        )
+        d = _checks.require(self.diagonal, jnp.isfinite, "diagonal", "be finite")
+        e = _checks.require(self.off_diagonal, jnp.isfinite, "off_diagonal", "be finite")
         below = jnp.vectorize(_counts, signature="(n),(m),(k)->(k)")(d, e, x.ravel())
         return below.reshape(*d.shape[:-1], *x.shape)
 
@@ -186,7 +180,7 @@ def block_counts(
     d, e, x = jax.lax.stop_gradient((d, e, x))
     d, e, inside, _ = _inside(d, e, order)
     matrix = _sturm.prepare(d, e, inside)
-    return _sturm.total_count(matrix.rows, _sturm.shifts(matrix, x.astype(d.dtype)))
+    return _sturm.total_count(matrix.rows, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
 
 
 def _eigenvalues(first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
@@ -254,13 +248,12 @@ def _block_eigenvectors(
 
 @_block_eigenvectors.defjvp
 def _block_eigenvectors_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
-    """First-order perturbation theory as in `_hermitian`, with all levels in the sum over intermediate states."""
+    """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states."""
     (d, e, _), n = tangents, primals[0].size
     levels, every = block_eigenvalues(0, n, *primals), block_eigenvectors(0, n, *primals)
     levels = jnp.where(jnp.isinf(levels), 0, levels)  # their vectors are 0
     v = every[:, first:last]
-    change = d[:, None] * v
-    change = change.at[1:].add(e[:, None] * v[:-1]).at[:-1].add(e[:, None] * v[1:])
+    change = _pivots.product(d, e, v.T).T
     return v, every @ (inverse_gaps(levels, levels[first:last]) * (every.T @ change))
 
 
