@@ -26,9 +26,12 @@ help:
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/wigner_cat.py
 
+# Most of the time goes into compilation, on one core: a process for each core, up to four, and whole files to each.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
-	RMTJAX_X64=0 $(BIN)/python -m pytest -m "float32 and not slow"
+	$(PYTEST)
+	RMTJAX_X64=0 $(PYTEST) -m "float32 and not slow"
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow

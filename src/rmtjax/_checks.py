@@ -72,6 +72,13 @@ def require(value: Array, holds: Callable[[Array], Array], name: str, must: str)
     return value
 
 
+def full_precision(name: str, array: Array) -> Array:
+    """An inexact array that is not of half precision, for which nothing here is made."""
+    if jnp.finfo(array.dtype).bits not in (32, 64):
+        raise refusal(name, "be of single or double precision", array.dtype.name)
+    return array
+
+
 def _parameter(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
@@ -81,7 +88,7 @@ def _parameter(name: str, value: RealScalarLike) -> Array:
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         with jax.ensure_compile_time_eval():
             array = array * 1.0
-    return array
+    return full_precision(name, array)
 
 
 def positive(name: str, value: RealScalarLike, *, finite: bool = True) -> Array:
@@ -126,4 +133,4 @@ def square_matrix(name: str, value: object) -> Array:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
-    return require(array, jnp.isfinite, name, "be finite")
+    return require(full_precision(name, array), jnp.isfinite, name, "be finite")

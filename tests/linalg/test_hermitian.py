@@ -169,6 +169,17 @@ def test_a_matrix_with_nan_is_refused_under_transformations(wrap):
         jax.block_until_ready(wrap(rmt.eigvalsh)(jnp.full((1, 2, 2), jnp.nan)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rank", [5, 45, 80])
+def test_levels_of_matrices_without_full_rank(dtype, rank):
+    n = 140
+    g = np.random.default_rng(rank).standard_normal((n, rank)).astype(dtype)
+    a = g @ g.T
+    expected = np.linalg.eigvalsh(a.astype(np.float64))
+    error = np.abs(np.asarray(rmt.eigvalsh(jnp.asarray(a)), np.float64) - expected).max()
+    assert error <= 20 * np.finfo(dtype).eps * expected.max()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("kind", ["generic", "degenerate", "zero", "graded", "tiny", "huge", "block"])
 def test_levels_of_larger_matrices_against_lapack(dtype, kind):

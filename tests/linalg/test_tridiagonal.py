@@ -11,7 +11,7 @@ import scipy.linalg
 import rmtjax as rmt
 from rmtjax.linalg import SymTridiagonal, _tridiagonal
 from tests.linalg.reference import REAL_DTYPES, SINGLE
-from tests.linalg.tridiagonal_matrices import dense
+from tests.linalg.tridiagonal_matrices import dense, exact_eigenvalues
 
 N = 6
 SOME = (1, 4)
@@ -223,6 +223,33 @@ def test_a_scale_far_from_one_is_a_factor(exponent):
     np.testing.assert_array_equal(counts(scaled, scale * POINTS), counts(SymTridiagonal(*bands), POINTS))
 
 
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_the_ends_of_the_range_of_exponents(dtype):
+    info = np.finfo(dtype)
+    bands = [np.array(band, dtype) for band in ([1.0, -0.5, 0.25], [0.5, 0.25])]
+    levels = np.linalg.eigvalsh(dense(*bands).astype(np.float64))
+    some = jax.jit(lambda d, e, x: (SymTridiagonal(d, e).eigenvalues(), SymTridiagonal(d, e).counts(x)))
+    for scale in (2.0 ** (info.minexp + 2), 1.0, 2.0 ** (info.maxexp - 2)):  # all entries are normal numbers
+        d, e = (dtype(scale) * band for band in bands)
+        got, below = some(d, e, dtype(scale) * np.array([-1, 0, 0.5, 1.5], dtype))
+        np.testing.assert_allclose(np.asarray(got, np.float64) / scale, levels, rtol=0, atol=4 * info.eps)
+        np.testing.assert_array_equal(below, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_points_far_from_the_matrix(dtype):
+    largest = float(np.finfo(dtype).max)
+    d, e, x = np.array([1.0, 2.0], dtype), np.array([1.0], dtype), np.array([largest / 2, -1e30, 1e9], dtype)
+    unit = dtype(1 / largest**0.5)  # the points are beyond the range of exponents in units of the matrix
+    tiny = SymTridiagonal(unit * d, unit * e)
+    np.testing.assert_allclose(tiny.logdet(x), 2 * np.log(np.abs(x)), rtol=1e-6)
+    np.testing.assert_allclose(tiny.resolvent_trace(1j * x[1:]), -2j / x[1:], rtol=1e-6)
+    by_d, by_e, by_x = jax.grad(lambda *a: SymTridiagonal(*a[:2]).logdet(a[2]), (0, 1, 2))(unit * d, unit * e, x[1])
+    np.testing.assert_allclose([*by_d, by_x], np.array([-1, -1, 2]) / x[1], rtol=1e-6)
+    np.testing.assert_array_equal(by_e, 0)
+    assert np.isnan(tiny.logdet(np.nan))
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_small_orders(n):
     bands = np.array([0.4, -1.0])[:n], np.array([0.7])[: n - 1]
@@ -402,6 +429,7 @@ BAD_BANDS = [
     (np.ones((2, 3)), np.ones(2), r"`off_diagonal` must have the shape \(2, 2\), got \(2,\)"),
     ([1.0, 2j], [1.0], "`diagonal` must be real"),
     ([1.0, 2.0], [1j], "`off_diagonal` must be real"),
+    (np.ones(2, np.float16), [1.0], "`diagonal` must be of single or double precision, got 'float16'"),
 ]
 
 
@@ -519,6 +547,20 @@ def test_levels_of_the_trailing_block_in_single_precision():
         np.testing.assert_allclose(levels[:order], exact, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_levels_of_the_trailing_block_of_a_larger_matrix(dtype):
+    # Fewer than half of the levels are there, about half, all: the slower half of the search must know the ends.
+    n = 140
+    d, e = (band.astype(dtype) for band in generic(7, n=n))
+    some = jax.jit(lambda order: _tridiagonal.block_eigenvalues(0, n, d, e, order))
+    for order in (3, 40, 69, 70, 71, n):
+        exact = exact_eigenvalues(d[n - order :].astype(np.float64), e[n - order :].astype(np.float64))
+        levels = some(np.int32(order))
+        np.testing.assert_array_equal(levels[order:], np.inf)
+        unit = np.finfo(dtype).eps * np.abs(exact).max()
+        np.testing.assert_allclose(levels[:order], exact, rtol=0, atol=4 * unit)
+
+
 def test_a_range_of_the_levels_of_the_trailing_block():
     d, e = DISTINCT["generic"]
     some = jax.jit(lambda order: _tridiagonal.block_eigenvalues(2, 5, d, e, order))
@@ -567,23 +609,28 @@ def test_functions_of_a_matrix_that_is_not_finite_are_nan():
 
 def test_calls_outside_of_jit_compile_once():
     compilations = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, _, **__: compilations.append(event) if "backend_compile" in event else None
-    )
-    jax.clear_caches()
-    a, key = np.eye(60) + np.ones((60, 60)), jax.random.key(0)
-    calls = [
+
+    def listener(event, _, **__):
+        if "backend_compile" in event:
+            compilations.append(event)
+
+    a, key = np.eye(51) + np.ones((51, 51)), jax.random.key(0)
+    calls = [  # of sizes that occur nowhere else
         lambda: rmt.eigvalsh(a),
-        lambda: SymTridiagonal(*generic(7)).eigenvalues(),
-        lambda: SymTridiagonal(*generic(7)).counts(0.3),
-        lambda: SymTridiagonal(*generic(7)).logdet(0.3),
-        lambda: rmt.GOE(9).counts(key, 0.3),
-        lambda: rmt.GOE(9).eigenvalues(key),
+        lambda: SymTridiagonal(*generic(7, n=11)).eigenvalues(),
+        lambda: SymTridiagonal(*generic(7, n=11)).counts(0.3),
+        lambda: SymTridiagonal(*generic(7, n=11)).logdet(0.3),
+        lambda: rmt.GOE(11).counts(key, 0.3),
+        lambda: rmt.GOE(11).eigenvalues(key),
     ]
-    for call in calls:
-        call()
-    first = len(compilations)
-    assert first > 0  # the listener hears
-    for call in calls:
-        call()
-    assert len(compilations) == first
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        for call in calls:
+            call()
+        first = len(compilations)
+        assert first > 0  # the listener hears
+        for call in calls:
+            call()
+        assert len(compilations) == first
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)

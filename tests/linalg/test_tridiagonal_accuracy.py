@@ -16,6 +16,7 @@ from tests.linalg.reference import eps
 from tests.linalg.tridiagonal_matrices import (
     ORDER,
     PROBLEMS,
+    SMALL_ORDER,
     TAGS,
     Problem,
     cases,
@@ -35,7 +36,7 @@ DIGITS = 60
 def test_the_table_is_in_order():
     assert [name for name, times in Counter(problem.name for problem in PROBLEMS).items() if times > 1] == []
     assert {problem.tag for problem in PROBLEMS} == TAGS
-    assert {problem.build()[0].size for problem in PROBLEMS} == {1, 2, 3, 21, 105}
+    assert {problem.build()[0].size for problem in PROBLEMS} == {1, 2, 3, SMALL_ORDER, ORDER}
     for problem in PROBLEMS:
         for band in problem.build():
             assert band.dtype == np.float64
@@ -144,13 +145,13 @@ def _residuals(solved: Solved, levels: np.ndarray, vectors: np.ndarray) -> np.nd
     return np.linalg.norm(t @ vectors - vectors * (levels / scale), axis=0).astype(np.float64)
 
 
-def _check_vectors(solved: Solved, levels: np.ndarray, vectors: np.ndarray) -> None:
+def _check_vectors(solved: Solved, levels: np.ndarray, vectors: np.ndarray, units: int = 10) -> None:
     dtype, n = solved.diagonal.dtype, solved.exact.size
     assert vectors.dtype == dtype
     assert vectors.shape == (n, levels.size)
-    assert _residuals(solved, levels, vectors).max() <= 10 * eps(dtype)
+    assert _residuals(solved, levels, vectors).max() <= units * eps(dtype)
     wide = vectors.astype(np.float64)
-    loss = 1e-12 * n if dtype == np.float64 else 50 * eps(dtype) * n
+    loss = 1e-12 * n if dtype == np.float64 else 20 * eps(dtype) * n
     np.testing.assert_allclose(wide.T @ wide, np.eye(levels.size), rtol=0, atol=loss)
 
 
@@ -167,7 +168,11 @@ def test_ranges_of_levels_are_those_of_the_whole(problem, dtype):
         assert levels.dtype == dtype
         assert (np.diff(levels) >= 0).all()
         np.testing.assert_allclose(levels, solved.exact[first:last], rtol=0, atol=4 * solved.unit)
-    _check_vectors(solved, solved.answer["some levels"][0], solved.answer["some vectors"][0])
+    # The span of a part of a cluster is not invariant.
+    first, last = solved.ranges[0]
+    gaps = np.diff(solved.exact)[[first - 1, last - 1]]
+    units = 10 if gaps.min() > 2000 * solved.unit else 30
+    _check_vectors(solved, solved.answer["some levels"][0], solved.answer["some vectors"][0], units)
 
 
 def _logdet(diagonal: np.ndarray, off_diagonal: np.ndarray, x: float) -> float:

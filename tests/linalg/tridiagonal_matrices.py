@@ -2,7 +2,8 @@
 
 Each entry of `PROBLEMS` has a name (the pytest id), a tag for what makes it hard, a builder, and where one exists a
 closed form. Builders give float64; `Problem.matrix` rounds once to the dtype under test, and the reference belongs to
-the rounded matrix. Orders are few, as each is a compilation: 1, 2, 3, 21, and 105, which is five times 21.
+the rounded matrix. Orders are few, as each is a compilation: 1, 2, 3, 21, and 147, which is seven times 21
+and beyond 128, where the engine lets the slower half of the levels go on alone.
 
 References:
     Marques, Voemel, Demmel, Parlett (2008), Algorithm 880: a testing infrastructure for symmetric tridiagonal
@@ -14,7 +15,7 @@ References:
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ SCALED = "scaled"  # entries whose squares leave the range of the dtype
 SMALL = "small"  # orders at which loops and slices are empty
 TAGS = {SEPARATED, CLUSTERED, SPLIT, COUPLED, GRADED, SCALED, SMALL}
 
-SMALL_ORDER, ORDER = 21, 105
+SMALL_ORDER, ORDER = 21, 147
 BOTH, DOUBLE = (np.float32, np.float64), (np.float64,)
 
 
@@ -149,6 +150,25 @@ def faint(n: int, coupling: float) -> Bands:
     return np.ones(n), np.full(n - 1, coupling)
 
 
+def mostly_equal(n: int) -> Bands:
+    """Two thirds of the levels equal, the others of a GOE: fewer than half are alone."""
+    diagonal, off_diagonal = goe(n)
+    diagonal[: 2 * n // 3], off_diagonal[: 2 * n // 3] = 1, 0
+    return diagonal, off_diagonal
+
+
+def nearly_equal(n: int, width: float, seed: int = 0) -> Bands:
+    """Levels within a few widths of 1, and couplings of all sizes below the width."""
+    random = np.random.default_rng(seed)
+    return 1 + width * random.standard_normal(n), width * 10 ** random.uniform(-8, 0, n - 1)
+
+
+def scattered(n: int, seed: int = 0) -> Bands:
+    """Entries of all sizes from 1e-15 to 1, in no order."""
+    random = np.random.default_rng(seed)
+    return 10 ** random.uniform(-15, 0, n), 10 ** random.uniform(-15, 0, n - 1)
+
+
 def shuffled(n: int) -> np.ndarray:
     """Whole numbers of both signs in no order, most of them twice."""
     return np.random.default_rng(0).permutation(np.arange(n) // 2 - n // 4).astype(float)
@@ -167,7 +187,7 @@ def _latms_problem(mode: int, tag: str) -> Problem:
 
 
 def _glued_problem(glue: float) -> Problem:
-    return Problem(f"glued-{glue:g}", COUPLED, lambda: blocks(wilkinson(SMALL_ORDER), 5, glue))
+    return Problem(f"glued-{glue:g}", COUPLED, lambda: blocks(wilkinson(SMALL_ORDER), ORDER // SMALL_ORDER, glue))
 
 
 PROBLEMS = [
@@ -189,13 +209,17 @@ PROBLEMS = [
     _latms_problem(2, CLUSTERED),
     _latms_problem(3, GRADED),
     _latms_problem(4, SEPARATED),
-    Problem("equal-blocks", SPLIT, lambda: blocks(goe(SMALL_ORDER), 5, 0.0)),
+    Problem("equal-blocks", SPLIT, lambda: blocks(goe(SMALL_ORDER), ORDER // SMALL_ORDER, 0.0)),
     Problem("uneven-blocks", SPLIT, lambda: uneven_blocks(ORDER)),
+    Problem("mostly-equal", SPLIT, lambda: mostly_equal(ORDER)),
     Problem("diagonal", SPLIT, lambda: (shuffled(ORDER), np.zeros(ORDER - 1)), lambda: shuffled(ORDER)),
     Problem("identity", SPLIT, lambda: faint(ORDER, 0.0), lambda: np.ones(ORDER)),
     Problem("zero", SPLIT, lambda: times(0.0, toeplitz(ORDER)), lambda: np.zeros(ORDER)),
     Problem("faint", COUPLED, lambda: faint(ORDER, 1e-30), lambda: np.ones(ORDER)),
     Problem("faint-wide", COUPLED, lambda: faint(ORDER, 1e-200), lambda: np.ones(ORDER), DOUBLE),
+    *(Problem(f"nearly-equal-{w:g}", CLUSTERED, partial(nearly_equal, ORDER, w)) for w in (1e-15, 1e-13, 1e-6, 1e-4)),
+    *(Problem(f"nearly-equal-3e-05-{i}", CLUSTERED, partial(nearly_equal, ORDER, 3e-5, i)) for i in range(6)),
+    *(Problem(f"scattered-{i}", GRADED, partial(scattered, ORDER, i)) for i in range(4)),
     Problem("graded", GRADED, lambda: graded(ORDER, 1e-15, 1e15)),
     Problem("graded-down", GRADED, lambda: graded(ORDER, 1e15, 1e-15)),
     Problem("graded-wide", GRADED, lambda: graded(ORDER, 1e-150, 1e150), dtypes=DOUBLE),

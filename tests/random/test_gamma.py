@@ -141,6 +141,14 @@ def test_shapes_and_dtypes(getkey):
         assert made(chi, df).dtype == jnp.zeros(()).dtype
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_smallest_parameters(getkey, dtype):
+    # Their halves are subnormal.
+    df = np.array([1.0, 1.5, 2.0], dtype) * np.finfo(dtype).tiny
+    np.testing.assert_array_equal(chi(getkey(), df), 0)
+    np.testing.assert_array_equal(unit_chi(getkey(), df), 0)
+
+
 @pytest.mark.parametrize(("draw", "name"), [(gamma, "a"), (chi, "df")])
 def test_wrong_arguments(draw, name):
     key = jax.random.key(0)
@@ -149,7 +157,7 @@ def test_wrong_arguments(draw, name):
             draw(key, value)
     with pytest.raises(ValueError, match=f"`{name}` must be real"):
         draw(key, 1j)
-    with pytest.raises(ValueError, match=f"`{name}` must be float32 or float64"):
+    with pytest.raises(ValueError, match=f"`{name}` must be of single or double precision"):
         draw(key, jnp.ones(2, jnp.bfloat16))
     with pytest.raises(ValueError, match=rf"`{name}` must broadcast to the shape \(3,\)"):
         draw(key, jnp.ones(2), (3,))

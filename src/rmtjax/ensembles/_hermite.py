@@ -84,8 +84,8 @@ def streamed_counts(
     beta = jax.lax.stop_gradient(beta)
     # A bound of the norm before any entry is known.
     bound = 2 + _LARGEST_VARIATE * (2 + 2**0.5) * jax.lax.rsqrt(beta * n)
-    exponent = jnp.frexp(bound)[1]
-    points = _sturm.shifts(jax.lax.stop_gradient(x), exponent).astype(beta.dtype)
+    exponent = _sturm.exponent_above(bound)
+    points = _sturm.shifts(jax.lax.stop_gradient(x).astype(beta.dtype), exponent)
 
     def sweep(state: tuple, step: Int[Array, ""]) -> tuple[tuple, None]:
         q, total, left = state

@@ -32,7 +32,7 @@ def _reduced_levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, " n"]:
         # LAPACK's own drivers scale too: entries near the ends of the exponent range do not survive the reduction.
-        exponent = jnp.frexp(jnp.max(jnp.maximum(jnp.abs(matrix.real), jnp.abs(matrix.imag))))[1]
+        exponent = _sturm.exponent_above(jnp.max(jnp.maximum(jnp.abs(matrix.real), jnp.abs(matrix.imag))))
         real, imag = (_sturm.scaled(part, -exponent) for part in (matrix.real, matrix.imag))
         scaled = jax.lax.complex(real, imag) if jnp.iscomplexobj(matrix) else real
         _, diagonal, off_diagonal, _ = jax.lax.linalg.tridiagonal(scaled)

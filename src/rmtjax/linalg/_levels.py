@@ -1,6 +1,7 @@
 r"""All eigenvalues of a symmetric tridiagonal matrix, or a range of them, from Sturm sweeps alone.
 
-Three bounded loops, of which a turn is one sweep with a lane for every level wanted.
+Three bounded loops, of which a turn is one sweep with a lane for every level wanted; one to four levels need the last
+loop only.
 
 *Isolate.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
 divide it evenly among their lanes, all lanes learn from all counts, and lanes of levels that need no more are lent to
@@ -90,17 +91,18 @@ def _divide(
 
     def turn(carry: tuple[Int[Array, ""], _Brackets]) -> tuple[Int[Array, ""], _Brackets]:
         number, b = carry
-        queue = jnp.cumsum(unresolved(b))
-        share = jnp.maximum(lanes // jnp.maximum(queue[-1], 1), 1)
-        mine = jnp.minimum(jnp.searchsorted(queue, lane // share, side="right"), size - 1)
+        in_need = unresolved(b)
+        served = jnp.sum(in_need)
+        share = jnp.maximum(lanes // jnp.maximum(served, 1), 1)
+        mine = _first(in_need)[jnp.minimum(lane // share, size - 1)]
         lowest = jnp.maximum(b.below_lower, first)[mine]
         members = jnp.minimum(b.below_upper, first + size)[mine] - lowest
         place = (level[mine] - lowest) * share + lane % share + 1
         part = place.astype(dtype) / (members * share + 1).astype(dtype)
         x = b.lower[mine] + part * (b.upper - b.lower)[mine]
-        x = jnp.where(lane < queue[-1] * share, x, _sturm.FARTHEST)
-        below = _sturm.total_count(matrix.rows, x)
-        return number + 1, _narrowed(b, level, x, jax.lax.cummax(below))
+        x = jnp.where(lane < served * share, x, _sturm.FARTHEST)
+        # Sorted, should rounding have made counts descend somewhere.
+        return number + 1, _narrowed(b, level, x, jnp.sort(_sturm.total_count(matrix.rows, x)))
 
     def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
         return (carry[0] < _TURNS) & jnp.any(unresolved(carry[1]))
@@ -123,6 +125,12 @@ def _narrowed(
         jnp.where(raised, below[left], b.below_lower),
         jnp.where(lowered, below[right], b.below_upper),
     )
+
+
+def _first(wanted: Bool[Array, " k"]) -> Int[Array, " k"]:
+    """Indices of the wanted entries, ascending, and then the others; by a sort, which compiles in a moment."""
+    index = jnp.arange(wanted.size)
+    return jnp.sort(jnp.where(wanted, index, index + wanted.size)) % wanted.size
 
 
 class _Point(NamedTuple):
@@ -152,10 +160,10 @@ def _polish(matrix: _sturm.Tridiagonal, brackets: _Brackets) -> _Brackets:
     else:
         # Levels need different numbers of turns: the slower half goes on alone.
         s = _search(matrix, s, brackets.alone, 0, half)
-        slow = jnp.nonzero(_is_open(s) & brackets.alone, size=half, fill_value=size)[0]
-        some = jax.tree.map(lambda a: jnp.take(a, slow, mode="clip"), s)
-        some = _search(matrix, some, slow < size, 2, few)
-        s = jax.tree.map(lambda a, b: a.at[slow].set(b, mode="drop"), s, some)
+        unfinished = _is_open(s) & brackets.alone
+        slow = _first(unfinished)[:half]
+        some = _search(matrix, jax.tree.map(lambda a: a[slow], s), unfinished[slow], 2, few)
+        s = jax.tree.map(lambda a, b: a.at[slow].set(b), s, some)
     # Should rounding give both ends of a bracket one sign, it stays as it was, for the finish.
     closed = brackets.alone & ((s.a.minor > 0) != (s.b.minor > 0))
     lower, upper = jnp.minimum(s.a.x, s.b.x), jnp.maximum(s.a.x, s.b.x)
@@ -184,7 +192,7 @@ def _search(matrix: _sturm.Tridiagonal, s: _Search, alone: Bool[Array, " k"], kn
 
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
         number, s = carry
-        return (number < _TURNS) & (jnp.sum(_is_open(s) & alone) > few)
+        return (number < 2) | (number < _TURNS) & (jnp.sum(_is_open(s) & alone) > few)
 
     return jax.lax.while_loop(goes_on, turn, (jnp.int32(known), s))[1]
 

@@ -23,7 +23,8 @@ class SymTridiagonal(AbstractModule):
     log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
 
     Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
-    every eigenvalue, eigenvectors have residuals below 10 eps‖T‖.
+    every eigenvalue, eigenvectors have residuals below 10 eps‖T‖ (30 where `select` cuts through a cluster of levels) and
+    inner products below 20 n eps.
 
     Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers of memory for each level.
     Levels closer than rounding are one degenerate level; the gradient of every symmetric function of the spectrum is
@@ -55,9 +56,8 @@ class SymTridiagonal(AbstractModule):
             raise _checks.refusal("diagonal", "have at least one entry", d.shape)
         if e.shape != (*d.shape[:-1], d.shape[-1] - 1):
             raise _checks.refusal("off_diagonal", f"have the shape {(*d.shape[:-1], d.shape[-1] - 1)}", e.shape)
+        d, e = _checks.full_precision("diagonal", d), _checks.full_precision("off_diagonal", e)
         dtype = jnp.result_type(d, e)
-        if dtype not in (jnp.float32, jnp.float64):
-            raise _checks.refusal("diagonal", "be float32 or float64, as must `off_diagonal`", dtype.name)
         self.diagonal, self.off_diagonal = d.astype(dtype), e.astype(dtype)
 
     @property
@@ -124,7 +124,7 @@ class SymTridiagonal(AbstractModule):
         return jnp.vectorize(vectors, signature="(n),(m)->(n,k)")(self.diagonal, self.off_diagonal)
 
     def logdet(self, x: RealLike = 0.0) -> Float[Array, "..."]:
-        r"""$\log|\det(T - x)|$, in O(n); $-\infty$ at an eigenvalue.
+        r"""$\log|\det(T - x)|$, in O(n); $-\infty$ at an eigenvalue, NaN at NaN.
 
         Args:
             x: real points of any shape.
@@ -144,7 +144,7 @@ class SymTridiagonal(AbstractModule):
         Convention: n times `linalg.stieltjes` of the spectrum.
 
         Args:
-            z: points of any shape off the spectrum, rounded to the precision of the matrix.
+            z: points of any shape off the spectrum, rounded to the precision of the matrix; NaN gives NaN.
 
         Returns:
             Complex numbers of the shape of the batch followed by the shape of `z`.
@@ -266,16 +266,36 @@ block_eigenvectors = jax.jit(_block_eigenvectors, static_argnums=(0, 1))
 def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
     d, e, _, finite = _inside(d, e, jnp.int32(n))
-    d, e, exponent = _sturm.normalised(d, e)
     x = jnp.where(finite, x, jnp.nan)
-    return _pivots.log_determinant(d, e, _sturm.scaled(x, -exponent)) + n * math.log(2) * exponent.astype(d.dtype)
+    scaled_d, scaled_e, exponent = _sturm.normalised(d, e)
+    far, distant, near = _by_distance(x, exponent)
+    at_far = jnp.sum(jnp.log(jnp.abs(d[:, None] - distant)), axis=0)
+    at_near = _pivots.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
+    return jnp.where(far, at_far, at_near + n * math.log(2) * exponent.astype(d.dtype))
 
 
 @jax.jit
 def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
     d, e, _, finite = _inside(d, e, jnp.int32(d.size))
     z = jnp.where(finite, z, jnp.nan)
-    d, e, exponent = _sturm.normalised(d, e)
-    z = jax.lax.complex(_sturm.scaled(z.real, -exponent), _sturm.scaled(z.imag, -exponent))
-    trace = -jnp.sum(_pivots.green(d, e, z)[0], axis=0)
-    return jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
+    scaled_d, scaled_e, exponent = _sturm.normalised(d, e)
+    far, distant, near = _by_distance(z, exponent)
+    near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
+    trace = -jnp.sum(_pivots.green(scaled_d, scaled_e, near)[0], axis=0)
+    at_near = jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
+    return jnp.where(far, jnp.sum(1 / (distant - d[:, None]), axis=0), at_near)
+
+
+def _by_distance(
+    z: Inexact[Array, " k"], exponent: Int[Array, ""]
+) -> tuple[Bool[Array, " k"], Inexact[Array, " k"], Inexact[Array, " k"]]:
+    """Which points are so far from a matrix of that exponent that only its diagonal matters; the far ones, the near.
+
+    Where a point does not belong, there is a harmless one. Without the distinction a far point would overflow in the
+    units of the matrix.
+    """
+    info = jnp.finfo(z.dtype)
+    size = jnp.maximum(jnp.abs(z.real), jnp.abs(z.imag)) if jnp.iscomplexobj(z) else jnp.abs(z)
+    # Off-diagonals change the results by (e/z)² < eps⁴ then.
+    far = _sturm.scaled(size, -exponent) > 1 / info.eps**2
+    return far, jnp.where(far, z, info.max / 8), jnp.where(far, 0, z)

@@ -93,15 +93,15 @@ def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
     """
     present = df != 0
     # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so this is (x/a)^(1/2).
-    half = _log_ratio(key, jnp.where(present, df, 1) / 2) / 2
+    # Half of the smallest normal number would be taken for 0.
+    a = jnp.maximum(jnp.where(present, df, 1) / 2, jnp.finfo(df.dtype).tiny)
+    half = _log_ratio(key, a) / 2
     return jnp.where(present, jnp.exp(half), 0)
 
 
 def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float[Array, "..."]:
     """A checked parameter, broadcast to the shape of the result."""
-    array = _checks.real(name, value)
-    if array.dtype not in (jnp.float32, jnp.float64):
-        raise _checks.refusal(name, "be float32 or float64", array.dtype.name)
+    array = _checks.full_precision(name, _checks.real(name, value))
     array = _checks.require(array, lambda x: (x > 0) & (x < jnp.inf), name, "be positive and finite")
     if shape is None:
         return array
