@@ -2,9 +2,11 @@
 
     python benchmarks/tridiagonal.py [--only NAME ...] [--quick] [--json [FILE]]
 
-Every number is the median of several calls after a warm-up, and every ratio is of two such numbers from this run. Each
-row checks its answer too, against a reference that is not this library. The exit status is 1 if an answer is wrong or a
-ratio falls short of its target by more than the noise that a shared machine has (a fifth).
+Every number is the median of several calls after a warm-up, or one call where that takes many seconds, and every ratio is
+of two such numbers from this run. Each row checks its answer too: levels by Sturm counts in extended precision, of three
+matrices of a batch, or against LAPACK; histograms by the semicircle and by the plain loop; variates by their variance.
+The exit status is 1 if an answer is wrong or a ratio falls short of its target by more than the noise that a shared
+machine has (a fifth).
 """
 
 import argparse
@@ -104,17 +106,18 @@ def all_levels(quick: bool) -> Iterator[Row]:
         ours, levels = median_seconds(jax.jit(lambda d, e: rmt.SymTridiagonal(d, e).eigenvalues()), d, e)
         loop = lambda d, e: [scipy.linalg.eigvalsh_tridiagonal(*matrix) for matrix in zip(d, e, strict=True)]
         reference, _ = median_seconds(loop, d, e, repeats=3)
-        right = within_four_eps(d[0], e[0], np.asarray(levels)[0])
+        right = all(within_four_eps(d[i], e[i], np.asarray(levels)[i]) for i in (0, batch // 2, batch - 1))
         name = f"all levels, {batch} of n = {n}, {dtype.__name__}"
         yield Row(name, ours, "loop of scipy.linalg.eigvalsh_tridiagonal", reference, target, right)
     n = 1000 if quick else 4000
     for dtype in FLOATS:
         d, e = tridiagonal(n, dtype)
-        ours, _ = median_seconds(jax.jit(lambda d, e: rmt.SymTridiagonal(d, e).eigenvalues()), d, e)
+        ours, levels = median_seconds(jax.jit(lambda d, e: rmt.SymTridiagonal(d, e).eigenvalues()), d, e)
         theirs = jax.jit(lambda d, e: jax.scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True))
         reference, _ = median_seconds(theirs, d, e, repeats=1)
+        right = within_four_eps(d, e, np.asarray(levels))
         name = f"all levels, n = {n}, {dtype.__name__}"
-        yield Row(name, ours, "jax.scipy.linalg.eigh_tridiagonal", reference, 3, True)
+        yield Row(name, ours, "jax.scipy.linalg.eigh_tridiagonal", reference, 3, right)
 
 
 def histogram_of(ensemble: rmt.GaussianBeta | rmt.GOE, edges: jax.Array) -> Callable:
@@ -171,13 +174,14 @@ def cat(quick: bool) -> Iterator[Row]:
     key = jax.random.key(0)
     with jax.enable_x64(False):
         loop = plain_loop(size, matrices, mixture)
-        reference, _ = median_seconds(loop, key, repeats=1 if quick else 3)
-    pooled = {}
+        reference, expected = median_seconds(loop, key, repeats=1 if quick else 3)
+    # N(x) at a fixed x varies with the order of a matrix, by less than √(size μ (1 - μ)) levels.
+    tolerance = 5 * (2 * matrices * size * mixture * (1 - mixture)) ** 0.5
     for name, one_draw, target in (("by counts", counted, 500), ("by eigenvalues", solved, 30)):
         all_draws = jax.jit(lambda key, one_draw=one_draw: jax.vmap(one_draw)(keys(key)).sum(axis=0))
-        ours, pooled[name] = median_seconds(all_draws, key, repeats=5)
-        right = int(pooled[name].sum()) == size * matrices
-        right &= int(np.abs(np.cumsum(pooled[name] - pooled["by counts"])).max()) <= matrices // 20
+        ours, pooled = median_seconds(all_draws, key, repeats=5)
+        right = int(pooled.sum()) == size * matrices
+        right &= float(np.abs(np.cumsum(pooled - expected)).max()) <= tolerance
         title = f"cat, N = {size}, {matrices} matrices, {name}"
         yield Row(title, ours, "plain loop over matrices, warm", reference, target, right)
 

@@ -12,13 +12,13 @@ import rmtjax as rmt
 
 def main() -> None:
     key, edges = jax.random.key(7), jnp.linspace(-2.0, 2.0, 33)
-    goe, results = rmt.GOE(12), {}
-    mixed = rmt.Mixed(goe, 0.7)
+    wigner, results = rmt.Wigner(12), {}  # dense matrices compile in a moment, tridiagonal ones do not
+    mixed = rmt.Mixed(wigner, 0.7)
     for num_samples, batch_size in [(1, None), (2, 1), (101, None), (101, 4), (64, 64)]:
         run = lambda fn, reduce=None, m=num_samples, b=batch_size: rmt.simulate(fn, key, m, reduce=reduce, batch_size=b)
         histogram = run(mixed.eigenvalues, rmt.Histogram(edges))
-        moments = run(goe.eigenvalues, rmt.Moments())
-        stacked = run(goe.eigenvalues)
+        moments = run(wigner.eigenvalues, rmt.Moments())
+        stacked = run(wigner.eigenvalues)
         assert stacked.shape == (num_samples, 12)
         if num_samples % jax.device_count() == 0:
             assert len({shard.device for shard in stacked.addressable_shards}) == jax.device_count()

@@ -32,7 +32,7 @@ def test_histogram_bins_are_half_open_and_the_last_closed(getkey):
 
 
 def test_histogram_leaves_padding_out_and_counts_every_leaf(getkey):
-    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    mixed, key = rmt.Mixed(rmt.Wigner(6), 0.5), getkey()
     fn = lambda k: (mixed.eigenvalues(k), jnp.array([0.1, 0.2]))
     result = rmt.simulate(fn, key, 40, reduce=rmt.Histogram([-9.0, 0.0, 9.0]))
     orders = rmt.simulate(mixed.eigenvalues, key, 40).order
@@ -41,7 +41,7 @@ def test_histogram_leaves_padding_out_and_counts_every_leaf(getkey):
 
 
 def test_reducers_leave_the_padding_of_matrices_out(getkey):
-    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    mixed, key = rmt.Mixed(rmt.Wigner(6), 0.5), getkey()
     orders = np.asarray(rmt.simulate(mixed.sample, key, 10).order)
     result = rmt.simulate(mixed.sample, key, 10, reduce=rmt.Histogram([-10.0, 10.0]))
     assert result.total == (orders**2).sum()
@@ -106,7 +106,7 @@ def test_moments_are_numpys(getkey, batch_size):
 
 
 def test_moments_of_padded_spectra_are_those_of_the_levels_present(getkey):
-    mixed, key = rmt.Mixed(rmt.GOE(6), 0.5), getkey()
+    mixed, key = rmt.Mixed(rmt.Wigner(6), 0.5), getkey()
     result = rmt.simulate(mixed.eigenvalues, key, 50, reduce=rmt.Moments(), batch_size=8)
     spectra = rmt.simulate(mixed.eigenvalues, key, 50)
     masked = np.ma.array(spectra.values, mask=~np.asarray(spectra.mask))

@@ -26,7 +26,7 @@ def test_output_is_any_pytree(getkey):
     fn = lambda key: {"u": uniform(key), "pair": (jax.random.bits(key), jax.random.key_data(key))}
     drawn = rmt.simulate(fn, getkey(), 5)
     assert jax.tree.map(jnp.shape, drawn) == {"u": (5, 3), "pair": ((5,), (5, 2))}
-    spectra = rmt.simulate(rmt.Mixed(rmt.GOE(4), 0.5).eigenvalues, getkey(), 6)
+    spectra = rmt.simulate(rmt.Mixed(rmt.Wigner(4), 0.5).eigenvalues, getkey(), 6)
     assert isinstance(spectra, rmt.PaddedSpectrum)
     assert (spectra.values.shape, spectra.order.shape) == ((6, 4), (6,))
 

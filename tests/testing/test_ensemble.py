@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from rmtjax import GOE, Mixed, PaddedMatrix, PaddedSpectrum
+from rmtjax import Mixed, PaddedMatrix, PaddedSpectrum, Wigner
 from rmtjax._module import AbstractModule
 from rmtjax.ensembles._semicircular import AbstractSemicircular
 from rmtjax.testing import check_ensemble
@@ -14,14 +14,14 @@ KEY = jax.random.key(8)
 
 
 class Static(AbstractSemicircular):
-    """A GOE with a continuous parameter in a static field."""
+    """A Wigner with a continuous parameter in a static field."""
 
     n: int = eqx.field(static=True)
     scale: jax.Array = eqx.field(default_factory=lambda: jnp.asarray(1.0))
     shift: float = eqx.field(static=True, default=0.5)
 
     def _sample(self, key):
-        return GOE(self.n).sample(key) * self.scale
+        return Wigner(self.n).sample(key) * self.scale
 
 
 class Faulty(AbstractModule):
@@ -73,18 +73,18 @@ FAULTS = {
 
 
 def test_a_right_ensemble_passes():
-    check_ensemble(Faulty(GOE(4), "nothing", None), KEY)
+    check_ensemble(Faulty(Wigner(4), "nothing", None), KEY)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_mistake_is_found(fault):
     method, replacement, message = FAULTS[fault]
     with pytest.raises(AssertionError, match=message):
-        check_ensemble(Faulty(GOE(4), method, replacement), KEY)
+        check_ensemble(Faulty(Wigner(4), method, replacement), KEY)
 
 
 def test_a_matrix_that_is_not_hermitian_passes_on_request():
-    check_ensemble(Faulty(GOE(4), "sample", _matrix(jnp.triu)), KEY, hermitian=False)
+    check_ensemble(Faulty(Wigner(4), "sample", _matrix(jnp.triu)), KEY, hermitian=False)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_matrix_that_is_not_hermitian_passes_on_request():
 )
 def test_wrong_padding_is_found(method, replacement, message):
     with pytest.raises(AssertionError, match=message):
-        check_ensemble(Faulty(Mixed(GOE(6), 0.3), method, replacement), KEY)
+        check_ensemble(Faulty(Mixed(Wigner(6), 0.3), method, replacement), KEY)
 
 
 @pytest.mark.parametrize("wrap", [lambda e: e, lambda e: Mixed(e, 0.5)], ids=["itself", "nested"])
@@ -108,7 +108,7 @@ def test_a_continuous_parameter_in_a_static_field_is_found(wrap):
 
 
 class Fresh:
-    """A GOE whose pytree structure is another one each time, so that no compiled function fits it twice."""
+    """A Wigner whose pytree structure is another one each time, so that no compiled function fits it twice."""
 
     def __init__(self, base):
         self.base = base
@@ -124,4 +124,4 @@ jax.tree_util.register_pytree_node(Fresh, lambda e: ((e.base,), object()), lambd
 
 def test_a_second_compilation_is_found():
     with pytest.raises(AssertionError, match="compiled anew"):
-        check_ensemble(Fresh(GOE(4)), KEY)
+        check_ensemble(Fresh(Wigner(4)), KEY)

@@ -130,11 +130,11 @@ class GOE(AbstractGaussian):
     [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
 
     Args:
-        n: size of the matrix, n ≥ 1; static.
+        n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` < 1 or no integer, `scale` not positive and finite.
+        ValueError: `n` is no such integer, `scale` not positive and finite.
 
     Example:
         >>> import jax

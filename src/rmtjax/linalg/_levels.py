@@ -31,7 +31,7 @@ _FEWEST_LANES = 64
 _MANY_LANES = 16
 # Polishing leaves the last 1/64 of the levels to the finish.
 _STRAGGLERS = 64
-# A turn halves every bracket that has a lane, so this many exhaust the digits.
+# A turn halves every bracket that has a lane, so this many exhaust its digits.
 _TURNS = 64
 
 
@@ -105,7 +105,8 @@ def _divide(
         return number + 1, _narrowed(b, level, x, jnp.sort(_sturm.total_count(matrix.rows, x)))
 
     def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
-        return (carry[0] < _TURNS) & jnp.any(unresolved(carry[1]))
+        # Where levels outnumber the lanes they are served one lot after the other.
+        return (carry[0] < _TURNS * -(-size // lanes)) & jnp.any(unresolved(carry[1]))
 
     return jax.lax.while_loop(goes_on, turn, (jnp.int32(0), brackets))[1]
 

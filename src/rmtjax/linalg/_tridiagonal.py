@@ -23,8 +23,8 @@ class SymTridiagonal(AbstractModule):
     log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
 
     Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
-    every eigenvalue, eigenvectors have residuals below 10 eps‖T‖ (30 where `select` cuts through a cluster of levels) and
-    inner products below 20 n eps.
+    every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, 30 where `select` cuts through a cluster of levels,
+    and are orthogonal to 20 n eps.
 
     Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers of memory for each level.
     Levels closer than rounding are one degenerate level; the gradient of every symmetric function of the spectrum is

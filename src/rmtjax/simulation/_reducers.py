@@ -187,7 +187,7 @@ class Moments(AbstractReducer):
 
     Example:
         >>> import jax, rmtjax as rmt
-        >>> trace = lambda key: rmt.GOE(4).eigenvalues(key).sum()
+        >>> trace = lambda key: rmt.GOE(4).sample(key).trace()
         >>> result = rmt.simulate(trace, jax.random.key(0), 1000, reduce=Moments())
         >>> print(result.count, bool(abs(result.mean) < 5 * result.standard_error))
         1000 True

@@ -38,7 +38,7 @@ def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> 
 
     Example:
         >>> import jax, rmtjax as rmt
-        >>> check_ensemble(rmt.GOE(3), jax.random.key(0))
+        >>> check_ensemble(rmt.Wigner(3), jax.random.key(0))
     """
     _check_parameters(ensemble)
     draws = stacked(key)
