@@ -2,11 +2,11 @@
 
     python benchmarks/tridiagonal.py [--only NAME ...] [--quick] [--json [FILE]]
 
-Every number is the median of several calls after a warm-up, or one call where that takes many seconds, and every ratio is
-of two such numbers from this run. Each row checks its answer too: levels by Sturm counts in extended precision, of three
-matrices of a batch, or against LAPACK; histograms by the semicircle and by the plain loop; variates by their variance.
-The exit status is 1 if an answer is wrong or a ratio falls short of its target by more than the noise that a shared
-machine has (a fifth).
+Every number is the median of several calls after a warm-up, or one call where that takes many seconds, and every ratio
+is of two such numbers from this run. Each row checks its answer too: levels by Sturm counts in extended precision, of
+three matrices of a batch, or against LAPACK; histograms by the semicircle and by the plain loop; variates by their
+variance. The exit status is 1 if an answer is wrong or a ratio falls short of its target by more than the noise that a
+shared machine has (a fifth).
 """
 
 import argparse
