@@ -29,6 +29,8 @@ from rmtjax.linalg import _sturm
 # digits in a turn as interpolation does.
 _FEWEST_LANES = 64
 _MANY_LANES = 16
+# Comparing so many points and levels takes no longer than a binary search, and compiles sooner.
+_FEW_PAIRS = 1 << 14
 # Polishing leaves the last 1/64 of the levels to the finish.
 _STRAGGLERS = 64
 # A turn halves every bracket that has a lane, so this many exhaust its digits.
@@ -115,7 +117,8 @@ def _narrowed(
     b: _Brackets, level: Int[Array, " k"], x: Float[Array, " lanes"], below: Int[Array, " lanes"]
 ) -> _Brackets:
     """Brackets after the counts `below` at the ascending points x."""
-    right = jnp.searchsorted(below, level, side="right")
+    few = x.size * level.size <= _FEW_PAIRS
+    right = jnp.searchsorted(below, level, side="right", method="compare_all" if few else "scan")
     left = jnp.maximum(right - 1, 0)
     right = jnp.minimum(right, x.size - 1)
     raised = (below[left] <= level) & (x[left] > b.lower)

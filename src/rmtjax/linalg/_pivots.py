@@ -138,13 +138,13 @@ def eigenvectors(
         eigenvalues, twisted_vectors(diagonal, off_diagonal, eigenvalues)
     )
     given = diagonal, off_diagonal, eigenvalues, clusters
-    for members, width, rotated in (
-        ((clusters.size > 1) & (clusters.size <= _SMALL), min(_SMALL, eigenvalues.size), _small_rotations),
-        (clusters.size > _SMALL, eigenvalues.size, _large_rotations),
-    ):
-        renewed = lambda v, m=members, w=width, rotated=rotated: rotated(*given, _bases(*given, v, m, w), m)
-        v = _where_needed(jnp.any(members), renewed, v)
-    return v
+    small = (clusters.size > 1) & (clusters.size <= _SMALL)
+    width = min(_SMALL, eigenvalues.size)
+    v = _where_needed(jnp.any(small), lambda v: _small_rotations(*given, _bases(*given, v, small, width), small), v)
+    if eigenvalues.size <= _SMALL:
+        return v
+    large, width = clusters.size > _SMALL, eigenvalues.size
+    return _where_needed(jnp.any(large), lambda v: _large_rotations(*given, _bases(*given, v, large, width), large), v)
 
 
 def _where_needed(
@@ -272,8 +272,8 @@ def _bases(
             return w / jnp.linalg.norm(w)
 
         w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(diagonal.dtype)
-        for _ in range(_ITERATIONS):
-            w = solved(diagonal, off_diagonal, eigenvalues[i], orthogonal(w))
+        step = lambda _, w: solved(diagonal, off_diagonal, eigenvalues[i], orthogonal(w))
+        w = jax.lax.fori_loop(0, _ITERATIONS, step, w)
         return v.at[:, i].set(orthogonal(w))
 
     return jax.lax.fori_loop(0, jnp.sum(members), renew, v)
