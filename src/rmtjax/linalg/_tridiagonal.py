@@ -20,7 +20,7 @@ class SymTridiagonal(AbstractModule):
     r"""A real symmetric tridiagonal matrix, or a batch of them, by its two diagonals.
 
     Counts and eigenvalues need O(n) memory beside the result. A matrix with NaN or infinity has NaN eigenvalues,
-    log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
+    eigenvectors, log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
 
     Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
     every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, 30 where `select` cuts through a cluster of levels,
@@ -124,7 +124,9 @@ class SymTridiagonal(AbstractModule):
         return jnp.vectorize(vectors, signature="(n),(m)->(n,k)")(self.diagonal, self.off_diagonal)
 
     def logdet(self, x: RealLike = 0.0) -> Float[Array, "..."]:
-        r"""$\log|\det(T - x)|$, in O(n); $-\infty$ at an eigenvalue, NaN at NaN.
+        r"""$\log|\det(T - x)|$, in O(n).
+
+        At an eigenvalue it is $-\infty$ or, by rounding, the logarithm of something tiny; at NaN it is NaN.
 
         Args:
             x: real points of any shape.
@@ -159,10 +161,13 @@ class SymTridiagonal(AbstractModule):
     def _selected(self, select: Select) -> tuple[int, int]:
         if select is None:
             return 0, self.n
-        must = f"be None or a pair i < j with 0 <= i and j <= {self.n}"
+        must = f"be None or a pair of static integers i < j with 0 <= i and j <= {self.n}"
         if not (isinstance(select, tuple | list) and len(select) == 2):
             raise _checks.refusal("select", must, select)
-        first, last = (_checks.integer("select", index, at_least=0) for index in select)
+        try:
+            first, last = (_checks.integer("select", index, at_least=0) for index in select)
+        except ValueError:
+            raise _checks.refusal("select", must, select) from None
         if not first < last <= self.n:
             raise _checks.refusal("select", must, select)
         return first, last
