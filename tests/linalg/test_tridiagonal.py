@@ -608,10 +608,10 @@ def test_functions_of_a_matrix_that_is_not_finite_are_nan():
 
 
 def test_calls_outside_of_jit_compile_once():
-    compilations = []
+    compilations, listening = [], True
 
     def listener(event, _, **__):
-        if "backend_compile" in event:
+        if listening and "backend_compile" in event:
             compilations.append(event)
 
     a, key = np.eye(51) + np.ones((51, 51)), jax.random.key(0)
@@ -633,4 +633,4 @@ def test_calls_outside_of_jit_compile_once():
             call()
         assert len(compilations) == first
     finally:
-        jax.monitoring.unregister_event_duration_listener(listener)
+        listening = False  # jax 0.8 cannot unregister a listener
