@@ -12,8 +12,8 @@ import rmtjax as rmt
 
 def main() -> None:
     key, edges = jax.random.key(7), jnp.linspace(-2.0, 2.0, 33)
-    wigner, results = rmt.Wigner(12), {}  # dense matrices compile in a moment, tridiagonal ones do not
-    mixed = rmt.Mixed(wigner, 0.7)
+    # Dense matrices compile in a moment, tridiagonal ones do not.
+    wigner, mixed, results = rmt.Wigner(12), rmt.Mixed(rmt.GOE(12), 0.7), {}
     for num_samples, batch_size in [(1, None), (2, 1), (101, None), (101, 4), (64, 64)]:
         run = lambda fn, reduce=None, m=num_samples, b=batch_size: rmt.simulate(fn, key, m, reduce=reduce, batch_size=b)
         histogram = run(mixed.eigenvalues, rmt.Histogram(edges))

@@ -14,7 +14,7 @@ KEY = jax.random.key(8)
 
 
 class Static(AbstractSemicircular):
-    """A Wigner with a continuous parameter in a static field."""
+    """A Wigner ensemble with a continuous parameter in a static field."""
 
     n: int = eqx.field(static=True)
     scale: jax.Array = eqx.field(default_factory=lambda: jnp.asarray(1.0))
@@ -108,7 +108,7 @@ def test_a_continuous_parameter_in_a_static_field_is_found(wrap):
 
 
 class Fresh:
-    """A Wigner whose pytree structure is another one each time, so that no compiled function fits it twice."""
+    """An ensemble whose pytree structure is another one each time, so that no compiled function fits it twice."""
 
     def __init__(self, base):
         self.base = base

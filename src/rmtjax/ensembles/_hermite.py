@@ -38,8 +38,9 @@ def _rows(
     left = jnp.maximum(n - row, 0).astype(beta.dtype)
     chi = unit_chi(key_off_diagonal, jnp.where(left > 0, beta * left, 0))
     # √(left/n), in the upper half from 1 - row/n: at n = 10⁹ the edge in float32 would see the rounding of left/n.
-    part = jnp.where(row < n // 2, row, 0).astype(beta.dtype) / n
-    root = jnp.where(row < n // 2, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
+    upper = row < n // 2
+    part = jnp.where(upper, row, 0).astype(beta.dtype) / n
+    root = jnp.where(upper, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
     return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal, root * chi
 
 

@@ -130,21 +130,21 @@ def eigenvectors(
     eigenvalues: Float[Array, " k"],
 ) -> Float[Array, "n k"]:
     """Orthonormal eigenvectors to ascending eigenvalues, as columns; Gershgorin bound of T in [1/2, 1)."""
-    joined = jnp.diff(eigenvalues) < max(_CLUSTER / diagonal.size, _CLOSE * np.finfo(diagonal.dtype).eps)
-    clusters = _clusters(joined)
     # The residual of a twisted vector is |λ - z|/|v_i|, up to √n times the error of the level z; one more solution
     # takes the factor away.
     v = jax.vmap(lambda z, v: solved(diagonal, off_diagonal, z, v), (0, 1), 1)(
         eigenvalues, twisted_vectors(diagonal, off_diagonal, eigenvalues)
     )
-    given = diagonal, off_diagonal, eigenvalues, clusters
-    small = (clusters.size > 1) & (clusters.size <= _SMALL)
+    problem = _clustered(diagonal, off_diagonal, eigenvalues)
+    small, large = (problem.size > 1) & (problem.size <= _SMALL), problem.size > _SMALL
     width = min(_SMALL, eigenvalues.size)
-    v = _where_needed(jnp.any(small), lambda v: _small_rotations(*given, _bases(*given, v, small, width), small), v)
+    v = _where_needed(jnp.any(small), lambda v: _small_rotations(problem, _bases(problem, v, small, width), small), v)
     if eigenvalues.size <= _SMALL:
         return v
-    large, width = clusters.size > _SMALL, eigenvalues.size
-    return _where_needed(jnp.any(large), lambda v: _large_rotations(*given, _bases(*given, v, large, width), large), v)
+    width = eigenvalues.size
+    return _where_needed(
+        jnp.any(large), lambda v: _large_rotations(problem, _bases(problem, v, large, width), large), v
+    )
 
 
 def _where_needed(
@@ -155,79 +155,73 @@ def _where_needed(
     return jax.lax.while_loop(lambda state: state[0], once, (condition, v))[1]
 
 
-class _Clusters(NamedTuple):
-    """The cluster of each level: its first member and how many it has."""
+class _Clustered(NamedTuple):
+    """A matrix and levels of it, and for each level the first member of its cluster and how many there are."""
 
+    diagonal: Float[Array, " n"]
+    off_diagonal: Float[Array, " n-1"]
+    levels: Float[Array, " k"]
     first: Int[Array, " k"]
     size: Int[Array, " k"]
 
 
-def _clusters(joined: Bool[Array, " k-1"]) -> _Clusters:
-    index = jnp.arange(joined.size + 1)
+def _clustered(
+    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], levels: Float[Array, " k"]
+) -> _Clustered:
+    joined = jnp.diff(levels) < max(_CLUSTER / diagonal.size, _CLOSE * np.finfo(diagonal.dtype).eps)
+    index = jnp.arange(levels.size)
     first = jax.lax.cummax(jnp.where(jnp.pad(joined, (1, 0)), 0, index))
-    last = jax.lax.cummin(jnp.where(jnp.pad(joined, (0, 1)), index.size - 1, index), reverse=True)
-    return _Clusters(first, last - first + 1)
+    last = jax.lax.cummin(jnp.where(jnp.pad(joined, (0, 1)), levels.size - 1, index), reverse=True)
+    return _Clustered(diagonal, off_diagonal, levels, first, last - first + 1)
 
 
-def _residuals(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    eigenvalues: Float[Array, " k"],
-    v: Float[Array, "n k"],
-) -> Float[Array, "n k"]:
+def _residuals(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
     """T v - λ v by columns, the difference taken before the product: small where T is near to λ."""
-    left, right = jnp.pad(off_diagonal, (1, 0))[:, None], jnp.pad(off_diagonal, (0, 1))[:, None]
-    return (diagonal[:, None] - eigenvalues) * v + left * jnp.roll(v, 1, axis=0) + right * jnp.roll(v, -1, axis=0)
+    return product(problem.diagonal - problem.levels[:, None], problem.off_diagonal, v.T).T
 
 
 def _small_rotations(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    eigenvalues: Float[Array, " k"],
-    clusters: _Clusters,
+    problem: _Clustered,
     v: Float[Array, "n k"],
     small: Bool[Array, " k"],
 ) -> Float[Array, "n k"]:
     """Rayleigh and Ritz in the span of each small cluster, in its own units."""
-    k = eigenvalues.size
-    r = _residuals(diagonal, off_diagonal, eigenvalues, v)
+    k = problem.levels.size
+    r = _residuals(problem, v)
     place = jnp.arange(min(_SMALL, k))
     shifted = lambda a, by: jnp.roll(a, -by, axis=1)
     bands = jnp.stack([jnp.sum(v * shifted(r, by) + r * shifted(v, by), axis=0) / 2 for by in range(place.size)])
     # For each level the matrix of its cluster, members first.
-    member = jnp.minimum(clusters.first[:, None] + place, k - 1)
-    present = place < clusters.size[:, None]
+    member = jnp.minimum(problem.first[:, None] + place, k - 1)
+    present = place < problem.size[:, None]
     lower, distance = jnp.minimum(place[:, None], place), jnp.abs(place[:, None] - place)
-    ritz = bands[distance, jnp.minimum(clusters.first[:, None, None] + lower, k - 1)]
+    ritz = bands[distance, jnp.minimum(problem.first[:, None, None] + lower, k - 1)]
     ritz = jnp.where(present[:, :, None] & present[:, None, :], ritz, 0)
-    levels = jnp.where(present, eigenvalues[member] - eigenvalues[clusters.first][:, None], 0)
+    levels = jnp.where(present, problem.levels[member] - problem.levels[problem.first][:, None], 0)
     bound = jnp.sum(jnp.abs(ritz), axis=(1, 2)) + jnp.sum(levels, axis=1) + jnp.finfo(v.dtype).eps ** 4
     levels = jnp.where(present, levels, bound[:, None] * (2.0 + place))
     _, rotation = decompose(ritz + levels[:, :, None] * jnp.eye(place.size, dtype=v.dtype))
-    column = jnp.minimum(jnp.arange(k) - clusters.first, place.size - 1)
+    column = jnp.minimum(jnp.arange(k) - problem.first, place.size - 1)
     coefficients = jnp.where(present, jnp.take_along_axis(rotation, column[:, None, None], axis=2)[:, :, 0], 0)
     rotated = sum(v[:, member[:, a]] * coefficients[:, a] for a in range(place.size))
     return jnp.where(small, rotated, v)
 
 
 def _large_rotations(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    eigenvalues: Float[Array, " k"],
-    clusters: _Clusters,
+    problem: _Clustered,
     v: Float[Array, "n k"],
     large: Bool[Array, " k"],
 ) -> Float[Array, "n k"]:
     """The same for the large clusters, all in one matrix."""
-    k = eigenvalues.size
-    together = (clusters.first[:, None] == clusters.first) & large & large[:, None]
-    ritz = jnp.where(together, v.T @ _residuals(diagonal, off_diagonal, eigenvalues, v), 0)
+    k = problem.levels.size
+    together = (problem.first[:, None] == problem.first) & large & large[:, None]
+    ritz = jnp.where(together, v.T @ _residuals(problem, v), 0)
     # Other levels keep their order only: left as they are, they would set the units.
     index = jnp.arange(k)
     lowest, highest = jnp.argmax(large), k - 1 - jnp.argmax(large[::-1])
-    spread = eigenvalues[highest] - eigenvalues[lowest]
+    spread = problem.levels[highest] - problem.levels[lowest]
     half = spread / 2 + 2 * jnp.max(jnp.sum(jnp.abs(ritz), axis=0))
-    levels = eigenvalues - eigenvalues[lowest] - spread / 2
+    levels = problem.levels - problem.levels[lowest] - spread / 2
     outside = jnp.maximum(index - highest, 0) - jnp.maximum(lowest - index, 0)
     levels = jnp.clip(levels, -half, half) + half / k * outside.astype(v.dtype)
     _, rotation = decompose((ritz + ritz.T) / 2 + jnp.diag(levels))
@@ -247,10 +241,7 @@ def solved(
 
 
 def _bases(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    eigenvalues: Float[Array, " k"],
-    clusters: _Clusters,
+    problem: _Clustered,
     v: Float[Array, "n k"],
     members: Bool[Array, " k"],
     width: int,
@@ -261,18 +252,18 @@ def _bases(
 
     def renew(number: Int[Array, ""], v: Float[Array, "n k"]) -> Float[Array, "n k"]:
         i = queue[number]
-        start = jnp.minimum(clusters.first[i], k - width)
+        start = jnp.minimum(problem.first[i], k - width)
         some = jax.lax.dynamic_slice_in_dim(v, start, width, axis=1)
         index = start + jnp.arange(width)
-        earlier = (index >= clusters.first[i]) & (index < i)
+        earlier = (index >= problem.first[i]) & (index < i)
 
         def orthogonal(w: Float[Array, " n"]) -> Float[Array, " n"]:
             for _ in range(2):  # twice is enough (Kahan)
                 w = w - some @ jnp.where(earlier, w @ some, 0)
             return w / jnp.linalg.norm(w)
 
-        w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(diagonal.dtype)
-        step = lambda _, w: solved(diagonal, off_diagonal, eigenvalues[i], orthogonal(w))
+        w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(v.dtype)
+        step = lambda _, w: solved(problem.diagonal, problem.off_diagonal, problem.levels[i], orthogonal(w))
         w = jax.lax.fori_loop(0, _ITERATIONS, step, w)
         return v.at[:, i].set(orthogonal(w))
 

@@ -274,7 +274,7 @@ def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Ar
     x = jnp.where(finite, x, jnp.nan)
     scaled_d, scaled_e, exponent = _sturm.normalised(d, e)
     far, distant, near = _by_distance(x, exponent)
-    at_far = jnp.sum(jnp.log(jnp.abs(d[:, None] - distant)), axis=0)
+    at_far = n * jnp.log(jnp.abs(distant)) - jnp.sum(d) / distant
     at_near = _pivots.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
     return jnp.where(far, at_far, at_near + n * math.log(2) * exponent.astype(d.dtype))
 
@@ -288,19 +288,19 @@ def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[
     near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
     trace = -jnp.sum(_pivots.green(scaled_d, scaled_e, near)[0], axis=0)
     at_near = jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
-    return jnp.where(far, jnp.sum(1 / (distant - d[:, None]), axis=0), at_near)
+    return jnp.where(far, (d.size + jnp.sum(d) / distant) / distant, at_near)
 
 
 def _by_distance(
     z: Inexact[Array, " k"], exponent: Int[Array, ""]
 ) -> tuple[Bool[Array, " k"], Inexact[Array, " k"], Inexact[Array, " k"]]:
-    """Which points are so far from a matrix of that exponent that only its diagonal matters; the far ones, the near.
+    """Which points are so far from a matrix of that exponent that only its trace matters; the far ones, the near.
 
     Where a point does not belong, there is a harmless one. Without the distinction a far point would overflow in the
     units of the matrix.
     """
     info = jnp.finfo(z.dtype)
     size = jnp.maximum(jnp.abs(z.real), jnp.abs(z.imag)) if jnp.iscomplexobj(z) else jnp.abs(z)
-    # Off-diagonals change the results by (e/z)² < eps⁴ then.
+    # The next term of an expansion in T/z is below eps⁴ then.
     far = _sturm.scaled(size, -exponent) > 1 / info.eps**2
     return far, jnp.where(far, z, info.max / 8), jnp.where(far, 0, z)
