@@ -62,6 +62,8 @@ SEMICIRCLE = rmt.laws.Semicircle(1.5)
 
 PUBLIC: dict[str, Any] = {
     "rmtjax.GOE": lambda: rmt.GOE(4, 1.2),
+    "rmtjax.GSE": lambda: rmt.GSE(4, 1.2),
+    "rmtjax.GUE": lambda: rmt.GUE(4, 1.2),
     "rmtjax.GaussianBeta": lambda: rmt.GaussianBeta(4, 2.5, 1.2),
     "rmtjax.Histogram": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.Mixed": lambda: rmt.Mixed(rmt.GOE(4), 0.7),

@@ -57,8 +57,12 @@ def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
-# The derivative in beta is that of the law, not of a draw with one key; `ensembles/test_gaussian.py` holds it.
-@pytest.mark.parametrize("name", [name for name in ENSEMBLES if name != "rmtjax.GaussianBeta"])
+# The derivative in beta is that of the law, not of a draw with one key; `ensembles/test_gaussian.py` holds it. The levels
+# of GUE and GSE go the way of those of the GOE.
+ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.GUE", "rmtjax.GSE"}
+
+
+@pytest.mark.parametrize("name", [name for name in ENSEMBLES if name not in ELSEWHERE])
 def test_eigenvalues_compose_in_the_parameters(name):
     check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 

@@ -15,6 +15,8 @@ from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
 from rmtjax.ensembles import GOE as GOE
+from rmtjax.ensembles import GSE as GSE
+from rmtjax.ensembles import GUE as GUE
 from rmtjax.ensembles import GaussianBeta as GaussianBeta
 from rmtjax.ensembles import Mixed as Mixed
 from rmtjax.ensembles import Wigner as Wigner

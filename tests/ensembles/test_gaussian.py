@@ -18,7 +18,8 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
-from tests.statistical import assert_law, assert_mean
+from tests.ensembles.beta_hermite import assert_beta_hermite, fourth_moment, level_unit, log_repulsion
+from tests.statistical import assert_mean
 
 BETAS = [0.5, 1.0, 2.0, 4.0, 17.3]
 SCALE = 0.7
@@ -61,40 +62,6 @@ def entries_of_50(beta, keys):
     return draw.diagonal, draw.off_diagonal
 
 
-def fourth_moment(k, beta):
-    """E Σ x⁴ over k levels of density ∝ Π|x_i - x_j|^β exp(-Σ x²/2), from the entries of the tridiagonal model.
-
-    With a_i ~ N(0, 1) and b_i² = χ²_{iβ}/2, tr T⁴ = Σ a_i⁴ + 4 Σ b_i² (a_i² + a_i a_{i+1} + a_{i+1}²) + 2 Σ b_i⁴ +
-    4 Σ b_i² b_{i+1}², of means 3k, 2β k(k-1), β k(k-1)/2 + β² k(k-1)(2k-1)/6 and β² k(k-1)(k-2)/3.
-    """
-    return 3 * k + 5 / 2 * beta * k * (k - 1) + beta**2 / 4 * k * (k - 1) * (2 * k - 3)
-
-
-def log_repulsion(k, beta):
-    r"""E Σ_{i<j} log|x_i - x_j| for that density: a logarithmic derivative of Mehta's integral by β.
-
-    Mehta (2004), eq. 17.6.7: E Π|x_i - x_j|^p = Π_j Γ(1 + j(β+p)/2) Γ(1 + β/2) / (Γ(1 + (β+p)/2) Γ(1 + jβ/2)).
-    """
-    j, psi = np.arange(1, k + 1), scipy.special.digamma
-    return np.sum(j * psi(1 + j * beta / 2) - psi(1 + beta / 2)) / 2
-
-
-def assert_beta_hermite(levels, beta, unit):
-    """Four exact laws of the density ∝ Π|x_i - x_j|^β exp(-Σ x²/2) at x = levels/unit."""
-    x, k = np.asarray(levels, np.float64) / unit, levels.shape[-1]
-    # The trace sees the diagonal alone: N(0, 1) where N(0, 2) belongs, β forgotten.
-    assert_law(x.sum(-1), scipy.stats.norm(0, k**0.5).cdf)
-    # The trace of the square, in mean, variance and shape: χ with a wrong parameter, e.g. shifted by a row.
-    assert_law((x**2).sum(-1), scipy.stats.chi2(k + beta * k * (k - 1) / 2).cdf)
-    if k > 1:
-        # The fourth moment: an order of the χ that leaves their sum alone. Repulsion: all that leaves the trace alone.
-        assert_mean((x**4).sum(-1), fourth_moment(k, beta))
-        i, j = np.triu_indices(k, 1)
-        assert_mean(np.log(np.abs(x[:, i] - x[:, j])).sum(-1), log_repulsion(k, beta))
-    if k == 2:
-        assert_law((x[:, 1] - x[:, 0]) ** 2 / 2, scipy.stats.chi2(beta + 1).cdf)
-
-
 def test_reference_formulas():
     n = 7
     # Genus expansions for unit variance off the diagonal. GOE: Ledoux (2009); GUE: Harer and Zagier (1986).
@@ -106,10 +73,6 @@ def test_reference_formulas():
     for beta in BETAS:
         degrees = n + beta * n * (n - 1) / 2
         np.testing.assert_allclose(level_unit(n, beta, 0.3) ** 2 * degrees, n * 0.09 * (2 / (beta * n) + (n - 1) / n))
-
-
-def level_unit(n, beta, scale):
-    return scale * (2 / (beta * n)) ** 0.5
 
 
 @pytest.mark.float32
@@ -124,26 +87,6 @@ def test_exact_laws_of_every_order(getkey, beta, order):
     assert (np.diff(values[:, :order]) >= 0).all()
     assert_beta_hermite(values[:, :order], beta, level_unit(n, beta, SCALE))
     assert len(traces) == 1
-
-
-@pytest.mark.float32
-def test_exact_laws_of_the_dense_goe(getkey):
-    n = 4
-    h = np.asarray(jax.jit(jax.vmap(rmt.GOE(n, SCALE).sample))(jax.random.split(getkey(), 20_000)), np.float64)
-    np.testing.assert_array_equal(h, np.swapaxes(h, -1, -2))
-    assert_beta_hermite(np.linalg.eigvalsh(h), 1, level_unit(n, 1, SCALE))
-    for i, j in [(0, 0), (3, 3), (0, 1), (2, 3)]:
-        assert_law(h[:, i, j], scipy.stats.norm(0, SCALE * ((2 if i == j else 1) / n) ** 0.5).cdf)
-    assert_mean(h[:, 0, 1] * h[:, 0, 2], 0)
-    assert_mean(h[:, 0, 0] * h[:, 1, 1], 0)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 6])
-def test_dense_goe_entries_are_all_different(getkey, n):
-    # The triangle is packed into a rectangle, another one for odd and even n: an entry used twice shows here.
-    h = np.asarray(rmt.GOE(n).sample(getkey()))
-    np.testing.assert_array_equal(h, h.T)
-    assert np.unique(np.abs(h[np.tril_indices(n)])).size == n * (n + 1) // 2
 
 
 def test_tridiagonal_entries_are_all_different(getkey):

@@ -2,7 +2,9 @@
 
 from rmtjax.ensembles._base import AbstractEnsemble as AbstractEnsemble
 from rmtjax.ensembles._base import AbstractNestedEnsemble as AbstractNestedEnsemble
-from rmtjax.ensembles._gaussian import GOE as GOE
 from rmtjax.ensembles._gaussian import GaussianBeta as GaussianBeta
+from rmtjax.ensembles._gaussian_invariant import GOE as GOE
+from rmtjax.ensembles._gaussian_invariant import GSE as GSE
+from rmtjax.ensembles._gaussian_invariant import GUE as GUE
 from rmtjax.ensembles._mixed import Mixed as Mixed
 from rmtjax.ensembles._wigner import Wigner as Wigner

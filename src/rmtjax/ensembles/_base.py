@@ -42,6 +42,9 @@ class AbstractEnsemble(AbstractModule):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
 
+    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+        raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
+
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         """A matrix drawn from the ensemble."""
         return self._sample(_checks.typed_key(key))
@@ -69,6 +72,24 @@ class AbstractEnsemble(AbstractModule):
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
         return self._law()
 
+    def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
+        r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
+
+        It is symmetric: the density of the ascending levels is n! times it. Differentiable in the levels and in the
+        parameters. O(n²) time, O(n) memory; terms of the order n² log n cancel, which leaves their rounding.
+
+        Args:
+            eigenvalues: n levels in any order; $-\infty$ is the answer where two coincide.
+
+        Raises:
+            NotImplementedError: the joint density of this ensemble is not known.
+            ValueError: `eigenvalues` are not n real numbers without NaN.
+        """
+        levels = _checks.points("eigenvalues", eigenvalues)
+        if levels.shape != (self.n,):
+            raise _checks.refusal("eigenvalues", f"have the shape ({self.n},)", levels.shape)
+        return self._log_prob(levels)
+
 
 class AbstractNestedEnsemble(AbstractEnsemble):
     """An ensemble of which the leading k×k block of a sample is a sample of order k, up to a known scale.
@@ -88,9 +109,14 @@ class AbstractNestedEnsemble(AbstractEnsemble):
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         """Limiting law of a block of order `fraction`·n, in the units of the whole matrix."""
 
-    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "n n"]:
-        rows = inside_block(order, self.n)
-        return jnp.where(rows[:, None] & rows[None, :], self._sample(key), 0)
+    def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
+        """Rows of a block with that number of levels."""
+        return order
+
+    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "rows rows"]:
+        matrix = self._sample(key)
+        rows = inside_block(self._rows(order), matrix.shape[-1])
+        return jnp.where(rows[:, None] & rows[None, :], matrix, 0)
 
     def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         return block_levels(hermitian_part(_checks.square_matrix("sample", self._block(key, order))), order)
@@ -106,10 +132,11 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            An n×n array that is zero outside the block, with the order.
+            An array of the size of a sample that is zero outside the block, with the number of rows of the block: the
+            order, or twice the order where every eigenvalue comes twice (`GSE`).
         """
         order = self._checked(order)
-        return PaddedMatrix(self._block(_checks.typed_key(key), order), order)
+        return PaddedMatrix(self._block(_checks.typed_key(key), order), self._rows(order))
 
     def block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
         """The spectrum of the leading block of a draw; not that of `block(key, order)` with the same key.

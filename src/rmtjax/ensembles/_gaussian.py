@@ -1,25 +1,26 @@
-"""The Gaussian ensembles: dense, and as the tridiagonal matrices with the same spectrum."""
+"""The Gaussian β-ensembles: tridiagonal matrices with the spectra of GOE, GUE and GSE, for every β."""
 
 from abc import abstractmethod
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles import _hermite
-from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored
+from rmtjax.ensembles._semicircular import AbstractSemicircular
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
 from rmtjax.linalg._padded import inside_block
 from rmtjax.linalg._tridiagonal import block_counts, block_eigenvalues
+from rmtjax.special._selberg import log_mehta, log_vandermonde
 
 # Row numbers and counts are 32-bit integers; the last chunk of rows may go beyond n.
 _MOST_LEVELS = 2_000_000_000
 
 
-def _number_of_levels(n: object) -> int:
+def number_of_levels(n: object) -> int:
+    """A checked n."""
     number = _checks.integer("n", n, at_least=1)
     if number > _MOST_LEVELS:
         raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
@@ -111,6 +112,12 @@ class AbstractGaussian(AbstractSemicircular):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return _hermite.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
 
+    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+        beta = _checks.require(self._dyson_index(), jnp.isfinite, "beta", "be finite for the levels to have a density")
+        unit = self.scale * jnp.sqrt(2 / (beta * self.n))
+        x = levels / unit
+        return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
+
     def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         levels = block_eigenvalues(0, self.n, *self._entries(key), order)
         inside = inside_block(order, self.n)
@@ -118,47 +125,6 @@ class AbstractGaussian(AbstractSemicircular):
 
     def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         return block_counts(*self._entries(key), order, x / self.scale)
-
-
-class GOE(AbstractGaussian):
-    r"""The Gaussian orthogonal ensemble.
-
-    Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
-    $H \to O H O^T$ for orthogonal O; s is the scale.
-
-    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
-    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
-
-    Args:
-        n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
-        scale: s > 0, differentiable.
-
-    Raises:
-        ValueError: `n` is no such integer, `scale` not positive and finite.
-
-    Example:
-        >>> import jax
-        >>> goe = GOE(4)
-        >>> print(goe.eigenvalues(jax.random.key(0)).shape, goe.law().radius)
-        (4,) 2.0
-
-    References:
-        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
-    """
-
-    n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
-
-    def __init__(self, n: int, scale: RealScalarLike = 1.0):
-        self.n = _number_of_levels(n)
-        self.scale = _checks.positive("scale", scale)
-
-    def _beta(self) -> float:
-        return 1.0
-
-    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        g = mirrored(_normal_triangle(key, self.n, jnp.result_type(self.scale)))
-        return self.scale * self.n**-0.5 * jnp.where(diagonal_places(self.n), 2**0.5, 1.0) * g
 
 
 class GaussianBeta(AbstractGaussian):
@@ -193,7 +159,7 @@ class GaussianBeta(AbstractGaussian):
     scale: Float[Array, ""]
 
     def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.n = _number_of_levels(n)
+        self.n = number_of_levels(n)
         self.beta = _checks.positive("beta", beta, finite=False)
         self.scale = _checks.positive("scale", scale)
 
@@ -210,13 +176,3 @@ class GaussianBeta(AbstractGaussian):
         d = jnp.where(index < order, jnp.roll(diagonal, order), 0)
         e = jnp.where(index < order - 1, jnp.roll(jnp.pad(off_diagonal, (0, 1)), order), 0)[:-1]
         return self.scale * SymTridiagonal(d, e).todense()
-
-
-def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
-    even = n + n % 2
-    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
-    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end. The
-    # barrier keeps the compiler from drawing the variates again for the mirror image.
-    rows = jax.lax.optimization_barrier(jnp.concatenate([packed[:, ::-1], packed[::-1]]))
-    return rows[:n, :n]

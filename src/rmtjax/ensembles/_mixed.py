@@ -71,7 +71,7 @@ class Mixed(AbstractModule):
         """A matrix of random order, zero outside its leading block."""
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        return PaddedMatrix(self._factor(order) * self.base._block(key_block, order), order)
+        return PaddedMatrix(self._factor(order) * self.base._block(key_block, order), self.base._rows(order))
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""

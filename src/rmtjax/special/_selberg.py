@@ -1,0 +1,32 @@
+"""Logarithms of Vandermonde determinants and of Selberg's integral and its limits, for joint densities."""
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float, Int
+
+
+def log_vandermonde(x: Float[Array, " n"]) -> Float[Array, ""]:
+    r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; $-\infty$ where two coincide, with derivative 0 for the two."""
+    n = x.size
+
+    # The pairs at a cyclic distance k; at k = n/2 each comes twice.
+    @jax.checkpoint
+    def step(total: Float[Array, ""], distance: Int[Array, ""]) -> tuple[Float[Array, ""], None]:
+        gap = jnp.abs(x - jnp.roll(x, distance))
+        together = gap == 0
+        logarithm = jnp.where(together, -jnp.inf, jnp.log(jnp.where(together, 1, gap)))
+        weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(x.dtype)
+        return total + weight * jnp.sum(logarithm), None
+
+    return jax.lax.scan(step, jnp.zeros((), x.dtype), jnp.arange(1, n // 2 + 1))[0]
+
+
+def log_mehta(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of Mehta's integral $\int \prod_{i<j} |x_i - x_j|^\beta \prod_i e^{-x_i^2/2}\,dx_i$.
+
+    It is $(2\pi)^{n/2} \prod_{j=1}^n \frac{\Gamma(1 + j\beta/2)}{\Gamma(1 + \beta/2)}$ (Mehta 2004, equation 17.6.7;
+    Forrester and Warnaar 2008, equation 1.5).
+    """
+    j = jnp.arange(1, n + 1, dtype=beta.dtype)
+    return n / 2 * jnp.log(2 * jnp.pi) + jnp.sum(gammaln(1 + j * beta / 2) - gammaln(1 + beta / 2))
