@@ -57,8 +57,8 @@ def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
-# The derivative in beta is that of the law, not of a draw with one key; `ensembles/test_gaussian.py` holds it. The levels
-# of GUE and GSE go the way of those of the GOE.
+# The derivative in beta is that of the law, not of a draw with one key; `ensembles/test_gaussian.py` holds it. Levels
+# of GUE and GSE go the way of the GOE.
 ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.GUE", "rmtjax.GSE"}
 
 
