@@ -100,9 +100,10 @@ class AbstractLaw(AbstractModule):
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
         p = _checks.real("p", p)
         lower, upper = self._support()
-        inside = (p > 0) & (p < 1)
+        # A point mass at the lower end holds a whole interval of probabilities: no search comes to it exactly.
+        inside = (p > self._first_atom()) & (p < 1)
         x = self._quantile(jnp.where(inside, p, 0.5))
-        x = jnp.where(inside, x, jnp.where(p <= 0, lower, upper))
+        x = jnp.where(inside, x, jnp.where(p < 1, lower, upper))
         return self._as_promised(jnp.where((p >= 0) & (p <= 1), x, jnp.nan), p)
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:

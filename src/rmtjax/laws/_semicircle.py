@@ -18,10 +18,10 @@ def density(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[Array,
 
 def distribution(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[Array, "..."]:
     """Distribution function (t - sin t)/2π with cos(t/2) = -x/radius, for |x| < radius, to full relative accuracy."""
-    return _t_minus_sin_t(4 * jnp.arctan2(jnp.sqrt(radius + x), jnp.sqrt(radius - x))) / (2 * jnp.pi)
+    return t_minus_sin_t(4 * jnp.arctan2(jnp.sqrt(radius + x), jnp.sqrt(radius - x))) / (2 * jnp.pi)
 
 
-def _t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
+def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
     """T - sin t, by its Taylor series where the subtraction would cancel (t < 1; 8 terms reach 1e-17)."""
     small = t < 1
     s = jnp.where(small, t, 1) ** 2

@@ -1,0 +1,135 @@
+r"""The Marčenko-Pastur law.
+
+Derivation of the distribution function. X X* and X* X have the same non-zero eigenvalues, so with $q^2 = \min(c, 1/c)$
+and $x = s^2 \max(c, 1)\,y$ the continuous part is one family for all c. It has mass $\min(1, 1/c)$. In a triangle let
+the sides 1 and q enclose the angle φ, let ψ be the angle opposite q and √y the third side: $y = 1 + q^2 - 2q\cos φ$.
+In φ the continuous part, scaled to mass 1, has density $\frac{2}{\pi} \sin^2(φ)/y$ and
+
+    π H(φ) = φ + [q sin φ - (1 - q²) ψ]/q².
+
+All terms of less than third order cancel near φ = 0, and all but the order q² where q is small. With S(t) = t - sin t,
+θ = ψ + φ/2, and the law of sines, sin(φ + ψ) = sin φ/√y, the same is
+
+    π H(φ) = 2 S(φ/2) + 4 sin(φ/2) sin²(θ/2) + 4 sin φ sin²(φ/2)/[√y (√y + 1 - q)] - (1 - q²)/q² S(ψ),
+
+where the last term is at most a third of the others together. The mass 1 - H above φ is that of the supplementary
+angle with -q for q, and -ψ for ψ: then no term is negative.
+"""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._semicircle import t_minus_sin_t
+
+
+class MarchenkoPastur(AbstractLaw):
+    r"""The Marčenko-Pastur law, the limiting spectral density of sample covariance matrices.
+
+    With $x_\pm = s^2(1 \pm \sqrt c)^2$ for the ratio c and the scale s,
+
+    $$f(x) = \frac{\sqrt{(x_+ - x)(x - x_-)}}{2\pi c s^2 x}, \qquad x_- < x < x_+,$$
+
+    and for $c > 1$ a point mass $1 - 1/c$ at 0. At $c = 1$ the density diverges as $x^{-1/2}$ at $x_- = 0$. Mean $s^2$,
+    variance $c s^4$, $E X^k = s^{2k} \sum_{j=1}^k N(k, j)\,c^{j-1}$ with the Narayana numbers
+    $N(k, j) = \frac1k \binom kj \binom k{j-1}$. All formulas hold to a few ulp, the tails in relative error, at a point
+    within a few ulp of x: no better are the distances from the ends $x_\pm$ known, where these are rounded.
+
+    `atoms()` always has one entry, as its presence may depend on a traced ratio: 0 with mass $1 - 1/c$ for $c > 1$, the
+    lower end of the support with mass 0 otherwise. At $c = 1$, where the mass has a kink, its derivative is 0.
+
+    Convention: the law of one eigenvalue of $W = XX^*/m$ with X n×m, $E|X_{ij}|^2 = s^2$ and $n/m \to c$.
+
+    Args:
+        ratio: c > 0, the number of rows of X over the number of columns.
+        scale: s > 0, the standard deviation of an entry of X.
+
+    Raises:
+        ValueError: `ratio` or `scale` is not a positive finite real scalar.
+
+    Example:
+        >>> law = MarchenkoPastur(ratio=2.0)
+        >>> print(f"{law.cdf(0.0):.2f} {law.pdf(1.0):.5f} {law.moment(3):.1f}")
+        0.50 0.15915 11.0
+
+    References:
+        Marčenko and Pastur (1967); Bai and Silverstein (2010), equation 3.1.1 and lemma 3.1.
+    """
+
+    ratio: Float[Array, ""]
+    scale: Float[Array, ""]
+
+    def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
+        self.ratio = _checks.positive("ratio", ratio)
+        self.scale = _checks.positive("scale", scale)
+
+    def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Ends of the continuous part."""
+        root = jnp.sqrt(self.ratio)
+        return (self.scale * ((1 - self.ratio) / (1 + root))) ** 2, (self.scale * (1 + root)) ** 2
+
+    def _support(self) -> tuple[Array, Array]:
+        lower, upper = self._ends()
+        return jnp.where(self.ratio > 1, 0, lower), upper
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        mass = jnp.where(self.ratio > 1, (self.ratio - 1) / self.ratio, 0)
+        return self._support()[0][None], mass[None]
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        return jnp.stack([self._support()[0], *self._ends()])
+
+    def _half_angle(
+        self, x: Float[Array, "..."]
+    ) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
+        """Whether x lies in the continuous part and not in a gap above the atom; x, sin(φ/2) and cos(φ/2) there."""
+        lower, upper = self._ends()
+        inside = (x > lower) & (x < upper)
+        x = jnp.where(inside, x, lower / 2 + upper / 2)
+        width = 4 * self.scale**2 * jnp.sqrt(self.ratio)
+        return inside, x, jnp.sqrt((x - lower) / width), jnp.sqrt((upper - x) / width)
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        inside, x, sine, cosine = self._half_angle(x)
+        # By √x twice: at ratio 1 the derivative of a division by x is 0/0 for x near 0, long before it overflows.
+        return jnp.where(inside, 2 / jnp.pi * cosine * (sine / jnp.sqrt(x)) / jnp.sqrt(self.ratio * x), 0)
+
+    def _tail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
+        """Mass of the continuous part above x or up to it, from the formulas at the top of the file."""
+        inside, x, sine, cosine = self._half_angle(x)
+        c, root = self.ratio, jnp.sqrt(self.ratio)
+        larger = jnp.where(c > 1, root, 1)
+        q, side = root / larger**2, jnp.sqrt(x) / (self.scale * larger)
+        # 1 - q without cancellation; the derivative of an absolute value would be wrong at c = 1.
+        near, far = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger), 1 + q
+        psi = jnp.arctan2(2 * q * sine * cosine, near * cosine**2 + far * sine**2)
+        excess = near * far / q**2 * t_minus_sin_t(psi)
+        # Of the two masses that of the nearer end is computed: the other, as its complement, never exceeds 1.
+        right = cosine < sine
+        swap = lambda one, other: (jnp.where(right, other, one), jnp.where(right, one, other))
+        (sine, cosine), (near, far), (excess, _) = swap(sine, cosine), swap(near, far), swap(excess, -excess)
+        theta = jnp.arctan2(far * sine, near * cosine)
+        total = 2 * t_minus_sin_t(jnp.arctan2(sine, cosine)) + 4 * sine * jnp.sin(theta / 2) ** 2
+        tail = (total + 8 * sine * (sine / (side + near)) * (sine / side) * cosine - excess) / jnp.pi
+        mass = jnp.where(right == upper, tail, 1 - tail)
+        return jnp.where(inside, mass, 1 if upper else 0) / jnp.where(c > 1, c, 1)
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._first_atom() + self._tail(x, upper=False)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._tail(x, upper=True)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        # Horner's scheme in the ratio.
+        total = 0 * self.ratio + (1 if k == 0 else 0)
+        for j in range(k, 0, -1):
+            total = total * self.ratio + math.comb(k, j) * math.comb(k, j - 1) / k
+        return total * self.scale ** (2 * k)
+
+    def _variance(self) -> Float[Array, ""]:
+        return self.ratio * self.scale**4
