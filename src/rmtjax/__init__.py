@@ -18,8 +18,10 @@ from rmtjax.ensembles import GOE as GOE
 from rmtjax.ensembles import GSE as GSE
 from rmtjax.ensembles import GUE as GUE
 from rmtjax.ensembles import GaussianBeta as GaussianBeta
+from rmtjax.ensembles import LaguerreBeta as LaguerreBeta
 from rmtjax.ensembles import Mixed as Mixed
 from rmtjax.ensembles import Wigner as Wigner
+from rmtjax.ensembles import Wishart as Wishart
 from rmtjax.linalg import PaddedMatrix as PaddedMatrix
 from rmtjax.linalg import PaddedSpectrum as PaddedSpectrum
 from rmtjax.linalg import SymTridiagonal as SymTridiagonal

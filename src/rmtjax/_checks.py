@@ -7,7 +7,7 @@ threaded on the value that the computation goes on with (an unused check would b
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import SupportsInt, TypeVar
 
 import equinox as eqx
 import jax
@@ -49,6 +49,13 @@ def choice(name: str, value: T, options: Iterable[T]) -> T:
     return value
 
 
+def dyson_index(beta: object) -> int:
+    """The β of a dense model: the number of real components of an entry; static."""
+    if isinstance(beta, bool | jax.Array) or not isinstance(beta, SupportsInt) or beta not in (1, 2, 4):
+        raise refusal("beta", "be 1, 2 or 4", beta)
+    return int(beta)
+
+
 def typed_key(key: KeyScalar) -> KeyScalar:
     """One typed key, as `jax.random.key` makes; the policy of the whole library."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
@@ -58,16 +65,16 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-def require(value: Array, holds: Callable[[Array], Array], name: str, must: str) -> Array:
-    """Return `value`, having made sure that `holds(value)` is everywhere true.
+def require(value: Array, holds: Callable[..., Array], name: str, must: str, *others: Array) -> Array:
+    """Return `value`, having made sure that `holds(value, *others)` is everywhere true.
 
-    Raises at once where the value is known, inside a traced function too; a traced value carries the check with it.
+    Raises at once where all is known, inside a traced function too; otherwise the value carries the check with it.
     """
-    if isinstance(value, Tracer):
+    if any(isinstance(array, Tracer) for array in (value, *others)):
         message = f"`{name}` must {must}; a value met under a JAX transformation does not."
-        return eqx.error_if(value, ~holds(value), message)
+        return eqx.error_if(value, ~holds(value, *others), message)
     with jax.ensure_compile_time_eval():
-        if not bool(jnp.all(holds(value))):
+        if not bool(jnp.all(holds(value, *others))):
             raise refusal(name, must, value)
     return value
 

@@ -14,6 +14,7 @@ from rmtjax.testing import check_derivatives
 from tests.statistical import ERROR_RATE
 
 SCALE = 0.7
+# Makers of an ensemble of n levels: all of these have every size.
 GAUSSIAN = {
     "goe": rmt.GOE,
     "gue": rmt.GUE,
@@ -21,6 +22,13 @@ GAUSSIAN = {
     "half": lambda n, scale: rmt.GaussianBeta(n, 0.5, scale),
     "stiff": lambda n, scale: rmt.GaussianBeta(n, 17.3, scale),
 }
+LAGUERRE = {
+    "real": lambda n, scale: rmt.Wishart(n, n + 2, 1, scale),
+    "complex": lambda n, scale: rmt.Wishart(n, n + 1, 2, scale),
+    "quaternion": lambda n, scale: rmt.Wishart(n, n, 4, scale),
+    "broken": lambda n, scale: rmt.LaguerreBeta(n, n + 0.3, 1.5, scale),
+}
+EVERY = GAUSSIAN | LAGUERRE
 
 
 @pytest.mark.parametrize("make", GAUSSIAN.values(), ids=GAUSSIAN)
@@ -34,6 +42,30 @@ def test_total_mass_of_two_levels(make):
     # dx dy = 2 dc dh, dh = 2t dt, and y > x is one half of the plane.
     total = 2 * np.sum(density * 2 * 2 * t * weights) * (c[1] - c[0])
     np.testing.assert_allclose(total, 1, rtol=1e-7)
+
+
+@pytest.mark.parametrize("make", LAGUERRE.values(), ids=LAGUERRE)
+def test_total_mass_of_two_positive_levels(make):
+    # y = t⁴ and x = y s⁴, both smooth enough in s and t at 0 and at x = y.
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    t, s = 0.95 * (nodes[:, None] + 1), (nodes[None] + 1) / 2
+    y, x = t**4, t**4 * (1 - s**4) ** 2
+    levels = np.stack(np.broadcast_arrays(x, y), axis=-1)
+    density = np.exp(jax.jit(jax.vmap(jax.vmap(make(2, SCALE).log_prob)))(levels))
+    # dx = y 2 (1 - s⁴) 4 s³ ds, dy = 4 t³ dt, and x < y is one half of the plane.
+    jacobian = y * 2 * (1 - s**4) * 4 * s**3 * 4 * t**3
+    total = 2 * np.sum(density * jacobian * 0.95 * weights[:, None] * weights / 2)
+    np.testing.assert_allclose(total, 1, rtol=1e-7)
+
+
+@pytest.mark.parametrize("make", LAGUERRE.values(), ids=LAGUERRE)
+def test_one_positive_level_is_gamma(make):
+    ensemble = make(1, SCALE)
+    x = np.array([0.1, 0.7, 2.0])
+    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    _, a, _, unit = map(float, ensemble._parameters())
+    np.testing.assert_allclose(unit, SCALE**2 / (2 * a), rtol=1e-14)
+    np.testing.assert_allclose(got, scipy.stats.gamma(a, scale=SCALE**2 / a).logpdf(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize("make", GAUSSIAN.values(), ids=GAUSSIAN)
@@ -61,11 +93,11 @@ def metropolis(make, key, start):
     return jax.lax.scan(step, (start, density(start)), jax.random.split(key, 600))[0][0]
 
 
-@pytest.mark.parametrize("make", GAUSSIAN.values(), ids=GAUSSIAN)
+@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
     number = 4000
-    start = 2 * SCALE * jax.random.normal(getkey(), (number, 3))
+    start = 2 * SCALE * jnp.abs(jax.random.normal(getkey(), (number, 3)))
     chains = np.sort(metropolis(make, getkey(), start), axis=-1)
     drawn = np.asarray(jax.vmap(make(3, SCALE).eigenvalues)(jax.random.split(getkey(), number)))
     for k in range(3):
@@ -89,7 +121,16 @@ def test_differences_are_the_formula(getkey):
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_derivatives(getkey, n):
     levels = jnp.sort(jax.random.normal(getkey(), (n,)))
-    check_derivatives(lambda ensemble, x: ensemble.log_prob(x), rmt.GaussianBeta(n, 2.5, SCALE), levels)
+    density = lambda ensemble, x: ensemble.log_prob(x)
+    check_derivatives(density, rmt.GaussianBeta(n, 2.5, SCALE), levels)
+    check_derivatives(density, rmt.LaguerreBeta(n, 1.3 * n, 1.5, SCALE), levels**2)
+
+
+def test_levels_that_are_not_positive_have_no_density():
+    ensemble = rmt.Wishart(2, 2)
+    for levels in ([-0.1, 1.0], [0.0, 1.0]):
+        assert ensemble.log_prob(jnp.array(levels)) == -jnp.inf
+        assert jnp.isfinite(jax.grad(ensemble.log_prob)(jnp.array(levels))).all()
 
 
 def test_ten_thousand_levels():
@@ -134,6 +175,7 @@ def test_coinciding_levels():
         (rmt.GOE(2).log_prob, jnp.array([0.0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
         (rmt.GOE(2).log_prob, jnp.array([0.0, 1j]), ValueError, "`eigenvalues` must be real"),
         (rmt.GaussianBeta(2, np.inf).log_prob, jnp.arange(2.0), ValueError, "`beta` must be finite"),
+        (rmt.Wishart(3, 2).log_prob, jnp.arange(3.0), NotImplementedError, "1 of the 3 levels are 0"),
         (rmt.Wigner(2).log_prob, jnp.arange(2.0), NotImplementedError, "joint density .* Wigner is not known"),
     ],
 )

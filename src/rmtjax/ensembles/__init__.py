@@ -6,5 +6,7 @@ from rmtjax.ensembles._gaussian import GaussianBeta as GaussianBeta
 from rmtjax.ensembles._gaussian_invariant import GOE as GOE
 from rmtjax.ensembles._gaussian_invariant import GSE as GSE
 from rmtjax.ensembles._gaussian_invariant import GUE as GUE
+from rmtjax.ensembles._laguerre import LaguerreBeta as LaguerreBeta
 from rmtjax.ensembles._mixed import Mixed as Mixed
 from rmtjax.ensembles._wigner import Wigner as Wigner
+from rmtjax.ensembles._wishart import Wishart as Wishart

@@ -9,6 +9,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._gaussian import AbstractGaussian, number_of_levels
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored
+from rmtjax.random._gaussian import quaternions
 
 
 class GOE(AbstractGaussian):
@@ -71,8 +72,8 @@ class GUE(AbstractGaussian):
     Example:
         >>> import jax
         >>> h = GUE(3).sample(jax.random.key(0))
-        >>> print(h.dtype, bool((h == h.conj().T).all()))
-        complex64 True
+        >>> print(h.shape, bool((h == h.conj().T).all()))
+        (3, 3) True
 
     References:
         Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
@@ -135,8 +136,7 @@ class GSE(AbstractGaussian):
         key_even, key_odd = jax.random.split(key)
         a = _hermitian(_normal_square(key_even, self.n, self.scale.dtype))
         b = _antisymmetric(_normal_square(key_odd, self.n, self.scale.dtype))
-        upper, lower = jnp.stack([a, b], axis=-1), jnp.stack([-b.conj(), a.conj()], axis=-1)
-        return _component_scale(self) * jnp.stack([upper, lower], axis=1).reshape(2 * self.n, 2 * self.n)
+        return _component_scale(self) * quaternions(a, b)
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order

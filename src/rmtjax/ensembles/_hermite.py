@@ -98,8 +98,8 @@ def streamed_counts(
         squares = _sturm.scaled(jnp.concatenate([left[None], right[:-1]]), -exponent) ** 2
         row = group * BLOCK * step + jnp.arange(diagonal.size)
         diagonal = jnp.where(row < n, _sturm.scaled(diagonal, -exponent), _sturm.ABOVE_ALL)
-        q, more = _sturm.count(_sturm.pack(diagonal, squares), q, points)
+        q, more = _sturm.count(_sturm.Tridiagonal(_sturm.pack(diagonal, squares), exponent), q, points)
         return (q, total + more, right[-1]), None
 
-    state = _sturm.start(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), beta.dtype)
+    state = jnp.ones_like(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), beta.dtype)
     return jax.lax.scan(sweep, state, jnp.arange(steps))[0][1]

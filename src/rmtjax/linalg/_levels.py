@@ -54,7 +54,7 @@ class _Brackets(NamedTuple):
         return self.upper - self.lower > _width(self.lower.dtype)
 
 
-def eigenvalues(matrix: _sturm.Tridiagonal, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
+def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
     """Eigenvalues `first` to `last - 1`, ascending; within 4 eps of the norm.
 
     The matrix has `order` of them, which may be traced; from there on the result has no meaning.
@@ -63,7 +63,7 @@ def eigenvalues(matrix: _sturm.Tridiagonal, order: int | Int[Array, ""], first: 
     order = jnp.int32(order)
     ones, none = jnp.ones(size, matrix.rows.dtype), jnp.zeros(size, jnp.int32)
     present = jnp.arange(first, last) < order
-    brackets = _Brackets(jnp.where(present, -ones, ones), ones, none, none + order)
+    brackets = _Brackets(jnp.where(present, matrix.lowest * ones, ones), ones, none, none + order)
     lanes = size * -(-_FEWEST_LANES // size)
     if lanes < _MANY_LANES * size:
         brackets = _divide(matrix, brackets, first, lanes, lambda b: b.wide & ~b.alone)
@@ -79,7 +79,7 @@ def _width(dtype: jnp.dtype) -> float:
 
 
 def _divide(
-    matrix: _sturm.Tridiagonal,
+    matrix: _sturm.AbstractSturm,
     brackets: _Brackets,
     first: int,
     lanes: int,
@@ -104,7 +104,7 @@ def _divide(
         x = b.lower[mine] + part * (b.upper - b.lower)[mine]
         x = jnp.where(lane < served * share, x, _sturm.FARTHEST)
         # Sorted, should rounding have made counts descend somewhere.
-        return number + 1, _narrowed(b, level, x, jnp.sort(_sturm.total_count(matrix.rows, x)))
+        return number + 1, _narrowed(b, level, x, jnp.sort(_sturm.total_count(matrix, x)))
 
     def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
         # Where levels outnumber the lanes they are served one lot after the other.
@@ -152,7 +152,7 @@ class _Search(NamedTuple):
     c: _Point
 
 
-def _polish(matrix: _sturm.Tridiagonal, brackets: _Brackets) -> _Brackets:
+def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
     """Close the brackets of levels that are alone, but for a few stragglers."""
     size = brackets.lower.size
     unknown = jnp.ones_like(brackets.lower)
@@ -180,14 +180,14 @@ def _is_open(s: _Search) -> Bool[Array, " k"]:
     return jnp.abs(s.b.x - s.a.x) > _width(s.a.x.dtype)
 
 
-def _search(matrix: _sturm.Tridiagonal, s: _Search, alone: Bool[Array, " k"], known: int, few: int) -> _Search:
+def _search(matrix: _sturm.AbstractSturm, s: _Search, alone: Bool[Array, " k"], known: int, few: int) -> _Search:
     """Chandrupatla's method until no more than a `few` brackets are open; 0 or 2 minors of s are `known`."""
 
     def turn(carry: tuple[Int[Array, ""], _Search]) -> tuple[Int[Array, ""], _Search]:
         number, s = carry
         # The first two turns evaluate the ends of the bracket.
         x = jnp.where(number == 0, s.a.x, jnp.where(number == 1, s.b.x, _proposal(s)))
-        new = _Point(x, _sturm.last_minor(matrix.rows, x))
+        new = _Point(x, _sturm.last_minor(matrix, x))
         across = (new.minor > 0) != (s.a.minor > 0)
         later = _Search(new, _chosen(across, s.a, s.b), _chosen(across, s.b, s.a))
         later = _chosen(_is_open(s) & alone, later, s)

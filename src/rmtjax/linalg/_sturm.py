@@ -1,4 +1,4 @@
-r"""Sturm sequences of symmetric tridiagonal matrices: the sweep that everything at O(n) memory stands on.
+r"""Sturm sequences: the sweep that everything at O(n) memory stands on, and the rows of tridiagonal matrices for it.
 
 For a tridiagonal T with diagonal $d_i$ and off-diagonal $e_i$ the leading principal minors of $T - x$ satisfy
 
@@ -19,12 +19,16 @@ One array carries the whole state, as the two parts of a complex number. XLA com
 array that comes out of it, so that a state of two arrays would take twice the time.
 """
 
-from typing import NamedTuple
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
+
+from rmtjax._module import AbstractModule
 
 # Rows in one step of the scan: enough to hide the cost of a step, few enough to stay in registers.
 ROWS = 16
@@ -37,7 +41,7 @@ ABOVE_ALL = 2.0
 class _Range(NamedTuple):
     """Powers of 2 that keep a block of rows inside the exponent range of a dtype."""
 
-    block: int  # rows between two divisions
+    block: int  # rows between two divisions, for a transfer matrix of determinant e²
     lift: int  # a block starts from the pair (q, 1) times 2^lift
     largest: int  # |q| is cut at 2^largest, which moves the next diagonal entry by e²/2^largest, far below eps
     floor: int  # e² is raised to 2^floor; levels move by at most 2^(1 + floor/2), below eps/2
@@ -53,20 +57,82 @@ _RANGES = {
 }
 
 
-class Tridiagonal(NamedTuple):
-    """A tridiagonal matrix made ready for sweeps: rows scaled, floored, padded and packed."""
+class AbstractSturm(AbstractModule):
+    """A matrix made ready for sweeps: rows scaled, floored, padded and packed, and the recurrence on them."""
+
+    rows: eqx.AbstractVar[Float[Array, "steps columns rows"]]
+    exponent: eqx.AbstractVar[Int[Array, ""]]  # the rows were multiplied by 2^-exponent
+    lowest: eqx.AbstractClassVar[float]  # every eigenvalue is above it, in the units of the rows, and below 1
+    factors: eqx.AbstractClassVar[int]  # floored entries in the determinant of the transfer matrix of a row
+    behind: eqx.AbstractClassVar[int]  # how many minors before the last one is the divisor at the end of a block
+
+    @abstractmethod
+    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """The ratio before the first row."""
+
+    @abstractmethod
+    def block(
+        self, row: Float[Array, "columns block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+        """The ratio after a block of rows, and the minors, up to a power of 2, from the one before the block on."""
+
+
+class Tridiagonal(AbstractSturm):
+    """A symmetric tridiagonal matrix; the ratio is q."""
 
     rows: Float[Array, "steps 2 rows"]  # diagonal, and squares of the off-diagonal to the left
-    exponent: Int[Array, ""]  # the rows were multiplied by 2^-exponent
+    exponent: Int[Array, ""]
+    lowest: ClassVar[float] = -1.0
+    factors: ClassVar[int] = 1
+    behind: ClassVar[int] = 1
+
+    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.ones_like(x)
+
+    def block(
+        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+        ratio, lift = cut(ratio)
+        offset = x.dtype.type(2.0 ** _RANGES[np.dtype(x.dtype)].offset)
+        minors = [jnp.broadcast_to(lift, ratio.shape), ratio * lift]
+        for j in range(row.shape[1]):
+            minors.append((row[0, j] - x + offset) * minors[-1] - row[1, j] * minors[-2])
+        return minors[-1] / nonzero(minors[-2]), minors[1:]
+
+
+def cut(ratio: Float[Array, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Array, ""]]:
+    """A ratio of bounded size to begin a block with, and the power of 2 to begin at."""
+    limits = _RANGES[np.dtype(ratio.dtype)]
+    largest, lift = (ratio.dtype.type(2.0**k) for k in (limits.largest, limits.lift))
+    # Cut where a block begins: at its end XLA would fuse the comparison into every sign count, at 2/3 of the speed.
+    return jnp.where(ratio > largest, largest, jnp.where(ratio < -largest, -largest, ratio)), lift
+
+
+def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """A divisor: tiny in the place of 0."""
+    return jnp.where(x == 0, x.dtype.type(jnp.finfo(x.dtype).tiny), x)
 
 
 def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"]) -> Float[Array, "steps 2 rows"]:
     """Scaled rows, `squares` being e² to the left of each, for the scan; padding counts as above every shift."""
-    smallest = 2.0 ** _RANGES[np.dtype(diagonal.dtype)].floor
-    padding = (0, -diagonal.shape[0] % ROWS)
-    d = jnp.pad(diagonal, padding, constant_values=ABOVE_ALL)
-    e2 = jnp.maximum(jnp.pad(squares, padding), smallest)
-    return jnp.stack([d.reshape(-1, ROWS), e2.reshape(-1, ROWS)], axis=1)
+    return packed((diagonal, ABOVE_ALL), (floored(squares), floor(squares.dtype)))
+
+
+def packed(*columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
+    """Columns of numbers, each with its padding, for the scan."""
+    padding = (0, -columns[0][0].shape[0] % ROWS)
+    padded = [jnp.pad(column, padding, constant_values=value) for column, value in columns]
+    return jnp.stack([column.reshape(-1, ROWS) for column in padded], axis=1)
+
+
+def floor(dtype: np.dtype) -> float:
+    """The smallest square of an entry that a transfer matrix may have."""
+    return 2.0 ** _RANGES[np.dtype(dtype)].floor
+
+
+def floored(squares: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Squares of entries, raised to the floor."""
+    return jnp.maximum(squares, floor(squares.dtype))
 
 
 def scaled(x: Float[Array, "..."], exponent: Int[Array, ""]) -> Float[Array, "..."]:
@@ -123,66 +189,62 @@ def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, 
     return jnp.clip(scaled(x, -exponent), -FARTHEST, FARTHEST)
 
 
-def start(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """The ratio q before the first row."""
-    return jnp.ones_like(x)
-
-
 def count(
-    rows: Float[Array, "steps 2 rows"], q: Float[Array, "*shape"], x: Float[Array, "*shape"]
+    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
 ) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
-    """Go on from the ratio q over some rows: the new ratio, and how many eigenvalues below x these rows add.
+    """Go on from a ratio over some rows: the new ratio, and how many eigenvalues below x these rows add.
 
     There may be up to 2²⁴ rows, counted in floating point; longer matrices come in pieces.
     """
     integer = _integer(x.dtype)
     sign_bit = integer(jnp.finfo(x.dtype).bits - 1)
 
-    def step(state: Complex[Array, "*shape"], row: Float[Array, "2 rows"]) -> tuple[Complex[Array, "*shape"], None]:
-        q, total = state.real, state.imag
+    def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
+        ratio, total = state.real, state.imag
         changes = jnp.zeros(x.shape, integer)
-        for block in _blocks(row):
-            q, minors = _block(block, q, x)
+        for block in _blocks(matrix, row):
+            ratio, minors = matrix.block(block, ratio, x)
             bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
             for p, previous in zip(bits[1:], bits[:-1], strict=True):
                 changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
-        return jax.lax.complex(q, total + changes.astype(x.dtype)), None
+        return jax.lax.complex(ratio, total + changes.astype(x.dtype)), None
 
-    state, _ = jax.lax.scan(step, jax.lax.complex(q, jnp.zeros_like(q)), rows)
+    state, _ = jax.lax.scan(step, jax.lax.complex(ratio, jnp.zeros_like(ratio)), matrix.rows)
     return state.real, state.imag.astype(jnp.int32)
 
 
-def total_count(rows: Float[Array, "steps 2 rows"], x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
+def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """How many eigenvalues lie strictly below each x, for any number of rows."""
-    steps, piece = rows.shape[0], (1 << 20) // ROWS
+    rows, (steps, piece) = matrix.rows, (matrix.rows.shape[0], (1 << 20) // ROWS)
     if steps <= piece:
-        return count(rows, start(x), x)[1]
+        return count(matrix, matrix.start(x), x)[1]
 
-    def go_on(state: tuple, rows: Float[Array, "piece 2 rows"]) -> tuple[tuple, None]:
-        q, total = state
-        q, more = count(rows, q, x)
-        return (q, total + more), None
+    def go_on(state: tuple, rows: Float[Array, "piece columns rows"]) -> tuple[tuple, None]:
+        ratio, total = state
+        ratio, more = count(eqx.tree_at(lambda m: m.rows, matrix, rows), ratio, x)
+        return (ratio, total + more), None
 
     state, _ = jax.lax.scan(
         go_on,
-        (start(x), jnp.zeros(x.shape, jnp.int32)),
+        (matrix.start(x), jnp.zeros(x.shape, jnp.int32)),
         rows[: steps // piece * piece].reshape(-1, piece, *rows.shape[1:]),
     )
     return go_on(state, rows[steps // piece * piece :])[0][1] if steps % piece else state[1]
 
 
-def last_minor(rows: Float[Array, "steps 2 rows"], x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """det(T - x) up to a positive, smooth and slowly varying factor, its exponent known modulo a window."""
 
-    def step(state: Complex[Array, "*shape"], row: Float[Array, "2 rows"]) -> tuple[Complex[Array, "*shape"], None]:
-        q, product = state.real, state.imag
-        for block in _blocks(row):
-            q, minors = _block(block, q, x)
-            product = reduced(product * reduced(minors[-2]))
-        return jax.lax.complex(q, product), None
+    def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
+        ratio, product = state.real, state.imag
+        for block in _blocks(matrix, row):
+            ratio, minors = matrix.block(block, ratio, x)
+            product = reduced(product * reduced(minors[-1 - matrix.behind]))
+        return jax.lax.complex(ratio, product), None
 
-    state, _ = jax.lax.scan(step, jax.lax.complex(start(x), jnp.ones_like(x)), rows)
-    return reduced(state.imag * reduced(state.real))
+    state, _ = jax.lax.scan(step, jax.lax.complex(matrix.start(x), jnp.ones_like(x)), matrix.rows)
+    # A divisor one minor behind leaves the ratio of the last minor to it.
+    return reduced(state.imag * reduced(state.real)) if matrix.behind else state.imag
 
 
 def ratio(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -203,21 +265,6 @@ def reduced(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jax.lax.bitcast_convert_type((bits & np.array(kept).astype(integer)) + integer(centre), x.dtype)
 
 
-def _blocks(row: Float[Array, "2 rows"]) -> list[Float[Array, "2 block"]]:
-    size = _RANGES[np.dtype(row.dtype)].block
+def _blocks(matrix: AbstractSturm, row: Float[Array, "columns rows"]) -> list[Float[Array, "columns block"]]:
+    size = _RANGES[np.dtype(row.dtype)].block // matrix.factors
     return [row[:, first : first + size] for first in range(0, ROWS, size)]
-
-
-def _block(
-    row: Float[Array, "2 block"], q: Float[Array, "*shape"], x: Float[Array, "*shape"]
-) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
-    """The ratio after a block of rows, and the minors, up to a power of 2, from the one before the block on."""
-    limits = _RANGES[np.dtype(x.dtype)]
-    largest, lift, offset = (x.dtype.type(2.0**k) for k in (limits.largest, limits.lift, limits.offset))
-    # Cut where a block begins: at its end XLA would fuse the comparison into every sign count, at 2/3 of the speed.
-    q = jnp.where(q > largest, largest, jnp.where(q < -largest, -largest, q))
-    minors = [jnp.broadcast_to(lift, q.shape), q * lift]
-    for j in range(row.shape[1]):
-        minors.append((row[0, j] - x + offset) * minors[-1] - row[1, j] * minors[-2])
-    denominator = jnp.where(minors[-2] == 0, x.dtype.type(jnp.finfo(x.dtype).tiny), minors[-2])
-    return minors[-1] / denominator, minors[1:]

@@ -185,7 +185,7 @@ def block_counts(
     d, e, x = jax.lax.stop_gradient((d, e, x))
     d, e, inside, _ = _inside(d, e, order)
     matrix = _sturm.prepare(d, e, inside)
-    return _sturm.total_count(matrix.rows, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
+    return _sturm.total_count(matrix, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
 
 
 def _eigenvalues(first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:

@@ -1,5 +1,7 @@
 """Logarithms of Vandermonde determinants and of Selberg's integral and its limits, for joint densities."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
@@ -29,4 +31,15 @@ def log_mehta(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:
     Forrester and Warnaar 2008, equation 1.5).
     """
     j = jnp.arange(1, n + 1, dtype=beta.dtype)
-    return n / 2 * jnp.log(2 * jnp.pi) + jnp.sum(gammaln(1 + j * beta / 2) - gammaln(1 + beta / 2))
+    return n / 2 * math.log(2 * math.pi) + jnp.sum(gammaln(1 + j * beta / 2) - gammaln(1 + beta / 2))
+
+
+def log_laguerre(n: int, a: Float[Array, ""], beta: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of $\int \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{a - (n-1)\beta/2 - 1} e^{-x_i/2}\,dx_i$, x > 0.
+
+    It is $2^{na} \prod_{j=1}^n \frac{\Gamma(1 + j\beta/2)\,\Gamma(a - (n-j)\beta/2)}{\Gamma(1 + \beta/2)}$
+    (Mehta 2004, equation 17.6.5; Dumitriu and Edelman 2002, table I).
+    """
+    j = jnp.arange(1, n + 1, dtype=beta.dtype)
+    factors = gammaln(1 + j * beta / 2) - gammaln(1 + beta / 2) + gammaln(a - (n - j) * beta / 2)
+    return n * a * math.log(2) + jnp.sum(factors)

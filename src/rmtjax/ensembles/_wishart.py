@@ -1,0 +1,67 @@
+"""Wishart matrices: sample covariance matrices of real, complex or quaternion normal data."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._laguerre import AbstractLaguerre
+from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.linalg._decompose import hermitian_part
+from rmtjax.random._gaussian import gaussian_matrix, self_dual
+
+
+class Wishart(AbstractLaguerre):
+    r"""Wishart matrices, $W = X X^*/m$ for an n×m matrix X of independent centred normal entries.
+
+    The entries are real for β = 1 (the Laguerre orthogonal ensemble), complex for β = 2 (unitary) and quaternions for
+    β = 4 (symplectic). The eigenvalues come from the bidiagonal model of `LaguerreBeta`, in O(n) memory.
+
+    Convention: $E|X_{ij}|^2 = s^2$ for every β, so $E W = s^2$ and the law is Marčenko and Pastur's with the ratio n/m
+    on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. The scatter matrix $X X^*$ is
+    `scale=sqrt(m)`. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns
+    the n different ones.
+
+    Args:
+        n: number of variables, rows of X, n ≥ 1; static.
+        m: number of observations, columns of X, m ≥ 1; static.
+        beta: 1, 2 or 4; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` or `m` is no integer of at least 1, `beta` not 1, 2 or 4, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> print(Wishart(3, 2).eigenvalues(jax.random.key(0))[0])  # two observations of three variables
+        0.0
+
+    References:
+        Wishart (1928); Muirhead (1982), Aspects of Multivariate Statistical Theory, section 3.2; Dumitriu and Edelman
+        (2002), J. Math. Phys. 43, 5830, theorem 3.4.
+    """
+
+    n: int = eqx.field(static=True)
+    m: int = eqx.field(static=True)
+    beta: int = eqx.field(static=True)
+    scale: Float[Array, ""]
+
+    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.m = _checks.integer("m", m, at_least=1)
+        self.beta = _checks.dyson_index(beta)
+        self.scale = _checks.positive("scale", scale)
+
+    def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        beta = jnp.asarray(self.beta, self.scale.dtype)
+        levels, freedom = sorted((self.n, self.m))
+        return levels, beta * freedom / 2, beta, self.scale**2 / (self.beta * self.m)
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
+        w = self.scale**2 / self.m * hermitian_part(x @ x.conj().T)
+        return self_dual(w) if self.beta == 4 else w
+
+    def _law(self) -> AbstractLaw:
+        return MarchenkoPastur(self.n / self.m, self.scale)

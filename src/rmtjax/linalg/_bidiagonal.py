@@ -1,0 +1,113 @@
+r"""Singular values of bidiagonal matrices, by Sturm counts of $B B^T$ that never form it.
+
+For a lower bidiagonal B with diagonal $b_i$ and $c_i$ below it, the leading minors $q_i$ of $B B^T - x^2$ follow from
+
+$$q_i = b_i^2\,q_{i-1} + p_{i-1}, \qquad p_i = c_i^2\,p_{i-1} - x^2 q_i, \qquad q_0 = 1,\ p_0 = -x^2.$$
+
+$D_i = q_i/q_{i-1}$ and $s_{i+1} = p_i/q_i$ are the pivots and shifts of the differential stationary qd algorithm of
+Fernando and Parlett (1994), here without a division in every row. Each rounding error is a small relative change of
+$b_i$ and $c_i$, so small singular values keep the digits that they lose in $B B^T$ (Demmel and Kahan 1990). The number
+of sign changes in $q_0, \dots, q_n$ is that of the singular values below x: x, not x², is the shift.
+"""
+
+from functools import partial
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax.linalg import _levels, _sturm
+from rmtjax.linalg._tridiagonal import block_eigenvectors
+
+
+class Bidiagonal(_sturm.AbstractSturm):
+    """A lower bidiagonal matrix, whose eigenvalues are its singular values here; the ratio is p/q."""
+
+    rows: Float[Array, "steps 2 rows"]  # b² and c²
+    exponent: Int[Array, ""]
+    lowest: ClassVar[float] = 0.0
+    factors: ClassVar[int] = 2
+    behind: ClassVar[int] = 0
+
+    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return -(x**2)
+
+    def block(
+        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+        ratio, lift = _sturm.cut(ratio)
+        square = x**2
+        q, p = jnp.broadcast_to(lift, ratio.shape), ratio * lift
+        minors = [q]
+        for j in range(row.shape[1]):
+            q = row[0, j] * q + p
+            p = row[1, j] * p - square * q
+            minors.append(q)
+        return p / _sturm.nonzero(q), minors
+
+
+def _trailing(
+    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
+) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, " n"]]:
+    """|b| and |c| of the trailing block, 0 elsewhere, and where it is."""
+    inside = jnp.arange(b.size) >= b.size - order
+    return jnp.where(inside, jnp.abs(b), 0), jnp.where(inside[:-1], jnp.abs(c), 0), inside
+
+
+def prepare(b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]) -> Bidiagonal:
+    """Rows of the trailing block, of an order that may be traced."""
+    b, c, inside = _trailing(b, c, order)
+    # ‖B‖ is at most the larger one of its two norms by sums; they are below 1 after scaling.
+    first = _sturm.exponent_above(jnp.maximum(jnp.max(b), jnp.max(c, initial=0)))
+    b, c = _sturm.scaled(b, -first), _sturm.scaled(jnp.pad(c, 1), -first)
+    exponent = _sturm.exponent_above(jnp.max(b + jnp.maximum(c[1:], c[:-1])))
+    b, c = _sturm.scaled(b, -exponent), _sturm.scaled(c[1:], -exponent)
+    b2, above = jnp.where(inside, _sturm.floored(b**2), _sturm.ABOVE_ALL**2), _sturm.ABOVE_ALL**2
+    rows = _sturm.packed((b2, above), (_sturm.floored(c**2), _sturm.floor(c.dtype)))
+    return Bidiagonal(rows, first + exponent)
+
+
+@jax.jit
+def block_singular_counts(
+    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
+) -> Int[Array, "*shape"]:
+    """Singular values of the trailing block, of an order that may be traced, strictly below each x."""
+    b, c, x = jax.lax.stop_gradient((b, c, x))
+    matrix = prepare(b, c, order)
+    points = jnp.clip(_sturm.scaled(x.astype(b.dtype), -matrix.exponent), 0, _sturm.FARTHEST)
+    return _sturm.total_count(matrix, points)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _block_singular_values(
+    first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
+) -> Float[Array, " k"]:
+    """Ascending singular values of the trailing block of finite entries, padded with +inf."""
+    levels = _levels.eigenvalues(prepare(b, c, order), order, first, last)
+    return jnp.where(jnp.arange(first, last) < order, levels, jnp.inf)
+
+
+@_block_singular_values.defjvp
+def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
+    """By the eigenvectors of the tridiagonal matrix of Golub and Kahan: 0 on the diagonal, $b_1, c_1, b_2, …$ beside.
+
+    Its eigenvalues are ±σ. Rows outside the block get singular values of their own above all others.
+    """
+    (b, c, order), (b_dot, c_dot, _) = primals, tangents
+    n = b.size
+    size_b, size_c, inside = _trailing(b, c, order)
+    above = jnp.max(size_b) + jnp.max(size_c, initial=0) + jnp.finfo(b.dtype).tiny
+    far = above * (2 + jnp.arange(n, dtype=b.dtype))
+    entries = _interleaved(jnp.where(inside, b, far), jnp.where(inside[:-1], c, 0))
+    v = block_eigenvectors(n + first, n + last, jnp.zeros(2 * n, b.dtype), entries, jnp.int32(2 * n))
+    rates = _interleaved(jnp.where(inside, b_dot, 0), jnp.where(inside[:-1], c_dot, 0))
+    change = 2 * rates @ (v[1:] * v[:-1])
+    return block_singular_values(first, last, *primals), jnp.where(jnp.arange(first, last) < order, change, 0)
+
+
+def _interleaved(b: Float[Array, " n"], c: Float[Array, " n-1"]) -> Float[Array, " 2n-1"]:
+    return jnp.stack([b, jnp.pad(c, (0, 1))], axis=1).ravel()[:-1]
+
+
+block_singular_values = jax.jit(_block_singular_values, static_argnums=(0, 1))

@@ -1,0 +1,228 @@
+"""Wishart matrices and Laguerre β-ensembles: exact laws at finite n, the hard edge, dense against bidiagonal."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+import scipy.stats
+
+import rmtjax as rmt
+from tests.statistical import assert_law, assert_mean
+
+SCALE = 0.7
+DRAWS = 8000
+
+
+def log_slope(n, a, beta):
+    """E Σ log x and E Σ_{i<j} log|x_i - x_j| for ∏|Δ|^β ∏ x^{α-1} e^{-x/2}, α = a - (n-1)β/2, by Selberg's integral."""
+    j, psi, alpha = np.arange(1, n + 1), scipy.special.digamma, a - (n - 1) * beta / 2
+    at = psi(alpha + (j - 1) * beta / 2)
+    by_alpha = n * np.log(2) + at.sum()
+    by_beta = (j * psi(1 + j * beta / 2) - psi(1 + beta / 2) + (j - 1) * at).sum() / 2
+    return by_alpha, by_beta + n * (n - 1) / 2 * np.log(2)
+
+
+def assert_laguerre(levels, a, beta, unit):
+    """Exact laws of the density ∝ ∏|Δ|^β ∏ x^{a-(n-1)β/2-1} e^{-x/2} at x = levels/unit."""
+    x, n = np.asarray(levels, np.float64) / unit, levels.shape[-1]
+    assert (x > 0).all()
+    # Degrees of freedom: a factor β in a, or a row too many.
+    assert_law(x.sum(-1), scipy.stats.chi2(2 * a * n).cdf)
+    # For β = 1 the known n m (n + m + 1), for β = 2, with E|X|² = 2, 4 n m (n + m).
+    assert_mean((x**2).sum(-1), 2 * a * n * (2 * a + beta * (n - 1) + 2))
+    by_alpha, by_beta = log_slope(n, a, beta)
+    assert_mean(np.log(x).sum(-1), by_alpha)
+    if n > 1:
+        i, j = np.triu_indices(n, 1)
+        assert_mean(np.log(np.abs(x[:, i] - x[:, j])).sum(-1), by_beta)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def reduced(n, number, a, beta, key):
+    draw = rmt.LaguerreBeta(n, a, beta, SCALE)
+    return jax.vmap(lambda key: (draw.eigenvalues(key), draw.sample(key)))(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("a", "beta"), [(4.3, 1.0), (2.0, 0.5), (9.0, 4.0), (40.0, 17.3), (7.5, 2.0)])
+def test_exact_laws_for_every_beta(getkey, a, beta):
+    n = 4
+    levels, matrices = map(np.asarray, reduced(n, DRAWS, a, beta, getkey()))
+    unit = SCALE**2 / (2 * a)
+    assert_laguerre(levels, a, beta, unit)
+    np.testing.assert_array_equal(matrices, np.swapaxes(matrices, -1, -2))
+    # The matrix of a draw is another draw: its trace has the law too.
+    assert_law(np.trace(matrices, axis1=-2, axis2=-1) / unit, scipy.stats.chi2(2 * a * n).cdf)
+    assert_mean((matrices.astype(np.float64) ** 2).sum((-1, -2)), unit**2 * 2 * a * n * (2 * a + beta * (n - 1) + 2))
+
+
+@pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 6.0])
+def test_smallest_level_at_the_hard_edge_is_exponential(getkey, beta):
+    # For α = 1 the density has no power: x_min is exponential of rate n/2, for every β (Edelman 1988 at β = 2).
+    n = 6
+    levels, _ = reduced(n, DRAWS, (n - 1) * beta / 2 + 1, beta, getkey())
+    unit = SCALE**2 / ((n - 1) * beta + 2)
+    assert_law(np.asarray(levels)[:, 0] / unit, scipy.stats.expon(scale=2 / n).cdf)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def wishart(n, m, beta, number, key):
+    ensemble = rmt.Wishart(n, m, beta, SCALE)
+    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 3), (3, 3), (1, 4), (4, 1)])
+def test_wishart_dense_and_reduced(getkey, n, m, beta):
+    levels, matrices = map(np.asarray, wishart(n, m, beta, DRAWS, getkey()))
+    rank, unit = min(n, m), SCALE**2 / (beta * m)
+    np.testing.assert_array_equal(levels[:, : n - rank], 0)
+    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
+    dense = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
+    rounding = 100 * np.finfo(levels.dtype).eps * dense.max()
+    if beta == 4:
+        np.testing.assert_allclose(dense[:, ::2], dense[:, 1::2], rtol=0, atol=rounding)
+        dense = dense[:, ::2]
+    np.testing.assert_allclose(dense[:, : n - rank], 0, rtol=0, atol=rounding)
+    for spectrum in (levels, dense):
+        assert_laguerre(spectrum[:, n - rank :], beta * max(n, m) / 2, beta, unit)
+
+
+@pytest.mark.parametrize("beta", [1, 2, 4])
+def test_entries_of_samples(getkey, beta):
+    # E W = s², and the off-diagonal entries have E|W_ij|² = s⁴/m in β equal parts.
+    n, m = 3, 5
+    _, w = map(np.asarray, wishart(n, m, beta, DRAWS, getkey()))
+    step = 2 if beta == 4 else 1
+    assert_mean(w[:, 0, 0].real, SCALE**2)
+    parts = [w[:, step, 0].real] + [w[:, step, 0].imag] * (beta > 1)
+    parts += [w[:, 2, 1].real, w[:, 2, 1].imag] * (beta == 4)
+    for part in parts:
+        assert_mean(part, 0)
+        assert_mean(part**2, SCALE**4 / (m * beta))
+
+
+@pytest.mark.parametrize(("n", "m"), [(6, 9), (6, 4)])
+def test_counts_are_those_of_the_levels(getkey, n, m):
+    key, ensemble = getkey(), rmt.Wishart(n, m, 1, SCALE)
+    levels = np.asarray(ensemble.eigenvalues(key))
+    x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 9, np.inf, -np.inf]])
+    np.testing.assert_array_equal(ensemble.counts(key, x), (levels[None] < x[:, None]).sum(-1))
+    assert ensemble.counts(key, x.reshape(3, -1)).shape == (3, x.size // 3)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hard_edge_keeps_its_digits(getkey, dtype):
+    # In B Bᵀ the smallest level of n = 400, n² times smaller than the largest, has no digit left in float32.
+    n, key = 400, getkey()
+    ensemble = rmt.Wishart(n, n, 1, dtype(1))
+    b, c = (np.asarray(entries, np.float64) for entries in ensemble._bidiagonal(key))
+    levels = ensemble.eigenvalues(key)
+    eps, unit = jnp.finfo(levels.dtype).eps, float(ensemble._unit())
+    golub_kahan = np.stack([b, np.append(c, 0)], axis=1).ravel()[:-1]
+    expected = scipy.linalg.eigvalsh_tridiagonal(np.zeros(2 * n), golub_kahan, lapack_driver="stebz", tol=1e-300)[n:]
+    # The norm of B is 2; the second term is the rounding of squares and units.
+    singular = np.sqrt(np.asarray(levels, np.float64) / unit)
+    np.testing.assert_allclose(singular, expected, rtol=4 * eps, atol=4 * eps * 2)
+
+
+@jax.jit
+def slopes(a, beta, keys):
+    """Derivatives of Σ x and Σ x², reduced, by a and β at s = 1, and by the scale."""
+
+    def powers(a, beta, scale, key):
+        x = 2 * a * rmt.LaguerreBeta(3, a, beta, scale).eigenvalues(key)
+        return jnp.stack([x.sum(), (x**2).sum()])
+
+    return jax.vmap(lambda key: jax.jacobian(powers, (0, 1, 2))(a, beta, jnp.ones(()), key))(keys)
+
+
+def test_derivatives_are_those_of_the_law(getkey):
+    n, a, beta = 3, 4.3, 1.7
+    by_a, by_beta, by_scale = map(
+        np.asarray, slopes(jnp.asarray(a), jnp.asarray(beta), jax.random.split(getkey(), 4000))
+    )
+    assert_mean(by_a[:, 0], 2 * n)
+    assert_mean(by_a[:, 1], 2 * n * (2 * a + beta * (n - 1) + 2) + 4 * a * n)
+    assert_mean(by_beta[:, 1], 2 * a * n * (n - 1))
+    assert_mean(by_scale[:, 0], 4 * a * n)
+    # Σ x = Σ χ² of 2an degrees in all, whatever β.
+    assert_mean(by_beta[:, 0], 0)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [jnp.float32, None])
+def test_dtypes_are_those_of_the_parameters(getkey, dtype):
+    one = jnp.ones((), dtype)
+    for ensemble in (rmt.Wishart(3, 2, 1, one), rmt.Wishart(3, 4, 4, one), rmt.LaguerreBeta(2, 3.0, one)):
+        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == one.dtype
+        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == one.dtype
+        assert ensemble.law().cdf(one / 2).dtype == one.dtype
+        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
+
+
+def test_laws():
+    for law, ratio in [
+        (rmt.Wishart(4, 10, 2, SCALE).law(), 0.4),
+        (rmt.Wishart(10, 4, 2, SCALE).law(), 2.5),
+        (rmt.LaguerreBeta(4, 20.0, 4.0, SCALE).law(), 0.4),
+    ]:
+        assert law.ratio == pytest.approx(ratio)
+        assert law.scale == SCALE
+
+
+def test_pooled_levels_have_the_law(getkey):
+    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    n, x = 400, np.linspace(0.05, 3.5, 40)
+    for m in (800, 400, 160):
+        ensemble = rmt.Wishart(n, m)
+        below = np.asarray(jax.vmap(lambda key, e=ensemble: e.counts(key, x))(jax.random.split(getkey(), 50)))
+        assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
+
+
+KEY = jax.random.key(0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.Wishart(0, 3), "`n` must be an integer of at least 1, got 0"),
+        (lambda: rmt.Wishart(3, 0), "`m` must be an integer of at least 1, got 0"),
+        (lambda: rmt.Wishart(3, 2.5), "`m` must .* got 2.5"),
+        (lambda: rmt.Wishart(3, 4, 3), "`beta` must be 1, 2 or 4, got 3"),
+        (lambda: rmt.Wishart(3, 4, True), "`beta` must be 1, 2 or 4, got True"),
+        (lambda: rmt.Wishart(3, 4, jnp.ones(())), "`beta` must be 1, 2 or 4"),
+        (lambda: rmt.Wishart(3, 4, 2, -1.0), "`scale` must be positive and finite, got -1"),
+        (lambda: rmt.LaguerreBeta(0, 1.0, 1.0), "`n` must be an integer of at least 1"),
+        (lambda: rmt.LaguerreBeta(3, 1.0, 0.0), "`beta` must be positive and finite, got 0"),
+        (lambda: rmt.LaguerreBeta(3, 1.0, float("inf")), "`beta` must be positive and finite, got inf"),
+        (
+            lambda: rmt.LaguerreBeta(3, 1.0, 1.0),
+            r"`a` must be larger than \(n - 1\) beta/2 with n = 3 and beta = 1.0, got 1",
+        ),
+        (lambda: rmt.LaguerreBeta(3, -1.0, 1.0), "`a` must be positive and finite, got -1"),
+        (lambda: rmt.LaguerreBeta(3, 2.0, 1.0, 0.0), "`scale` must be positive and finite, got 0"),
+        (lambda: rmt.Wishart(3, 4).sample(0), "`key` must be a typed key"),
+        (lambda: rmt.Wishart(3, 4).counts(KEY, jnp.nan), "`x` must not be NaN"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_bad_values_under_jit_are_caught(getkey):
+    levels = jax.jit(lambda a, key: rmt.LaguerreBeta(3, a, 2.0).eigenvalues(key))
+    jax.block_until_ready(levels(2.5, getkey()))
+    with pytest.raises(Exception, match="`a` must be larger than"):
+        jax.block_until_ready(levels(2.0, getkey()))
+    law = jax.jit(lambda beta: rmt.LaguerreBeta(3, 2.0, beta).law().ratio)
+    assert law(1.0) == 0.75
+    with pytest.raises(Exception, match="`a` must be larger than"):
+        jax.block_until_ready(law(2.0))
