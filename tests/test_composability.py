@@ -57,9 +57,9 @@ def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
-# The derivative in beta is that of the law, not of a draw with one key; `ensembles/test_gaussian.py` holds it. Levels
-# of GUE and GSE go the way of the GOE.
-ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.GUE", "rmtjax.GSE"}
+# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/test_gaussian.py` and
+# `test_laguerre.py` hold them. Levels of GUE and GSE go the way of the GOE.
+ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.GUE", "rmtjax.GSE"}
 
 
 @pytest.mark.parametrize("name", [name for name in ENSEMBLES if name not in ELSEWHERE])
