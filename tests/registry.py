@@ -61,6 +61,10 @@ def cube_root(y: Any) -> Any:
 SEMICIRCLE = rmt.laws.Semicircle(1.5)
 
 PUBLIC: dict[str, Any] = {
+    "rmtjax.COE": lambda: rmt.COE(3),
+    "rmtjax.CSE": lambda: rmt.CSE(3),
+    "rmtjax.CUE": lambda: rmt.CUE(3),
+    "rmtjax.CircularBeta": lambda: rmt.CircularBeta(3, 1.7),
     "rmtjax.GOE": lambda: rmt.GOE(4, 1.2),
     "rmtjax.GSE": lambda: rmt.GSE(4, 1.2),
     "rmtjax.GUE": lambda: rmt.GUE(4, 1.2),
@@ -83,6 +87,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.ensembles.AbstractEnsemble": Elsewhere("ensembles/test_wigner.py"),
     "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/test_wigner.py"),
+    "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/test_circular.py"),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/test_base.py"),
     "rmtjax.laws.BinomialSemicircle": lambda: rmt.laws.BinomialSemicircle(8, 0.7, 1.5),
     "rmtjax.laws.MarchenkoPastur": lambda: rmt.laws.MarchenkoPastur(0.4, 1.2),
@@ -90,6 +95,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.PeriodicPadding": lambda: rmt.laws.PeriodicPadding(SEMICIRCLE, 0.7, "magnitude", 8),
     "rmtjax.laws.Semicircle": lambda: SEMICIRCLE,
     "rmtjax.laws.Symmetrized": lambda: rmt.laws.Symmetrized(rmt.Mixed(rmt.GOE(8), 0.7).law("ascending")),
+    "rmtjax.laws.Uniform": lambda: rmt.laws.Uniform(-1.0, 2.0),
     "rmtjax.laws.WignerCat": lambda: rmt.laws.WignerCat(0.7, 1.5),
     "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),

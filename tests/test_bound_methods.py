@@ -26,6 +26,7 @@ METHODS = {
     rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
     rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
     rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
+    rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
     rmt.Mixed: OF_AN_ENSEMBLE,
 }
 TRANSFORMS = {

@@ -14,9 +14,13 @@ from rmtjax import linalg as linalg
 from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
+from rmtjax.ensembles import COE as COE
+from rmtjax.ensembles import CSE as CSE
+from rmtjax.ensembles import CUE as CUE
 from rmtjax.ensembles import GOE as GOE
 from rmtjax.ensembles import GSE as GSE
 from rmtjax.ensembles import GUE as GUE
+from rmtjax.ensembles import CircularBeta as CircularBeta
 from rmtjax.ensembles import GaussianBeta as GaussianBeta
 from rmtjax.ensembles import LaguerreBeta as LaguerreBeta
 from rmtjax.ensembles import Mixed as Mixed

@@ -110,6 +110,11 @@ def nonnegative(name: str, value: RealScalarLike) -> Array:
     return require(_parameter(name, value), lambda x: (x >= 0) & (x < jnp.inf), name, "be finite and not negative")
 
 
+def finite(name: str, value: RealScalarLike) -> Array:
+    """A finite scalar."""
+    return require(_parameter(name, value), jnp.isfinite, name, "be finite")
+
+
 def fraction(name: str, value: RealScalarLike) -> Array:
     """A scalar in (0, 1]."""
     return require(_parameter(name, value), lambda x: (x > 0) & (x <= 1), name, "lie in (0, 1]")

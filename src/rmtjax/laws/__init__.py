@@ -8,3 +8,4 @@ from rmtjax.laws._mixture import Symmetrized as Symmetrized
 from rmtjax.laws._periodic_padding import PeriodicPadding as PeriodicPadding
 from rmtjax.laws._periodic_padding import WignerCat as WignerCat
 from rmtjax.laws._semicircle import Semicircle as Semicircle
+from rmtjax.laws._uniform import Uniform as Uniform

@@ -30,14 +30,16 @@ class Bidiagonal(_sturm.AbstractSturm):
     factors: ClassVar[int] = 2
     behind: ClassVar[int] = 0
 
+    def shift(self, x: Float[Array, "*shape"]) -> _sturm.Shift:
+        return (x**2,)
+
     def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         return -(x**2)
 
     def block(
-        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], shift: _sturm.Shift
     ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
-        ratio, lift = _sturm.cut(ratio)
-        square = x**2
+        (ratio, lift), (square,) = _sturm.cut(ratio), shift
         q, p = jnp.broadcast_to(lift, ratio.shape), ratio * lift
         minors = [q]
         for j in range(row.shape[1]):

@@ -57,6 +57,9 @@ _RANGES = {
 }
 
 
+Shift = tuple[Float[Array, "*shape"], ...]
+
+
 class AbstractSturm(AbstractModule):
     """A matrix made ready for sweeps: rows scaled, floored, padded and packed, and the recurrence on them."""
 
@@ -67,12 +70,16 @@ class AbstractSturm(AbstractModule):
     behind: eqx.AbstractClassVar[int]  # how many minors before the last one is the divisor at the end of a block
 
     @abstractmethod
+    def shift(self, x: Float[Array, "*shape"]) -> Shift:
+        """What the recurrence needs of the points x."""
+
+    @abstractmethod
     def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         """The ratio before the first row."""
 
     @abstractmethod
     def block(
-        self, row: Float[Array, "columns block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+        self, row: Float[Array, "columns block"], ratio: Float[Array, "*shape"], shift: Shift
     ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
         """The ratio after a block of rows, and the minors, up to a power of 2, from the one before the block on."""
 
@@ -86,14 +93,17 @@ class Tridiagonal(AbstractSturm):
     factors: ClassVar[int] = 1
     behind: ClassVar[int] = 1
 
+    def shift(self, x: Float[Array, "*shape"]) -> Shift:
+        return (x,)
+
     def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         return jnp.ones_like(x)
 
     def block(
-        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], shift: Shift
     ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
-        ratio, lift = cut(ratio)
-        offset = x.dtype.type(2.0 ** _RANGES[np.dtype(x.dtype)].offset)
+        (ratio, lift), (x,) = cut(ratio), shift
+        offset = row.dtype.type(2.0 ** _RANGES[np.dtype(row.dtype)].offset)
         minors = [jnp.broadcast_to(lift, ratio.shape), ratio * lift]
         for j in range(row.shape[1]):
             minors.append((row[0, j] - x + offset) * minors[-1] - row[1, j] * minors[-2])
@@ -196,14 +206,14 @@ def count(
 
     There may be up to 2²⁴ rows, counted in floating point; longer matrices come in pieces.
     """
-    integer = _integer(x.dtype)
+    integer, shift = _integer(x.dtype), matrix.shift(x)
     sign_bit = integer(jnp.finfo(x.dtype).bits - 1)
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, total = state.real, state.imag
         changes = jnp.zeros(x.shape, integer)
         for block in _blocks(matrix, row):
-            ratio, minors = matrix.block(block, ratio, x)
+            ratio, minors = matrix.block(block, ratio, shift)
             bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
             for p, previous in zip(bits[1:], bits[:-1], strict=True):
                 changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
@@ -234,11 +244,12 @@ def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, 
 
 def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """det(T - x) up to a positive, smooth and slowly varying factor, its exponent known modulo a window."""
+    shift = matrix.shift(x)
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, product = state.real, state.imag
         for block in _blocks(matrix, row):
-            ratio, minors = matrix.block(block, ratio, x)
+            ratio, minors = matrix.block(block, ratio, shift)
             product = reduced(product * reduced(minors[-1 - matrix.behind]))
         return jax.lax.complex(ratio, product), None
 

@@ -1,6 +1,7 @@
 """Logarithms of Vandermonde determinants and of Selberg's integral and its limits, for joint densities."""
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,22 @@ from jaxtyping import Array, Float, Int
 
 def log_vandermonde(x: Float[Array, " n"]) -> Float[Array, ""]:
     r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; $-\infty$ where two coincide, with derivative 0 for the two."""
+    return _pair_sum(x, jnp.abs)
+
+
+def log_circular_vandermonde(phases: Float[Array, " n"]) -> Float[Array, ""]:
+    r"""The same for $\sum_{j<k} \log|e^{i\theta_j} - e^{i\theta_k}|$."""
+    return _pair_sum(phases, lambda difference: 2 * jnp.abs(jnp.sin(difference / 2)))
+
+
+def _pair_sum(x: Float[Array, " n"], distance_of: Callable[[Array], Array]) -> Float[Array, ""]:
+    """The sum of the logarithms of the distances of all pairs."""
     n = x.size
 
     # The pairs at a cyclic distance k; at k = n/2 each comes twice.
     @jax.checkpoint
     def step(total: Float[Array, ""], distance: Int[Array, ""]) -> tuple[Float[Array, ""], None]:
-        gap = jnp.abs(x - jnp.roll(x, distance))
+        gap = distance_of(x - jnp.roll(x, distance))
         together = gap == 0
         logarithm = jnp.where(together, -jnp.inf, jnp.log(jnp.where(together, 1, gap)))
         weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(x.dtype)
@@ -43,3 +54,12 @@ def log_laguerre(n: int, a: Float[Array, ""], beta: Float[Array, ""]) -> Float[A
     j = jnp.arange(1, n + 1, dtype=beta.dtype)
     factors = gammaln(1 + j * beta / 2) - gammaln(1 + beta / 2) + gammaln(a - (n - j) * beta / 2)
     return n * a * math.log(2) + jnp.sum(factors)
+
+
+def log_dyson(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of $\int \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta \prod_j d\theta_j$ over (-π, π].
+
+    It is $(2\pi)^n\,\Gamma(1 + \beta n/2) / \Gamma(1 + \beta/2)^n$ (Dyson 1962; Forrester and Warnaar 2008,
+    equation 1.13).
+    """
+    return n * math.log(2 * math.pi) + gammaln(1 + beta * n / 2) - n * gammaln(1 + beta / 2)

@@ -1,0 +1,88 @@
+"""The abstract ensemble of unitary matrices: every public method once, and the hooks that an ensemble fills in."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws import AbstractLaw
+
+
+class AbstractUnitaryEnsemble(AbstractModule):
+    r"""A probability measure on unitary matrices, whose eigenvalues are $e^{i\theta_k}$ with phases in (-π, π].
+
+    A subclass writes `_sample`, `_eigenphases`, `_counts` and `_law`. The public methods are final. They take one typed
+    key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `counts` are those of the phases that
+    `eigenphases` returns; `sample` with that key is another draw of the same measure.
+    """
+
+    n: eqx.AbstractVar[int]
+
+    @abstractmethod
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        """A dense matrix."""
+
+    @abstractmethod
+    def _eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
+        """Ascending phases."""
+
+    @abstractmethod
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        """Phases below each x."""
+
+    @abstractmethod
+    def _law(self) -> AbstractLaw:
+        """Limiting law of one phase."""
+
+    @abstractmethod
+    def _log_prob(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
+        """Logarithm of the joint density."""
+
+    def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        """A matrix drawn from the ensemble."""
+        return self._sample(_checks.typed_key(key))
+
+    def eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
+        """The ascending eigenphases of a draw in (-π, π], exact in distribution; not those of `sample(key)`."""
+        return self._eigenphases(_checks.typed_key(key))
+
+    def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
+        r"""The eigenvalues $e^{i\theta_k}$ to `eigenphases(key)`, in their order."""
+        phases = self.eigenphases(key)
+        return jnp.cos(phases) + 1j * jnp.sin(phases)
+
+    def counts(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
+        """How many of the phases `eigenphases(key)` lie strictly below each x.
+
+        Args:
+            key: a typed key.
+            x: angles of any shape and order, without NaN; all phases lie between -π and π.
+
+        Raises:
+            ValueError: `x` holds NaN.
+        """
+        return self._counts(_checks.typed_key(key), _checks.points("x", x))
+
+    def law(self) -> AbstractLaw:
+        """Limiting law of one eigenphase at these parameters, as n → ∞."""
+        return self._law()
+
+    def log_prob(self, eigenphases: RealLike) -> Float[Array, ""]:
+        r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
+
+        It is symmetric: the density of the ascending phases is n! times it. O(n²) time, O(n) memory.
+
+        Args:
+            eigenphases: n phases in any order, taken modulo 2π; $-\infty$ is the answer where two coincide.
+
+        Raises:
+            ValueError: `eigenphases` are not n real numbers without NaN.
+        """
+        phases = _checks.points("eigenphases", eigenphases)
+        if phases.shape != (self.n,):
+            raise _checks.refusal("eigenphases", f"have the shape ({self.n},)", phases.shape)
+        return self._log_prob(phases)

@@ -1,0 +1,135 @@
+r"""Eigenphases of unitary matrices given by Verblunsky coefficients, by Sturm counts on the circle.
+
+On the unit circle the ratios $b_k(z) = z \Phi_k(z)/\Phi_k^*(z)$ of Szegő's orthogonal polynomials are unimodular, and
+$b_{k+1} = z\,(b_k - \bar\alpha_k)/(1 - \alpha_k b_k)$: a rotation by θ after an isometry of the disc. Up to a rotation
+that can be pushed through to the end, the isometry is the one that takes γ to 0 and fixes 1, where the
+$\gamma_k$ are a turned $\bar\alpha_k$ (Killip and Stoiciu 2009, section 2; Valkó and Virág 2017, section 3). The upper
+half-plane, $w = i\,(1 + b)/(1 - b) = x/y$, makes it affine, and the rotation one by θ/2 of the real vector (x, y).
+
+An affine map keeps the sign of y, a rotation by θ/2 in (0, π) changes it at most once, and the number of eigenphases
+below θ is the number of changes, as for Sturm sequences: O(n) operations for each θ, without a matrix. Run from the
+last coefficient to the first (inverse and reflected), the boundary $e^{i\eta}$ is where it starts:
+
+$$\begin{pmatrix} x \\ y \end{pmatrix} \to \begin{pmatrix} \cos\delta & \sin\delta \\ -\sin\delta & \cos\delta
+\end{pmatrix} \begin{pmatrix} 1 - |\gamma|^2 & 2 \operatorname{Im} \gamma \\ 0 & |1 - \gamma|^2 \end{pmatrix}
+\begin{pmatrix} x \\ y \end{pmatrix}, \qquad \frac{x_0}{y_0} = \cot\frac\eta2.$$
+
+The angle δ = (θ + π)/2 takes θ in (-π, π).
+"""
+
+import math
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax.linalg import _levels, _sturm
+
+
+class Verblunsky(NamedTuple):
+    """γ by its modulus r, 1 - r² and its angle, from the last one to the first, and the angle η in (0, 2π)."""
+
+    boundary: Float[Array, ""]
+    modulus: Float[Array, " n-1"]
+    complement: Float[Array, " n-1"]
+    angle: Float[Array, " n-1"]
+
+    @property
+    def n(self) -> int:
+        """Number of eigenphases."""
+        return self.modulus.size + 1
+
+    def affine(self) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
+        """1 - |γ|², 2 Im γ and |1 - γ|²; first the identity, as there is a rotation more."""
+        r, c = self.modulus, self.complement
+        stretch = (c / (1 + r)) ** 2 + 4 * r * jnp.sin(self.angle / 2) ** 2
+        first = lambda column, value: jnp.pad(column, (1, 0), constant_values=value)
+        return first(c, 1), first(2 * r * jnp.sin(self.angle), 0), first(stretch, 1)
+
+
+class Circular(_sturm.AbstractSturm):
+    """A unitary matrix, its eigenphases in units of π; the ratio is x/y."""
+
+    rows: Float[Array, "steps 3 rows"]  # 1 - |γ|², 2 Im γ, |1 - γ|²
+    exponent: Int[Array, ""]
+    boundary: Float[Array, ""]
+    lowest: ClassVar[float] = -1.0
+    factors: ClassVar[int] = 2
+    behind: ClassVar[int] = 0
+
+    def shift(self, x: Float[Array, "*shape"]) -> _sturm.Shift:
+        half = math.pi / 2 * jnp.clip(x, -1, 1)
+        # At the ends too an angle inside (0, π), whatever the rounding of π.
+        return -jnp.sin(half), jnp.maximum(jnp.cos(half), jnp.finfo(x.dtype).eps)
+
+    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.broadcast_to(self.boundary, x.shape)
+
+    def block(
+        self, row: Float[Array, "3 block"], ratio: Float[Array, "*shape"], shift: _sturm.Shift
+    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+        ratio, lift = _sturm.cut(ratio)
+        cosine, sine = shift
+        x, y = ratio * lift, jnp.broadcast_to(lift, ratio.shape)
+        minors = [y]
+        for j in range(row.shape[1]):
+            x, y = row[0, j] * x + row[1, j] * y, row[2, j] * y
+            x, y = cosine * x + sine * y, cosine * y - sine * x
+            minors.append(y)
+        return x / _sturm.nonzero(y), minors
+
+
+def _prepare(coefficients: Verblunsky) -> tuple[Circular, int]:
+    """The matrix, and how many levels at -π its padding adds: a padded row changes the sign at every angle."""
+    squeeze, shear, stretch = coefficients.affine()
+    least = _sturm.floor(squeeze.dtype)
+    rows = _sturm.packed((_sturm.floored(squeeze), least), (shear, 1.0), (_sturm.floored(stretch), least))
+    ratio = 1 / jnp.tan(coefficients.boundary / 2)
+    return Circular(rows, jnp.int32(0), ratio), -coefficients.n % _sturm.ROWS
+
+
+@jax.jit
+def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
+    """Eigenphases in (-π, π) strictly below each x."""
+    coefficients, x = jax.lax.stop_gradient((coefficients, x))
+    matrix, padding = _prepare(coefficients)
+    points = jnp.clip(x.astype(coefficients.modulus.dtype) / math.pi, -1, 1)
+    below = _sturm.total_count(matrix, points) - padding
+    return jnp.where(x <= -math.pi, 0, jnp.where(x >= math.pi, coefficients.n, below))
+
+
+@jax.custom_jvp
+def _eigenphases(coefficients: Verblunsky) -> Float[Array, " n"]:
+    matrix, padding = _prepare(coefficients)
+    n = coefficients.n
+    return math.pi * _levels.eigenvalues(matrix, padding + n, padding, padding + n)
+
+
+@_eigenphases.defjvp
+def _eigenphases_jvp(primals: tuple, tangents: tuple) -> tuple:
+    """By the implicit function theorem: the last y vanishes at an eigenphase."""
+    (coefficients,), (change,) = primals, tangents
+    phases = eigenphases(coefficients)
+    _, by_phase = jax.jvp(lambda phases: _last(phases, coefficients), (phases,), (jnp.ones_like(phases),))
+    _, by_change = jax.jvp(lambda coefficients: _last(phases, coefficients), (coefficients,), (change,))
+    return phases, -by_change / by_phase
+
+
+eigenphases = jax.jit(_eigenphases)
+
+
+def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, " k"]:
+    """The last y, up to a positive factor that counts as constant."""
+    cosine, sine = -jnp.sin(phases / 2), jnp.cos(phases / 2)
+
+    def step(vector: tuple, row: tuple) -> tuple[tuple, None]:
+        (x, y), (squeeze, shear, stretch) = vector, row
+        x, y = squeeze * x + shear * y, stretch * y
+        x, y = cosine * x + sine * y, cosine * y - sine * x
+        length = jax.lax.stop_gradient(jnp.maximum(jnp.abs(x), jnp.abs(y)))
+        return (x / length, y / length), None
+
+    half = coefficients.boundary / 2
+    start = tuple(jnp.broadcast_to(part, phases.shape) for part in (jnp.cos(half), jnp.sin(half)))
+    return jax.lax.scan(step, start, coefficients.affine())[0][1]
