@@ -89,7 +89,8 @@ def test_wishart_dense_and_reduced(getkey, n, m, beta):
         np.testing.assert_allclose(dense[:, ::2], dense[:, 1::2], rtol=0, atol=rounding)
         dense = dense[:, ::2]
     np.testing.assert_allclose(dense[:, : n - rank], 0, rtol=0, atol=rounding)
-    for spectrum in (levels, dense):
+    # The smallest level of a square sample may be lost in rounding; the reduced model keeps it.
+    for spectrum in (levels, np.maximum(dense, np.finfo(levels.dtype).eps * dense.max(-1, keepdims=True) / 10)):
         assert_laguerre(spectrum[:, n - rank :], beta * max(n, m) / 2, beta, unit)
 
 
