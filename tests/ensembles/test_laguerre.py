@@ -135,26 +135,42 @@ def test_hard_edge_keeps_its_digits(getkey, dtype):
 
 @jax.jit
 def slopes(a, beta, keys):
-    """Derivatives of Σ x and Σ x², reduced, by a and β at s = 1, and by the scale."""
+    """Derivatives of Σ x and Σ x², reduced and from the dense tridiagonal sample, by a, β and the scale at 1."""
 
     def powers(a, beta, scale, key):
-        x = 2 * a * rmt.LaguerreBeta(3, a, beta, scale).eigenvalues(key)
-        return jnp.stack([x.sum(), (x**2).sum()])
+        x = 2 * a * rmt.LaguerreBeta(3, a, beta, scale).sample(key)
+        return jnp.stack([jnp.trace(x), jnp.sum(x**2)])
 
     return jax.vmap(lambda key: jax.jacobian(powers, (0, 1, 2))(a, beta, jnp.ones(()), key))(keys)
 
 
 def test_derivatives_are_those_of_the_law(getkey):
     n, a, beta = 3, 4.3, 1.7
-    by_a, by_beta, by_scale = map(
-        np.asarray, slopes(jnp.asarray(a), jnp.asarray(beta), jax.random.split(getkey(), 4000))
-    )
+    draws = slopes(jnp.asarray(a), jnp.asarray(beta), jax.random.split(getkey(), 4000))
+    by_a, by_beta, by_scale = map(np.asarray, draws)
     assert_mean(by_a[:, 0], 2 * n)
     assert_mean(by_a[:, 1], 2 * n * (2 * a + beta * (n - 1) + 2) + 4 * a * n)
     assert_mean(by_beta[:, 1], 2 * a * n * (n - 1))
     assert_mean(by_scale[:, 0], 4 * a * n)
     # Σ x = Σ χ² of 2an degrees in all, whatever β.
     assert_mean(by_beta[:, 0], 0)
+
+
+def test_levels_have_the_derivatives_of_their_matrix(getkey):
+    # The levels are those of `_bidiagonal` with the same key, so their power sums have the derivatives of its entries.
+    key, parameters = getkey(), (jnp.asarray(4.3), jnp.asarray(1.7), jnp.asarray(SCALE))
+
+    def from_levels(*parameters):
+        return (rmt.LaguerreBeta(3, *parameters).eigenvalues(key) ** 2).sum()
+
+    def from_entries(*parameters):
+        ensemble = rmt.LaguerreBeta(3, *parameters)
+        b, c = ensemble._bidiagonal(key)
+        product = jnp.diag(b) + jnp.diag(c, -1)
+        return jnp.sum((ensemble._unit() * product @ product.T) ** 2)
+
+    got = jax.jit(jax.grad(from_levels, (0, 1, 2)))(*parameters)
+    np.testing.assert_allclose(got, jax.jit(jax.grad(from_entries, (0, 1, 2)))(*parameters), rtol=1e-11)
 
 
 @pytest.mark.float32

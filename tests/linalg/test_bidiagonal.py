@@ -118,9 +118,8 @@ def test_blocks_are_trailing():
         assert np.isposinf(values[order:]).all()
 
 
-@pytest.mark.parametrize("order", [6, 4])
-def test_derivatives(order):
+def test_derivatives():
     b, c = map(jnp.asarray, bands(signed, 6, np.float64))
-    values = lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(order))[:order]
-    check_derivatives(values, b, c)
-    check_second_derivative(values, b, c)
+    check_second_derivative(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(6)), b, c)
+    # Of a block too; the levels that it does not have are infinite.
+    check_derivatives(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(4))[:4], b, c)
