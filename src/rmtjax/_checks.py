@@ -138,6 +138,14 @@ def points(name: str, value: object) -> Array:
     return require(real(name, value), lambda x: ~jnp.isnan(x), name, "not be NaN")
 
 
+def levels(name: str, value: object, n: int) -> Array:
+    """A vector of n real numbers without NaN."""
+    array = points(name, value)
+    if array.shape != (n,):
+        raise refusal(name, f"have the shape ({n},)", array.shape)
+    return array
+
+
 def square_matrix(name: str, value: object) -> Array:
     """A batch of square real or complex floating-point matrices without NaN or infinity."""
     array = jnp.asarray(value)

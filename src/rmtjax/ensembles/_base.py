@@ -85,10 +85,7 @@ class AbstractEnsemble(AbstractModule):
             NotImplementedError: the joint density of this ensemble is not known.
             ValueError: `eigenvalues` are not n real numbers without NaN.
         """
-        levels = _checks.points("eigenvalues", eigenvalues)
-        if levels.shape != (self.n,):
-            raise _checks.refusal("eigenvalues", f"have the shape ({self.n},)", levels.shape)
-        return self._log_prob(levels)
+        return self._log_prob(_checks.levels("eigenvalues", eigenvalues, self.n))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):

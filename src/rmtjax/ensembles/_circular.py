@@ -13,6 +13,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import AbstractLaw, Uniform
 from rmtjax.linalg._circular import Verblunsky, eigenphase_counts, eigenphases
+from rmtjax.random._gaussian import dual, self_dual_part
 from rmtjax.random._haar import haar_isometry
 from rmtjax.special._selberg import log_circular_vandermonde, log_dyson
 
@@ -157,8 +158,7 @@ class CSE(AbstractCircular):
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "2n 2n"]:
         u = haar_isometry(key, 2 * self.n, 2 * self.n, 2, self._beta().dtype)
-        s = _dual(u) @ u
-        return s / 2 + _dual(s) / 2
+        return self_dual_part(dual(u) @ u)
 
 
 class CircularBeta(AbstractCircular):
@@ -210,11 +210,3 @@ class CircularBeta(AbstractCircular):
             return jnp.diag(jnp.where(begins, alpha.conj(), -before)) + jnp.diag(beside, 1) + jnp.diag(beside, -1)
 
         return blocks(0) @ blocks(1)
-
-
-def _dual(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
-    """Z Sᵀ Zᵀ: within each 2×2 block the diagonal changes places and the rest its sign, and blocks are transposed."""
-    n = s.shape[0] // 2
-    blocks = s.reshape(n, 2, n, 2).transpose(2, 3, 0, 1)[:, ::-1, :, ::-1]
-    sign = jnp.array([[1, -1], [-1, 1]], s.dtype)
-    return (blocks * sign[None, :, None, :]).reshape(2 * n, 2 * n)

@@ -82,7 +82,4 @@ class AbstractUnitaryEnsemble(AbstractModule):
         Raises:
             ValueError: `eigenphases` are not n real numbers without NaN.
         """
-        phases = _checks.points("eigenphases", eigenphases)
-        if phases.shape != (self.n,):
-            raise _checks.refusal("eigenphases", f"have the shape ({self.n},)", phases.shape)
-        return self._log_prob(phases)
+        return self._log_prob(_checks.levels("eigenphases", eigenphases, self.n))

@@ -9,7 +9,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._laguerre import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg._decompose import hermitian_part
-from rmtjax.random._gaussian import gaussian_matrix, self_dual
+from rmtjax.random._gaussian import gaussian_matrix, self_dual_part
 
 
 class Wishart(AbstractLaguerre):
@@ -61,7 +61,7 @@ class Wishart(AbstractLaguerre):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
         w = self.scale**2 / self.m * hermitian_part(x @ x.conj().T)
-        return self_dual(w) if self.beta == 4 else w
+        return self_dual_part(w) if self.beta == 4 else w
 
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n / self.m, self.scale)

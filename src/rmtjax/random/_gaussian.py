@@ -25,8 +25,14 @@ def quaternions(a: Complex[Array, "n m"], b: Complex[Array, "n m"]) -> Complex[A
     return jnp.stack([upper, lower], axis=1).reshape(2 * a.shape[0], 2 * a.shape[1])
 
 
-def self_dual(h: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
-    """The matrix with its blocks made quaternions again after rounding."""
-    a = (h[::2, ::2] + h[1::2, 1::2].conj()) / 2
-    b = (h[::2, 1::2] - h[1::2, ::2].conj()) / 2
-    return quaternions(a, b)
+def dual(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
+    """Z Sᵀ Zᵀ: within each 2×2 block the diagonal changes places and the rest its sign, and blocks are transposed."""
+    n = s.shape[0] // 2
+    blocks = s.reshape(n, 2, n, 2).transpose(2, 3, 0, 1)[:, ::-1, :, ::-1]
+    sign = jnp.array([[1, -1], [-1, 1]], s.dtype)
+    return (blocks * sign[None, :, None, :]).reshape(2 * n, 2 * n)
+
+
+def self_dual_part(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
+    """What of a matrix is equal to its dual; of a Hermitian one, the part whose blocks are quaternions."""
+    return s / 2 + dual(s) / 2
