@@ -27,6 +27,9 @@ METHODS = {
     rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
     rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
     rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
+    rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
+    rmt.laws.AbstractPlanarLaw: {"pdf": (X,), "radial_cdf": (X,), "sample": (KEY,)},
+    rmt.HaarIsometry: {"sample": (KEY,)},
     rmt.Mixed: OF_AN_ENSEMBLE,
 }
 TRANSFORMS = {

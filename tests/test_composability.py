@@ -11,6 +11,7 @@ from rmtjax.testing import (
     check_ensemble,
     check_jit,
     check_second_derivative,
+    check_unitary_ensemble,
     check_vmap,
 )
 from tests.registry import PUBLIC, Call, Elsewhere
@@ -19,6 +20,7 @@ CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call)}
 OBJECTS = {name: made() for name, made in PUBLIC.items() if not isinstance(made, Call | Elsewhere)}
 LAWS = {name: law for name, law in OBJECTS.items() if isinstance(law, rmt.laws.AbstractLaw)}
 ENSEMBLES = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles.AbstractEnsemble)}
+UNITARY = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles.AbstractUnitaryEnsemble)}
 
 # Off every jump and edge of the laws above.
 X = jnp.array([-0.83, 0.21, 0.64])
@@ -55,6 +57,11 @@ def test_quantile_composes():
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
+
+
+@pytest.mark.parametrize("name", UNITARY)
+def test_unitary_ensemble_keeps_its_contract(name):
+    check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
 
 # Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/test_gaussian.py` and

@@ -20,10 +20,36 @@ from rmtjax.ensembles import CUE as CUE
 from rmtjax.ensembles import GOE as GOE
 from rmtjax.ensembles import GSE as GSE
 from rmtjax.ensembles import GUE as GUE
+from rmtjax.ensembles import AltlandZirnbauer as AltlandZirnbauer
+from rmtjax.ensembles import Banded as Banded
+from rmtjax.ensembles import Bures as Bures
 from rmtjax.ensembles import CircularBeta as CircularBeta
+from rmtjax.ensembles import CorrelatedWishart as CorrelatedWishart
+from rmtjax.ensembles import Deformed as Deformed
+from rmtjax.ensembles import Elliptic as Elliptic
+from rmtjax.ensembles import ErdosRenyi as ErdosRenyi
 from rmtjax.ensembles import GaussianBeta as GaussianBeta
+from rmtjax.ensembles import Ginibre as Ginibre
+from rmtjax.ensembles import GinibreProduct as GinibreProduct
+from rmtjax.ensembles import HaarIsometry as HaarIsometry
+from rmtjax.ensembles import HaarOrthogonal as HaarOrthogonal
+from rmtjax.ensembles import HaarSpecialOrthogonal as HaarSpecialOrthogonal
+from rmtjax.ensembles import HaarSymplectic as HaarSymplectic
+from rmtjax.ensembles import HilbertSchmidt as HilbertSchmidt
+from rmtjax.ensembles import InducedGinibre as InducedGinibre
+from rmtjax.ensembles import InverseWishart as InverseWishart
+from rmtjax.ensembles import Jacobi as Jacobi
+from rmtjax.ensembles import JacobiBeta as JacobiBeta
 from rmtjax.ensembles import LaguerreBeta as LaguerreBeta
+from rmtjax.ensembles import Levy as Levy
 from rmtjax.ensembles import Mixed as Mixed
+from rmtjax.ensembles import RandomRegular as RandomRegular
+from rmtjax.ensembles import RosenzweigPorter as RosenzweigPorter
+from rmtjax.ensembles import SampleCorrelation as SampleCorrelation
+from rmtjax.ensembles import Spherical as Spherical
+from rmtjax.ensembles import Spiked as Spiked
+from rmtjax.ensembles import TruncatedUnitary as TruncatedUnitary
+from rmtjax.ensembles import VarianceProfile as VarianceProfile
 from rmtjax.ensembles import Wigner as Wigner
 from rmtjax.ensembles import Wishart as Wishart
 from rmtjax.linalg import PaddedMatrix as PaddedMatrix
@@ -35,5 +61,10 @@ from rmtjax.linalg import spectral_radius as spectral_radius
 from rmtjax.simulation import Histogram as Histogram
 from rmtjax.simulation import Moments as Moments
 from rmtjax.simulation import simulate as simulate
+
+# Other names of the same measures.
+CircularQuaternion = HaarSymplectic
+CircularReal = HaarOrthogonal
+HaarUnitary = CUE
 
 __version__ = _version("rmtjax")

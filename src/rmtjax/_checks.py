@@ -65,12 +65,12 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-def require(value: Array, holds: Callable[..., Array], name: str, must: str, *others: Array) -> Array:
-    """Return `value`, having made sure that `holds(value, *others)` is everywhere true.
+def require(value: T, holds: Callable[..., Array], name: str, must: str, *others: Array) -> T:
+    """Return `value`, an array or a pytree, having made sure that `holds(value, *others)` is everywhere true.
 
     Raises at once where all is known, inside a traced function too; otherwise the value carries the check with it.
     """
-    if any(isinstance(array, Tracer) for array in (value, *others)):
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
         message = f"`{name}` must {must}; a value met under a JAX transformation does not."
         return eqx.error_if(value, ~holds(value, *others), message)
     with jax.ensure_compile_time_eval():

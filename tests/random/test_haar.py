@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from rmtjax.random._haar import haar_isometry
+from rmtjax.random._haar import haar_isometry, special_orthogonal
 from tests.statistical import assert_law, assert_mean
 
 
@@ -19,30 +19,56 @@ def isometries(rows, columns, beta, key):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [1, 2])
+@pytest.mark.parametrize("beta", [1, 2, 4])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 2), (4, 4), (4, 2), (5, 1)])
 def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, columns, beta):
     q = np.asarray(isometries(rows, columns, beta, getkey()))
     eps = np.finfo(q.dtype).eps
     gram = np.swapaxes(q.conj(), -1, -2) @ q
-    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(columns), gram.shape), atol=20 * eps)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=20 * eps)
+    if beta == 4:
+        assert q.shape[1:] == (2 * rows, 2 * columns)
+        # Blocks (a, b; -b*, a*) to the last bit.
+        np.testing.assert_array_equal(q[:, 1::2, 1::2], q[:, ::2, ::2].conj())
+        np.testing.assert_array_equal(q[:, 1::2, ::2], -q[:, ::2, 1::2].conj())
+    components = [q] if beta < 4 else [q[:, ::2, ::2], q[:, ::2, 1::2]]
+    square = sum(np.abs(component) ** 2 for component in components)
     for i, j in [(0, 0), (rows - 1, columns - 1), (rows - 1, 0)]:
-        entry = q[:, i, j]
         # |q|² is a beta variate, the sign or phase uniform: a QR factor without correction fails on the diagonal.
         if rows > 1:
-            assert_law(np.abs(entry) ** 2, scipy.stats.beta(beta / 2, beta * (rows - 1) / 2).cdf)
-        assert_mean(entry.real, 0)
-        if beta == 2:
-            assert_law(np.angle(entry), scipy.stats.uniform(-np.pi, 2 * np.pi).cdf)
-    if rows == columns:
-        # E|tr U|² = 1 and E|tr U|⁴ = 2 for n ≥ 2 (unitary), 3 for n ≥ 4 (orthogonal; Diaconis and Shahshahani 1994).
-        trace = np.trace(q, axis1=-2, axis2=-1)
-        assert_mean(np.abs(trace) ** 2, 1) if rows > 1 else np.testing.assert_allclose(np.abs(trace), 1, rtol=10 * eps)
-        if rows == 4:
-            assert_mean(np.abs(trace) ** 4, 3 if beta == 1 else 2)
-            # The determinant is uniform too, ±1 for orthogonal matrices.
-            assert_mean(np.linalg.det(q).real, 0)
+            assert_law(square[:, i, j], scipy.stats.beta(beta / 2, beta * (rows - 1) / 2).cdf)
+        for entry in (component[:, i, j] for component in components):
+            assert_mean(entry.real, 0)
+            if beta > 1:
+                assert_law(np.angle(entry), scipy.stats.uniform(-np.pi, 2 * np.pi).cdf)
+        if beta == 4:
+            # Of a quaternion of uniform direction |a|² has a uniform share.
+            assert_law(np.abs(components[0][:, i, j]) ** 2 / square[:, i, j], scipy.stats.uniform.cdf)
     if columns > 1:
-        # Columns are dependent only through orthogonality: E|q_11|²|q_12|² = 1/(n(n+1)) or 1/(n(n+2)).
-        expected = 1 / (rows * (rows + 2 / beta))
-        assert_mean(np.abs(q[:, 0, 0] * q[:, 0, 1]) ** 2, expected)
+        # Columns are dependent only through orthogonality: a row of |q|² is a Dirichlet variate.
+        assert_mean(square[:, 0, 0] * square[:, 0, 1], 1 / (rows * (rows + 2 / beta)))
+
+
+@pytest.mark.parametrize("beta", [1, 2, 4])
+def test_traces(getkey, beta):
+    # Diaconis and Shahshahani (1994), theorems 2, 4 and 6: normal moments to the order 4 from n = 4 on.
+    q = np.asarray(isometries(4, 4, beta, getkey()))
+    trace = np.trace(q, axis1=-2, axis2=-1)
+    assert_mean(trace.real, 0)
+    assert_mean(np.abs(trace) ** 2, 1)
+    assert_mean(np.abs(trace) ** 4, 2 if beta == 2 else 3)
+    # The determinant is uniform too: ±1 for orthogonal matrices, and 1 for symplectic ones.
+    determinant = np.linalg.det(q)
+    if beta == 4:
+        np.testing.assert_allclose(determinant, 1, rtol=1e-12)
+    else:
+        assert_mean(determinant.real, 0)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("n", [1, 2, 3, 60])
+def test_special_orthogonal_matrices_have_determinant_one(getkey, n):
+    draw = jax.jit(jax.vmap(lambda key: special_orthogonal(key, n, jnp.zeros(()).dtype)))
+    q = np.asarray(draw(jax.random.split(getkey(), 200)))
+    np.testing.assert_allclose(np.linalg.det(q), 1, rtol=1e3 * np.finfo(q.dtype).eps)
+    np.testing.assert_allclose(q @ np.swapaxes(q, -1, -2), np.broadcast_to(np.eye(n), q.shape), atol=1e-5)

@@ -69,7 +69,11 @@ class AbstractEnsemble(AbstractModule):
         return self._counts(_checks.typed_key(key), _checks.points("x", x), chunk)
 
     def law(self) -> AbstractLaw:
-        """Limiting law of one eigenvalue at these parameters, as n → ∞."""
+        """Limiting law of one eigenvalue at these parameters, as n → ∞.
+
+        Raises:
+            NotImplementedError: this ensemble has none that is known in closed form and of bounded support.
+        """
         return self._law()
 
     def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
@@ -101,6 +105,10 @@ class AbstractNestedEnsemble(AbstractEnsemble):
     @abstractmethod
     def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
         """Pooled law of the blocks whose order is binomial, clipped to [2, n], in the units of the whole matrix."""
+
+    @abstractmethod
+    def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        """Limiting law of a block of order `fraction`·n turned into a sample of that size."""
 
     @abstractmethod
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gamma import unit_chi
+from rmtjax.random._gamma import unchecked_chi
 
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
 
@@ -27,8 +27,7 @@ def _cosine_and_sine(
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """The roots of x ~ Beta(first, second) and of 1 - x, each with all its digits."""
     key_first, key_second = jax.random.split(key)
-    draw = lambda key, shape: jnp.sqrt(2 * shape) * unit_chi(key, 2 * shape)
-    x, y = draw(key_first, first), draw(key_second, second)
+    x, y = unchecked_chi(key_first, 2 * first), unchecked_chi(key_second, 2 * second)
     length = jnp.hypot(x, y)
     return x / length, y / length
 

@@ -17,6 +17,17 @@ from rmtjax.random._gamma import unit_chi
 from rmtjax.special._selberg import log_laguerre, log_vandermonde
 
 
+def bidiagonal_entries(
+    key: KeyScalar, k: int, a: Float[Array, ""], beta: Float[Array, ""]
+) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
+    """Diagonal and subdiagonal of the k×k matrix B of `AbstractLaguerre` over √(2a), so that B is of order 1."""
+    key_diagonal, key_below = jax.random.split(key)
+    row = jnp.arange(k, dtype=a.dtype)
+    degrees, below = 2 * a - beta * row, beta * (k - 1 - row[: k - 1])
+    entries = lambda key, df: jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
+    return entries(key_diagonal, degrees), entries(key_below, below)
+
+
 class AbstractLaguerre(AbstractEnsemble):
     r"""An ensemble with the spectrum of a Laguerre β-ensemble.
 
@@ -34,13 +45,9 @@ class AbstractLaguerre(AbstractEnsemble):
         """Number of levels that are not 0, a, β, and the square of the unit of B."""
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
-        """Diagonal and subdiagonal of B in units of √(2a), so that B is of order 1."""
+        """Diagonal and subdiagonal of B in units of √(2a)."""
         k, a, beta, _ = self._parameters()
-        key_diagonal, key_below = jax.random.split(key)
-        row = jnp.arange(k, dtype=a.dtype)
-        degrees, below = 2 * a - beta * row, beta * (k - 1 - row[: k - 1])
-        entries = lambda key, df: jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
-        return entries(key_diagonal, degrees), entries(key_below, below)
+        return bidiagonal_entries(key, k, a, beta)
 
     def _unit(self) -> Float[Array, ""]:
         """What the squares of the singular values of `_bidiagonal` are multiplied by."""

@@ -115,13 +115,14 @@ class Mixed(AbstractModule):
         Returns:
             Under `normalize="order"`, the base law, or its `PeriodicPadding` at finite N. Under `"reference"`, the
             binomial mixture of block laws at finite N, or the padding of the block law at order μN in the limit
-            N → ∞.
+            N → ∞. Over a `Wishart` base, whose law depends on the order, the law at the order μN takes the place of
+            base law and mixture.
         """
         by_order = self.normalize == "order"
         if arrangement is None:
-            law = self.base.law() if by_order else self.base._binomial_law(self.mixture)
+            law = (self.base._rescaled_law if by_order else self.base._binomial_law)(self.mixture)
         elif by_order:
-            law = PeriodicPadding(self.base.law(), self.mixture, arrangement, order=self.n)
+            law = PeriodicPadding(self.base._rescaled_law(self.mixture), self.mixture, arrangement, order=self.n)
         else:
             law = PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
         return Symmetrized(law) if symmetrized else law

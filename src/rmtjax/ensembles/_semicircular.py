@@ -22,6 +22,9 @@ class AbstractSemicircular(AbstractNestedEnsemble):
     def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
         return BinomialSemicircle(self.n, mixture, 2 * self.scale)
 
+    def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return self._law()
+
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         return Semicircle(2 * self.scale * jnp.sqrt(fraction))
 

@@ -15,7 +15,8 @@ from rmtjax.laws import AbstractLaw
 class AbstractUnitaryEnsemble(AbstractModule):
     r"""A probability measure on unitary matrices, whose eigenvalues are $e^{i\theta_k}$ with phases in (-π, π].
 
-    A subclass writes `_sample`, `_eigenphases`, `_counts` and `_law`. The public methods are final. They take one typed
+    A subclass writes `_sample`, `_eigenphases`, `_counts` and `_law`, `_log_prob` where it knows a joint density, and
+    `_independent_phases` where symmetry leaves fewer of them than n. The public methods are final. They take one typed
     key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `counts` are those of the phases that
     `eigenphases` returns; `sample` with that key is another draw of the same measure.
     """
@@ -38,9 +39,12 @@ class AbstractUnitaryEnsemble(AbstractModule):
     def _law(self) -> AbstractLaw:
         """Limiting law of one phase."""
 
-    @abstractmethod
-    def _log_prob(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
-        """Logarithm of the joint density."""
+    def _independent_phases(self) -> int:
+        """How many phases determine all: those that `log_prob` takes."""
+        return self.n
+
+    def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+        raise NotImplementedError(f"The joint density of the eigenphases of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """A matrix drawn from the ensemble."""
@@ -74,12 +78,15 @@ class AbstractUnitaryEnsemble(AbstractModule):
     def log_prob(self, eigenphases: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
 
-        It is symmetric: the density of the ascending phases is n! times it. O(n²) time, O(n) memory.
+        Where eigenvalues come in conjugate pairs, it is that of the k angles of the pairs over $(0, \pi)^k$. It is
+        symmetric: the density of the ascending phases is n! times it, or k! times. O(n²) time, O(n) memory.
 
         Args:
-            eigenphases: n phases in any order, taken modulo 2π; $-\infty$ is the answer where two coincide.
+            eigenphases: n phases in any order, taken modulo 2π, or one angle of each pair in (0, π); $-\infty$ is the
+                answer where two coincide, and outside of (0, π).
 
         Raises:
-            ValueError: `eigenphases` are not n real numbers without NaN.
+            NotImplementedError: the eigenphases of this ensemble have no joint density, or none that is known.
+            ValueError: `eigenphases` are not as many real numbers without NaN.
         """
-        return self._log_prob(_checks.levels("eigenphases", eigenphases, self.n))
+        return self._log_prob(_checks.levels("eigenphases", eigenphases, self._independent_phases()))

@@ -1,18 +1,24 @@
 """Wishart matrices: sample covariance matrices of real, complex or quaternion normal data."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.ensembles._laguerre import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.linalg import PaddedSpectrum
+from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
 from rmtjax.linalg._decompose import hermitian_part
+from rmtjax.linalg._padded import inside_block
+from rmtjax.random._gamma import unchecked_chi as chi
 from rmtjax.random._gaussian import gaussian_matrix, self_dual_part
 
 
-class Wishart(AbstractLaguerre):
+class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     r"""Wishart matrices, $W = X X^*/m$ for an n×m matrix X of independent centred normal entries.
 
     The entries are real for β = 1 (the Laguerre orthogonal ensemble), complex for β = 2 (unitary) and quaternions for
@@ -20,8 +26,9 @@ class Wishart(AbstractLaguerre):
 
     Convention: $E|X_{ij}|^2 = s^2$ for every β, so $E W = s^2$ and the law is Marčenko and Pastur's with the ratio n/m
     on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. The scatter matrix $X X^*$ is
-    `scale=sqrt(m)`. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns
-    the n different ones.
+    `scale=sqrt(m)`. The leading k×k block is the Wishart matrix of k of the variables, without any rescaling. A sample
+    at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different ones.
+    For a population covariance see `CorrelatedWishart` and `Spiked`.
 
     Args:
         n: number of variables, rows of X, n ≥ 1; static.
@@ -65,3 +72,45 @@ class Wishart(AbstractLaguerre):
 
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n / self.m, self.scale)
+
+    def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
+        return 2 * order if self.beta == 4 else order
+
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.ones((), self.scale.dtype)
+
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return MarchenkoPastur(fraction * self.n / self.m, self.scale)
+
+    # Both in the limit n → ∞, where the order is a fixed fraction of n.
+    def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return self._block_law(fraction)
+
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        return self._block_law(mixture)
+
+    def _block_bidiagonal(
+        self, key: KeyScalar, order: Int[Array, ""]
+    ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
+        """The model for `order` variables in the last rows, and the unit of its squares; 0 beyond row m + 1."""
+        key_diagonal, key_below = jax.random.split(key)
+        largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
+        row = jnp.arange(self.n, dtype=self.scale.dtype) - (self.n - order)
+        degrees = jnp.where(row >= 0, jnp.maximum(self.m - row, 0), 0)
+        below = jnp.where((row >= 0) & (row < self.m), order - 1 - row, 0)[:-1]
+        entries = lambda key, df: chi(key, self.beta * df) / jnp.sqrt(largest)
+        return entries(key_diagonal, degrees), entries(key_below, below), self.scale**2 / (self.beta * self.m) * largest
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        diagonal, below, unit = self._block_bidiagonal(key, order)
+        inside, index = inside_block(order, self.n), jnp.arange(self.n)
+        singular = jnp.where(inside, block_singular_values(0, self.n, diagonal, below, order), 0)
+        levels = jnp.where(index < order - self.m, 0, unit * singular**2)
+        return PaddedSpectrum(jnp.where(inside, levels, jnp.inf), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        diagonal, below, unit = self._block_bidiagonal(key, order)
+        positive = x > 0
+        points = jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1) / unit), 0)
+        counts = jnp.maximum(block_singular_counts(diagonal, below, order, points), order - self.m)
+        return jnp.where(positive, counts, 0)

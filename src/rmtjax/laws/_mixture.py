@@ -12,11 +12,8 @@ from rmtjax.laws._base import AbstractLaw
 
 
 def continuous(name: str, law: AbstractLaw) -> AbstractLaw:
-    """A law that has no point masses."""
-    locations, _ = law.atoms()
-    if locations.size:
-        raise _checks.refusal(name, "be a law without point masses", law)
-    return law
+    """A law that has no point masses; listed ones may have the mass 0."""
+    return _checks.require(law, lambda law: law.atoms()[1] == 0, name, "be a law without point masses")
 
 
 class Mixture(AbstractLaw):

@@ -81,8 +81,11 @@ def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Flo
     References:
         Johnson, Kotz and Balakrishnan (1994), Continuous Univariate Distributions 1, section 18.1.
     """
-    key = _checks.typed_key(key)
-    df = _parameter("df", df, shape)
+    return unchecked_chi(_checks.typed_key(key), _parameter("df", df, shape))
+
+
+def unchecked_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Independent chi variates for an array of df ≥ 0, without checks; 0 at df = 0."""
     return jnp.sqrt(df) * unit_chi(key, df)
 
 

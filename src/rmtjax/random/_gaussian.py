@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex, Inexact
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax._typing import KeyScalar
 
@@ -11,10 +11,14 @@ def gaussian_matrix(
     key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
 ) -> Inexact[Array, "rows columns"]:
     """Entries x of β = 1, 2 or 4 real components with E|x|² = 1; a quaternion is a 2×2 block, see `quaternions`."""
-    components = beta**-0.5 * jax.random.normal(key, (beta, rows, columns), dtype)
-    if beta == 1:
+    return from_components(beta**-0.5 * jax.random.normal(key, (beta, rows, columns), dtype))
+
+
+def from_components(components: Float[Array, "beta n m"]) -> Inexact[Array, "rows columns"]:
+    """The real, complex or quaternion matrix of one, two or four real components."""
+    if len(components) == 1:
         return components[0]
-    if beta == 2:
+    if len(components) == 2:
         return jax.lax.complex(*components)
     return quaternions(jax.lax.complex(*components[:2]), jax.lax.complex(*components[2:]))
 

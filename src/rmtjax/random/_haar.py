@@ -2,16 +2,18 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gaussian import gaussian_matrix
+from rmtjax.random._gaussian import gaussian_matrix, quaternions
 
 
 def haar_isometry(
     key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
 ) -> Inexact[Array, "rows columns"]:
-    r"""Orthonormal columns, uniformly distributed; real for β = 1, complex for β = 2, of the given real dtype.
+    r"""Orthonormal columns, uniformly distributed, of the given real dtype.
+
+    They are real for β = 1, complex for β = 2, and quaternions for β = 4: 2×2 blocks, see `quaternions`.
 
     The orthogonal factor of a matrix of independent normals, with the diagonal of the triangular factor positive, is
     Haar distributed. Householder's reflections leave the rest of the matrix independent and normal, so each may be
@@ -19,12 +21,48 @@ def haar_isometry(
 
     References:
         Stewart (1980), SIAM J. Numer. Anal. 17, 403, section 3; Mezzadri (2007), Notices AMS 54, 592, section 4, for
-        the signs.
+        the signs, and section 6 for quaternions.
     """
+    if beta == 4:
+        return _symplectic_isometry(key, rows, columns, dtype)
+    product, sign = _reflections(key, rows, columns, beta, dtype)
+    return product * sign
+
+
+def special_orthogonal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
+    """An orthogonal matrix with the Haar measure of those of determinant 1."""
+    product, sign = _reflections(key, n, n, 1, dtype)
+    determinant = (-1) ** n * jnp.prod(sign)  # each of the n reflections has the determinant -1
+    return product * sign.at[-1].multiply(determinant)
+
+
+def _reflections(
+    key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
+) -> tuple[Inexact[Array, "rows columns"], Float[Array, " columns"]]:
+    """The first columns of a product of reflections, and the signs that make them Haar distributed."""
     g = jnp.tril(gaussian_matrix(key, rows, columns, beta, dtype))
     corner = jnp.diagonal(g)
     # LAPACK's convention: the reflection takes g to a real multiple of the first unit vector.
     pivot = -jnp.where(corner.real < 0, -1, 1) * jnp.sqrt(jnp.sum(jnp.abs(g) ** 2, axis=0))
     reflectors = g / (corner - pivot)
-    columns_of_q = jax.lax.linalg.householder_product(reflectors, ((pivot - corner) / pivot).astype(g.dtype))
-    return columns_of_q * jnp.sign(pivot)
+    product = jax.lax.linalg.householder_product(reflectors, ((pivot - corner) / pivot).astype(g.dtype))
+    return product, jnp.sign(pivot)
+
+
+def _symplectic_isometry(
+    key: KeyScalar, rows: int, columns: int, dtype: jnp.dtype
+) -> Complex[Array, "2*rows 2*columns"]:
+    """The same with quaternions a + b j, whose corner has a phase in the place of a sign.
+
+    Below a real corner the two columns of a quaternion vector are orthogonal and have their zeros where LAPACK wants
+    them: its reflection is the product of two complex ones. The phases, of which the rest is independent, come last.
+    """
+    a, b = (jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype)) for part in jax.random.split(key))
+    square = jnp.abs(a) ** 2 + jnp.abs(b) ** 2
+    corner, norm = jnp.sqrt(jnp.diagonal(square)), jnp.sqrt(jnp.sum(square, axis=0))
+    reflectors = quaternions(jnp.tril(a, -1) / (corner + norm), jnp.tril(b, -1) / (corner + norm))
+    product = jax.lax.linalg.householder_product(reflectors, jnp.repeat(1 + corner / norm, 2).astype(a.dtype))
+    x, y = product[::2, ::2], product[::2, 1::2]
+    # A reflection takes its vector to the negative unit vector.
+    u, v = -jnp.diagonal(a) / corner, -jnp.diagonal(b) / corner
+    return quaternions(x * u - y * v.conj(), x * v + y * u.conj())

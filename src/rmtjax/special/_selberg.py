@@ -56,6 +56,22 @@ def log_laguerre(n: int, a: Float[Array, ""], beta: Float[Array, ""]) -> Float[A
     return n * a * math.log(2) + jnp.sum(factors)
 
 
+def log_selberg(n: int, p: Float[Array, ""], q: Float[Array, ""], beta: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of Selberg's integral $\int \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}\,dx_i$.
+
+    Over $[0, 1]^n$ it is, with γ = β/2,
+
+    $$\prod_{j=0}^{n-1} \frac{\Gamma(p + j\gamma)\,\Gamma(q + j\gamma)\,\Gamma(1 + (j + 1)\gamma)}
+    {\Gamma(p + q + (n + j - 1)\gamma)\,\Gamma(1 + \gamma)}$$
+
+    (Selberg 1944; Forrester and Warnaar 2008, equation 1.1).
+    """
+    gamma = beta / 2
+    j = jnp.arange(n, dtype=beta.dtype) * gamma
+    above = gammaln(p + j) + gammaln(q + j) + gammaln(1 + gamma + j)
+    return jnp.sum(above - gammaln(p + q + (n - 1) * gamma + j) - gammaln(1 + gamma))
+
+
 def log_dyson(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:
     r"""Logarithm of $\int \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta \prod_j d\theta_j$ over (-π, π].
 

@@ -1,8 +1,8 @@
 """Tools for testing what is built on the library: hypothesis strategies, and checks for users' own code.
 
 `check_composable` holds any function to the promises of the library under JAX transformations;
-`check_ensemble` and `check_law` hold a user's own ensembles and laws to their contracts. Needs the extra
-`test`.
+`check_ensemble`, `check_unitary_ensemble` and `check_law` hold a user's own ensembles and laws to their contracts.
+Needs the extra `test`.
 """
 
 from rmtjax.testing._composable import check_composable as check_composable
@@ -17,3 +17,4 @@ from rmtjax.testing._strategies import keys as keys
 from rmtjax.testing._strategies import spectra as spectra
 from rmtjax.testing._transformations import check_jit as check_jit
 from rmtjax.testing._transformations import check_vmap as check_vmap
+from rmtjax.testing._unitary import check_unitary_ensemble as check_unitary_ensemble

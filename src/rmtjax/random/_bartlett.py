@@ -1,0 +1,42 @@
+"""Triangular bands that stand for matrices of normal entries up to rotations."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax._typing import KeyScalar
+from rmtjax.random._gamma import unchecked_chi as chi
+from rmtjax.random._gaussian import from_components
+
+
+def lower_band(
+    inner: Float[Array, "beta width columns"], edge: Float[Array, " columns"], rows: int
+) -> Inexact[Array, "rows columns"]:
+    """The matrix with components `inner[:, d, j]` in row j + d of column j, and real `edge[j]` in row j + width."""
+    beta, width, columns = inner.shape
+    last = jnp.zeros((beta, 1, columns), inner.dtype).at[0, 0].set(edge)
+    depth = jnp.arange(rows)[:, None] - jnp.arange(columns)
+    entries = jnp.concatenate([inner, last], axis=1)[:, jnp.clip(depth, 0, width), jnp.arange(columns)]
+    return from_components(jnp.where((depth >= 0) & (depth <= width), entries, 0))
+
+
+def triangular_band(
+    key: KeyScalar, n: int, m: int, beta: int, width: int, dtype: jnp.dtype
+) -> Inexact[Array, "rows columns"]:
+    r"""What an n×m matrix of normal entries of β components, each N(0, 1), becomes by rotations.
+
+    Reflections of the columns, and of the rows below the first `width`, leave $\chi_{\beta m}, \chi_{\beta(m-1)}, …$
+    on the diagonal, $\chi_{\beta(n - w)}, \chi_{\beta(n - w - 1)}, …$ on the diagonal that is w = `width` below, and
+    between them independent normal entries: min(n, m + w) rows and min(n, m) columns that are not 0. With the width
+    n no row is touched, and this is Bartlett's decomposition; with 1 it is the bidiagonal Laguerre model.
+
+    References:
+        Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 3.2.14; Bloemendal and Virág (2016), Ann.
+        Probab. 44, 2726, section 2.
+    """
+    rows, columns = min(n, m + width), min(n, m)
+    key_diagonal, key_inner, key_edge = jax.random.split(key, 3)
+    column = jnp.arange(columns, dtype=dtype)
+    inner = jax.random.normal(key_inner, (beta, width, columns), dtype)
+    inner = inner.at[:, 0].set(0).at[0, 0].set(chi(key_diagonal, beta * (m - column)))
+    return lower_band(inner, chi(key_edge, beta * jnp.maximum(n - width - column, 0)), rows)

@@ -1,0 +1,92 @@
+"""What the checks of all kinds of ensembles share: counts, fresh draws and continuous parameters."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rmtjax._typing import KeyScalar
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.testing._compare import fail, host, is_inexact, require, require_finite
+
+
+def array_of(draw: Any) -> jax.Array:
+    """The array of a draw, padded or not."""
+    return draw.values if isinstance(draw, PaddedMatrix | PaddedSpectrum) else draw
+
+
+def gaps(levels: np.ndarray) -> np.ndarray:
+    """A point in each gap of a spectrum that is wide enough, and one on either side.
+
+    At a level rounding decides, and a compiled function may round otherwise. The points are not in the middle
+    of the gaps, where matrices with discrete entries have other levels.
+    """
+    size = np.abs(levels).max()
+    wide = np.diff(levels) > 1e-3 * size
+    inner = levels[:-1] + 0.4321 * np.diff(levels)
+    return np.concatenate([[-2 * size - 1], inner[wide], [2 * size + 1]]).astype(levels.dtype)
+
+
+def require_counts(check: str, ensemble: Any, key: KeyScalar, levels: np.ndarray) -> None:
+    """End a check unless `counts` counts the ascending levels."""
+    x = gaps(levels)
+    counts = host(ensemble.counts(key, jnp.asarray(x)))
+    require(np.issubdtype(counts.dtype, np.integer), check, f"counts are {counts.dtype}, not integers.")
+    expected = np.searchsorted(levels, x)
+    require(
+        counts.shape == x.shape and (counts == expected).all(),
+        check,
+        f"counts at {x} are {counts}; the spectrum of the same key gives {expected}.",
+    )
+
+
+def require_fresh(check: str, ensemble: Any, draws: jax.Array) -> None:
+    """End a check if all keys give one sample."""
+    matrices = [host(array_of(ensemble.sample(draws[i]))) for i in range(draws.size)]
+    # Discrete entries repeat now and then; all of them alike is another matter.
+    same = all(np.array_equal(matrices[0], other) for other in matrices[1:])
+    require(not same, check, f"{draws.size} keys give one and the same sample.")
+
+
+def require_leaves(check: str, module: Any, path: str = "ensemble") -> None:
+    """A continuous parameter must be a leaf: as a static field it would cost a compilation for each value."""
+    if not dataclasses.is_dataclass(module):
+        return
+    for field in dataclasses.fields(module):
+        value, name = getattr(module, field.name), f"{path}.{field.name}"
+        if field.metadata.get("static") and (is_inexact(value) or isinstance(value, float | complex)):
+            fail(check, f"`{name}` = {value!r} is a static field: each value would be compiled anew.")
+        require_leaves(check, value, name)
+
+
+def require_one_compilation(check: str, method: str, ensemble: Any, key: KeyScalar) -> None:
+    """End a check if other values of the continuous parameters compile the spectrum anew."""
+    traces = []
+
+    @jax.jit
+    def spectrum(ensemble: Any, key: KeyScalar) -> Any:
+        traces.append(None)
+        return getattr(ensemble, method)(key)
+
+    leaves, structure = jax.tree.flatten(ensemble)
+    # A Python number as the factor leaves weak types weak, so that only the value changes.
+    other = [leaf * (63 / 64) if is_inexact(leaf) or isinstance(leaf, float) else leaf for leaf in leaves]
+    for parameters in (leaves, other):
+        spectrum(structure.unflatten(parameters), key)
+    require(len(traces) == 1, check, "a second value of the continuous parameters was compiled anew.")
+
+
+def require_gradient(check: str, method: str, ensemble: Any, key: KeyScalar) -> None:
+    """End a check unless the spectrum has finite derivatives by the continuous parameters."""
+
+    def energy(ensemble: Any) -> jax.Array:
+        levels = array_of(getattr(ensemble, method)(key))
+        finite = jnp.isfinite(levels)
+        return jnp.sum(jnp.where(finite, jnp.where(finite, levels, 0) ** 2, 0))
+
+    parameters, rest = eqx.partition(ensemble, is_inexact)
+    gradient = jax.jit(jax.grad(lambda p: energy(eqx.combine(p, rest))))(parameters)
+    require_finite(check, f"the derivative of the sum of squares of `{method}` by the parameters", gradient)

@@ -1,0 +1,91 @@
+"""Check of an ensemble against the contract of unitary ensembles."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rmtjax._typing import KeyScalar
+from rmtjax.testing._arguments import stacked
+from rmtjax.testing._compare import ROUNDING_ULPS, host, require, require_close
+from rmtjax.testing._draws import (
+    gaps,
+    require_counts,
+    require_fresh,
+    require_gradient,
+    require_leaves,
+    require_one_compilation,
+)
+from rmtjax.testing._transformations import check_jit, check_vmap, require_hashable
+
+_CHECK = "check_unitary_ensemble"
+_METHODS = ("sample", "eigenphases", "eigenvalues", "counts")
+
+
+def check_unitary_ensemble(ensemble: Any, key: KeyScalar) -> None:
+    r"""Check the contract of an ensemble of unitary matrices, on a few draws.
+
+    Shapes; eigenphases real, ascending and in (-π, π]; eigenvalues $e^{i\theta}$ of them; samples unitary; counts equal
+    to those of the phases; other keys give other draws; `sample`, `eigenphases`, `eigenvalues` and `counts` give the
+    same as bound methods under `jit` and `vmap`; the ensemble can be passed into a compiled function, which is compiled
+    once for all values of its continuous parameters; the phases have finite derivatives by them. Whether the
+    distribution is right is not checked here: hold `simulate` against the exact moments or `law()` for that.
+
+    Args:
+        ensemble: an object with `n`, `sample(key)`, `eigenphases(key)`, `eigenvalues(key)` and `counts(key, x)`, a
+            pytree.
+        key: a typed key.
+
+    Raises:
+        AssertionError: the contract is broken; the message says where.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> check_unitary_ensemble(rmt.CUE(2), jax.random.key(0))
+    """
+    require_leaves(_CHECK, ensemble)
+    draws = stacked(key)
+    for i in range(draws.size):
+        phases = _check_phases(ensemble.eigenphases(draws[i]), ensemble.n)
+        _check_eigenvalues(ensemble.eigenvalues(draws[i]), phases)
+        require_counts(_CHECK, ensemble, draws[i], phases)
+        _check_sample(ensemble.sample(draws[i]), ensemble.n)
+    require_fresh(_CHECK, ensemble, draws)
+    for name in _METHODS:
+        require_hashable(getattr(ensemble, name), f"{_CHECK}, {name}")
+    between = gaps(host(ensemble.eigenphases(key)))
+    check_jit(lambda k: _draw(ensemble, between, k), key)
+    check_vmap(lambda k: _draw(ensemble, between, k), key)
+    require_one_compilation(_CHECK, "eigenphases", ensemble, key)
+    require_gradient(_CHECK, "eigenphases", ensemble, key)
+
+
+def _draw(ensemble: Any, x: np.ndarray, key: KeyScalar) -> dict[str, Any]:
+    """What the ensemble returns for a key, in one function: one compilation in the place of four."""
+    methods = {name: getattr(ensemble, name)(key) for name in _METHODS if name != "counts"}
+    return {**methods, "counts": ensemble.counts(key, jnp.asarray(x))}
+
+
+def _check_phases(draw: Any, n: int) -> np.ndarray:
+    phases = host(draw)
+    require(phases.shape == (n,), _CHECK, f"eigenphases have shape {phases.shape}, not ({n},).")
+    require(jnp.issubdtype(phases.dtype, jnp.floating), _CHECK, f"eigenphases are {phases.dtype}, not real.")
+    pi = np.asarray(np.pi, phases.dtype)
+    require((phases > -pi) & (phases <= pi), _CHECK, f"eigenphases are not in (-π, π]: {phases}.")
+    require(np.diff(phases) >= 0, _CHECK, f"eigenphases do not ascend: {phases}.")
+    return phases
+
+
+def _check_eigenvalues(draw: Any, phases: np.ndarray) -> None:
+    require_close(_CHECK, "eigenvalues against exp(i phases)", draw, jax.lax.complex(np.cos(phases), np.sin(phases)))
+
+
+def _check_sample(draw: Any, n: int) -> None:
+    matrix = host(draw)
+    # A quaternion self-dual matrix has 2n rows for n distinct eigenvalues.
+    require(matrix.shape in [(n, n), (2 * n, 2 * n)], _CHECK, f"at n = {n} a sample is {matrix.shape}.")
+    require(np.isfinite(matrix), _CHECK, "a sample is not finite.")
+    deviation = np.abs(matrix @ matrix.conj().T - np.eye(len(matrix))).max()
+    allowed = ROUNDING_ULPS * np.finfo(matrix.dtype).eps
+    require(deviation <= allowed, _CHECK, f"the product of a sample and its adjoint is off 1 by {deviation:.3g}.")

@@ -1,0 +1,106 @@
+"""Deformed Gaussian ensembles: exact moments and entries, one level, the free convolution, derivatives."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.testing import check_derivatives
+from tests.statistical import assert_law, assert_mean
+
+SCALE = 0.7
+LEVELS = np.array([0.9, -1.3, 0.2, 0.9])
+BASES = {"goe": (rmt.GOE, 1), "gue": (rmt.GUE, 2), "gse": (rmt.GSE, 4)}
+every_base = pytest.mark.parametrize(("base", "beta"), BASES.values(), ids=BASES)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def draws(base, number, levels, key):
+    ensemble = rmt.Deformed(base(levels.size, SCALE), levels)
+    return jax.vmap(lambda key: (ensemble.sample(key), ensemble.eigenvalues(key)))(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@every_base
+def test_exact_moments(getkey, base, beta):
+    n = LEVELS.size
+    samples, levels = map(np.asarray, draws(base, 10_000, LEVELS, getkey()))
+    np.testing.assert_array_equal(samples, np.swapaxes(samples.conj(), -1, -2))
+    dense = np.linalg.eigvalsh(samples.astype(np.result_type(samples, float)))
+    if beta == 4:
+        np.testing.assert_allclose(dense[:, ::2], dense[:, 1::2], rtol=0, atol=100 * np.finfo(levels.dtype).eps)
+        dense = dense[:, ::2]
+    c = SCALE**2 * (1 + (2 / beta - 1) / n)
+    for spectrum in (levels.astype(float), dense):
+        assert spectrum.shape == (10_000, n)
+        assert_mean(spectrum.sum(-1), LEVELS.sum())
+        assert_mean((spectrum**2).sum(-1), (LEVELS**2).sum() + n * c)
+        assert_mean((spectrum**3).sum(-1), (LEVELS**3).sum() + 3 * c * LEVELS.sum())
+    # The trace is normal with the variance 2s²/β.
+    assert_law(levels.sum(-1), scipy.stats.norm(LEVELS.sum(), (2 / beta) ** 0.5 * SCALE).cdf)
+
+
+@every_base
+def test_one_level_is_normal(getkey, base, beta):
+    _, levels = draws(base, 4000, np.array([0.4]), getkey())
+    assert_law(np.asarray(levels)[:, 0], scipy.stats.norm(0.4, (2 / beta) ** 0.5 * SCALE).cdf)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.4])
+def test_equal_levels_are_a_shift(getkey, a):
+    # Of the base itself, in its joint law: E Σ (λ - a)⁴ for the GUE is n (2 + 1/n²) s⁴.
+    n = 4
+    _, levels = draws(rmt.GUE, 10_000, np.full(n, a), getkey())
+    assert_mean(((np.asarray(levels) - a) ** 4).sum(-1), n * (2 + 1 / n**2) * SCALE**4)
+
+
+def test_pooled_spectra_have_the_law_of_the_free_convolution(getkey):
+    n = 400
+    a = np.repeat([-1.5, 1.0], [n // 4, 3 * n // 4])
+    _, levels = draws(rmt.GUE, 4, a, getkey())
+    law = rmt.laws.DeformedSemicircle([-1.5, 1.0], [0.25, 0.75], 2 * SCALE)
+    x = np.linspace(*law.support(), 41)
+    empirical = (np.asarray(levels).ravel()[:, None] <= x).mean(0)
+    np.testing.assert_allclose(empirical, law.cdf(x), atol=0.004)
+    wrong = rmt.laws.DeformedSemicircle([-1.5, 1.0], [0.25, 0.75], 2.1 * SCALE)
+    assert np.abs(empirical - wrong.cdf(x)).max() > 0.006
+
+
+def test_law_is_that_of_the_levels():
+    law = rmt.Deformed(rmt.GSE(4, SCALE), LEVELS).law()
+    np.testing.assert_allclose(law.mean(), LEVELS.mean(), rtol=1e-14)
+    np.testing.assert_allclose(law.variance(), LEVELS.var() + SCALE**2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("base", [rmt.GUE, rmt.GSE], ids=["gue", "gse"])
+def test_derivatives(getkey, base):
+    key = getkey()
+    levels = lambda a, scale: rmt.Deformed(base(3, scale), a).eigenvalues(key)
+    check_derivatives(levels, jnp.array([0.9, -1.3, 0.2]), SCALE)
+
+
+@pytest.mark.float32
+def test_dtype_follows_the_parameters(getkey):
+    single = rmt.Deformed(rmt.GUE(2, np.float32(1)), np.zeros(2, np.float32))
+    assert single.eigenvalues(getkey()).dtype == np.float32
+    assert single.sample(getkey()).dtype == np.complex64
+    assert single.law().pdf(np.float32(0.1)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.Deformed(rmt.GaussianBeta(3, 1.0), np.zeros(3)), "`base` must be a GOE, GUE or GSE, got Gauss"),
+        (lambda: rmt.Deformed(rmt.Wigner(3), np.zeros(3)), "`base` must be a GOE, GUE or GSE, got Wigner"),
+        (lambda: rmt.Deformed(rmt.GOE(3), np.zeros(4)), r"`levels` must have the shape \(3,\), got \(4,\)"),
+        (lambda: rmt.Deformed(rmt.GOE(2), [0.0, np.inf]), "`levels` must be finite"),
+        (lambda: rmt.Deformed(rmt.GOE(2), [0.0, 1j]), "`levels` must be real"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

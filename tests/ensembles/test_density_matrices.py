@@ -1,0 +1,140 @@
+"""Random density matrices: structure, exact laws of two levels, purity and entropy, laws of many levels, bad input."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+from rmtjax import Bures, HilbertSchmidt
+from tests.statistical import ERROR_RATE, assert_law, assert_mean
+
+DRAWS = 8000
+CASES = [HilbertSchmidt(2), HilbertSchmidt(2, 5), HilbertSchmidt(4, 3), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3)]
+CASES += [Bures(1), Bures(2), Bures(4)]
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def draws_of(ensemble, method, key):
+    return jax.vmap(getattr(ensemble, method))(jax.random.split(key, DRAWS))
+
+
+def drawn(ensemble, getkey):
+    # In one program two independent batched calls of LAPACK could wait for each other (see the design).
+    return [np.asarray(draws_of(ensemble, method, getkey())) for method in ("eigenvalues", "sample")]
+
+
+def rank(ensemble):
+    return min(ensemble.n, getattr(ensemble, "m", ensemble.n))
+
+
+def mean_purity(ensemble):
+    n = ensemble.n
+    if isinstance(ensemble, Bures):
+        return (5 * n**2 + 1) / (2 * n * (n**2 + 2))
+    return (n + ensemble.m) / (n * ensemble.m + 1)
+
+
+def mean_cube(ensemble):
+    """E tr ρ³: Sommers and Życzkowski (2004); for G G* it is n m (n² + 3nm + m² + 1), over the moment of the trace."""
+    n = ensemble.n
+    if isinstance(ensemble, Bures):
+        return (8 * n**2 + 7) / ((n**2 + 2) * (n**2 + 4))
+    m = ensemble.m
+    return (n**2 + 3 * n * m + m**2 + 1) / ((n * m + 1) * (n * m + 2))
+
+
+def mean_entropy(ensemble):
+    """Page (1993); for the Bures measure Sarkar and Kumar (2019), Wei (2020)."""
+    if isinstance(ensemble, Bures):
+        return scipy.special.digamma(ensemble.n**2 / 2 + 1) - scipy.special.digamma(ensemble.n + 1 / 2)
+    small, large = sorted((ensemble.n, ensemble.m))
+    return sum(1 / k for k in range(large + 1, small * large + 1)) - (small - 1) / (2 * large)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("ensemble", CASES, ids=repr)
+def test_structure_and_exact_moments(getkey, ensemble):
+    levels, matrices = drawn(ensemble, getkey)
+    eps, zeros = np.finfo(levels.dtype).eps, ensemble.n - rank(ensemble)
+    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
+    np.testing.assert_allclose(np.trace(matrices, axis1=-2, axis2=-1), 1, rtol=0, atol=4 * eps)
+    np.testing.assert_allclose(levels.sum(-1), 1, rtol=0, atol=20 * eps)
+    np.testing.assert_array_equal(levels[:, :zeros], 0)
+    assert (levels[:, zeros:] > 0).all()
+    assert (np.diff(levels) >= 0).all()
+    dense = np.linalg.eigvalsh(matrices.astype(np.complex128))
+    np.testing.assert_allclose(dense[:, :zeros], 0, rtol=0, atol=20 * eps)
+    assert dense.min() > -20 * eps
+    if rank(ensemble) == 1:
+        np.testing.assert_allclose(levels[:, -1], 1, rtol=20 * eps)
+        np.testing.assert_allclose(dense[:, -1], 1, rtol=20 * eps)
+        return
+    for spectrum in (levels.astype(np.float64), np.maximum(dense, 0)):
+        assert_mean((spectrum**2).sum(-1), mean_purity(ensemble))
+        assert_mean((spectrum**3).sum(-1), mean_cube(ensemble))
+        assert_mean(scipy.special.entr(spectrum).sum(-1), mean_entropy(ensemble))
+    for k in range(zeros, ensemble.n):
+        assert scipy.stats.ks_2samp(levels[:, k], dense[:, k]).pvalue > ERROR_RATE
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "exponent"), [(HilbertSchmidt(2), 1), (HilbertSchmidt(2, 5), 4), (Bures(2), 1 / 2)], ids=repr
+)
+def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
+    # λ = (1 ± r)/2 has the density ∝ r² (1 - r²)^{m-2}, for the Bures measure r²/√(1 - r²); r² is a beta variate.
+    levels, matrices = drawn(ensemble, getkey)
+    for spectrum in (levels, np.linalg.eigvalsh(matrices)):
+        assert_law((spectrum[:, 1] - spectrum[:, 0]) ** 2, scipy.stats.beta(3 / 2, exponent).cdf)
+    # Its direction is uniform: so is each component of a unit vector in three dimensions.
+    vector = np.stack([2 * matrices[:, 0, 1].real, 2 * matrices[:, 0, 1].imag, (matrices[:, 0, 0] * 2 - 1).real])
+    for component in vector / np.linalg.norm(vector, axis=0):
+        assert_law(component, scipy.stats.uniform(-1, 2).cdf)
+
+
+@pytest.mark.parametrize("ensemble", [HilbertSchmidt(400), HilbertSchmidt(400, 160), Bures(400)], ids=repr)
+def test_pooled_levels_have_the_law(getkey, ensemble):
+    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    n, x = 400, np.linspace(0.02, 6, 40) / 400
+    counts = jax.jit(lambda keys: jax.lax.map(lambda key: ensemble.counts(key, x), keys))
+    below = np.asarray(counts(jax.random.split(getkey(), 6)))
+    assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
+    np.testing.assert_allclose(ensemble.law().mean(), 1 / n, rtol=1e-6)
+
+
+@pytest.mark.parametrize("ensemble", [HilbertSchmidt(5), HilbertSchmidt(6, 4), Bures(4)], ids=repr)
+def test_counts_are_those_of_the_levels(getkey, ensemble):
+    key = getkey()
+    levels = np.asarray(ensemble.eigenvalues(key))
+    x = np.concatenate([levels * (1 - 1e-11), levels * (1 + 1e-11), [-1, 0, 1e-300, 1, np.inf, -np.inf]])
+    np.testing.assert_array_equal(ensemble.counts(key, x), (levels[None] < x[:, None]).sum(-1))
+    assert ensemble.counts(key, x.reshape(2, -1)).shape == (2, x.size // 2)
+
+
+@pytest.mark.float32
+def test_dtypes_are_the_default(getkey):
+    default = jnp.ones(()).dtype
+    for ensemble in (HilbertSchmidt(3, 2), Bures(3)):
+        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == default
+        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == default
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: HilbertSchmidt(0), ValueError, "`n` must be an integer of at least 1, got 0"),
+        (lambda: HilbertSchmidt(3, 0), ValueError, "`m` must be an integer of at least 1, got 0"),
+        (lambda: HilbertSchmidt(3, 2.0), ValueError, "`m` must be an integer of at least 1, got 2.0"),
+        (lambda: Bures(True), ValueError, "`n` must be an integer of at least 1, got True"),
+        (lambda: Bures(2).sample(0), ValueError, "`key` must be a typed key"),
+        (lambda: HilbertSchmidt(2).counts(jax.random.key(0), jnp.nan), ValueError, "`x` must not be NaN"),
+        (lambda: HilbertSchmidt(2).log_prob(jnp.ones(2) / 2), NotImplementedError, "levels have the sum 1"),
+        (lambda: Bures(2).log_prob(jnp.ones(3)), ValueError, r"`eigenvalues` must have the shape \(2,\)"),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,141 @@
+"""Wishart matrices of a population covariance and sample correlation matrices: exact laws at finite n."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.testing import check_derivatives
+from tests.statistical import assert_law, assert_mean
+
+DRAWS = 20_000
+REAL = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.5]])
+COMPLEX = REAL + 1j * np.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
+CASES = pytest.mark.parametrize(("beta", "m"), [(1, 5), (1, 2), (2, 4), (2, 2), (4, 3), (4, 2)])
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def drawn(ensemble, number, key):
+    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
+
+
+def levels_and_matrices(ensemble, key):
+    """The levels, checked against those of the samples with the same keys: here both come of one factor."""
+    levels, matrices = (np.asarray(x) for x in drawn(ensemble, DRAWS, key))
+    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
+    dense = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
+    rounding = 200 * np.finfo(levels.dtype).eps * dense.max()
+    np.testing.assert_allclose(np.repeat(levels, dense.shape[-1] // ensemble.n, axis=-1), dense, rtol=0, atol=rounding)
+    return levels.astype(np.float64), matrices.astype(np.result_type(matrices, np.float64))
+
+
+def entries(matrices, beta):
+    """The entries as n×n complex numbers, of quaternions a + bj the part a."""
+    return matrices[:, ::2, ::2] if beta == 4 else matrices
+
+
+@pytest.mark.float32
+@CASES
+def test_population_covariance(getkey, beta, m):
+    sigma = COMPLEX if beta == 2 else REAL
+    levels, matrices = levels_and_matrices(rmt.CorrelatedWishart(jnp.asarray(sigma), m, beta), getkey())
+    n, w = 3, entries(matrices, beta)
+    np.testing.assert_array_equal(levels[:, : n - m], 0)
+    for i in range(n):
+        for j in range(n):
+            assert_mean(w[:, i, j].real, sigma[i, j].real)
+            if beta > 1 and i != j:
+                assert_mean(w[:, i, j].imag, sigma[i, j].imag)
+    # E W² = Σ² + Σ tr Σ/m + (2/β - 1) Σ²/m: degrees of freedom, and a root taken twice or transposed.
+    square, trace = np.trace(sigma @ sigma).real, np.trace(sigma).real
+    assert_mean((levels**2).sum(-1), square * (1 + (2 / beta - 1) / m) + trace**2 / m)
+    # W₁₁/Σ₁₁ is a χ² variate of βm degrees over their number.
+    assert_law(w[:, 0, 0].real / sigma[0, 0].real * beta * m, scipy.stats.chi2(beta * m).cdf)
+    if m >= n:
+        determinant = np.linalg.slogdet(sigma)[1] + scipy.special.digamma(beta / 2 * (m - np.arange(n))).sum()
+        assert_mean(np.log(levels).sum(-1), determinant + n * np.log(2 / (beta * m)))
+
+
+def test_white_covariance_is_wishart(getkey):
+    n, m, scale = 4, 6, 0.7
+    ensemble = rmt.CorrelatedWishart(scale**2 * jnp.eye(n), m)
+    levels, _ = drawn(ensemble, DRAWS, getkey())
+    others = jax.jit(jax.vmap(rmt.Wishart(n, m, 1, scale).eigenvalues))(jax.random.split(getkey(), DRAWS))
+    for k in range(n):
+        assert scipy.stats.ks_2samp(levels[:, k], others[:, k]).pvalue > 1e-6
+
+
+@pytest.mark.float32
+@CASES
+def test_correlations(getkey, beta, m):
+    n = 3
+    levels, matrices = levels_and_matrices(rmt.SampleCorrelation(n, m, beta), getkey())
+    r = entries(matrices, beta)
+    np.testing.assert_array_equal(matrices[:, range(len(matrices[0])), range(len(matrices[0]))], 1)
+    # Inner products of vectors uniform on the sphere in βm real dimensions.
+    square = np.abs(r[:, 1, 0]) ** 2
+    if beta == 4:
+        square = square + np.abs(matrices[:, 2, 1]) ** 2
+    assert_law(square, scipy.stats.beta(beta / 2, beta * (m - 1) / 2).cdf)
+    assert_mean(r[:, 1, 0].real, 0)
+    assert_mean(square * np.abs(r[:, 2, 0]) ** 2, np.mean(square) / (m * (2 if beta == 4 else 1)))
+    assert_mean((levels**2).sum(-1), n + n * (n - 1) / m)
+    assert_mean((levels**3).sum(-1), n + 3 * n * (n - 1) / m + n * (n - 1) * (n - 2) / m**2)
+    if m >= n:
+        assert_mean(levels.prod(-1), np.prod(1 - np.arange(n) / m))
+
+
+def test_correlations_have_the_law(getkey):
+    n, x = 400, np.linspace(0.05, 3.5, 40)
+    for m in (800, 160):
+        ensemble = rmt.SampleCorrelation(n, m)
+        levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 8)))
+        below = (levels[:, None] < x[:, None]).sum(-1).mean(0)
+        assert np.abs(below - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
+
+
+def test_derivatives(getkey):
+    key = getkey()
+
+    def power_sums(sigma):
+        levels = rmt.CorrelatedWishart(sigma, 4).eigenvalues(key)
+        return jnp.stack([levels.sum(), (levels**2).sum(), levels[0]])
+
+    check_derivatives(power_sums, jnp.asarray(REAL))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [jnp.float32, None])
+def test_dtypes_are_those_of_the_covariance(getkey, dtype):
+    sigma = jnp.eye(2, dtype=dtype)
+    for beta in (1, 2, 4):
+        ensemble = rmt.CorrelatedWishart(sigma, 3, beta)
+        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == sigma.dtype
+        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == sigma.dtype
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: rmt.CorrelatedWishart(jnp.ones((2, 3)), 3), ValueError, "`covariance` must have square matrices"),
+        (lambda: rmt.CorrelatedWishart(jnp.ones((2, 2, 2)), 3), ValueError, "`covariance` must be one matrix"),
+        (lambda: rmt.CorrelatedWishart(-jnp.eye(2), 3), ValueError, "`covariance` must be positive definite"),
+        (lambda: rmt.CorrelatedWishart(jnp.diag(jnp.array([1.0, 0.0])), 3), ValueError, "must be positive definite"),
+        (lambda: rmt.CorrelatedWishart(1j * jnp.eye(2), 3), ValueError, "`covariance` must be real for beta = 1"),
+        (lambda: rmt.CorrelatedWishart(jnp.eye(2), 0), ValueError, "`m` must be an integer of at least 1"),
+        (lambda: rmt.CorrelatedWishart(jnp.eye(2), 3, 3), ValueError, "`beta` must be 1, 2 or 4"),
+        (lambda: rmt.CorrelatedWishart(jnp.eye(2), 3).law(), NotImplementedError, "any population spectrum"),
+        (lambda: rmt.SampleCorrelation(0, 3), ValueError, "`n` must be an integer of at least 1"),
+        (lambda: rmt.SampleCorrelation(3, 2.0), ValueError, "`m` must .* got 2.0"),
+        (lambda: rmt.SampleCorrelation(3, 2, 0), ValueError, "`beta` must be 1, 2 or 4"),
+        (lambda: rmt.SampleCorrelation(3, 2).log_prob(jnp.ones(3)), NotImplementedError, "not known"),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,166 @@
+"""Random graphs: exact moments, uniformity over all labelled regular graphs, limiting laws."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from tests.statistical import assert_counts, assert_mean
+
+DRAWS = 8000
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2, 3))
+def erdos_renyi(n, p, matrix, number, key):
+    graph = rmt.ErdosRenyi(n, p, matrix)
+    return jax.vmap(lambda key: (graph.sample(key), graph.eigenvalues(key)))(jax.random.split(key, number))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def regular(n, degree, number, key):
+    return jax.vmap(rmt.RandomRegular(n, degree).sample)(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("p", [0.03, 0.4, 1.0])
+def test_adjacency_matrices(getkey, p):
+    n = 5
+    a, levels = map(np.asarray, erdos_renyi(n, p, "adjacency", DRAWS, getkey()))
+    assert np.isin(a, [0, 1]).all()
+    np.testing.assert_array_equal(a, np.swapaxes(a, 1, 2))
+    np.testing.assert_array_equal(np.diagonal(a, axis1=1, axis2=2), 0)
+    pairs = n * (n - 1) // 2
+    edges = np.bincount((a.sum((1, 2)) / 2).astype(int), minlength=pairs + 1)
+    assert_counts(edges, scipy.stats.binom.pmf(np.arange(pairs + 1), pairs, p))
+    levels = levels.astype(float)
+    np.testing.assert_allclose(levels.sum(-1), 0, atol=1e-5)
+    if p < 1:
+        assert_mean((levels**2).sum(-1), n * (n - 1) * p)
+        assert_mean((levels**3).sum(-1), n * (n - 1) * (n - 2) * p**3)
+        assert_mean(a[:, 0, 1] * a[:, 0, 2], p**2)
+    else:
+        np.testing.assert_allclose(levels, np.broadcast_to([-1] * (n - 1) + [n - 1], levels.shape), atol=1e-5)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("p", [0.3, 1.0])
+def test_laplacians(getkey, p):
+    n = 5
+    laplacian, levels = map(np.asarray, erdos_renyi(n, p, "laplacian", DRAWS, getkey()))
+    np.testing.assert_array_equal(laplacian, np.swapaxes(laplacian, 1, 2))
+    np.testing.assert_array_equal(laplacian.sum(-1), 0)
+    off = laplacian[:, *np.tril_indices(n, -1)]
+    assert np.isin(off, [0, -1]).all()
+    # Positive semidefinite, with the level 0.
+    np.testing.assert_allclose(levels[:, 0], 0, atol=20 * n * np.finfo(levels.dtype).eps)
+    levels = levels.astype(float)
+    if p < 1:
+        assert_mean(levels.sum(-1), n * (n - 1) * p)
+        assert_mean((levels**2).sum(-1), n * (n - 1) * p * (2 + (n - 2) * p))
+    else:
+        np.testing.assert_allclose(levels[:, 1:], n, rtol=1e-5)
+
+
+def test_pooled_adjacency_spectra_and_the_level_apart(getkey):
+    n, p = 400, 0.3
+    _, levels = map(np.asarray, erdos_renyi(n, p, "adjacency", 4, getkey()))
+    # The largest level is normal about (n - 2) p + 1 with the variance 2p(1 - p) (Füredi and Komlós).
+    assert abs(levels[:, -1].mean() - (n - 2) * p - 1) < 5 * (2 * p * (1 - p) / 4) ** 0.5
+    # The others are centred on -p, of which a limiting law knows nothing.
+    others, law = levels[:, :-1].ravel() + p, rmt.ErdosRenyi(n, p).law()
+    x = np.linspace(*law.support(), 41)
+    empirical = (others[:, None] <= x).mean(0)
+    np.testing.assert_allclose(empirical, law.cdf(x), atol=0.006)
+    assert np.abs(empirical - rmt.laws.Semicircle(law.radius * 1.05).cdf(x)).max() > 0.012
+
+
+# Labelled graphs: (n - 1)!/2 cycles on n vertices, 10 pairs of triangles, K33 in 10 and the prism in 60 ways, the
+# complements of 15 perfect matchings; on 7 vertices the complements of 360 heptagons and 105 triangles with squares.
+@pytest.mark.float32
+@pytest.mark.parametrize(
+    ("n", "degree", "number"), [(2, 1, 1), (4, 3, 1), (5, 2, 12), (6, 2, 70), (6, 3, 70), (6, 4, 15), (7, 4, 465)]
+)
+def test_every_regular_graph_is_equally_likely(getkey, n, degree, number):
+    a = np.asarray(regular(n, degree, 10_000, getkey()))
+    np.testing.assert_array_equal(a, np.swapaxes(a, 1, 2))
+    assert np.isin(a, [0, 1]).all()
+    np.testing.assert_array_equal(a.sum(-1), degree)
+    np.testing.assert_array_equal(np.diagonal(a, axis1=1, axis2=2), 0)
+    _, counts = np.unique(a[:, *np.tril_indices(n, -1)], axis=0, return_counts=True)
+    assert counts.size == number
+    if number > 1:
+        assert_counts(counts, np.full(number, 1 / number))
+    if (n, degree) == (6, 3):
+        # K33 is the one without triangles.
+        bipartite = np.einsum("kij,kjl,kli->k", a, a, a) == 0
+        assert_mean(bipartite, 1 / 7)
+
+
+@pytest.mark.parametrize(("n", "degree"), [(60, 5), (11, 6), (9, 8)])
+def test_larger_degrees(getkey, n, degree):
+    a = np.asarray(regular(n, degree, 2, getkey()))
+    np.testing.assert_array_equal(a.sum(-1), degree)
+    np.testing.assert_array_equal(a, np.swapaxes(a, 1, 2))
+    assert np.isin(a, [0, 1]).all()
+
+
+def test_pooled_regular_graphs_have_the_law_of_kesten_and_mckay(getkey):
+    n, degree = 400, 3
+    levels = np.linalg.eigvalsh(np.asarray(regular(n, degree, 5, getkey())))
+    np.testing.assert_allclose(levels[:, -1], degree, rtol=1e-12)
+    law = rmt.RandomRegular(n, degree).law()
+    x = np.linspace(*law.support(), 31)
+    empirical = (levels.ravel()[:, None] <= x).mean(0)
+    # Short cycles, a few for each graph, move a few levels in 400.
+    np.testing.assert_allclose(empirical, law.cdf(x), atol=0.01)
+    assert np.abs(empirical - rmt.laws.KestenMcKay(3.4).cdf(x)).max() > 0.02
+
+
+def test_laws_that_are_not_known():
+    with pytest.raises(NotImplementedError, match="The limiting law of the Laplacian of a random graph has unbounded"):
+        rmt.ErdosRenyi(5, 0.3, "laplacian").law()
+    with pytest.raises(ValueError, match="`p` must be below 1 for the levels to have a semicircle law, got 1"):
+        rmt.ErdosRenyi(5, 1.0).law()
+    with pytest.raises(ValueError, match="`degree` must be at least 2, got 1"):
+        rmt.RandomRegular(4, 1).law()
+
+
+def test_probabilities_are_traced(getkey):
+    key = getkey()
+    edges = jax.jit(lambda p: rmt.ErdosRenyi(9, p).sample(key).sum())
+    assert edges(1.0) == 72
+    assert edges(0.5) < 72
+    assert edges._cache_size() == 1
+    assert jax.grad(edges)(0.5) == 0
+    np.testing.assert_allclose(jax.grad(lambda p: rmt.ErdosRenyi(9, p).law().radius)(0.2), 0.6 * 9 / 1.2, rtol=1e-12)
+
+
+@pytest.mark.float32
+def test_dtypes(getkey):
+    assert rmt.ErdosRenyi(3, np.float32(0.5)).sample(getkey()).dtype == np.float32
+    default = jnp.zeros(()).dtype
+    for ensemble in (rmt.ErdosRenyi(3, 0.5, "laplacian"), rmt.RandomRegular(4, 2), rmt.RandomRegular(5, 4)):
+        assert ensemble.sample(getkey()).dtype == ensemble.eigenvalues(getkey()).dtype == default
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.ErdosRenyi(0, 0.5), "`n` must be an integer of at least 1, got 0"),
+        (lambda: rmt.ErdosRenyi(3, 0.0), r"`p` must lie in \(0, 1\], got 0"),
+        (lambda: rmt.ErdosRenyi(3, 1.1), r"`p` must lie in \(0, 1\], got 1.1"),
+        (lambda: rmt.ErdosRenyi(3, 0.5, "incidence"), "`matrix` must be one of 'adjacency', 'laplacian'"),
+        (lambda: rmt.RandomRegular(1, 1), "`n` must be an integer of at least 2, got 1"),
+        (lambda: rmt.RandomRegular(4, 0), "`degree` must be an integer of at least 1, got 0"),
+        (lambda: rmt.RandomRegular(4, 4), "`degree` must be below 4, and even if .* got 4"),
+        (lambda: rmt.RandomRegular(5, 3), "`degree` must be below 5, and even if the number of vertices is odd, got 3"),
+        (lambda: rmt.RandomRegular(20, 8), r"`degree` must be at most 6, or at least 13: .* 7e\+06 tries, got 8"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,106 @@
+"""Inverse Wishart matrices: exact moments, dense against reduced, joint density, law."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.testing import check_derivatives
+from tests.statistical import ERROR_RATE, assert_law, assert_mean
+
+SCALE = 0.7
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def drawn(ensemble, number, key):
+    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("n", "m", "beta"), [(3, 12, 1), (3, 3, 1), (3, 9, 2), (2, 6, 4), (1, 2, 2)])
+def test_exact_laws(getkey, n, m, beta):
+    levels, matrices = map(np.asarray, drawn(rmt.InverseWishart(n, m, beta, SCALE), 20_000, getkey()))
+    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
+    dense = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
+    if beta == 4:
+        np.testing.assert_allclose(dense[:, ::2], dense[:, 1::2], rtol=500 * np.finfo(levels.dtype).eps)
+        dense = dense[:, ::2]
+    unit = SCALE**2 * beta * m
+    for x in (levels.astype(np.float64), dense):
+        assert (x > 0).all()
+        assert_mean(
+            np.log(x).sum(-1), n * np.log(unit / 2) - scipy.special.digamma(beta / 2 * (m - np.arange(n))).sum()
+        )
+        if m > 2 * n:  # so that the square has a mean, too
+            assert_mean(x.sum(-1), n * SCALE**2 * m / (m - n + 1 - 2 / beta))
+    # A diagonal entry is the unit over a χ² variate of β(m - n + 1) degrees (Muirhead 1982, theorem 3.2.12).
+    assert_law(unit / matrices[:, 0, 0].real, scipy.stats.chi2(beta * (m - n + 1)).cdf)
+    for k in range(n):
+        assert scipy.stats.ks_2samp(levels[:, k], dense[:, k]).pvalue > ERROR_RATE
+
+
+def test_counts_are_those_of_the_levels(getkey):
+    key, ensemble = getkey(), rmt.InverseWishart(5, 7, 1, SCALE)
+    levels = np.asarray(ensemble.eigenvalues(key))
+    x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, np.inf, -np.inf]])
+    np.testing.assert_array_equal(ensemble.counts(key, x), (levels < x[:, None]).sum(-1))
+
+
+def test_joint_density():
+    x = np.array([0.1, 0.7, 2.0])
+    ensemble = rmt.InverseWishart(1, 3, 2, SCALE)
+    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    np.testing.assert_allclose(got, scipy.stats.invgamma(3, scale=3 * SCALE**2).logpdf(x), rtol=1e-12)
+    # Two levels: by x = 1/u each of Gauss and Legendre's nodes in u and v, u < v.
+    ensemble = rmt.InverseWishart(2, 4, 2, SCALE)
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    v = 15 * (nodes + 1)
+    u = v[:, None] * (nodes + 1) / 2
+    levels = np.stack([1 / u, np.broadcast_to(1 / v[:, None], u.shape)], axis=-1)
+    density = np.exp(jax.jit(jax.vmap(jax.vmap(ensemble.log_prob)))(levels))
+    mass = np.sum(density / (u**2 * v[:, None] ** 2) * v[:, None] / 2 * weights * 15 * weights[:, None])
+    np.testing.assert_allclose(2 * mass, 1, rtol=1e-9)
+    assert ensemble.log_prob(jnp.array([-1.0, 1.0])) == -jnp.inf
+    check_derivatives(lambda e, x: e.log_prob(x), ensemble, jnp.array([0.4, 1.1]))
+
+
+def test_pooled_levels_have_the_law(getkey):
+    n, x = 400, np.linspace(0.2, 20, 40)
+    ensemble = rmt.InverseWishart(n, 800)
+    below = np.asarray(jax.vmap(lambda key: ensemble.counts(key, x))(jax.random.split(getkey(), 50)))
+    assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
+
+
+def test_derivative(getkey):
+    key = getkey()
+    check_derivatives(lambda scale: rmt.InverseWishart(3, 4, 2, scale).eigenvalues(key), jnp.asarray(SCALE))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [jnp.float32, None])
+def test_dtypes_are_those_of_the_scale(getkey, dtype):
+    one = jnp.ones((), dtype)
+    ensemble = rmt.InverseWishart(3, 5, 4, one)
+    assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == one.dtype
+    assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == one.dtype
+    assert ensemble.law().cdf(one).dtype == one.dtype
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: rmt.InverseWishart(0, 3), ValueError, "`n` must be an integer of at least 1"),
+        (lambda: rmt.InverseWishart(3, 2), ValueError, "`m` must be an integer of at least 3, got 2"),
+        (lambda: rmt.InverseWishart(3, 3, 5), ValueError, "`beta` must be 1, 2 or 4"),
+        (lambda: rmt.InverseWishart(3, 3, 1, 0.0), ValueError, "`scale` must be positive"),
+        (lambda: rmt.InverseWishart(3, 3).law(), NotImplementedError, "no bounded support"),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

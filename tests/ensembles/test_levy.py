@@ -1,0 +1,116 @@
+"""Lévy matrices: stable entries by their characteristic function and by SciPy, the trace, smoothness in α."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.testing import check_derivatives
+from tests.statistical import assert_counts, assert_law, assert_mean
+
+SCALE = 0.7
+DRAWS = 20_000
+ALPHAS = (0.4, 0.9, 1.0, 1.5, 1.97)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def draws(n, number, alpha, key):
+    ensemble = rmt.Levy(n, alpha, SCALE)
+    return jax.vmap(lambda key: (ensemble.sample(key), ensemble.eigenvalues(key)))(jax.random.split(key, number))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_characteristic_functions_of_entries_and_trace(getkey, alpha):
+    n = 3
+    samples, levels = map(np.asarray, draws(n, DRAWS, alpha, getkey()))
+    np.testing.assert_array_equal(samples, np.swapaxes(samples, -1, -2))
+    samples, levels = samples.astype(float), levels.astype(float)
+    assert_mean(np.sign(samples[:, 0, 1] * samples[:, 0, 2]), 0)
+    assert_mean(np.sign(samples[:, 0, 0] * samples[:, 1, 1]), 0)
+    unit = SCALE * n ** (-1 / alpha)
+    for t in (0.1, 0.5, 1.0, 2.0, 5.0):
+        for entry in (samples[:, 0, 0], samples[:, 1, 0], samples[:, 2, 1]):
+            assert_mean(np.cos(t * entry / unit), np.exp(-(t**alpha)))
+        # The sum of n stable variables is n^{1/α} times one of them.
+        assert_mean(np.cos(t * np.trace(samples, axis1=1, axis2=2) / SCALE), np.exp(-(t**alpha)))
+    if alpha >= 0.9:  # below, the rounding of the largest level in the sum of them is of order 1
+        assert_mean(np.cos(levels.sum(-1) / SCALE), np.exp(-1))
+
+
+def test_cauchy_entries(getkey):
+    samples, _ = draws(1, DRAWS, 1.0, getkey())
+    assert_law(np.asarray(samples), scipy.stats.cauchy(scale=SCALE).cdf)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 1.5])
+def test_distribution_of_entries_by_scipy(getkey, alpha):
+    _, levels = draws(1, DRAWS, alpha, getkey())
+    edges = np.array([-8.0, -1.0, -0.2, 0.3, 2.0, 20.0])
+    cdf = np.concatenate([[0], scipy.stats.levy_stable.cdf(edges, alpha, 0.0), [1]])
+    counts, _ = np.histogram(np.asarray(levels).ravel() / SCALE, [-np.inf, *edges, np.inf])
+    assert_counts(counts, np.diff(cdf))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("alpha", [0.4, 1.0, 1.7])
+def test_tails_reach_as_far_as_they_should(getkey, alpha):
+    # Far in the tail P(|X| > x) = (2/π) Γ(α) sin(πα/2) x^{-α}: 100 of 2 million entries.
+    size = 1000
+    entries = np.abs(np.asarray(sample(size, 4, alpha, getkey()), float))
+    x = entries[:, *np.tril_indices(size)].ravel() * size ** (1 / alpha) / SCALE
+    tail = 2 / np.pi * scipy.special.gamma(alpha) * np.sin(np.pi * alpha / 2)
+    threshold = (tail * x.size / 100) ** (1 / alpha)
+    exceed = (x > threshold).sum()
+    assert scipy.stats.poisson(100).ppf(5e-7) <= exceed <= scipy.stats.poisson(100).isf(5e-7)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def sample(n, number, alpha, key):
+    return jax.vmap(rmt.Levy(n, alpha, SCALE).sample)(jax.random.split(key, number))
+
+
+def test_smooth_through_1(getkey):
+    key = getkey()
+    alphas = jnp.array([0.7, 1.0, 1.6])
+    levels = lambda alpha, scale: rmt.Levy(4, alpha, scale).eigenvalues(key)
+    check_derivatives(lambda alpha, scale: jax.vmap(levels, (0, None))(alpha, scale), alphas, SCALE)
+    # One side and the other of α = 1 differ by the derivative alone.
+    above, below = (rmt.Levy(4, 1 + h).sample(key) for h in (1e-7, -1e-7))
+    np.testing.assert_allclose(above, below, rtol=1e-5)
+
+
+def test_law_is_not_known():
+    with pytest.raises(NotImplementedError, match="The limiting law of Lévy matrices has heavy tails"):
+        rmt.Levy(3, 1.5).law()
+
+
+def test_overflow_is_refused(getkey):
+    with pytest.raises(ValueError, match="`a` must be finite"):
+        rmt.Levy(20, 0.002).eigenvalues(getkey())
+
+
+@pytest.mark.float32
+def test_dtype_follows_the_parameters(getkey):
+    assert rmt.Levy(3, np.float32(1.5)).eigenvalues(getkey()).dtype == np.float32
+    assert rmt.Levy(3, 1.5).sample(getkey()).dtype == jnp.zeros(()).dtype
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.Levy(0, 1.0), "`n` must be an integer of at least 1, got 0"),
+        (lambda: rmt.Levy(3, 0.0), r"`alpha` must lie in \(0, 2\), got 0"),
+        (lambda: rmt.Levy(3, 2.0), r"`alpha` must lie in \(0, 2\), got 2"),
+        (lambda: rmt.Levy(3, np.nan), "`alpha` must be finite, got nan"),
+        (lambda: rmt.Levy(3, 1.0, -1.0), "`scale` must be positive and finite"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,58 @@
+"""The Rosenzweig-Porter ensemble: level statistics at the transition; its moments are in test_variance_profile.py."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.testing import check_derivatives
+from tests.statistical import assert_law
+
+SCALE = 0.7
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def spectra(n, number, gamma, key):
+    return jax.vmap(rmt.RosenzweigPorter(n, gamma, SCALE).eigenvalues)(jax.random.split(key, number))
+
+
+# For γ < 2 the GOE's mean ratio of neighbouring spacings, 0.5307 (Atas et al. 2013), for γ > 2 that of independent
+# levels, 2 log 2 - 1.
+@pytest.mark.parametrize(("gamma", "expected"), [(0.5, 0.5307), (4.0, 2 * np.log(2) - 1)])
+def test_mean_gap_ratio(getkey, gamma, expected):
+    spacings = np.diff(np.asarray(spectra(100, 120, gamma, getkey()))[:, 20:80])
+    pairs = spacings[:, :-1], spacings[:, 1:]
+    # The standard error is 0.003; n = 100 moves the mean by less.
+    assert abs((np.minimum(*pairs) / np.maximum(*pairs)).mean() - expected) < 0.015
+
+
+def test_diagonal_alone_at_large_gamma(getkey):
+    # Off the diagonal 6^{-10}: the levels are the ordered independent diagonal.
+    levels = np.asarray(spectra(6, 4000, 20.0, getkey()))
+    assert_law(levels[:, -1], lambda x: scipy.stats.norm.cdf(x / SCALE) ** 6)
+
+
+def test_derivatives(getkey):
+    key = getkey()
+    check_derivatives(lambda gamma, scale: rmt.RosenzweigPorter(4, gamma, scale).eigenvalues(key), 1.3, SCALE)
+    by_gamma = jax.jacobian(lambda gamma: rmt.RosenzweigPorter(4, gamma).sample(key))(1.3)
+    off = np.asarray(rmt.RosenzweigPorter(4, 1.3).sample(key)) * ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(by_gamma, -np.log(4) / 2 * off, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rmt.RosenzweigPorter(0, 1.0), "`n` must be an integer of at least 1, got 0"),
+        (lambda: rmt.RosenzweigPorter(3, -1.0), "`gamma` must be finite and not negative, got -1"),
+        (lambda: rmt.RosenzweigPorter(3, jnp.inf), "`gamma` must be finite"),
+        (lambda: rmt.RosenzweigPorter(3, 1.0, 0.0), "`scale` must be positive and finite"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
