@@ -108,7 +108,7 @@ def test_exact_laws(getkey, make, n):
             for levels in (chosen, chosen_dense):
                 assert_moment(power_sum(k, power)(levels), expected)
         # Forced eigenvalues of dense matrices are right to rounding only.
-        angles, dense_angles = (np.sort(np.abs(levels)).round(4) for levels in (chosen, chosen_dense))
+        angles, dense_angles = (np.sort(np.abs(np.float64(levels))).round(4) for levels in (chosen, chosen_dense))
         for j in range(n):
             assert scipy.stats.ks_2samp(angles[:, j], dense_angles[:, j], method="asymp").pvalue > ERROR_RATE
         if pairs == 1:

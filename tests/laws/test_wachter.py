@@ -234,7 +234,7 @@ def test_nothing_but_atoms(dtype):
         np.testing.assert_allclose(cdf, 1 - a, rtol=0, atol=8 * eps)
         np.testing.assert_allclose(law.variance(), a * b, rtol=8 * eps)
     np.testing.assert_array_equal(Wachter(0.25, 0.75).quantile(np.array([0.5, 0.75, 0.751])), [0, 0, 1])
-    assert Wachter(0.25, 0.75).moment(7) == 0.25
+    np.testing.assert_allclose(Wachter(0.25, 0.75).moment(7), 0.25, rtol=1e-6)
 
 
 # Moments
@@ -333,14 +333,13 @@ def test_derivatives_by_parameters_at_1():
     slope = jax.jit(jax.grad(lambda a, b, x: Wachter(a, b).cdf(x), (0, 1)))
     for a, b in [(1.0, 2.5), (2.5, 1.0), (1.0, 1.0)]:
         for x in (1e-6, 0.05, 0.3):
+            h = mpmath.mpf(10) ** -12
             with mpmath.workdps(40):
-                exact = [
-                    mpmath.diff(lambda a, b=b, x=x: distribution(x, a, b), a),
-                    mpmath.diff(lambda b, a=a, x=x: distribution(x, a, b), b),
-                ]
+                by_a = (distribution(x, a + h, b) - distribution(x, a - h, b)) / (2 * h)
+                by_b = (distribution(x, a, b + h) - distribution(x, a, b - h)) / (2 * h)
             lower, upper = map(float, ends(a, b))
             if lower + 1e-9 < x < upper:
-                np.testing.assert_allclose(slope(a, b, x), np.array(exact, float), rtol=1e-8)
+                np.testing.assert_allclose(slope(a, b, x), (float(by_a), float(by_b)), rtol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -12,7 +12,6 @@ have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x
 its digits for x near 0, S for x near 1 (Edelman and Sutton 2008, Found. Comput. Math. 8, 259, theorem 1.5).
 """
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -20,16 +19,6 @@ from rmtjax._typing import KeyScalar
 from rmtjax.random._gamma import unchecked_chi
 
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
-
-
-def _cosine_and_sine(
-    key: KeyScalar, first: Float[Array, " n"], second: Float[Array, " n"]
-) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-    """The roots of x ~ Beta(first, second) and of 1 - x, each with all its digits."""
-    key_first, key_second = jax.random.split(key)
-    x, y = unchecked_chi(key_first, 2 * first), unchecked_chi(key_second, 2 * second)
-    length = jnp.hypot(x, y)
-    return x / length, y / length
 
 
 def bidiagonals(
@@ -45,10 +34,18 @@ def bidiagonals(
     For an order below n, which may be traced, the trailing blocks of that order are the model of that size.
     """
     order = n if order is None else order
-    key_row, key_between = jax.random.split(key)
     i = jnp.arange(n, 0, -1, dtype=p.dtype)
     steps = (i - 1) * beta / 2
-    c, s = _cosine_and_sine(key_row, p + steps, q + steps)
-    c_between, s_between = _cosine_and_sine(key_between, i[1:] * beta / 2, p + q + steps[1:])
+    # Variates of Beta(x, y) as χ² of 2x degrees over the sum with one of 2y: both roots have all their digits. In one
+    # draw, as each call costs seconds of compilation.
+    degrees = [2 * (p + steps), 2 * (q + steps), i[1:] * beta, 2 * (p + q + steps[1:])]
+    variates = unchecked_chi(key, jnp.concatenate(degrees))
+    c, s, c_between, s_between = jnp.split(variates, (n, 2 * n, 3 * n - 1))
+    (c, s), (c_between, s_between) = _normalised(c, s), _normalised(c_between, s_between)
     beside = jnp.where(i == order, 1, jnp.pad(s_between, (1, 0), constant_values=1))
     return (c * beside, s[:-1] * c_between), (s * beside, c[:-1] * c_between)
+
+
+def _normalised(x: Float[Array, " k"], y: Float[Array, " k"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    length = jnp.hypot(x, y)
+    return x / length, y / length

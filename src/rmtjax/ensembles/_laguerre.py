@@ -3,7 +3,6 @@
 from abc import abstractmethod
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -21,11 +20,11 @@ def bidiagonal_entries(
     key: KeyScalar, k: int, a: Float[Array, ""], beta: Float[Array, ""]
 ) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
     """Diagonal and subdiagonal of the k×k matrix B of `AbstractLaguerre` over √(2a), so that B is of order 1."""
-    key_diagonal, key_below = jax.random.split(key)
     row = jnp.arange(k, dtype=a.dtype)
-    degrees, below = 2 * a - beta * row, beta * (k - 1 - row[: k - 1])
-    entries = lambda key, df: jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
-    return entries(key_diagonal, degrees), entries(key_below, below)
+    # In one draw, as each call costs seconds of compilation.
+    df = jnp.concatenate([2 * a - beta * row, beta * (k - 1 - row[: k - 1])])
+    entries = jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
+    return entries[:k], entries[k:]
 
 
 class AbstractLaguerre(AbstractEnsemble):

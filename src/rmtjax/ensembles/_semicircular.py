@@ -1,4 +1,4 @@
-"""What ensembles with the semicircle law have in common, and symmetric matrices built from their entries."""
+"""What ensembles with the semicircle law have in common, and symmetric matrices built from entries."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -37,3 +37,9 @@ def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The matrix with these entries on and below the diagonal, symmetric to the last bit (g + g.T under jit is not)."""
     index = jnp.arange(entries.shape[-1])
     return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
+
+
+def square_root(x: Float[Array, ""]) -> Float[Array, ""]:
+    """√x, with derivative 0 at x = 0 in the place of infinity."""
+    zero = x == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))

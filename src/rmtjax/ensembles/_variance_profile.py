@@ -10,8 +10,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
-from rmtjax.ensembles._semicircular import mirrored
-from rmtjax.ensembles._wigner import _square_root
+from rmtjax.ensembles._semicircular import mirrored, square_root
 from rmtjax.laws import AbstractLaw, Semicircle
 from rmtjax.linalg._decompose import hermitian_part
 from rmtjax.linalg._hermitian import levels
@@ -86,7 +85,7 @@ class VarianceProfile(AbstractVarianceProfile):
         self.scale = _checks.positive("scale", scale)
 
     def _deviations(self) -> Float[Array, "n n"]:
-        return _square_root(hermitian_part(self.variances))
+        return square_root(hermitian_part(self.variances))
 
     def _law(self) -> AbstractLaw:
         raise NotImplementedError("The limiting law of a variance profile has no closed form in general.")

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored
+from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored, square_root
 from rmtjax.linalg import PaddedSpectrum
 from rmtjax.linalg._hermitian import levels
 from rmtjax.linalg._padded import block_levels
@@ -78,7 +78,7 @@ class Wigner(AbstractSemicircular):
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         key_below, key_diagonal = jax.random.split(key)
-        diagonal = _square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
+        diagonal = square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
         h = jnp.where(diagonal_places(self.n), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
         return self.scale * self.n**-0.5 * h
 
@@ -97,9 +97,3 @@ class Wigner(AbstractSemicircular):
         if callable(self.entries):
             xi = _checks.require(xi, jnp.isfinite, "entries", "return finite numbers")
         return xi.astype(jnp.result_type(self.scale))
-
-
-def _square_root(x: Float[Array, ""]) -> Float[Array, ""]:
-    """√x, with derivative 0 at x = 0 in the place of infinity."""
-    zero = x == 0
-    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))

@@ -1,7 +1,6 @@
 """Wishart matrices: sample covariance matrices of real, complex or quaternion normal data."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
@@ -93,13 +92,12 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         self, key: KeyScalar, order: Int[Array, ""]
     ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
         """The model for `order` variables in the last rows, and the unit of its squares; 0 beyond row m + 1."""
-        key_diagonal, key_below = jax.random.split(key)
         largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
         row = jnp.arange(self.n, dtype=self.scale.dtype) - (self.n - order)
         degrees = jnp.where(row >= 0, jnp.maximum(self.m - row, 0), 0)
         below = jnp.where((row >= 0) & (row < self.m), order - 1 - row, 0)[:-1]
-        entries = lambda key, df: chi(key, self.beta * df) / jnp.sqrt(largest)
-        return entries(key_diagonal, degrees), entries(key_below, below), self.scale**2 / (self.beta * self.m) * largest
+        entries = chi(key, self.beta * jnp.concatenate([degrees, below])) / jnp.sqrt(largest)
+        return entries[: self.n], entries[self.n :], self.scale**2 / (self.beta * self.m) * largest
 
     def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         diagonal, below, unit = self._block_bidiagonal(key, order)

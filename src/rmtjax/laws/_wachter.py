@@ -36,13 +36,13 @@ def _sides(a: Float[Array, ""], b: Float[Array, ""], c: Float[Array, ""]) -> _Tr
     sides, total = (jnp.sqrt(a * c), jnp.sqrt(b)), a + b
     # The squares of the sides differ by (a - 1) N. No absolute value, whose derivative is wrong where it is 0.
     longer, shorter = jnp.where(a < 1, sides[1], sides[0]), jnp.where(a < 1, sides[0], sides[1])
-    difference = jnp.where(a < 1, 1 - a, a - 1) * total / (longer + shorter)
+    nearest = jnp.where(a < 1, 1 - a, a - 1) / (longer + shorter)
     share = jnp.where(a < 1, jnp.where(b < 1, a, c), jnp.where(b < 1, 1, b)) / total
     return _Triangle(
         longer / total,
         shorter / longer,
-        difference / longer,
-        (difference / total) ** 2,
+        nearest * (total / longer),
+        nearest**2,
         ((longer + shorter) / total) ** 2,
         share,
     )

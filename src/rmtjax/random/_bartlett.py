@@ -35,8 +35,8 @@ def triangular_band(
         Probab. 44, 2726, section 2.
     """
     rows, columns = min(n, m + width), min(n, m)
-    key_diagonal, key_inner, key_edge = jax.random.split(key, 3)
+    key_inner, key_rims = jax.random.split(key)
     column = jnp.arange(columns, dtype=dtype)
     inner = jax.random.normal(key_inner, (beta, width, columns), dtype)
-    inner = inner.at[:, 0].set(0).at[0, 0].set(chi(key_diagonal, beta * (m - column)))
-    return lower_band(inner, chi(key_edge, beta * jnp.maximum(n - width - column, 0)), rows)
+    diagonal, edge = chi(key_rims, beta * jnp.stack([m - column, jnp.maximum(n - width - column, 0)]))
+    return lower_band(inner.at[:, 0].set(0).at[0, 0].set(diagonal), edge, rows)
