@@ -243,3 +243,45 @@ def test_bad_values_under_jit_are_caught(getkey):
     assert law(1.0) == 0.75
     with pytest.raises(Exception, match="`a` must be larger than"):
         jax.block_until_ready(law(2.0))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def blocks(ensemble, number, order, key):
+    draw = lambda key: (ensemble.block_eigenvalues(key, order).values, ensemble.block(key, order).values)
+    return jax.vmap(draw)(jax.random.split(key, number))
+
+
+@pytest.mark.parametrize(("m", "beta", "order"), [(6, 1, 3), (2, 2, 3), (2, 2, 1), (4, 4, 2)])
+def test_blocks_are_wishart_matrices_of_fewer_variables(getkey, m, beta, order):
+    n = 4
+    values, matrices = map(np.asarray, blocks(rmt.Wishart(n, m, beta, SCALE), DRAWS, order, getkey()))
+    rank, rows = min(order, m), 2 * order if beta == 4 else order
+    assert np.isposinf(values[:, order:]).all()
+    np.testing.assert_array_equal(values[:, : order - rank], 0)
+    np.testing.assert_array_equal(matrices[:, rows:], 0)
+    dense = np.linalg.eigvalsh(matrices[:, :rows, :rows])[:, :: rows // order]
+    for spectrum in (values[:, order - rank : order], dense[:, order - rank :]):
+        assert_laguerre(spectrum, beta * max(order, m) / 2, beta, SCALE**2 / (beta * m))
+
+
+def test_block_counts_are_those_of_the_levels(getkey):
+    key, ensemble = getkey(), rmt.Wishart(5, 2, 1, SCALE)
+    levels = np.asarray(ensemble.block_eigenvalues(key, 4).values)[:4]
+    x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 9]])
+    np.testing.assert_array_equal(ensemble._block_counts(key, jnp.int32(4), x), (levels < x[:, None]).sum(-1))
+
+
+def test_mixed_wishart(getkey):
+    # E tr W = s² E k at every order k: no rescaling, under both normalisations.
+    n, m, mixture = 6, 9, 0.6
+    mixed = rmt.Mixed(rmt.Wishart(n, m, 1, SCALE), mixture)
+    keys = jax.random.split(getkey(), 4000)
+    matrices, spectra = jax.jit(jax.vmap(lambda key: (mixed.sample(key), mixed.eigenvalues(key))))(keys)
+    weights = scipy.stats.binom.pmf(np.arange(n + 1), n, mixture)
+    order = (weights * np.maximum(np.arange(n + 1), 2)).sum()
+    assert_mean(np.where(spectra.mask, spectra.values, 0).sum(-1), SCALE**2 * order)
+    assert_mean(np.trace(matrices.values, axis1=-2, axis2=-1), SCALE**2 * order)
+    for normalize in ("order", "reference"):
+        law = rmt.Mixed(rmt.Wishart(n, m, 1, SCALE), mixture, normalize).law()
+        assert law.ratio == pytest.approx(mixture * n / m)
+    assert rmt.Mixed(rmt.Wishart(n, m), mixture).law("ascending").cdf(1.0) > 0.5

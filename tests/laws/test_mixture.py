@@ -92,6 +92,17 @@ def test_point_masses_are_refused_where_they_would_be_lost():
             make(HalfAtZero())
 
 
+def test_listed_atoms_of_no_mass_are_none():
+    # A Marčenko-Pastur law lists its atom at every ratio, with mass 0 up to 1.
+    at = lambda ratio: Symmetrized(rmt.laws.MarchenkoPastur(ratio)).cdf(0.5)
+    assert at(0.4) == pytest.approx(0.5 + rmt.laws.MarchenkoPastur(0.4).cdf(0.5) / 2)
+    assert jax.jit(at)(0.4) == pytest.approx(at(0.4))
+    with pytest.raises(ValueError, match="`base` must be a law without point masses"):
+        at(1.4)
+    with pytest.raises(Exception, match="`base` must be a law without point masses"):
+        jax.block_until_ready(jax.jit(at)(1.4))
+
+
 def test_a_law_without_parameters():
     law = HalfAtZero()
     np.testing.assert_allclose([law.mean(), law.variance(), law.moment(0)], [0, 1 / 6, 1], atol=1e-6)

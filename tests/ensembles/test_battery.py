@@ -1,0 +1,69 @@
+"""One battery over the families: level repulsion of the Dyson index, the limit law at n = 400, the edge."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+
+# Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
+MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
+# An ensemble of 60 levels and its Dyson index; 0 for independent levels.
+REPULSION = [
+    (rmt.GOE(60), 1),
+    (rmt.GSE(60), 4),
+    (rmt.Wigner(60, entries="uniform"), 1),
+    (rmt.Wishart(60, 80, 2), 2),
+    (rmt.InverseWishart(60, 90, 4), 4),
+    (rmt.SampleCorrelation(60, 90), 1),
+    (rmt.CorrelatedWishart(jnp.diag(jnp.linspace(1.0, 2.0, 60)), 90, 2), 2),
+    (rmt.Jacobi(60, 70, 90, 1), 1),
+    (rmt.JacobiBeta(60, 140.0, 160.0, 4.0), 4),
+    (rmt.Deformed(rmt.GUE(60), jnp.linspace(-1.0, 1.0, 60)), 2),
+    (rmt.Spiked(rmt.GOE(60), [2.0]), 1),
+    (rmt.Banded(60, 25), 1),
+    (rmt.RosenzweigPorter(60, 5.0), 0),
+    (rmt.ErdosRenyi(60, 0.3), 1),
+    (rmt.AltlandZirnbauer("CII", 120), 4),
+    (rmt.AltlandZirnbauer("CI", 120), 1),
+    (rmt.HilbertSchmidt(60), 2),
+    (rmt.Bures(60), 2),
+]
+# Ensembles of 400 levels, and how many levels the mean counting function may be off, the outliers included.
+LAWS = [
+    (rmt.GUE(400), 1.0),
+    (rmt.Wishart(400, 700, 4), 1.0),
+    (rmt.SampleCorrelation(400, 700), 1.5),
+    (rmt.Jacobi(400, 500, 900), 1.0),
+    (rmt.Spiked(rmt.GOE(400), [2.0]), 2.0),
+    (rmt.AltlandZirnbauer("BDI", 400), 1.0),
+    (rmt.HilbertSchmidt(400, 600), 1.0),
+]
+
+
+def levels_of(ensemble, number, key):
+    return np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(key, number)))
+
+
+@pytest.mark.parametrize(("ensemble", "beta"), REPULSION, ids=[f"{type(e).__name__}-{b}" for e, b in REPULSION])
+def test_mean_gap_ratio(getkey, ensemble, beta):
+    levels = levels_of(ensemble, 200, getkey())
+    # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
+    gaps = np.diff(levels[:, -50:-10])
+    ratio = (np.minimum(gaps[:, 1:], gaps[:, :-1]) / np.maximum(gaps[:, 1:], gaps[:, :-1])).mean(-1)
+    error = ratio.std() / len(ratio) ** 0.5
+    # Finite sizes move the mean by less than 0.01, another index by more than 0.06.
+    assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
+
+
+@pytest.mark.parametrize(("ensemble", "allowed"), LAWS, ids=[type(e).__name__ for e, _ in LAWS])
+def test_law_and_edge_at_400(getkey, ensemble, allowed):
+    levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
+    lower, upper = map(float, law.support())
+    x = np.linspace(lower, upper, 42)[1:-1]
+    below = (levels[:, None, :] < x[:, None]).sum(-1).mean(0)
+    assert np.abs(below - ensemble.n * np.asarray(law.cdf(x))).max() < allowed + 0.5
+    inside = levels[:, -2 if isinstance(ensemble, rmt.Spiked) else -1]
+    # The largest level is off by n^{-2/3} of the width; a wrong scale would be by a constant.
+    assert np.abs(inside - upper).max() < 8 * ensemble.n ** (-2 / 3) * (upper - lower) / 4 + 1e-3
