@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.laws import AbstractLaw, Mixture, PeriodicPadding, Semicircle, Symmetrized
+from rmtjax.laws import AbstractLaw, MarchenkoPastur, Mixture, PeriodicPadding, Semicircle, Symmetrized
 from tests.laws.reference import Uniform
 
 pytestmark = pytest.mark.float32
@@ -94,8 +94,8 @@ def test_point_masses_are_refused_where_they_would_be_lost():
 
 def test_listed_atoms_of_no_mass_are_none():
     # A Marčenko-Pastur law lists its atom at every ratio, with mass 0 up to 1.
-    at = lambda ratio: Symmetrized(rmt.laws.MarchenkoPastur(ratio)).cdf(0.5)
-    assert at(0.4) == pytest.approx(0.5 + rmt.laws.MarchenkoPastur(0.4).cdf(0.5) / 2)
+    at = lambda ratio: Symmetrized(MarchenkoPastur(ratio)).cdf(0.5)
+    assert at(0.4) == pytest.approx(0.5 + MarchenkoPastur(0.4).cdf(0.5) / 2)
     assert jax.jit(at)(0.4) == pytest.approx(at(0.4))
     with pytest.raises(ValueError, match="`base` must be a law without point masses"):
         at(1.4)
