@@ -83,7 +83,7 @@ def test_correlations(getkey, beta, m):
         square = square + np.abs(matrices[:, 2, 1]) ** 2
     assert_law(square, scipy.stats.beta(beta / 2, beta * (m - 1) / 2).cdf)
     assert_mean(r[:, 1, 0].real, 0)
-    assert_mean(square * np.abs(r[:, 2, 0]) ** 2, np.mean(square) / (m * (2 if beta == 4 else 1)))
+    assert_mean(square * np.abs(r[:, 2, 0]) ** 2, 1 / (m**2 * (2 if beta == 4 else 1)))
     assert_mean((levels**2).sum(-1), n + n * (n - 1) / m)
     assert_mean((levels**3).sum(-1), n + 3 * n * (n - 1) / m + n * (n - 1) * (n - 2) / m**2)
     if m >= n:

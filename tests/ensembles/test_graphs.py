@@ -127,6 +127,8 @@ def test_laws_that_are_not_known():
         rmt.ErdosRenyi(5, 1.0).law()
     with pytest.raises(ValueError, match="`degree` must be at least 2, got 1"):
         rmt.RandomRegular(4, 1).law()
+    with pytest.raises(NotImplementedError, match="few non-edges"):
+        rmt.RandomRegular(100, 96).law()
 
 
 def test_probabilities_are_traced(getkey):

@@ -398,3 +398,12 @@ def test_bad_values_under_jit_are_caught():
     assert jnp.isfinite(density(2.5))
     with pytest.raises(Exception, match="`b` must be larger than"):
         jax.block_until_ready(density(2.0))
+
+
+@pytest.mark.float32
+def test_small_parameters_have_finite_levels(getkey):
+    # Levels at both ends at once, where both gamma variates of a beta variate underflow.
+    ensemble = rmt.JacobiBeta(2, 0.51, 0.52, 1.0)
+    levels = np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(getkey(), 4000)))
+    assert np.isfinite(levels).all()
+    assert_mean(levels.astype(np.float64).sum(-1), 2 * 0.51 / 1.03)

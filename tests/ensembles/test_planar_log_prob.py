@@ -113,6 +113,8 @@ def test_derivatives():
     check_derivatives(density, rmt.Ginibre(3, 2, SCALE), z)
     check_derivatives(density, rmt.TruncatedUnitary(3, 2, 2), z)
     check_derivatives(density, rmt.InducedGinibre(3, 4, 4, SCALE), z + 0.3j)
+    at_zero = jax.grad(lambda e: e.log_prob(jnp.array([0.3j, 0.0])))(rmt.InducedGinibre(2, 3, 2, SCALE))
+    assert jnp.isfinite(at_zero.scale)
     check_derivatives(density, rmt.Elliptic(3, TAU, 4, SCALE), z + 0.3j)
 
 
@@ -132,7 +134,7 @@ def test_points_without_density():
         (rmt.Ginibre(3, 2).log_prob, jnp.ones(2), ValueError, r"`eigenvalues` must have the shape \(3,\), got \(2,\)"),
         (rmt.Ginibre(2, 2).log_prob, jnp.array([0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
         (rmt.Ginibre(2).log_prob, jnp.arange(2.0), NotImplementedError, "Ginibre with beta = 1 have no density"),
-        (rmt.GinibreProduct(2, 2, 2).log_prob, jnp.arange(2.0), NotImplementedError, "GinibreProduct is not known"),
+        (rmt.GinibreProduct(2, 2, 2).log_prob, jnp.arange(2.0), NotImplementedError, "GinibreProduct, with Meijer"),
     ],
 )
 def test_bad_input(density, levels, error, message):

@@ -12,11 +12,12 @@ have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x
 its digits for x near 0, S for x near 1 (Edelman and Sutton 2008, Found. Comput. Math. 8, 259, theorem 1.5).
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gamma import unchecked_chi
+from rmtjax.random._gamma import log_ratio
 
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
 
@@ -36,16 +37,13 @@ def bidiagonals(
     order = n if order is None else order
     i = jnp.arange(n, 0, -1, dtype=p.dtype)
     steps = (i - 1) * beta / 2
-    # Variates of Beta(x, y) as χ² of 2x degrees over the sum with one of 2y: both roots have all their digits. In one
-    # draw, as each call costs seconds of compilation.
-    degrees = [2 * (p + steps), 2 * (q + steps), i[1:] * beta, 2 * (p + q + steps[1:])]
-    variates = unchecked_chi(key, jnp.concatenate(degrees))
-    c, s, c_between, s_between = jnp.split(variates, (n, 2 * n, 3 * n - 1))
-    (c, s), (c_between, s_between) = _normalised(c, s), _normalised(c_between, s_between)
+    # A beta variate x is a gamma variate over the sum of two, x/(1 - x) the quotient of the two: taken in logarithms,
+    # as both may underflow, and relative to the parameters. In one draw, as each call costs seconds of compilation.
+    a = jnp.concatenate([p + steps, i[1:] * beta / 2])
+    b = jnp.concatenate([q + steps, p + q + steps[1:]])
+    x, y = jnp.split(log_ratio(key, jnp.concatenate([a, b])), 2)
+    logit = x - y + jnp.log(a / b)
+    cosine, sine = jnp.exp(jax.nn.log_sigmoid(logit) / 2), jnp.exp(jax.nn.log_sigmoid(-logit) / 2)
+    (c, c_between), (s, s_between) = jnp.split(cosine, [n]), jnp.split(sine, [n])
     beside = jnp.where(i == order, 1, jnp.pad(s_between, (1, 0), constant_values=1))
     return (c * beside, s[:-1] * c_between), (s * beside, c[:-1] * c_between)
-
-
-def _normalised(x: Float[Array, " k"], y: Float[Array, " k"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    length = jnp.hypot(x, y)
-    return x / length, y / length

@@ -8,6 +8,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
+from rmtjax.ensembles._semicircular import square_root
 from rmtjax.laws._planar import EllipticLaw
 from rmtjax.linalg._decompose import adjoint
 from rmtjax.random._gaussian import gaussian_matrix
@@ -66,7 +67,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
     def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         dtype = jnp.result_type(self.correlation, self.scale)
         g = self.n**-0.5 * gaussian_matrix(key, self.n, self.n, self.beta, dtype)
-        hermitian, other = jnp.sqrt(1 + self.correlation) / 2, jnp.sqrt(1 - self.correlation) / 2
+        hermitian, other = square_root(1 + self.correlation) / 2, square_root(1 - self.correlation) / 2
         return hermitian * (g + adjoint(g)) + other * (g - adjoint(g))
 
     def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:

@@ -5,7 +5,7 @@ import functools
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import gammaln, xlogy
+from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
@@ -47,7 +47,7 @@ class Ginibre(AbstractRotationInvariant):
 
     References:
         Ginibre (1965), J. Math. Phys. 6, 440; Mehta (2004), Random Matrices, chapter 15; Kostlan (1992), Linear Algebra
-        Appl. 162, 385, and Rider (2004), J. Phys. A 37, 2855, for the absolute values.
+        Appl. 162, 385, and Rider (2004), J. Stat. Phys. 114, 1139, for the absolute values.
     """
 
     n: int = eqx.field(static=True)
@@ -126,6 +126,9 @@ class GinibreProduct(AbstractRotationInvariant):
         factors = chi(key, jnp.broadcast_to(self._degrees(), (self.factors, self.n)))
         return jnp.prod(factors / (self.beta * self.n) ** 0.5, axis=0)
 
+    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+        raise NotImplementedError("The joint density of GinibreProduct, with Meijer's G function, is not available.")
+
     def _law(self) -> AbstractPlanarLaw:
         return CircularPowerLaw(self.factors, self.scale)
 
@@ -196,8 +199,15 @@ class InducedGinibre(AbstractRotationInvariant):
 
     def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         rate, power = self.beta * self.m / 2, self.beta * (self.m - self.n) / 2
+
+        def log_weight(t: Array) -> Array:
+            if not power:
+                return -rate * t
+            positive = t > 0
+            return jnp.where(positive, power * jnp.log(jnp.where(positive, t, 1)) - rate * t, -jnp.inf)
+
         log_moment = lambda a: gammaln(a + power) - (a + power) * jnp.log(rate)
-        return self._radial_log_prob(levels, lambda t: xlogy(power, t) - rate * t, log_moment)
+        return self._radial_log_prob(levels, log_weight, log_moment)
 
     def _law(self) -> AbstractPlanarLaw:
         return CircularLaw(self.scale, self.scale * (1 - self.n / self.m) ** 0.5)

@@ -85,7 +85,7 @@ class RandomRegular(AbstractEnsemble):
     complement, of degree n - 1 - d, and so the smaller of the two degrees may be 6 at most.
 
     Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling: one level is d and all lie between -d and d,
-    $\operatorname{tr} A^2 = nd$. The law is that of Kesten and McKay, as n → ∞ at fixed d ≥ 2.
+    $\operatorname{tr} A^2 = nd$. The law is that of Kesten and McKay, as n → ∞ at fixed d ≥ 2; there is none for d > 6.
 
     Args:
         n: number of vertices, n ≥ 2; static.
@@ -132,6 +132,8 @@ class RandomRegular(AbstractEnsemble):
         return levels(self._sample(key))
 
     def _law(self) -> AbstractLaw:
+        if self.degree > _LARGEST_DEGREE:
+            raise NotImplementedError("The law of a regular graph of few non-edges is not that of a fixed degree.")
         return KestenMcKay(self.degree)
 
 

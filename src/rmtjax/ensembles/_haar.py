@@ -27,7 +27,8 @@ class HaarOrthogonal(AbstractHaar):
     this ensemble.
 
     Convention: invariant under $O \to V O W$ for orthogonal V and W. The phases are ⌊n/2⌋ pairs ±θ, or one fewer for an
-    even n and the determinant -1; 0 among them if that or an odd n forces the eigenvalue 1, π for -1.
+    even n and the determinant -1; For an odd n there is also 0 or π, as the
+    determinant is 1 or -1; for an even n and -1 there are both.
 
     Args:
         n: size of the matrix, n ≥ 1; static.

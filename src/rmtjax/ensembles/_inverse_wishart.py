@@ -18,8 +18,9 @@ from rmtjax.random._gaussian import self_dual_part
 class InverseWishart(AbstractEnsemble):
     r"""Inverse Wishart matrices, $s^2 (X X^*/m)^{-1}$ for an n×m matrix X of independent normal entries, m ≥ n.
 
-    The eigenvalues are those of the bidiagonal Wishart model, turned over, in O(n) memory; a sample comes from
-    Bartlett's triangular factor, which is solved for, not inverted.
+    The eigenvalues are those of the bidiagonal Wishart model, turned over, in O(n) memory. A sample is
+    $L^{-*} L^{-1}$ for Bartlett's triangular factor L. A level x has the relative error 8 eps √(x/x_min), as the
+    singular values of the model are right to 4 eps of the largest one.
 
     Convention: $E|X_{ij}|^2 = 1$, so that the mean is $s^2 m/(m - n + 1 - 2/\beta)$ times the identity, where it
     exists. The law is that of $s^2/Y$ with Y of Marčenko and Pastur's with the ratio n/m; for m = n it has no bounded

@@ -3,7 +3,7 @@ r"""What ensembles that do not change under $G \to e^{i\varphi} G$ have in commo
 With a weight w of $t = |z|^2$, the joint densities of `log_determinantal` for β = 2 and 4 integrate over the angles to
 a permanent: the squares of the absolute values are together those of n independent variates of density
 $\propto t^{\beta k/2 - 1} w(t)$, k = 1..n (Kostlan 1992, Linear Algebra Appl. 162, 385; Hough, Krishnapur, Peres and
-Virág 2006, Probab. Surv. 3, 206, for determinantal processes; Rider 2004, J. Phys. A 37, 2855, for β = 4).
+Virág 2006, Probab. Surv. 3, 206, for determinantal processes; Rider 2004, J. Stat. Phys. 114, 1139, for β = 4).
 """
 
 from abc import abstractmethod

@@ -63,7 +63,7 @@ class Spiked(AbstractEnsemble):
         self.n, self.base = base.n, base
         theta = _checks.real("spikes", spikes)
         if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers leave the dtype alone
-            theta = theta.astype(base.scale.dtype)
+            theta = theta.astype(jnp.result_type(*jax.tree.leaves(base)))
         most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
         if theta.ndim != 1 or not 1 <= theta.size <= most:
             raise _checks.refusal("spikes", f"be a vector of 1 to {most} numbers over this base", theta.shape)

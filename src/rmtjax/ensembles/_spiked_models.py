@@ -62,7 +62,7 @@ class SpikedHermite(AbstractSpikedModel):
         return self.base.scale * (beyond + 1 / beyond)
 
     def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
-        return matrix + jnp.diag(_filled(spikes, matrix.shape[-1], 0)).astype(matrix.dtype)
+        return matrix + jnp.diag(_filled(spikes, matrix.shape[-1], 0))
 
     def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.spikes.size == 1:
@@ -73,7 +73,7 @@ class SpikedHermite(AbstractSpikedModel):
         return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), x / self.base.scale)
 
     def _tridiagonal(self, key: KeyScalar) -> Entries:
-        diagonal, beside = self.base._entries(key)
+        diagonal, beside = (entries.astype(_dtype(self)) for entries in self.base._entries(key))
         return diagonal.at[0].add(self.spikes[0] / self.base.scale), beside
 
     def _band(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
@@ -99,7 +99,7 @@ class SpikedLaguerre(AbstractSpikedModel):
         ratio = jnp.asarray(self.base.law().ratio)
         root, excess = jnp.sqrt(ratio), self.spikes - 1
         below = jnp.where(ratio < 1, jnp.minimum(excess, -root), -root)
-        excess = jnp.where(excess > 0, jnp.maximum(excess, root), below)
+        excess = jnp.where(excess >= 0, jnp.maximum(excess, root), below)
         return self.base.scale**2 * (1 + excess) * (1 + ratio / excess)
 
     def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:

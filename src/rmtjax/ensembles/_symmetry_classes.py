@@ -67,8 +67,8 @@ class AltlandZirnbauer(AbstractEnsemble):
 
     Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε with the joint density
     $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
-    e^{-\beta n \varepsilon_i^2/(4 s^2)}$. They come from the bidiagonal model of `LaguerreBeta`, in O(n) memory, with
-    all the digits of the small ones.
+    e^{-\beta n \varepsilon_i^2/(4 s^2)}$. They come from the bidiagonal model of `LaguerreBeta`, in O(n) memory, to
+    4 eps of the norm: the small ones have digits that a Laguerre matrix of their squares would lose.
 
     | | AIII | BDI | CII | D | DIII | C | CI |
     |---|---|---|---|---|---|---|---|
@@ -78,9 +78,9 @@ class AltlandZirnbauer(AbstractEnsemble):
     Convention: the density of H is $\propto \exp\big(-\frac{\beta n}{8 s^2} \operatorname{tr} H^2\big)$, and the
     spectrum fills [-2s, 2s] as n → ∞ at fixed ν. So $E|X_{ij}|^2 = 2 s^2/n$; in "D", "C" and "CI"
     $E|H_{ij}|^2 = s^2/n$ off the diagonals of the blocks, and on these 0 in "D", $s^2/n$ for a and $2 s^2/n$ for b in
-    "C", $2 s^2/n$ in "CI"; in "DIII", of 2n rows, $E|H_{ij}|^2 = s^2/(2n)$. Samples of "AII", "CII" and "DIII" are of
-    size 2n and have every eigenvalue twice: the trace counts each pair once, and `eigenvalues` returns the n different
-    ones. Quaternions are 2×2 blocks as in `GSE`.
+    "C", $2 s^2/n$ in "CI"; in "DIII", of 2n rows, $E|H_{ij}|^2 = s^2/(2n)$ there and 0 on the diagonals. Samples of
+    "AII", "CII" and "DIII" are of size 2n and have every eigenvalue twice: the trace counts each pair once, and
+    `eigenvalues` returns the n different ones. Quaternions are 2×2 blocks as in `GSE`.
 
     Args:
         symmetry: "A", "AI", "AII", "AIII", "BDI", "CII", "D", "C", "DIII" or "CI"; static.

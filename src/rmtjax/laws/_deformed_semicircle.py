@@ -78,7 +78,8 @@ class DeformedSemicircle(AbstractLaw):
         if masses.shape != points.shape:
             raise _checks.refusal("weights", f"have the shape {points.shape}", masses.shape)
         # Weights computed in float32 may miss 1 by their own rounding, not by more.
-        proper = lambda w: (w > 0).all() & (jnp.abs(w.sum() - 1) < 1e-5)
+        tolerance = max(1e-5, masses.size * float(jnp.finfo(jnp.float32).eps))
+        proper = lambda w: (w > 0).all() & (jnp.abs(w.sum() - 1) < tolerance)
         self.weights = _checks.require(masses, proper, "weights", "be positive and sum to 1")
         self.radius = _checks.positive("radius", radius)
 

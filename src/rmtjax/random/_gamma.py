@@ -51,7 +51,7 @@ def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Fl
     """
     key = _checks.typed_key(key)
     a = _parameter("a", a, shape)
-    return a * jnp.exp(_log_ratio(key, a))
+    return a * jnp.exp(log_ratio(key, a))
 
 
 def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
@@ -98,7 +98,7 @@ def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
     # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so this is (x/a)^(1/2).
     # Half of the smallest normal number would be taken for 0.
     a = jnp.maximum(jnp.where(present, df, 1) / 2, jnp.finfo(df.dtype).tiny)
-    half = _log_ratio(key, a) / 2
+    half = log_ratio(key, a) / 2
     return jnp.where(present, jnp.exp(half), 0)
 
 
@@ -115,7 +115,7 @@ def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float
         raise _checks.refusal(name, f"broadcast to the shape {sizes}", array.shape) from None
 
 
-def _log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
+def log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
     """Log(x/a) of gamma variates x: it neither underflows at small a nor loses the spread at large a."""
     return with_derivative(a, _draw(key, jax.lax.stop_gradient(a)))
 
