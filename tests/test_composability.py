@@ -64,9 +64,9 @@ def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
 
-# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/test_gaussian.py` and
-# `test_laguerre.py` hold them. Levels of GUE and GSE go the way of the GOE.
-ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.GUE", "rmtjax.GSE"}
+# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/test_gaussian.py`,
+# `test_laguerre.py` and `test_jacobi.py` hold them. Levels of GUE and GSE go the way of the GOE.
+ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", "rmtjax.GUE", "rmtjax.GSE"}
 
 
 PARAMETRIC = {name for name, ensemble in ENSEMBLES.items() if jax.tree.leaves(ensemble)}

@@ -145,6 +145,29 @@ def test_the_other_three_are_the_gaussian_ensembles(getkey):
         assert_symmetries(symmetry, np.asarray(ensemble.sample(key)), None)
 
 
+@pytest.mark.parametrize(("symmetry", "n", "zero_modes", "beta", "alpha", "components"), CASES, ids=NAMES)
+def test_joint_density_of_positive_levels(symmetry, n, zero_modes, beta, alpha, components):
+    # In polar coordinates of two levels, ε = r (cos φ, sin φ): both angles of Gauss and Legendre's nodes.
+    ensemble = AltlandZirnbauer(symmetry, n, zero_modes, SCALE)
+    pairs = (n - zero_modes) // 2
+    nodes, weights = np.polynomial.legendre.leggauss(120)
+    density = jax.jit(jax.vmap(lambda x: jnp.exp(ensemble.log_prob(x))))
+    if pairs == 1:
+        x = 4 * SCALE * (nodes + 1)
+        exact = scipy.stats.chi(alpha + 1, scale=SCALE * (2 / (beta * n)) ** 0.5).pdf(x)
+        np.testing.assert_allclose(density(x[:, None]), exact, rtol=1e-10, atol=1e-300)
+    if pairs == 2:
+        # Half of the quadrant, where |ε₁² - ε₂²|^β is smooth, and r² = t for the odd powers of r.
+        angle, radius = np.pi / 8 * (nodes + 1), 4 * SCALE * (nodes + 1)
+        levels = radius[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+        values = np.asarray(density(levels.reshape(-1, 2))).reshape(levels.shape[:2])
+        mass = (values * radius[:, None] * weights[:, None] * weights).sum() * np.pi / 8 * 4 * SCALE
+        np.testing.assert_allclose(2 * mass, 1, rtol=1e-9)
+    assert ensemble.log_prob(-jnp.arange(1.0, pairs + 1)) == -jnp.inf
+    if pairs == 2:
+        check_derivatives(lambda e, x: e.log_prob(x), ensemble, jnp.array([0.4, 0.9]))
+
+
 @pytest.mark.parametrize("case", [("BDI", 8, 2), ("DIII", 7, 1), ("C", 6, 0)], ids=str)
 def test_counts_are_those_of_the_levels(getkey, case):
     key, ensemble = getkey(), AltlandZirnbauer(*case, SCALE)
@@ -202,7 +225,7 @@ def test_derivatives_in_the_scale(getkey, case):
         (lambda: AltlandZirnbauer("BDI", 4, -2), ValueError, "`zero_modes` must be an integer of at least 0, got -2"),
         (lambda: AltlandZirnbauer("BDI", 4, 2, -1.0), ValueError, "`scale` must be positive and finite, got -1"),
         (lambda: AltlandZirnbauer("D", 4).sample(0), ValueError, "`key` must be a typed key"),
-        (lambda: AltlandZirnbauer("D", 2).log_prob(jnp.ones(2)), NotImplementedError, "class D are pairs"),
+        (lambda: AltlandZirnbauer("D", 4).log_prob(jnp.ones(4)), ValueError, r"must have the shape \(2,\), got \(4,\)"),
     ],
 )
 def test_bad_input(make, error, message):

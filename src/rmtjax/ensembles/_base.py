@@ -42,7 +42,11 @@ class AbstractEnsemble(AbstractModule):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _independent_levels(self) -> int:
+        """How many levels determine all: those that `log_prob` takes."""
+        return self.n
+
+    def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
@@ -83,13 +87,14 @@ class AbstractEnsemble(AbstractModule):
         parameters. O(n²) time, O(n) memory; terms of the order n² log n cancel, which leaves their rounding.
 
         Args:
-            eigenvalues: n levels in any order; $-\infty$ is the answer where two coincide.
+            eigenvalues: n levels in any order; $-\infty$ is the answer where two coincide. Where levels come in pairs
+                ±ε (`AltlandZirnbauer`), the k positive ones, and the density is that over $(0, \infty)^k$.
 
         Raises:
             NotImplementedError: the joint density of this ensemble is not known.
-            ValueError: `eigenvalues` are not n real numbers without NaN.
+            ValueError: `eigenvalues` are not as many real numbers without NaN.
         """
-        return self._log_prob(_checks.levels("eigenvalues", eigenvalues, self.n))
+        return self._log_prob(_checks.levels("eigenvalues", eigenvalues, self._independent_levels()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):

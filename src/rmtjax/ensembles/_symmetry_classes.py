@@ -44,6 +44,7 @@ from rmtjax.ensembles._semicircular import diagonal_places, mirrored
 from rmtjax.laws import AbstractLaw, Semicircle
 from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
 from rmtjax.random._gaussian import gaussian_matrix
+from rmtjax.special._selberg import log_laguerre, log_vandermonde
 
 _WIGNER_DYSON = {"A": GUE, "AI": GOE, "AII": GSE}
 # β and, for ν = 0, α.
@@ -67,8 +68,9 @@ class AltlandZirnbauer(AbstractEnsemble):
 
     Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε with the joint density
     $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
-    e^{-\beta n \varepsilon_i^2/(4 s^2)}$. They come from the bidiagonal model of `LaguerreBeta`, in O(n) memory, to
-    4 eps of the norm: the small ones have digits that a Laguerre matrix of their squares would lose.
+    e^{-\beta n \varepsilon_i^2/(4 s^2)}$ of the positive ones, which `log_prob` takes. They come from the bidiagonal
+    model of `LaguerreBeta`, in O(n) memory, to 4 eps of the norm: the small ones have digits that a Laguerre matrix of
+    their squares would lose.
 
     | | AIII | BDI | CII | D | DIII | C | CI |
     |---|---|---|---|---|---|---|---|
@@ -177,10 +179,21 @@ class AltlandZirnbauer(AbstractEnsemble):
     def _law(self) -> AbstractLaw:
         return Semicircle(2 * self.scale)
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _independent_levels(self) -> int:
+        return self.n if self.symmetry in _WIGNER_DYSON else (self.n - self.zero_modes) // 2
+
+    def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         if self.symmetry in _WIGNER_DYSON:
             return self._wigner_dyson()._log_prob(levels)
-        raise NotImplementedError(f"The levels of class {self.symmetry} are pairs ±ε: they have no joint density.")
+        pairs, a, beta = self._parameters()
+        unit = self.scale * (2 / (beta * self.n)) ** 0.5
+        positive = jnp.all(levels > 0)
+        # The squares x have the Laguerre density, with the weight exp(-x/2); dx = 2 √x dε/unit.
+        root = jnp.where(positive, levels, jnp.arange(1, pairs + 1)) / unit
+        power = 2 * a - (pairs - 1) * beta - 1
+        height = beta * log_vandermonde(root**2) + power * jnp.sum(jnp.log(root)) - jnp.sum(root**2) / 2
+        constant = log_laguerre(pairs, *jnp.asarray([a, beta], root.dtype)) + pairs * jnp.log(unit / 2)
+        return jnp.where(positive, height - constant, -jnp.inf)
 
 
 def _off_diagonal(x: Inexact[Array, "p q"]) -> Inexact[Array, "n n"]:

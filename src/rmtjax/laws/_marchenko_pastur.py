@@ -1,19 +1,8 @@
 r"""The Marčenko-Pastur law.
 
 Derivation of the distribution function. X X* and X* X have the same non-zero eigenvalues, so with $q^2 = \min(c, 1/c)$
-and $x = s^2 \max(c, 1)\,y$ the continuous part is one family for all c. It has mass $\min(1, 1/c)$. In a triangle let
-the sides 1 and q enclose the angle φ, let ψ be the angle opposite q and √y the third side: $y = 1 + q^2 - 2q\cos φ$.
-In φ the continuous part, scaled to mass 1, has density $\frac{2}{\pi} \sin^2(φ)/y$ and
-
-    π H(φ) = φ + [q sin φ - (1 - q²) ψ]/q².
-
-All terms of less than third order cancel near φ = 0, and all but the order q² where q is small. With S(t) = t - sin t,
-θ = ψ + φ/2, and the law of sines, sin(φ + ψ) = sin φ/√y, the same is
-
-    π H(φ) = 2 S(φ/2) + 4 sin(φ/2) sin²(θ/2) + 4 sin φ sin²(φ/2)/[√y (√y + 1 - q)] - (1 - q²)/q² S(ψ),
-
-where the last term is at most a third of the others together. The mass 1 - H above φ is that of the supplementary
-angle with -q for q, and -ψ for ψ: then no term is negative.
+and $x = s^2 \max(c, 1)\,y$ the continuous part is one family for all c. It has mass $\min(1, 1/c)$. In the angle φ
+of `_triangle`, with $y = 1 + q^2 - 2q\cos φ$, its mass below x is H(φ) times that.
 """
 
 import math
@@ -24,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
-from rmtjax.laws._semicircle import t_minus_sin_t
+from rmtjax.laws._triangle import mass_from_end
 
 
 class MarchenkoPastur(AbstractLaw):
@@ -105,16 +94,11 @@ class MarchenkoPastur(AbstractLaw):
         larger = jnp.where(c > 1, root, 1)
         q, side = root / larger**2, jnp.sqrt(x) / (self.scale * larger)
         # 1 - q without cancellation; the derivative of an absolute value would be wrong at c = 1.
-        near, far = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger), 1 + q
-        psi = jnp.arctan2(2 * q * sine * cosine, near * cosine**2 + far * sine**2)
-        excess = near * far / q**2 * t_minus_sin_t(psi)
+        gap = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger)
         # Of the two masses that of the nearer end is computed: the other, as its complement, never exceeds 1.
         right = cosine < sine
-        swap = lambda one, other: (jnp.where(right, other, one), jnp.where(right, one, other))
-        (sine, cosine), (near, far), (excess, _) = swap(sine, cosine), swap(near, far), swap(excess, -excess)
-        theta = jnp.arctan2(far * sine, near * cosine)
-        total = 2 * t_minus_sin_t(jnp.arctan2(sine, cosine)) + 4 * sine * jnp.sin(theta / 2) ** 2
-        tail = (total + 8 * sine * (sine / (side + near)) * (sine / side) * cosine - excess) / jnp.pi
+        sine, cosine = jnp.where(right, cosine, sine), jnp.where(right, sine, cosine)
+        tail = mass_from_end(~right, sine, cosine, side, q, gap)
         mass = jnp.where(right == upper, tail, 1 - tail)
         return jnp.where(inside, mass, 1 if upper else 0) / jnp.where(c > 1, c, 1)
 
