@@ -245,7 +245,7 @@ def test_bad_values_under_jit_are_caught(getkey):
         jax.block_until_ready(law(2.0))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(jax.jit, static_argnums=1)
 def blocks(ensemble, number, order, key):
     draw = lambda key: (ensemble.block_eigenvalues(key, order).values, ensemble.block(key, order).values)
     return jax.vmap(draw)(jax.random.split(key, number))
