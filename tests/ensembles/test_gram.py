@@ -1,7 +1,5 @@
 """Wishart matrices of a population covariance and sample correlation matrices: exact laws at finite n."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,17 +9,13 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.ensembles.draws import drawn
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 20_000
 REAL = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.5]])
 COMPLEX = REAL + 1j * np.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
 CASES = pytest.mark.parametrize(("beta", "m"), [(1, 5), (1, 2), (2, 4), (2, 2), (4, 3), (4, 2)])
-
-
-@functools.partial(jax.jit, static_argnums=1)
-def drawn(ensemble, number, key):
-    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
 
 
 def levels_and_matrices(ensemble, key):

@@ -1,7 +1,5 @@
 """Inverse Wishart matrices: exact moments, dense against reduced, joint density, law."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,14 +9,10 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.ensembles.draws import drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 SCALE = 0.7
-
-
-@functools.partial(jax.jit, static_argnums=1)
-def drawn(ensemble, number, key):
-    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
 
 
 @pytest.mark.float32

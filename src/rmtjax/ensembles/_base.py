@@ -18,8 +18,9 @@ from rmtjax.linalg._padded import block_levels, count_below, inside_block
 class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
-    A subclass writes `_sample` and `_law`, and `_eigenvalues` or `_counts` where it knows a cheaper exact model than
-    the dense matrix. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
+    A subclass writes `_sample` and `_law`, `_eigenvalues` or `_counts` where it knows a cheaper exact model than the
+    dense matrix, `_log_prob` where it knows the joint density, and `_independent_levels` where symmetry leaves fewer
+    of them than n. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
 
     For one key, `counts` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a level
     than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the spectrum

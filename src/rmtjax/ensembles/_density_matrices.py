@@ -10,9 +10,9 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks, laws
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._base import AbstractEnsemble
+from rmtjax.ensembles._gram import gram
 from rmtjax.ensembles._laguerre import bidiagonal_entries
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.linalg._decompose import hermitian_part
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.random._gaussian import gaussian_matrix
 from rmtjax.random._haar import haar_isometry
 
@@ -26,7 +26,7 @@ class AbstractDensityMatrix(AbstractEnsemble):
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         x = self._factor(key)
-        w = hermitian_part(x @ x.conj().T)
+        w = gram(x, 2)
         return w / jnp.trace(w).real
 
     def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
@@ -71,12 +71,12 @@ class HilbertSchmidt(AbstractDensityMatrix):
         self.m = self.n if m is None else _checks.integer("m", m, at_least=1)
 
     def _factor(self, key: KeyScalar) -> Complex[Array, "n m"]:
-        return gaussian_matrix(key, self.n, self.m, 2, _dtype())
+        return gaussian_matrix(key, self.n, self.m, 2, jnp.result_type(float))
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
         """Entries of a matrix whose squared singular values are the levels that are not 0."""
         rank, a = sorted((self.n, self.m))
-        diagonal, below = bidiagonal_entries(key, rank, *jnp.asarray([a, 2], _dtype()))
+        diagonal, below = bidiagonal_entries(key, rank, *jnp.asarray([a, 2], jnp.result_type(float)))
         norm = jnp.sqrt(jnp.sum(diagonal**2) + jnp.sum(below**2))
         return diagonal / norm, below / norm
 
@@ -89,7 +89,7 @@ class HilbertSchmidt(AbstractDensityMatrix):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
         rank = diagonal.size
-        counts = block_singular_counts(diagonal, below, jnp.int32(rank), jnp.sqrt(jnp.maximum(x, 0)))
+        counts = block_square_counts(diagonal, below, jnp.int32(rank), x)
         return counts + (self.n - rank) * (x > 0)
 
     def _law(self) -> laws.AbstractLaw:
@@ -131,8 +131,8 @@ class Bures(AbstractDensityMatrix):
 
     def _factor(self, key: KeyScalar) -> Complex[Array, "n n"]:
         key_normal, key_unitary = jax.random.split(key)
-        g = gaussian_matrix(key_normal, self.n, self.n, 2, _dtype())
-        return g + haar_isometry(key_unitary, self.n, self.n, 2, _dtype()) @ g
+        g = gaussian_matrix(key_normal, self.n, self.n, 2, jnp.result_type(float))
+        return g + haar_isometry(key_unitary, self.n, self.n, 2, jnp.result_type(float)) @ g
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         levels = jnp.linalg.svd(self._factor(key), compute_uv=False)[::-1] ** 2
@@ -140,8 +140,3 @@ class Bures(AbstractDensityMatrix):
 
     def _law(self) -> laws.AbstractLaw:
         return laws.Bures(1 / self.n)
-
-
-def _dtype() -> jnp.dtype:
-    """The default float."""
-    return jnp.asarray(1.0).dtype

@@ -15,6 +15,12 @@ from rmtjax.random._bartlett import triangular_band
 from rmtjax.random._gaussian import self_dual_part
 
 
+def gram(a: Inexact[Array, "rows columns"], beta: int) -> Inexact[Array, "rows rows"]:
+    """The product A A*, Hermitian to the last bit, and for β = 4 made of quaternions."""
+    w = hermitian_part(a @ adjoint(a))
+    return self_dual_part(w) if beta == 4 else w
+
+
 class AbstractGram(AbstractEnsemble):
     """Matrices A A*, whose eigenvalues are the squares of the singular values of A, which keep more digits."""
 
@@ -26,9 +32,7 @@ class AbstractGram(AbstractEnsemble):
         """A, with no more columns than rows; of quaternion blocks for β = 4."""
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        a = self._factor(key)
-        w = hermitian_part(a @ adjoint(a))
-        return self_dual_part(w) if self.beta == 4 else w
+        return gram(self._factor(key), self.beta)
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         singular = jnp.linalg.svd(self._factor(key), compute_uv=False)
@@ -137,7 +141,7 @@ class SampleCorrelation(AbstractGram):
         return x / jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=1, keepdims=True))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        r = AbstractGram._sample(self, key)
+        r = gram(self._factor(key), self.beta)
         return jnp.where(jnp.eye(r.shape[0], dtype=bool), 1, r)
 
     def _law(self) -> AbstractLaw:

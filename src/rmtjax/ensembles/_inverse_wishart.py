@@ -8,11 +8,11 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
+from rmtjax.ensembles._gram import gram
 from rmtjax.ensembles._wishart import Wishart
 from rmtjax.laws import AbstractLaw, InverseMarchenkoPastur
-from rmtjax.linalg._decompose import adjoint, hermitian_part
+from rmtjax.linalg._decompose import adjoint
 from rmtjax.random._bartlett import triangular_band
-from rmtjax.random._gaussian import self_dual_part
 
 
 class InverseWishart(AbstractEnsemble):
@@ -65,8 +65,7 @@ class InverseWishart(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         factor = triangular_band(key, self.n, self.m, self.beta, self.n, self.scale.dtype)
         inverse = jax.lax.linalg.triangular_solve(factor, jnp.eye(factor.shape[0], dtype=factor.dtype), lower=True)
-        w = self.scale**2 * self.beta * self.m * hermitian_part(adjoint(inverse) @ inverse)
-        return self_dual_part(w) if self.beta == 4 else w
+        return self.scale**2 * self.beta * self.m * gram(adjoint(inverse), self.beta)
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return 1 / self._wishart()._eigenvalues(key)[::-1]

@@ -10,11 +10,11 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._cosine_sine import Entries, bidiagonals
+from rmtjax.ensembles._gram import gram
 from rmtjax.laws import AbstractLaw, Wachter
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.linalg._decompose import hermitian_part
-from rmtjax.random._gaussian import self_dual_part
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
+from rmtjax.linalg._decompose import adjoint
 from rmtjax.random._haar import haar_isometry
 from rmtjax.special._selberg import log_selberg, log_vandermonde
 
@@ -56,9 +56,8 @@ class AbstractJacobi(AbstractEnsemble):
         counts = zeros * positive + ones * beyond
         if not k:
             return counts
-        points = jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), 0)
         # All levels are at most 1, whichever side of it the rounding of C puts them on.
-        return counts + jnp.where(beyond, k, block_singular_counts(*self._cosines(key), jnp.int32(k), points))
+        return counts + jnp.where(beyond, k, block_square_counts(*self._cosines(key), jnp.int32(k), x))
 
     def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         zeros, ones = self._exact_levels()
@@ -132,8 +131,7 @@ class Jacobi(AbstractJacobi):
         dtype = self._parameters()[0].dtype
         isometry = haar_isometry(key, self.m1 + self.m2, self.n, self.beta, dtype)
         rows = 2 * self.m1 if self.beta == 4 else self.m1
-        gram = hermitian_part(isometry[:rows].conj().T @ isometry[:rows])
-        return self_dual_part(gram) if self.beta == 4 else gram
+        return gram(adjoint(isometry[:rows]), self.beta)
 
     def _law(self) -> AbstractLaw:
         return Wachter(self.m1 / self.n, self.m2 / self.n)

@@ -11,7 +11,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.random._gamma import unit_chi
 from rmtjax.special._selberg import log_laguerre, log_vandermonde
 
@@ -65,10 +65,8 @@ class AbstractLaguerre(AbstractEnsemble):
 
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
-        positive = x > 0
-        points = jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1) / self._unit()), 0)
-        counts = block_singular_counts(diagonal, below, jnp.int32(diagonal.size), points)
-        return counts + self._zeros() * positive
+        counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
+        return counts + self._zeros() * (x > 0)
 
     def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         if self._zeros():

@@ -13,7 +13,7 @@ from rmtjax.ensembles._gaussian import AbstractGaussian
 from rmtjax.ensembles._laguerre import LaguerreBeta
 from rmtjax.ensembles._wishart import Wishart
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.linalg._hermitian import levels
 from rmtjax.linalg._padded import count_below
 from rmtjax.linalg._tridiagonal import block_counts
@@ -118,10 +118,8 @@ class SpikedLaguerre(AbstractSpikedModel):
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._bidiagonal(key)
-        positive = x > 0
-        points = jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1) / unit), 0)
-        counts = block_singular_counts(diagonal, below, jnp.int32(self.base.n), points)
-        return jnp.where(positive, jnp.maximum(counts, self.base._zeros()), 0)
+        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), x / unit)
+        return jnp.where(x > 0, jnp.maximum(counts, self.base._zeros()), 0)
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
         """The model of the base with θ in its first row, and the unit of its squares."""

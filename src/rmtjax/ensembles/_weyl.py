@@ -60,7 +60,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         """The component, the order of C and S, and their entries in one stack."""
         key_component, key_entries = jax.random.split(key)
         component = self._component(key_component)
-        p, q, beta = (jnp.asarray(value, default_dtype()) for value in (component.p, component.q, 2.0))
+        p, q, beta = (jnp.asarray(value, jnp.result_type(float)) for value in (component.p, component.q, 2.0))
         # At least one row: a matrix without a pair is one of order 0.
         c, s = bidiagonals(key_entries, max(self.n // 2, 1), p, q, beta, component.pairs)
         return component, jnp.int32(component.pairs), jax.tree.map(lambda *both: jnp.stack(both), c, s)
@@ -92,11 +92,6 @@ class AbstractHaar(AbstractUnitaryEnsemble):
 
     def _independent_phases(self) -> int:
         return self.n // 2
-
-
-def default_dtype() -> jnp.dtype:
-    """The groups have no parameter to take a dtype from."""
-    return jnp.zeros(()).dtype
 
 
 def log_weyl(angles: Float[Array, " k"], component: Component) -> Float[Array, ""]:

@@ -7,14 +7,14 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
+from rmtjax.ensembles._gram import gram
 from rmtjax.ensembles._laguerre import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg import PaddedSpectrum
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.linalg._decompose import hermitian_part
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.linalg._padded import inside_block
 from rmtjax.random._gamma import unchecked_chi as chi
-from rmtjax.random._gaussian import gaussian_matrix, self_dual_part
+from rmtjax.random._gaussian import gaussian_matrix
 
 
 class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
@@ -66,8 +66,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
-        w = self.scale**2 / self.m * hermitian_part(x @ x.conj().T)
-        return self_dual_part(w) if self.beta == 4 else w
+        return self.scale**2 / self.m * gram(x, self.beta)
 
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n / self.m, self.scale)
@@ -108,7 +107,5 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._block_bidiagonal(key, order)
-        positive = x > 0
-        points = jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1) / unit), 0)
-        counts = jnp.maximum(block_singular_counts(diagonal, below, order, points), order - self.m)
-        return jnp.where(positive, counts, 0)
+        counts = block_square_counts(diagonal, below, order, x / unit)
+        return jnp.where(x > 0, jnp.maximum(counts, order - self.m), 0)

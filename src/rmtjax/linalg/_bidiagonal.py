@@ -81,6 +81,14 @@ def block_singular_counts(
     return _sturm.total_count(matrix, points)
 
 
+def block_square_counts(
+    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
+) -> Int[Array, "*shape"]:
+    """Squares of singular values of the trailing block strictly below each x: none where x is not positive."""
+    positive = x > 0
+    return block_singular_counts(b, c, order, jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), 0))
+
+
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _block_singular_values(
     first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]

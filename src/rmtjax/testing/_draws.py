@@ -1,4 +1,4 @@
-"""What the checks of all kinds of ensembles share: counts, fresh draws and continuous parameters."""
+"""What the checks of all kinds of ensembles share: counts, fresh draws, transformations, continuous parameters."""
 
 import dataclasses
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 from rmtjax.testing._compare import fail, host, is_inexact, require, require_finite
+from rmtjax.testing._transformations import check_jit, check_vmap, require_hashable
 
 
 def array_of(draw: Any) -> jax.Array:
@@ -51,6 +52,26 @@ def require_fresh(check: str, ensemble: Any, draws: jax.Array) -> None:
     require(not same, check, f"{draws.size} keys give one and the same sample.")
 
 
+def require_finite_square(check: str, matrix: np.ndarray, n: int) -> None:
+    """End a check unless a sample is finite, of n rows or of 2n: a quaternion matrix has n distinct eigenvalues."""
+    require(matrix.shape in [(n, n), (2 * n, 2 * n)], check, f"at n = {n} a sample is {matrix.shape}.")
+    require(np.isfinite(matrix), check, "a sample is not finite.")
+
+
+def require_composable(check: str, methods: tuple[str, ...], ensemble: Any, x: np.ndarray, key: KeyScalar) -> None:
+    """End a check unless the methods are functions to JAX; `counts` at x, the others of the key alone."""
+    for name in methods:
+        require_hashable(getattr(ensemble, name), f"{check}, {name}")
+
+    # In one function: one compilation in the place of several.
+    def draw(key: KeyScalar) -> dict[str, Any]:
+        points = {"counts": (jnp.asarray(x),)}
+        return {name: getattr(ensemble, name)(key, *points.get(name, ())) for name in methods}
+
+    check_jit(draw, key)
+    check_vmap(draw, key)
+
+
 def require_leaves(check: str, module: Any, path: str = "ensemble") -> None:
     """A continuous parameter must be a leaf: as a static field it would cost a compilation for each value."""
     if not dataclasses.is_dataclass(module):
@@ -75,7 +96,7 @@ def require_one_compilation(check: str, method: str, ensemble: Any, key: KeyScal
     # A Python number as the factor leaves weak types weak, so that only the value changes.
     other = [leaf * (63 / 64) if is_inexact(leaf) or isinstance(leaf, float) else leaf for leaf in leaves]
     for parameters in (leaves, other):
-        spectrum(structure.unflatten(parameters), key)
+        spectrum.trace(structure.unflatten(parameters), key)
     require(len(traces) == 1, check, "a second value of the continuous parameters was compiled anew.")
 
 

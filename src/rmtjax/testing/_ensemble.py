@@ -12,13 +12,14 @@ from rmtjax.testing._compare import ROUNDING_ULPS, host, require
 from rmtjax.testing._draws import (
     array_of,
     gaps,
+    require_composable,
     require_counts,
+    require_finite_square,
     require_fresh,
     require_gradient,
     require_leaves,
     require_one_compilation,
 )
-from rmtjax.testing._transformations import check_jit, check_vmap, require_hashable
 
 _CHECK = "check_ensemble"
 _METHODS = ("sample", "eigenvalues", "counts")
@@ -53,19 +54,9 @@ def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> 
         require_counts(_CHECK, ensemble, draws[i], levels)
         _check_sample(ensemble.sample(draws[i]), ensemble.n, hermitian)
     require_fresh(_CHECK, ensemble, draws)
-    for name in _METHODS:
-        require_hashable(getattr(ensemble, name), f"{_CHECK}, {name}")
-    between = gaps(_check_spectrum(ensemble.eigenvalues(key), ensemble.n))
-    check_jit(lambda k: _draw(ensemble, between, k), key)
-    check_vmap(lambda k: _draw(ensemble, between, k), key)
+    require_composable(_CHECK, _METHODS, ensemble, gaps(_check_spectrum(ensemble.eigenvalues(key), ensemble.n)), key)
     require_one_compilation(_CHECK, "eigenvalues", ensemble, key)
     require_gradient(_CHECK, "eigenvalues", ensemble, key)
-
-
-def _draw(ensemble: Any, x: np.ndarray, key: KeyScalar) -> dict[str, Any]:
-    """What the ensemble returns for a key, in one function: one compilation in the place of three."""
-    counts = ensemble.counts(key, jnp.asarray(x))
-    return {"sample": ensemble.sample(key), "eigenvalues": ensemble.eigenvalues(key), "counts": counts}
 
 
 def _check_spectrum(spectrum: Any, n: int) -> np.ndarray:
@@ -84,9 +75,7 @@ def _check_spectrum(spectrum: Any, n: int) -> np.ndarray:
 
 def _check_sample(sample: Any, n: int, hermitian: bool) -> None:
     matrix = host(array_of(sample))
-    # A quaternion self-dual matrix has 2n rows for n distinct eigenvalues.
-    require(matrix.shape in [(n, n), (2 * n, 2 * n)], _CHECK, f"at n = {n} a sample is {matrix.shape}.")
-    require(np.isfinite(matrix), _CHECK, "a sample is not finite.")
+    require_finite_square(_CHECK, matrix, n)
     if isinstance(sample, PaddedMatrix):
         require(matrix[~host(sample.mask)] == 0, _CHECK, "a padded sample is not zero outside its block.")
     if hermitian:

@@ -11,13 +11,14 @@ from rmtjax.testing._arguments import stacked
 from rmtjax.testing._compare import ROUNDING_ULPS, host, require, require_close
 from rmtjax.testing._draws import (
     gaps,
+    require_composable,
     require_counts,
+    require_finite_square,
     require_fresh,
     require_gradient,
     require_leaves,
     require_one_compilation,
 )
-from rmtjax.testing._transformations import check_jit, check_vmap, require_hashable
 
 _CHECK = "check_unitary_ensemble"
 _METHODS = ("sample", "eigenphases", "eigenvalues", "counts")
@@ -52,19 +53,9 @@ def check_unitary_ensemble(ensemble: Any, key: KeyScalar) -> None:
         require_counts(_CHECK, ensemble, draws[i], phases)
         _check_sample(ensemble.sample(draws[i]), ensemble.n)
     require_fresh(_CHECK, ensemble, draws)
-    for name in _METHODS:
-        require_hashable(getattr(ensemble, name), f"{_CHECK}, {name}")
-    between = gaps(host(ensemble.eigenphases(key)))
-    check_jit(lambda k: _draw(ensemble, between, k), key)
-    check_vmap(lambda k: _draw(ensemble, between, k), key)
+    require_composable(_CHECK, _METHODS, ensemble, gaps(host(ensemble.eigenphases(key))), key)
     require_one_compilation(_CHECK, "eigenphases", ensemble, key)
     require_gradient(_CHECK, "eigenphases", ensemble, key)
-
-
-def _draw(ensemble: Any, x: np.ndarray, key: KeyScalar) -> dict[str, Any]:
-    """What the ensemble returns for a key, in one function: one compilation in the place of four."""
-    methods = {name: getattr(ensemble, name)(key) for name in _METHODS if name != "counts"}
-    return {**methods, "counts": ensemble.counts(key, jnp.asarray(x))}
 
 
 def _check_phases(draw: Any, n: int) -> np.ndarray:
@@ -83,9 +74,7 @@ def _check_eigenvalues(draw: Any, phases: np.ndarray) -> None:
 
 def _check_sample(draw: Any, n: int) -> None:
     matrix = host(draw)
-    # A quaternion self-dual matrix has 2n rows for n distinct eigenvalues.
-    require(matrix.shape in [(n, n), (2 * n, 2 * n)], _CHECK, f"at n = {n} a sample is {matrix.shape}.")
-    require(np.isfinite(matrix), _CHECK, "a sample is not finite.")
+    require_finite_square(_CHECK, matrix, n)
     deviation = np.abs(matrix @ matrix.conj().T - np.eye(len(matrix))).max()
     allowed = ROUNDING_ULPS * np.finfo(matrix.dtype).eps
     require(deviation <= allowed, _CHECK, f"the product of a sample and its adjoint is off 1 by {deviation:.3g}.")

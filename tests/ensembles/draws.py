@@ -1,0 +1,11 @@
+"""Draws of an ensemble in one compiled program."""
+
+import functools
+
+import jax
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def drawn(ensemble, number, key):
+    """Levels as `eigenvalues` gives them, and dense samples of the same keys."""
+    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
