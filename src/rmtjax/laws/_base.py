@@ -1,7 +1,7 @@
 """The abstract law: every public method once, and the hooks that a law fills in."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -74,27 +74,27 @@ class AbstractLaw(AbstractModule):
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support and at its ends."""
-        return self._on_support(x, self._pdf, 0, 0, 0)
+        return _on_support(self, "pdf", _checks.real("x", x))
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf outside the support and at its ends."""
-        return self._on_support(x, self._logpdf, -jnp.inf, -jnp.inf, -jnp.inf)
+        return _on_support(self, "logpdf", _checks.real("x", x))
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
         """Distribution function P(X ≤ x)."""
-        return self._on_support(x, self._cdf, 0, self._first_atom(), 1)
+        return _on_support(self, "cdf", _checks.real("x", x))
 
     def logcdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the distribution function."""
-        return self._on_support(x, lambda y: _log(self._cdf(y)), -jnp.inf, _log(self._first_atom()), 0)
+        return _on_support(self, "logcdf", _checks.real("x", x))
 
     def sf(self, x: RealLike) -> Float[Array, "..."]:
         """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
-        return self._on_support(x, self._sf, 1, 1 - self._first_atom(), 0)
+        return _on_support(self, "sf", _checks.real("x", x))
 
     def logsf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the survival function."""
-        return self._on_support(x, lambda y: _log(self._sf(y)), 0, _log(1 - self._first_atom()), -jnp.inf)
+        return _on_support(self, "logsf", _checks.real("x", x))
 
     def quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
@@ -127,18 +127,6 @@ class AbstractLaw(AbstractModule):
         """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
         return self._as_promised(self._moment(_checks.integer("k", k, at_least=0)))
 
-    def _on_support(
-        self, x: RealLike, formula: Callable[[Array], Array], below: float, at_lower: Array | float, above: float
-    ) -> Float[Array, "..."]:
-        """The formula inside the support; the given values below it, at its lower end, and from its upper end on."""
-        x = _checks.real("x", x)
-        lower, upper = self._support()
-        inside = (x > lower) & (x < upper)
-        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
-        values = formula(jnp.where(inside, x, lower / 2 + upper / 2))
-        outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, above))
-        return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
-
     def _first_atom(self) -> Float[Array, ""]:
         """Mass of the point at the lower end of the support."""
         locations, masses = self._atoms()
@@ -148,6 +136,29 @@ class AbstractLaw(AbstractModule):
         """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
         parameters = [leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
+
+
+@partial(jax.jit, static_argnums=1)
+def _on_support(law: AbstractLaw, name: str, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The method of that name: a formula inside the support; given values below it, at its lower end, and above it.
+
+    Compiled here, so that calls outside of `jit` neither trace the formula nor run it operation by operation.
+    """
+    at_lower = law._first_atom()
+    formula, below, at_lower, above = {
+        "pdf": (law._pdf, 0, 0, 0),
+        "logpdf": (law._logpdf, -jnp.inf, -jnp.inf, -jnp.inf),
+        "cdf": (law._cdf, 0, at_lower, 1),
+        "logcdf": (lambda y: _log(law._cdf(y)), -jnp.inf, _log(at_lower), 0),
+        "sf": (law._sf, 1, 1 - at_lower, 0),
+        "logsf": (lambda y: _log(law._sf(y)), 0, _log(1 - at_lower), -jnp.inf),
+    }[name]
+    lower, upper = law._support()
+    inside = (x > lower) & (x < upper)
+    # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+    values = formula(jnp.where(inside, x, lower / 2 + upper / 2))
+    outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, above))
+    return law._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
 
 
 def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:

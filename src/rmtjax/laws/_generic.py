@@ -1,7 +1,8 @@
 """Numerical fall-backs: what a law does not have a formula for is computed here from its hooks.
 
 Each function takes a law and uses only its density, its support, the points between which the density is smooth, and
-its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
+its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names. What runs
+a loop for every point is compiled here, so that calls outside of `jit` do not trace it each time.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,7 @@ def expectation(law: Law, fn: Callable[[Array], Array]) -> Float[Array, ""]:
     return continuous + jnp.sum(masses * fn(locations))
 
 
+@jax.jit
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     """P(X ≤ x), by quadrature from the left end."""
     panels = law._breakpoints()
@@ -47,6 +49,7 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(below)(x)
 
 
+@jax.jit
 def quantile(law: Law, p: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection; above the median through the survival function."""
     lower, upper = law.support()
