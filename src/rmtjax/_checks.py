@@ -79,6 +79,14 @@ def require(value: T, holds: Callable[..., Array], name: str, must: str, *others
     return value
 
 
+def _array(name: str, value: object) -> Array:
+    """Numbers as an array."""
+    try:
+        return jnp.asarray(value)
+    except TypeError:
+        raise refusal(name, "be numbers", value) from None
+
+
 def full_precision(name: str, array: Array) -> Array:
     """An inexact array that is not of half precision, for which nothing here is made."""
     if jnp.finfo(array.dtype).bits not in (32, 64):
@@ -89,7 +97,7 @@ def full_precision(name: str, array: Array) -> Array:
 def _parameter(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
-        array = value if isinstance(value, jax.Array) else jnp.asarray(value)
+        array = value if isinstance(value, jax.Array) else _array(name, value)
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
@@ -127,7 +135,7 @@ def at_least(name: str, value: RealScalarLike, bound: float) -> Array:
 
 def real(name: str, value: object) -> Array:
     """A real array of any shape, promoted to an inexact dtype."""
-    array = jnp.asarray(value)
+    array = _array(name, value)
     if jnp.iscomplexobj(array):
         raise refusal(name, "be real", array)
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
@@ -148,7 +156,7 @@ def levels(name: str, value: object, n: int) -> Array:
 
 def square_matrix(name: str, value: object) -> Array:
     """A batch of square real or complex floating-point matrices without NaN or infinity."""
-    array = jnp.asarray(value)
+    array = _array(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
     if not jnp.issubdtype(array.dtype, jnp.inexact):

@@ -160,7 +160,10 @@ def test_dtypes(getkey):
         (lambda: rmt.RandomRegular(4, 0), "`degree` must be an integer of at least 1, got 0"),
         (lambda: rmt.RandomRegular(4, 4), "`degree` must be below 4, and even if .* got 4"),
         (lambda: rmt.RandomRegular(5, 3), "`degree` must be below 5, and even if the number of vertices is odd, got 3"),
-        (lambda: rmt.RandomRegular(20, 8), r"`degree` must be at most 6, or at least 13: .* 7e\+06 tries, got 8"),
+        (
+            lambda: rmt.RandomRegular(20, 8),
+            r"`degree` must be at most 6, or at least 13: .* 7e\+06 random pairings, got 8",
+        ),
     ],
 )
 def test_bad_input(make, message):

@@ -145,6 +145,7 @@ def test_weyl_means_are_the_published_ones(make, n):
         np.testing.assert_allclose(mean(*of), value, atol=1e-12)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", [rmt.HaarSpecialOrthogonal, rmt.HaarSymplectic])
 def test_characteristic_polynomial_at_one(getkey, make):
     # Keating and Snaith (2000), Commun. Math. Phys. 214, 91, equations 8 and 32: E det(1 - U)^s, here at s = 1 and the
@@ -209,6 +210,15 @@ def test_small_angles_have_their_digits():
     assert angles[-1] > 3.11
     np.testing.assert_allclose(angles[:100], 2 * np.arcsin(sine[::-1][:100]), rtol=0, atol=20 * eps)
     np.testing.assert_allclose(angles[100:], np.pi - 2 * np.arcsin(cosine[100:]), rtol=0, atol=20 * eps)
+
+
+@pytest.mark.float32
+def test_forced_eigenvalues_are_real(getkey):
+    key = getkey()
+    values = jax.vmap(rmt.HaarOrthogonal(1).eigenvalues)(jax.random.split(key, 20))
+    assert set(np.unique(np.asarray(values))) == {-1, 1}
+    phases = rmt.HaarOrthogonal(3).eigenphases(key)
+    np.testing.assert_allclose(np.abs(rmt.HaarOrthogonal(3).eigenvalues(key)), 1, rtol=4 * jnp.finfo(phases.dtype).eps)
 
 
 @pytest.mark.parametrize(

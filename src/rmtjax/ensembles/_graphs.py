@@ -115,7 +115,8 @@ class RandomRegular(AbstractEnsemble):
         if self._smaller_degree() > _LARGEST_DEGREE:
             tries = math.exp((self._smaller_degree() ** 2 - 1) / 4)
             must = (
-                f"be at most {_LARGEST_DEGREE}, or at least {self.n - 1 - _LARGEST_DEGREE}: it takes {tries:.0e} tries"
+                f"be at most {_LARGEST_DEGREE}, or at least {self.n - 1 - _LARGEST_DEGREE}: a graph would take about"
+                f" {tries:.0e} random pairings"
             )
             raise _checks.refusal("degree", must, degree)
 

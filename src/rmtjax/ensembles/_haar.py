@@ -11,7 +11,6 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._weyl import (
     AbstractHaar,
     Component,
-    default_dtype,
     log_weyl,
     orthogonal_component,
     symplectic_component,
@@ -26,9 +25,9 @@ class HaarOrthogonal(AbstractHaar):
     `HaarSpecialOrthogonal`, or for -1 have other angles and other forced eigenvalues. `CircularReal` is another name of
     this ensemble.
 
-    Convention: invariant under $O \to V O W$ for orthogonal V and W. The phases are ⌊n/2⌋ pairs ±θ, or one fewer for an
-    even n and the determinant -1; For an odd n there is also 0 or π, as the
-    determinant is 1 or -1; for an even n and -1 there are both.
+    Convention: invariant under $O \to V O W$ for orthogonal V and W. For an odd n the phases are (n - 1)/2 pairs ±θ,
+    and 0 or π as the determinant is 1 or -1; for an even n they are n/2 pairs if it is 1, and n/2 - 1 pairs, 0 and π
+    if it is -1.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
@@ -56,7 +55,7 @@ class HaarOrthogonal(AbstractHaar):
         return orthogonal_component(self.n, jax.random.rademacher(key, (), jnp.int32))
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        return haar_isometry(key, self.n, self.n, 1, default_dtype())
+        return haar_isometry(key, self.n, self.n, 1, jnp.result_type(float))
 
     def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(
@@ -98,7 +97,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
         return orthogonal_component(self.n, 1)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        return special_orthogonal(key, self.n, default_dtype())
+        return special_orthogonal(key, self.n, jnp.result_type(float))
 
     def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         return log_weyl(phases, orthogonal_component(self.n, 1))
@@ -143,7 +142,7 @@ class HaarSymplectic(AbstractHaar):
         return symplectic_component(self.n // 2)
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
-        return haar_isometry(key, self.n // 2, self.n // 2, 4, default_dtype())
+        return haar_isometry(key, self.n // 2, self.n // 2, 4, jnp.result_type(float))
 
     def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         return log_weyl(phases, symplectic_component(self.n // 2))
@@ -190,4 +189,4 @@ class HaarIsometry(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         """A frame drawn from the uniform measure."""
-        return haar_isometry(_checks.typed_key(key), self.n, self.k, self.beta, default_dtype())
+        return haar_isometry(_checks.typed_key(key), self.n, self.k, self.beta, jnp.result_type(float))

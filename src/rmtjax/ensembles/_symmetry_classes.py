@@ -129,7 +129,9 @@ class AltlandZirnbauer(AbstractEnsemble):
             raise _checks.refusal("zero_modes", f"be at most {most} in class {symmetry} with n = {self.n}", zero_modes)
         if symmetry not in _WIGNER_DYSON and (self.n - self.zero_modes) % 2:
             parity = "odd" if self.zero_modes % 2 else "even"
-            raise _checks.refusal("n", f"be {parity} in class {symmetry} with zero_modes = {self.zero_modes}", n)
+            other = 1 - self.zero_modes % 2
+            hint = f" (zero_modes = {other} takes the others)" if most >= other else ""
+            raise _checks.refusal("n", f"be {parity} in class {symmetry} with zero_modes = {self.zero_modes}{hint}", n)
 
     def _wigner_dyson(self) -> AbstractGaussian:
         return _WIGNER_DYSON[self.symmetry](self.n, self.scale)

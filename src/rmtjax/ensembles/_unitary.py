@@ -3,6 +3,7 @@
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
@@ -57,7 +58,9 @@ class AbstractUnitaryEnsemble(AbstractModule):
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         r"""The eigenvalues $e^{i\theta_k}$ to `eigenphases(key)`, in their order."""
         phases = self.eigenphases(key)
-        return jnp.cos(phases) + 1j * jnp.sin(phases)
+        # π itself is no number of the dtype: a forced -1 would not be real.
+        rounding = jnp.where(phases == jnp.asarray(jnp.pi, phases.dtype), jnp.sin(phases), 0)
+        return jnp.cos(phases) + 1j * (jnp.sin(phases) - jax.lax.stop_gradient(rounding))
 
     def counts(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
         """How many of the phases `eigenphases(key)` lie strictly below each x.
