@@ -34,7 +34,7 @@ test: $(VENV)/.installed-test
 	RMTJAX_X64=0 $(PYTEST) -m "float32 and not slow"
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m slow
+	RMTJAX_FULL_COMPILATION=1 $(PYTEST) -m slow
 
 # The type checker and the manual import every package, also those that need an extra.
 check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs

@@ -1,6 +1,7 @@
 """Settings of the whole suite. Their order matters: JAX reads its environment when it is first imported."""
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 # Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
@@ -13,6 +14,14 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# To compile without the expensive passes halves the rest of a cold run. `make test-slow` keeps them, as users do.
+FULL = os.environ.get("RMTJAX_FULL_COMPILATION", "0") != "0"
+if not FULL:
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    # A flag that XLA does not know ends the process: this one is known to the versions that it was tried with.
+    if version("jaxlib").startswith(("0.8.", "0.9.", "0.10.")):
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false".strip()
 
 import gc
 from collections.abc import Iterator
@@ -38,6 +47,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.add_marker(pytest.mark.float32)
+
+
+@pytest.fixture(autouse=True)
+def _compile_fully(request: pytest.FixtureRequest) -> Iterator[None]:
+    if FULL or request.node.get_closest_marker("heavy") is None:
+        yield
+        return
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 class KeySource:

@@ -46,7 +46,15 @@ def levels_of(ensemble, number, key):
     return np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(key, number)))
 
 
-@pytest.mark.parametrize(("ensemble", "beta"), REPULSION, ids=[f"{type(e).__name__}-{b}" for e, b in REPULSION])
+# In the short suite one of each way to the levels; the entries of the others are tested with their families.
+SHORT = {"GOE-1", "Wishart-2", "JacobiBeta-4", "Spiked-1", "RosenzweigPorter-0", "GUE", "HilbertSchmidt"}
+
+
+def cases(table, name):
+    return [pytest.param(*row, id=name(*row), marks=[] if name(*row) in SHORT else pytest.mark.slow) for row in table]
+
+
+@pytest.mark.parametrize(("ensemble", "beta"), cases(REPULSION, lambda e, beta: f"{type(e).__name__}-{beta}"))
 def test_mean_gap_ratio(getkey, ensemble, beta):
     levels = levels_of(ensemble, 200, getkey())
     # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
@@ -57,7 +65,7 @@ def test_mean_gap_ratio(getkey, ensemble, beta):
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
-@pytest.mark.parametrize(("ensemble", "allowed"), LAWS, ids=[type(e).__name__ for e, _ in LAWS])
+@pytest.mark.parametrize(("ensemble", "allowed"), cases(LAWS, lambda e, allowed: type(e).__name__))
 def test_law_and_edge_at_400(getkey, ensemble, allowed):
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
     lower, upper = map(float, law.support())

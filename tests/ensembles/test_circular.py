@@ -52,6 +52,7 @@ def assert_circular(phases, beta):
         assert_law(np.sin((phases[:, 1] - phases[:, 0]) / 2) ** 2, scipy.stats.beta((beta + 1) / 2, 0.5).cdf)
 
 
+@pytest.mark.heavy
 @pytest.mark.float32
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 7.5])
@@ -69,6 +70,7 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
     assert (matrices[:, np.abs(i - j) > 2] == 0).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.float32
 @pytest.mark.parametrize("beta", CLASSICAL)
 @pytest.mark.parametrize("n", [1, 2, 4])
@@ -95,6 +97,7 @@ def test_classical_matrices(getkey, n, beta):
     assert_circular(phases, beta)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_traces_of_powers_of_the_cue(getkey, k):
     # E|tr U^k|² = min(k, n) (Diaconis and Shahshahani 1994), and E tr U = 0.
@@ -106,6 +109,7 @@ def test_traces_of_powers_of_the_cue(getkey, k):
         assert_mean(power.imag, 0)
 
 
+@pytest.mark.slow
 def test_mean_gap_ratio(getkey):
     # Atas et al. (2013), table I; n = 50 levels of the circle are in the bulk all around.
     for beta, expected in [(1.0, 0.5307), (2.0, 0.5996), (4.0, 0.6744)]:

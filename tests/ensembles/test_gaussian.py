@@ -75,6 +75,7 @@ def test_reference_formulas():
         np.testing.assert_allclose(level_unit(n, beta, 0.3) ** 2 * degrees, n * 0.09 * (2 / (beta * n) + (n - 1) / n))
 
 
+@pytest.mark.heavy
 @pytest.mark.float32
 @pytest.mark.parametrize("order", [1, 2, 4])
 @pytest.mark.parametrize("beta", BETAS)
@@ -176,12 +177,13 @@ def edges(beta, keys):
 
 # Bornemann (2010), Markov Process. Relat. Fields 16, 803, table 7. Tracy and Widom's variable at β = 4 is 2^(1/6)
 # times the one of the stochastic Airy operator: their numbers are 11 standard errors away from these.
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("beta", "mean", "variance"),
     [
         (1.0, -1.2065335745820, 1.6077810345810),
-        (2.0, -1.7710868074, 0.8131947928),
-        (4.0, -2.306884893 / 2 ** (1 / 6), 0.5177237208 / 2 ** (1 / 3)),
+        pytest.param(2.0, -1.7710868074, 0.8131947928, marks=pytest.mark.slow),
+        pytest.param(4.0, -2.306884893 / 2 ** (1 / 6), 0.5177237208 / 2 ** (1 / 3), marks=pytest.mark.slow),
     ],
 )
 def test_largest_level_is_tracy_widom(getkey, beta, mean, variance):
@@ -217,6 +219,7 @@ def test_largest_levels_need_only_the_corner(getkey, beta):
     np.testing.assert_array_equal(below[clear], np.arange(n + 1)[clear])
 
 
+@pytest.mark.heavy
 def test_the_corner_has_every_digit_of_the_whole_matrix(getkey):
     # The noise of small β reaches farthest: at 0.01 the levels end within 15 to 45 n^(1/3) rows, of which 21 would be
     # kept without regard to β. All rows, counted as a stream, have each level within 8 eps of the norm; so a larger
@@ -249,6 +252,7 @@ def semicircle_counts(n):
     return n * np.asarray(rmt.laws.Semicircle().cdf(np.clip(GRID, -2, 2)), np.float64)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.float32)])
 def test_levels_are_rigid(getkey, dtype):
     # Counts leave the semicircle by √(2 log n / (β π²)) = 1.7 at β = 1, not by the √n of independent levels.

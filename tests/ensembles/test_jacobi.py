@@ -57,6 +57,7 @@ def reduced(n, a, b, beta, key):
     return jax.vmap(lambda key: (draw.eigenvalues(key), draw.sample(key)))(jax.random.split(key, DRAWS))
 
 
+@pytest.mark.heavy
 @pytest.mark.float32
 @pytest.mark.parametrize(
     ("p", "q", "beta"), [(2.8, 1.3, 1.0), (1.3, 0.9, 0.5), (3.0, 7.5, 4.0), (14.0, 2.0, 17.3), (1.0, 40.0, 2.0)]
@@ -76,6 +77,7 @@ def test_exact_laws_for_every_beta(getkey, p, q, beta):
     np.testing.assert_allclose(np.linalg.eigvalsh(matrices.astype(float)), levels, rtol=0, atol=10 * eps)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("beta", [0.3, 2.0, 6.0])
 def test_extreme_levels_at_the_hard_edges(getkey, beta):
     # Without a power at an end the extreme level is a beta variate, for every β: scale all levels but the power out.

@@ -47,6 +47,7 @@ def reduced(n, number, a, beta, key):
     return jax.vmap(lambda key: (draw.eigenvalues(key), draw.sample(key)))(jax.random.split(key, number))
 
 
+@pytest.mark.heavy
 @pytest.mark.float32
 @pytest.mark.parametrize(("a", "beta"), [(4.3, 1.0), (2.0, 0.5), (9.0, 4.0), (40.0, 17.3), (7.5, 2.0)])
 def test_exact_laws_for_every_beta(getkey, a, beta):

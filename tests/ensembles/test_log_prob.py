@@ -93,7 +93,14 @@ def metropolis(make, key, start):
     return jax.lax.scan(step, (start, density(start)), jax.random.split(key, 600))[0][0]
 
 
-@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[] if name in {"goe", "real", "broken"} else pytest.mark.slow)
+        for name, make in EVERY.items()
+    ],
+)
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
     number = 4000

@@ -26,6 +26,7 @@ def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
     assert_counts(np.bincount(orders, minlength=n + 1), probabilities)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), rmt.Wigner(6, 0.8)], ids=["goe", "wigner"])
 @pytest.mark.parametrize("normalize", ["order", "reference"])
 @pytest.mark.parametrize("method", ["sample", "eigenvalues"])

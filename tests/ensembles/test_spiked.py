@@ -1,7 +1,5 @@
 """Spiked ensembles: exact moments, dense against reduced, outliers, derivatives, bad input."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +8,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.ensembles.draws import drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 SCALE = 0.7
@@ -34,12 +33,6 @@ ONE_SPIKE = [
     lambda spikes: rmt.Spiked(rmt.Wishart(4, 6, 1, SCALE), spikes),
     lambda spikes: rmt.Spiked(rmt.Wishart(4, 2, 2, SCALE), spikes),
 ]
-
-
-@functools.partial(jax.jit, static_argnums=(1,))
-def drawn(ensemble, number, key):
-    """Levels of the reduced model, and dense samples."""
-    return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))
 
 
 def dense_levels(matrices, n):
@@ -108,12 +101,12 @@ def test_a_neutral_spike_changes_nothing(getkey):
 
 # Ensemble, and which levels the outliers are. The first two are beyond the threshold, the last ones below it.
 OUTLIERS = [
-    (rmt.Spiked(rmt.GOE(400, SCALE), [2 * SCALE, -3 * SCALE]), [-1, 0]),
+    pytest.param(rmt.Spiked(rmt.GOE(400, SCALE), [2 * SCALE, -3 * SCALE]), [-1, 0], marks=pytest.mark.slow),
     (rmt.Spiked(rmt.GSE(200, SCALE), [0.5 * SCALE]), [-1]),
-    (rmt.Spiked(rmt.Wishart(200, 400, 1, SCALE), [3.0, 0.1]), [-1, 0]),
+    pytest.param(rmt.Spiked(rmt.Wishart(200, 400, 1, SCALE), [3.0, 0.1]), [-1, 0], marks=pytest.mark.slow),
     (rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [1.2]), [-1]),
-    (rmt.Spiked(rmt.Wishart(400, 200, 1, SCALE), [4.0]), [-1]),
-    (rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [0.9]), [0]),
+    pytest.param(rmt.Spiked(rmt.Wishart(400, 200, 1, SCALE), [4.0]), [-1], marks=pytest.mark.slow),
+    pytest.param(rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [0.9]), [0], marks=pytest.mark.slow),
 ]
 
 
