@@ -8,7 +8,7 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._gaussian import AbstractGaussian, number_of_levels
-from rmtjax.ensembles._semicircular import diagonal_places, mirrored
+from rmtjax.ensembles._semicircular import diagonal_places, mirrored, stored
 from rmtjax.random._gaussian import quaternions
 
 
@@ -171,8 +171,7 @@ def _antisymmetric(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
 
 
 def _normal_square(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    # The barrier keeps the compiler from drawing the variates again for the transposed matrix.
-    return jax.lax.optimization_barrier(jax.random.normal(key, (n, n), dtype))
+    return stored(jax.random.normal(key, (n, n), dtype))
 
 
 def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
@@ -180,5 +179,5 @@ def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "
     even = n + n % 2
     packed = jax.random.normal(key, (even // 2, even + 1), dtype)
     # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end.
-    rows = jax.lax.optimization_barrier(jnp.concatenate([packed[:, ::-1], packed[::-1]]))
+    rows = jnp.concatenate([packed[:, ::-1], packed[::-1]])
     return rows[:n, :n]

@@ -1,8 +1,9 @@
 """What ensembles with the semicircle law have in common, and symmetric matrices built from entries."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
@@ -34,9 +35,18 @@ def diagonal_places(n: int) -> Bool[Array, "n n"]:
 
 
 def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The matrix with these entries on and below the diagonal, symmetric to the last bit (g + g.T under jit is not)."""
-    index = jnp.arange(entries.shape[-1])
+    """The matrix with these entries on and below the diagonal, symmetric to the last bit."""
+    index, entries = jnp.arange(entries.shape[-1]), stored(entries)
     return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
+
+
+def stored(x: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+    """The array itself, written to memory, so that all who read it see the same bits.
+
+    XLA fuses the entries of a random matrix with what reads them, and makes them anew for the transpose, in code that
+    may round otherwise; an optimization barrier is gone by then. It does not look through the turns of a loop.
+    """
+    return jax.lax.fori_loop(0, 2, lambda _, y: ~y if y.dtype == bool else -y, x)
 
 
 def square_root(x: Float[Array, ""]) -> Float[Array, ""]:

@@ -40,7 +40,7 @@ from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian import AbstractGaussian
 from rmtjax.ensembles._gaussian_invariant import GOE, GSE, GUE
 from rmtjax.ensembles._laguerre import bidiagonal_entries
-from rmtjax.ensembles._semicircular import diagonal_places, mirrored
+from rmtjax.ensembles._semicircular import diagonal_places, mirrored, stored
 from rmtjax.laws import AbstractLaw, Semicircle
 from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
 from rmtjax.random._gaussian import gaussian_matrix
@@ -249,5 +249,4 @@ def _antisymmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n 
 
 
 def _normal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    # The barrier keeps the compiler from drawing the variates again for every block that they are in.
-    return jax.lax.optimization_barrier(jax.random.normal(key, (n, n), dtype))
+    return stored(jax.random.normal(key, (n, n), dtype))
