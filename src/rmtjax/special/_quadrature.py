@@ -1,6 +1,5 @@
 """Gauss-Legendre quadrature on panels whose ends may carry square-root singularities."""
 
-import functools
 from collections.abc import Callable
 
 import jax
@@ -8,26 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-
-@functools.cache
-def gauss_legendre(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the Gauss-Legendre rule on [-1, 1], in float64 on the host.
-
-    Args:
-        num_nodes: number of nodes q; the rule is exact for polynomials of degree 2q - 1.
-
-    Returns:
-        Ascending nodes and positive weights, each of length `num_nodes`.
-
-    Example:
-        >>> nodes, weights = gauss_legendre(3)
-        >>> print(round(float(weights @ nodes**4), 12))
-        0.4
-
-    References:
-        Abramowitz and Stegun (1964), equation 25.4.29.
-    """
-    return np.polynomial.legendre.leggauss(num_nodes)
+from rmtjax.special._gauss import gauss_legendre
 
 
 def integrate(

@@ -36,20 +36,22 @@ def bracketed_root(
     """
     lower, upper = map(jax.lax.stop_gradient, jnp.broadcast_arrays(lower, upper))
     # A root at exactly 0 would otherwise be chased through a thousand halvings down to the subnormal numbers.
-    narrow = jnp.finfo(lower.dtype).eps ** 2 * (upper - lower)
+    most = 2 * jnp.finfo(lower.dtype).nmant
 
     def bisect(f: Callable, _: Float[Array, ""]) -> Float[Array, ""]:
         def unfinished(bracket: tuple) -> Array:
-            a, b, middle = bracket
-            return (a < middle) & (middle < b) & (b - a > narrow)
+            a, b, middle, _, count = bracket
+            return (count == 0) | ((a < middle) & (middle < b) & (count <= most))
 
+        # The sign is kept for the next turn. If both ends came from it in the same, XLA might compute it for each of
+        # them, with different roundings, and then neither would ever move.
         def halve(bracket: tuple) -> tuple:
-            a, b, middle = bracket
-            left = f(middle) < 0
+            a, b, middle, left, count = bracket
             a, b = jnp.where(left, middle, a), jnp.where(left, b, middle)
-            return a, b, a + (b - a) / 2
+            middle = a + (b - a) / 2
+            return a, b, middle, f(middle) < 0, count + 1
 
-        return jax.lax.while_loop(unfinished, halve, (lower, upper, lower + (upper - lower) / 2))[2]
+        return jax.lax.while_loop(unfinished, halve, (lower, upper, lower, True, 0))[2]
 
     def divide_by_slope(linear: Callable, y: Float[Array, ""]) -> Float[Array, ""]:
         slope = linear(jnp.ones_like(y))

@@ -1,0 +1,111 @@
+"""Chebyshev series, whole and piecewise."""
+
+import functools
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+
+
+@functools.cache
+def chebyshev_nodes(num_nodes: int) -> np.ndarray:
+    r"""The nodes $\cos\frac{(2k+1)\pi}{2q}$, k = 0, …, q - 1, descending, in float64 on the host.
+
+    Args:
+        num_nodes: number of nodes q, at least 1.
+
+    Raises:
+        ValueError: `num_nodes` is no integer of at least 1.
+
+    Example:
+        >>> print(chebyshev_nodes(3).round(4) + 0.0)
+        [ 0.866  0.    -0.866]
+
+    References:
+        NIST Digital Library of Mathematical Functions, 3.5.23.
+    """
+    _checks.integer("num_nodes", num_nodes, at_least=1)
+    nodes = np.sin(np.arange(num_nodes - 1, -num_nodes, -2) * np.pi / (2 * num_nodes))
+    nodes.setflags(write=False)
+    return nodes
+
+
+def chebyshev_coefficients(values: Float[Array, "... q"]) -> Float[Array, "... q"]:
+    r"""Coefficients of the polynomial through values at the nodes of `chebyshev_nodes`.
+
+    Args:
+        values: on the last axis the value at each node.
+
+    Returns:
+        The $c_k$ of $\sum_k c_k T_k(x)$ on the last axis.
+
+    Example:
+        >>> print(chebyshev_coefficients(jnp.asarray(chebyshev_nodes(4)) ** 2).round(4) + 0.0)
+        [0.5 0.  0.5 0. ]
+
+    References:
+        Trefethen (2013), Approximation Theory and Approximation Practice, chapter 3 and exercise 3.8.
+    """
+    values = jnp.asarray(values) * 1.0
+    q = values.shape[-1]
+    angles = (2 * np.arange(q) + 1) * np.pi / (2 * q)
+    transform = 2 / q * np.cos(np.arange(q)[:, None] * angles)
+    transform[0] /= 2
+    return jnp.matmul(values, jnp.asarray(transform.T, values.dtype), precision="highest")
+
+
+def chebyshev_series(
+    coefficients: Float[Array, "q ..."] | Sequence[Float[Array, "..."] | float], x: Float[Array, "..."]
+) -> Float[Array, "..."]:
+    r"""The sum $\sum_k c_k T_k(x)$, by Clenshaw's recurrence.
+
+    Args:
+        coefficients: the $c_k$ on the first axis, or in a sequence; further axes broadcast with x.
+        x: points of [-1, 1].
+
+    Example:
+        >>> print(chebyshev_series(jnp.array([0.5, 0.0, 0.5]), jnp.array([0.0, 0.5, 1.0])))
+        [0.   0.25 1.  ]
+
+    References:
+        Clenshaw (1955), Math. Tables Aids Comput. 9, 118; DLMF 3.11.15.
+    """
+    ahead = further = jnp.zeros_like(x)
+    for k in range(len(coefficients) - 1, 0, -1):
+        ahead, further = coefficients[k] + 2 * x * ahead - further, ahead
+    return coefficients[0] + x * ahead - further
+
+
+def piecewise_chebyshev(
+    table: Float[Array, "panels q"] | Float[np.ndarray, "panels q"],
+    lower: float | Float[Array, ""],
+    width: float | Float[Array, ""],
+    x: Float[Array, "..."],
+) -> Float[Array, "..."]:
+    """A function given by a Chebyshev series on each of several panels of equal width.
+
+    Args:
+        table: a row of coefficients for each panel, in ascending order.
+        lower: left end of the first panel.
+        width: of each panel.
+        x: points; outside of the panels the outermost series goes on, and is of no use.
+
+    Returns:
+        The values, in the dtype of x.
+
+    Example:
+        >>> table = np.array([[0.5, 0.5], [1.0, 0.0]])  # x on [0, 1], then 1
+        >>> print(piecewise_chebyshev(table, 0.0, 1.0, jnp.array([0.25, 1.5])))
+        [0.25 1.  ]
+    """
+    x = jnp.asarray(x) * 1.0
+    panel = jnp.floor((x - lower) / width)
+    # The difference may round up to a joint; the comparison with the joint itself is exact.
+    panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(table) - 1)
+    t = 2 * ((x - (lower + width * panel)) / width) - 1
+    row = panel.astype(int)
+    # Each coefficient by itself: the lookups then join the loop over the points, and nothing of size q is stored.
+    return chebyshev_series([jnp.asarray(column, x.dtype)[row] for column in table.T], t)

@@ -1,0 +1,50 @@
+r"""Sums and products with their rounding errors: pairs hi + lo of twice the precision (Dekker 1971).
+
+A compiler may contract a multiplication and an addition into one operation. So every product here is one of numbers of
+half the digits, which is exact: contracted or not, it gives the same. `reduce_precision` is what no compiler rounds
+otherwise.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Pair = tuple[Float[Array, "..."], Float[Array, "..."]]
+
+
+def halved(x: Float[Array, "..."]) -> Pair:
+    """The two halves of the digits of x, whose products with halves of others are exact."""
+    info = jnp.finfo(x.dtype)
+    hi = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=(info.nmant - 1) // 2)
+    return hi, x - hi
+
+
+def pair_sum(a: Float[Array, "..."], b: Float[Array, "..."]) -> Pair:
+    """A + b = hi + lo exactly (Knuth)."""
+    hi = a + b
+    from_b = hi - a
+    return hi, (a - (hi - from_b)) + (b - from_b)
+
+
+def pair_product(a: Float[Array, "..."], b: Float[Array, "..."]) -> Pair:
+    """A b = hi + lo to twice the precision."""
+    (a_hi, a_lo), (b_hi, b_lo) = halved(a), halved(b)
+    middle, below = pair_sum(a_hi * b_lo, a_lo * b_hi)
+    hi, lo = pair_sum(a_hi * b_hi, middle)
+    return hi, lo + (below + a_lo * b_lo)
+
+
+def pair_root(x: Float[Array, "..."]) -> Pair:
+    """The square root of x > 0 to twice the precision, by a step of Newton's method."""
+    root = jnp.sqrt(x)
+    hi, lo = halved(root)
+    return root, ((x - hi * hi) - 2 * hi * lo - lo * lo) / (2 * root)
+
+
+def two_thirds(hi: Float[Array, "..."], lo: Float[Array, "..."]) -> Pair:
+    """2/3 of a pair, by long division with two digits of half the precision."""
+    first, _ = halved(2 * hi / 3)
+    remainder = 2 * hi - 3 * first
+    second, _ = halved(remainder / 3)
+    above, below = pair_sum(first, second)
+    return above, below + (remainder - 3 * second + 2 * lo) / 3

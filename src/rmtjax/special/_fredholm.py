@@ -1,0 +1,108 @@
+"""Fredholm determinants by quadrature."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.special._gauss import gauss_legendre
+
+# A half-line is taken to (0, ∞) by this many times the tangent (Bornemann's choice, for kernels that fall like Ai²).
+_TANGENT = 10.0
+
+
+class FredholmDeterminant(NamedTuple):
+    """A determinant with an estimate of its absolute error.
+
+    Example:
+        >>> got = fredholm_det(lambda x, y: x * y, (0.0, 1.0))  # 1 - ∫ x² dx
+        >>> print(f"{got.value:.4f} {got.error < 1e-4}")
+        0.6667 True
+    """
+
+    value: Inexact[Array, ""]
+    error: Float[Array, ""]
+
+
+def fredholm_det(
+    kernel: Callable[[Float[Array, "q 1"], Float[Array, "1 q"]], Inexact[Array, "q q"]],
+    interval: tuple[RealScalarLike, RealScalarLike],
+    *,
+    coupling: Array | complex = 1.0,
+    num_nodes: int = 48,
+) -> FredholmDeterminant:
+    r"""The Fredholm determinant $\det(1 - zK)$ of an integral operator with a smooth kernel on an interval.
+
+    $$\det(1 - zK) \approx \det_{i,j}\big(\delta_{ij} - z\,w_i^{1/2} K(x_i, x_j)\,w_j^{1/2}\big)$$
+
+    with the Gauss-Legendre rule, which converges as fast as the kernel is smooth: exponentially for an analytic one. On
+    an infinite interval nodes follow a tangent. The error is estimated by the difference from a rule with two thirds
+    of the nodes, which is far larger than the true error once it is small, and by the rounding of the matrix.
+
+    Derivatives go through: those by the ends of the interval, by z, and by whatever the kernel closes over.
+
+    Args:
+        kernel: K(x, y), elementwise on arrays that broadcast; finite where x = y.
+        interval: ends a < b, which may be infinite.
+        coupling: z, real or complex.
+        num_nodes: q, at least 3.
+
+    Returns:
+        `value`, and `error`, an estimate of the absolute error.
+
+    Raises:
+        ValueError: `num_nodes` is too small, or the ends are no ascending real numbers.
+
+    Example:
+        >>> from rmtjax.special import sine_kernel
+        >>> gap = fredholm_det(sine_kernel, (0.0, 1.0))  # no level of the GUE in a mean spacing
+        >>> print(f"{gap.value:.5f} {gap.error < 1e-5}")
+        0.17022 True
+
+    References:
+        Bornemann (2010), Math. Comput. 79, 871, equation 4.3 and theorem 6.2.
+    """
+    q = _checks.integer("num_nodes", num_nodes, at_least=3)
+    lower, upper = (_checks.end("interval", end) for end in interval)
+    lower, upper = jnp.broadcast_arrays(lower, _checks.require(upper, jnp.greater, "interval", "ascend", lower))
+    # Plain numbers leave the precision to the coupling.
+    precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
+    lower, upper = (end.astype(precision) for end in (lower, upper))
+    value, norm = _nystrom(kernel, lower, upper, coupling, q)
+    coarse, _ = _nystrom(kernel, lower, upper, coupling, 2 * q // 3)
+    rounding = jnp.finfo(norm.dtype).eps * norm * jnp.maximum(1, jnp.abs(value))
+    return FredholmDeterminant(value, jax.lax.stop_gradient(jnp.abs(value - coarse) + rounding))
+
+
+def nodes_and_weights(
+    lower: Float[Array, ""], upper: Float[Array, ""], num_nodes: int
+) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
+    """The Gauss-Legendre rule on an interval, which may be infinite."""
+    t, w = (jnp.asarray(a, lower.dtype) for a in gauss_legendre(num_nodes))
+    low, high = jnp.isfinite(lower), jnp.isfinite(upper)
+    # Ends that are infinite never enter: their derivative would be NaN.
+    a, b = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
+    whole = (b - a) / 2
+    angle = jnp.pi / 4 * (1 + t)
+    beyond, stretch = _TANGENT * jnp.tan(angle), _TANGENT * jnp.pi / 4 / jnp.cos(angle) ** 2
+    both, stretch_both = _TANGENT * jnp.tan(2 * angle - jnp.pi / 2), _TANGENT * jnp.pi / 2 / jnp.sin(2 * angle) ** 2
+    finite = (a + whole * (1 + t), whole * jnp.ones_like(t))
+    one_sided = jnp.where(low, a + beyond, b - beyond), stretch
+    options = zip(finite, one_sided, (both, stretch_both), strict=True)
+    nodes, slopes = (jnp.where(low & high, f, jnp.where(low | high, o, u)) for f, o, u in options)
+    return nodes, slopes * w
+
+
+def _nystrom(
+    kernel: Callable, lower: Float[Array, ""], upper: Float[Array, ""], coupling: Array | complex, num_nodes: int
+) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
+    """The determinant of a rule, and the Frobenius norm of its matrix."""
+    nodes, weights = nodes_and_weights(lower, upper, num_nodes)
+    root = jnp.sqrt(weights)
+    scaled = coupling * (root[:, None] * kernel(nodes[:, None], nodes[None, :]) * root)
+    norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + num_nodes**0.5
+    return jnp.linalg.det(jnp.eye(num_nodes, dtype=scaled.dtype) - scaled), norm

@@ -1,0 +1,139 @@
+"""Gauss rules for the classical weights, in float64 on the host."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import scipy.special
+
+from rmtjax import _checks
+
+Rule = tuple[np.ndarray, np.ndarray]
+
+
+@functools.cache
+def gauss_legendre(num_nodes: int) -> Rule:
+    """Nodes and weights of the Gauss-Legendre rule on [-1, 1], in float64 on the host.
+
+    Args:
+        num_nodes: number of nodes q; the rule is exact for polynomials of degree 2q - 1.
+
+    Returns:
+        Ascending nodes and positive weights, each of length `num_nodes`, read-only.
+
+    Raises:
+        ValueError: `num_nodes` is not a positive integer.
+
+    Example:
+        >>> nodes, weights = gauss_legendre(3)
+        >>> print(round(float(weights @ nodes**4), 12))
+        0.4
+
+    References:
+        Abramowitz and Stegun (1964), equation 25.4.29.
+    """
+    return _rule(_legendre, num_nodes)
+
+
+@functools.cache
+def gauss_hermite(num_nodes: int) -> Rule:
+    r"""Nodes and weights of the Gauss-Hermite rule for the weight $e^{-x^2}$, in float64 on the host.
+
+    Convention: the weight of the physicists' Hermite polynomials; the weights of the rule sum to $\sqrt\pi$.
+
+    Args:
+        num_nodes: number of nodes q; the rule is exact for polynomials of degree 2q - 1.
+
+    Returns:
+        Ascending nodes and weights, each of length `num_nodes`, read-only. The outermost weights may underflow to 0.
+
+    Raises:
+        ValueError: `num_nodes` is not a positive integer.
+
+    Example:
+        >>> nodes, weights = gauss_hermite(3)
+        >>> print(round(float(weights @ nodes**2), 6))  # √π/2
+        0.886227
+
+    References:
+        Abramowitz and Stegun (1964), equation 25.4.46.
+    """
+    return _rule(scipy.special.roots_hermite, num_nodes)
+
+
+@functools.cache
+def gauss_laguerre(num_nodes: int, alpha: float = 0.0) -> Rule:
+    r"""Nodes and weights of the Gauss-Laguerre rule for the weight $x^\alpha e^{-x}$, x > 0, in float64 on the host.
+
+    Args:
+        num_nodes: number of nodes q; the rule is exact for polynomials of degree 2q - 1.
+        alpha: α > -1.
+
+    Returns:
+        Ascending nodes and weights, each of length `num_nodes`, read-only. The outermost weights may underflow to 0.
+
+    Raises:
+        ValueError: `num_nodes` is not a positive integer, `alpha` is not finite and above -1, or a weight cannot be
+            computed in float64, as for more than about 340 nodes.
+
+    Example:
+        >>> nodes, weights = gauss_laguerre(3, 0.5)
+        >>> print(round(float(weights @ nodes), 6))  # Γ(5/2)
+        1.32934
+
+    References:
+        Abramowitz and Stegun (1964), equation 25.4.45; DLMF, 3.5(v).
+    """
+    return _rule(scipy.special.roots_genlaguerre, num_nodes, alpha=alpha)
+
+
+@functools.cache
+def gauss_jacobi(num_nodes: int, alpha: float, beta: float) -> Rule:
+    r"""Nodes and weights of the Gauss-Jacobi rule for the weight $(1 - x)^\alpha (1 + x)^\beta$ on [-1, 1].
+
+    Args:
+        num_nodes: number of nodes q; the rule is exact for polynomials of degree 2q - 1.
+        alpha: exponent at 1, α > -1.
+        beta: exponent at -1, β > -1.
+
+    Returns:
+        Ascending nodes and positive weights in float64, on the host, each of length `num_nodes`, read-only.
+
+    Raises:
+        ValueError: `num_nodes` is not a positive integer, an exponent is not finite and above -1, or a weight cannot
+            be computed in float64.
+
+    Example:
+        >>> nodes, weights = gauss_jacobi(3, 0.5, 0.5)
+        >>> print(round(float(weights @ nodes**2), 6))  # π/8
+        0.392699
+
+    References:
+        DLMF, 3.5(v).
+    """
+    return _rule(scipy.special.roots_jacobi, num_nodes, alpha=alpha, beta=beta)
+
+
+def _rule(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rule:
+    """A rule whose arguments are checked, which is finite, and which nobody changes in the cache."""
+    _checks.integer("num_nodes", num_nodes, at_least=1)
+    for name, exponent in exponents.items():
+        if not -1 < exponent < np.inf:
+            raise _checks.refusal(name, "be finite and above -1", exponent)
+    with np.errstate(all="ignore"):
+        nodes, weights = roots(num_nodes, *exponents.values())
+    if not (np.isfinite(nodes).all() and np.isfinite(weights).all()):
+        raise _checks.refusal("num_nodes", "be smaller, as a weight leaves the range of float64", num_nodes)
+    for array in (nodes, weights):
+        array.setflags(write=False)
+    return nodes, weights
+
+
+def _legendre(num_nodes: int) -> Rule:
+    """NumPy's nodes, with weights that keep the digits at the ends, where NumPy's lose four and more."""
+    x, _ = np.polynomial.legendre.leggauss(num_nodes)
+    before, here = np.zeros_like(x), np.ones_like(x)
+    for k in range(num_nodes):
+        before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
+    # w = 2(1 - x²)/[(1 - x²) P']² with (1 - x²) P' = q (P_{q-1} - x P_q); what x is off by, P_q makes up for.
+    return x, 2 * (1 - x) * (1 + x) / (num_nodes * (before - x * here)) ** 2

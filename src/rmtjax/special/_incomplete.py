@@ -1,0 +1,158 @@
+r"""Logarithms of the incomplete gamma and beta functions, deep into both tails and smooth in every argument.
+
+Derivation. In a logarithmic variable both laws have a density $\propto e^{-D(w)}$ with a convex D: for a gamma variate
+in $w = \log x$, $D = x - a w$; for a beta variate in $w = \log\frac{y}{1-y}$, $D = (a + b) \log(1 + e^w) - a w$. The
+mass on the side of a point that is away from the mode is
+
+$$e^{-D(w)} \int_0^\infty e^{-[D(w \pm v) - D(w)]}\,dv,$$
+
+an integrand that falls from 1 without turning. It is cut where it is $e^{-37}$, and a Gauss-Legendre rule in the root
+of v takes it, whether it falls like an exponential, a Gaussian or both at different places. D is only ever taken from
+its minimum, and so is the norm: no large terms cancel. All may be differentiated any number of times.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Bool, Float
+
+from rmtjax.special._gauss import gauss_legendre
+from rmtjax.special._logarithms import log_one_minus_exp
+
+# 48 nodes keep the error of the integral at 20 ulp, that of their weights, for parameters from 1/2 to 1000; 32 leave
+# 500 ulp.
+_NUM_NODES = 48
+_FALL = 37.0
+# Newton's steps for the point where the integrand is cut; the exponent is convex.
+_STEPS = 6
+# Stirling's series is used from here on.
+_SHIFT = 16
+
+
+def log_gamma_density(a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Logarithm of the density $x^a e^{-x}/\Gamma(a)$ of log X, X a gamma variate.
+
+    log x is given apart, as x may underflow.
+    """
+    return -a * _excess((x - a) / a, log_x - jnp.log(a)) - _log_norm(a)
+
+
+def log_gamma_tails(
+    a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """The logarithms of P(X ≤ x) and P(X > x) for a gamma variate X of parameter a ≥ 1/2, given x and log x."""
+    above = x >= a
+    return _tails(above, log_gamma_density(a, x, log_x) + _gamma_integral(a, x, above))
+
+
+def log_beta_density(
+    a: Float[Array, ""],
+    b: Float[Array, ""],
+    y: Float[Array, "..."],
+    z: Float[Array, "..."],
+    log_y: Float[Array, "..."],
+) -> Float[Array, "..."]:
+    r"""Logarithm of the density $y^a z^b / B(a, b)$ of log(Y/Z), Y a beta variate and Z = 1 - Y.
+
+    y and z are given with all their digits, and log y apart, as y may underflow.
+    """
+    mode, other = a / (a + b), b / (a + b)
+    distance = jnp.where(y < z, y - mode, other - z)
+    deviation = a * _excess(distance / mode, log_y - jnp.log(mode)) + b * _excess(-distance / other, jnp.log(z / other))
+    return _log_norm(a + b) - _log_norm(a) - _log_norm(b) - deviation
+
+
+def log_beta_tails(
+    a: Float[Array, ""],
+    b: Float[Array, ""],
+    y: Float[Array, "..."],
+    z: Float[Array, "..."],
+    log_y: Float[Array, "..."],
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """The logarithms of P(Y ≤ y) and P(Y > y) for a beta variate Y of parameters a, b ≥ 1/2, given y, z and log y."""
+    above = b * y >= a * z
+    return _tails(above, log_beta_density(a, b, y, z, log_y) + _beta_integral(a, b, y, z, above))
+
+
+def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of $\Gamma(a + \frac12)/\Gamma(a)$, a > 0."""
+    # From 2 on `gammaln` is less exact than Stirling's series and the recurrence down from there.
+    count = jnp.where(a < 2, 0, _SHIFT)
+    far, k = a + count, jnp.arange(_SHIFT, dtype=a.dtype)
+    step = _log_norm(far + 0.5) - _log_norm(far) - 0.5 + far * jnp.log1p(0.5 / far) + jnp.log(far + 0.5) / 2
+    return step - jnp.sum(jnp.where(k < count, jnp.log1p(0.5 / (a + k)), 0))
+
+
+def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
+    r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, from a = 16 on by Stirling's series."""
+    large = a > _SHIFT
+    far, near = jnp.where(large, a, _SHIFT), jnp.where(large, 1, a)
+    series = 1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / far**2) / far**2) / far**2
+    stirling = jnp.log(2 * jnp.pi / far) / 2 + series / far
+    return jnp.where(large, stirling, gammaln(near) + near - near * jnp.log(near))
+
+
+def _tails(above: Bool[Array, "..."], known: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Lower and upper tail. The one away from the mode is known, the other is its complement."""
+    complement = log_one_minus_exp(known)
+    return jnp.where(above, complement, known), jnp.where(above, known, complement)
+
+
+def _excess(u: Float[Array, "..."], logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The function u - log(1 + u) ≥ 0, given a logarithm of 1 + u that is good where u is not small."""
+    near = jnp.abs(u) < 0.5
+    return u - jnp.where(near, jnp.log1p(jnp.where(near, u, 0)), logarithm)
+
+
+def _gamma_integral(a: Float[Array, ""], x: Float[Array, "..."], above: Bool[Array, "..."]) -> Float[Array, "..."]:
+    """Logarithm of the integral above for the gamma law, above or below x."""
+    side = jnp.where(above, 1, -1).astype(x.dtype)
+    fall = lambda a, x, side, v: x * jnp.expm1(side * v) - a * side * v
+    # Bounds of the cut, by x (e^v - 1 - v) above, where the exponential wins, and by a v - x below.
+    y = _FALL / x
+    bound = jnp.where(above, jnp.log1p(y + jnp.sqrt(2 * y)) + 0.5, (_FALL + x) / a)
+    return _log_integral(fall, (a, x, side), _start(jnp.abs(x - a), x, bound))
+
+
+def _beta_integral(
+    a: Float[Array, ""],
+    b: Float[Array, ""],
+    y: Float[Array, "..."],
+    z: Float[Array, "..."],
+    above: Bool[Array, "..."],
+) -> Float[Array, "..."]:
+    """The same for the beta law."""
+    # One formula for both sides: a and b change places, and so do y and z.
+    rate, near, far = jnp.where(above, b, a), jnp.where(above, z, y), jnp.where(above, y, z)
+
+    def fall(total: Array, rate: Array, near: Array, far: Array, v: Array) -> Array:
+        # Two forms of one function; the argument of the logarithm must not be the rest of a number near 1.
+        forward = total * jnp.log1p(far * jnp.expm1(v)) - (total - rate) * v
+        return jnp.where(near > far, forward, total * jnp.log1p(near * jnp.expm1(-v)) + rate * v)
+
+    bound = (_FALL - (a + b) * jnp.log(far)) / rate
+    start = _start(jnp.abs(b * y - a * z), (a + b) * y * z, bound)
+    return _log_integral(fall, (a + b, rate, near, far), start)
+
+
+def _start(slope: Array, curvature: Array, bound: Array) -> Array:
+    """A first guess of where the integrand is cut: by slope and curvature at 0, but not beyond the bound."""
+    return jnp.minimum(bound, 4 * _FALL / (slope + jnp.hypot(slope, jnp.sqrt(2 * _FALL * curvature))))
+
+
+def _log_integral(fall: Callable[..., Array], parameters: tuple[Array, ...], start: Array) -> Float[Array, "..."]:
+    """Logarithm of ∫ e^{-fall(v)} dv over v > 0."""
+    fixed, start = jax.lax.stop_gradient((parameters, start))
+
+    def newton(_: int, cut: Array) -> Array:
+        value, slope = jax.jvp(lambda v: fall(*fixed, v), (cut,), (jnp.ones_like(cut),))
+        return jnp.maximum(cut - (value - _FALL) / slope, start / 1000).astype(start.dtype)
+
+    cut = jax.lax.fori_loop(0, _STEPS, newton, start)
+    nodes, weights = gauss_legendre(_NUM_NODES)
+    root = jnp.asarray((nodes + 1) / 2, cut.dtype)
+    weights = jnp.asarray(weights, cut.dtype) * root
+    values = jnp.exp(-fall(*(parameter[..., None] for parameter in parameters), cut[..., None] * root**2))
+    return jnp.log(cut) + jnp.log(values @ weights)

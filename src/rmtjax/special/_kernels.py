@@ -1,0 +1,299 @@
+r"""Kernels of determinantal point processes, to full accuracy at every distance.
+
+A kernel $K = [f(x) g(y) - g(x) f(y)]/(x - y)$ loses its digits near the diagonal. There it is a power series in the
+half difference, whose coefficients follow from a linear system of differential equations for products of f and g, and
+these are evaluated at the midpoint alone.
+"""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import RealLike
+from rmtjax.special._airy import airy_and_excess
+from rmtjax.special._bessel import as_order, in_one_dtype, three_bessel_j
+from rmtjax.special._double import pair_product, pair_root, pair_sum
+
+_TERMS = 11
+# Beyond, in both precisions, the Airy kernel is 0.
+_AIRY_END = 1000.0
+# What ln 2 is more than its float64.
+_LN2_ROUNDING = 2.3190468138462996e-17
+
+
+def sine_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
+    r"""Sine kernel $\frac{\sin\pi(x - y)}{\pi(x - y)}$, the limit in the bulk.
+
+    Convention: unit density, K(x, x) = 1.
+
+    Args:
+        x: real points.
+        y: real points, broadcast against `x`.
+
+    Example:
+        >>> print(f"{sine_kernel(0.0, 0.5):.6f}")
+        0.636620
+
+    References:
+        Mehta (2004), Random Matrices, equation 6.2.14; Anderson, Guionnet and Zeitouni (2010), theorem 3.1.1.
+    """
+    x, y = _points(x, y)
+    t = jnp.pi * (x - y)
+    near = jnp.abs(t) < 1
+    series = _even_series([(-1) ** k / math.factorial(2 * k + 1) for k in range(_TERMS)], jnp.where(near, t, 0))
+    far = jnp.where(near, 1, t)
+    return jnp.where(near, series, jnp.sin(far) / far)
+
+
+def airy_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
+    r"""Airy kernel $\frac{\mathrm{Ai}(x)\mathrm{Ai}'(y) - \mathrm{Ai}'(x)\mathrm{Ai}(y)}{x - y}$, of the soft edge.
+
+    On the diagonal it is $\mathrm{Ai}'(x)^2 - x\,\mathrm{Ai}(x)^2$. The error is some ulp: of the value for x, y ≥ 0,
+    of $\sqrt{K(x, x) K(y, y)}$ elsewhere.
+
+    Convention: the spectrum lies to the left, the density grows as $\sqrt{-x}/\pi$.
+
+    Args:
+        x: real points.
+        y: real points, broadcast against `x`.
+
+    Example:
+        >>> print(f"{airy_kernel(0.0, 0.0):.6f} {airy_kernel(0.0, 1.0):.6f}")
+        0.066987 0.021486
+
+    References:
+        Tracy and Widom (1994), Comm. Math. Phys. 159, 151, equation 1.6.
+    """
+    x, y = (jnp.minimum(each, _AIRY_END) for each in _points(x, y))
+    (ai_x, prime_x, *_, excess_x), (ai_y, prime_y, *_, excess_y) = airy_and_excess(x), airy_and_excess(y)
+    total, rounding = pair_sum(x, y)
+    middle, half = total / 2, (x - y) / 2
+    near = half**2 * jnp.maximum(jnp.abs(middle), 1) <= 0.25
+    # The midpoint is rounded, and in the tail the kernel is steep: its derivative along the diagonal is -Ai(x) Ai(y).
+    close = _airy_series(jnp.where(near, middle, 0), jnp.where(near, half, 0)) - rounding / 2 * ai_x * ai_y
+
+    difference = jnp.where(near, 1, x - y)
+    apart = (ai_x * prime_y - prime_x * ai_y) / difference
+    # With R = -Ai'/Ai, R² = x + excess, the kernel is Ai(x) Ai(y) times the divided difference of R: nothing cancels.
+    tail = (x >= 0) & (y >= 0)
+    rates = (jnp.sqrt(jnp.where(tail, each + excess, 1)) for each, excess in ((x, excess_x), (y, excess_y)))
+    above = ai_x * ai_y / sum(rates) * (1 + (excess_x - excess_y) / difference)
+    return jnp.where(near, close, jnp.where(tail, above, apart))
+
+
+def _airy_series(m: Float[Array, "..."], h: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The kernel at m + h and m - h.
+
+    With x, y = m ± h let u = Ai(x) Ai(y), s = Ai(x) Ai'(y) + Ai'(x) Ai(y), w = Ai(x) Ai'(y) - Ai'(x) Ai(y) and
+    q = Ai'(x) Ai'(y) - m u. Then u' = -w, s' = 2 h u, w' = 2 q, q' = 2 m w + h s by h, and the kernel is w/2h.
+    """
+    ai, ai_prime, *_, excess = airy_and_excess(m)
+    u, s = ai**2, 2 * ai * ai_prime
+    q = jnp.where(m >= 0, ai**2 * excess, ai_prime**2 - m * ai**2)
+    coefficients = [q]
+    for k in range(1, _TERMS):
+        w = 2 * coefficients[-1]
+        u, s, q = -w / (2 * k), u / k, (2 * m * w + s) / (2 * k)
+        coefficients.append(q / (2 * k + 1))
+    return _even_series(coefficients, h)
+
+
+def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..."]:
+    r"""Bessel kernel, of the hard edge.
+
+    $$K(x, y) = \frac{J_\alpha(\sqrt x)\,\sqrt y\,J_\alpha'(\sqrt y) - \sqrt x\,J_\alpha'(\sqrt x)\,J_\alpha(\sqrt y)}
+    {2 (x - y)} = \frac14 \int_0^1 J_\alpha(\sqrt{x t})\,J_\alpha(\sqrt{y t})\,dt.$$
+
+    The error is some tens of ulp of $\sqrt{K(x, x) K(y, y)}$.
+
+    Convention: Tracy and Widom's; the density tends to $1/(2\pi\sqrt x)$.
+
+    Args:
+        x: real points of at least 0; a negative one gives NaN.
+        y: real points of at least 0, broadcast against `x`.
+        alpha: α in (-1, 50], broadcast against both.
+
+    Raises:
+        ValueError: `alpha` is outside (-1, 50].
+
+    Example:
+        >>> print(f"{bessel_kernel(0.0, 0.0, 0.0):.4f} {bessel_kernel(1.0, 4.0, 0.5):.6f}")
+        0.2500 0.089405
+
+    References:
+        Tracy and Widom (1994), Comm. Math. Phys. 161, 289, equation 1.4.
+    """
+    alpha = as_order("alpha", alpha)
+    alpha, x, y = in_one_dtype(alpha, *_points(x, y))
+    inside = (x >= 0) & (y >= 0)
+    infinite = inside & (alpha < 0) & (jnp.minimum(x, y) == 0)
+    x, y = jnp.where(infinite, 1, x), jnp.where(infinite, 1, y)
+    middle, half = (x + y) / 2, (x - y) / 2
+    ratio = half / jnp.where(middle > 0, middle, 1)
+    near = ratio**2 * (1 + jnp.abs(alpha) + middle) <= 1 / 16
+    close = _bessel_series(alpha, jnp.where(near, middle, 1), jnp.where(near, ratio, 0))
+
+    (f_x, g_x, _), (f_y, g_y, _) = _hard_edge(alpha, x), _hard_edge(alpha, y)
+    # At 0 the second function may be infinite, but not x times it.
+    apart = jnp.where(x > 0, x * g_x, 0) * f_y - jnp.where(y > 0, y * g_y, 0) * f_x
+    kernel = jnp.where(near, close, apart / (2 * jnp.where(near, 1, x - y)))
+    return jnp.where(inside, jnp.where(infinite, jnp.inf, kernel), jnp.nan)
+
+
+def _bessel_series(alpha: Float[Array, "..."], m: Float[Array, "..."], e: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""The kernel at m (1 + e) and m (1 - e).
+
+    With $f = x^{-α/2} J_α(\sqrt x)$ and $g = x^{-α/2} J_{α+1}(\sqrt x)/2\sqrt x$ the equations are f' = -g and
+    x g' = f/4 - (α + 1) g, and the kernel is $(x y)^{α/2}\,ω/2$ with ω = [x g(x) f(y) - y f(x) g(y)]/(m e). Let
+    u = f(x) f(y), s = g(x) f(y) + f(x) g(y), v = g(x) g(y). By e, then,
+
+    (e ω)' = u/2 - α s + 2 m v,  u' = m e (s - ω),
+    (1 - e²) v' = e [2 (α + 1) v - ω/4],  (1 - e²) s' = e [2 (α + 1) s - u/2 - (α + 1) ω].
+    """
+    f, g, h = _hard_edge(alpha, m)
+    u, s, v = f**2, f * g, g**2 / 4
+    # ω at e = 0, u/2 - α s + 2 m v, in a form in which nothing cancels for large α.
+    coefficients = [f * g + m / 2 * (g**2 - f * h)]
+    for k in range(1, _TERMS):
+        omega, rate = coefficients[-1], 2 * (k + alpha)
+        u, s, v = (
+            m * (s - omega) / (2 * k),
+            (rate * s - u / 2 - (alpha + 1) * omega) / (2 * k),
+            (rate * v - omega / 4) / (2 * k),
+        )
+        coefficients.append((u / 2 - alpha * s + 2 * m * v) / (2 * k + 1))
+    return (1 - e**2) ** (alpha / 2) / 2 * _even_series(coefficients, e)
+
+
+def _hard_edge(alpha: Float[Array, "..."], x: Float[Array, "..."], j: int = 0) -> tuple[Array, ...]:
+    r"""$J_{α+k}(\sqrt x)/\sqrt x^k$ for k = j, j + 1, j + 2."""
+    return _hard_edge_functions(j, *jnp.broadcast_arrays(alpha, x))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _hard_edge_functions(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
+    return _hard_edge_formula(j, alpha, x)
+
+
+@functools.partial(_hard_edge_functions.defjvp, symbolic_zeros=True)
+def _hard_edge_jvp(j: int, primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
+    (alpha, x), (alpha_tangent, x_tangent) = primals, tangents
+    values = _hard_edge_functions(j, alpha, x)
+    parts = [jnp.zeros_like(value) for value in values]
+    if not isinstance(x_tangent, SymbolicZero):
+        # Each is a power of x, α/2, times a smooth function. At 0 the power is constant for α = 0; else its slope
+        # there is 0 or infinite.
+        rate = jnp.where(x > 0, alpha / 2 / jnp.where(x > 0, x, 1), 0)
+        following = _hard_edge_functions(j + 1, alpha, x)
+        slopes = [jnp.where(x > 0, rate * f, 0) - g / 2 for f, g in zip(values, following, strict=True)]
+        parts = [part + slope * x_tangent for part, slope in zip(parts, slopes, strict=True)]
+    if not isinstance(alpha_tangent, SymbolicZero):
+        by_alpha = jax.jvp(lambda alpha: _hard_edge_formula(j, alpha, x), (alpha,), (alpha_tangent,))[1]
+        parts = [part + other for part, other in zip(parts, by_alpha, strict=True)]
+    return values, tuple(parts)
+
+
+def _hard_edge_formula(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
+    positive = x > 0
+    z, rounding = pair_root(jnp.where(positive, x, 1))
+    f, g, h = (value / z ** (j + k) for k, value in enumerate(three_bessel_j(alpha + j, z)))
+    # The root is rounded, which changes the phase.
+    f, g, h = (
+        f + rounding * (alpha / z * f - z * g),
+        g + rounding * (alpha / z * g - z * h),
+        h + rounding * (g - (alpha + 2 * j + 4) * h) / z,
+    )
+    limits = [1 / (2**k * math.factorial(k)) for k in range(j, j + 3)]
+    at_zero = [jnp.where(alpha == 0, limit, jnp.where(alpha > 0, 0, jnp.inf)) for limit in limits]
+    return tuple(jnp.where(positive, *pair) for pair in zip((f, g, h), at_zero, strict=True))
+
+
+def hermite_kernel(x: RealLike, y: RealLike, n: int) -> Float[Array, "..."]:
+    r"""Kernel $\sum_{k<n} \varphi_k(x) \varphi_k(y)$ of orthonormal Hermite functions: the GUE of n levels.
+
+    The sum itself, in which nothing cancels on the diagonal. It takes n steps, and memory for n functions at `x` and
+    at `y`; n may be thousands. The error is about $\sqrt n$ ulp of $\sqrt{K(x, x) K(y, y)}$.
+
+    Convention: weight $e^{-x^2}$, so that the spectrum fills $[-\sqrt{2n}, \sqrt{2n}]$; the levels of `GUE(n)` are
+    these over $\sqrt{n/2}$.
+
+    Args:
+        x: real points.
+        y: real points, broadcast against `x`.
+        n: number of levels.
+
+    Raises:
+        ValueError: `n` is not a positive integer.
+
+    Example:
+        >>> print(f"{hermite_kernel(0.0, 0.0, 2):.6f} {hermite_kernel(0.5, 1.0, 2):.6f}")
+        0.564190 0.603978
+
+    References:
+        Mehta (2004), Random Matrices, equations 6.2.7 and 6.2.10.
+    """
+    n = _checks.integer("n", n, at_least=1)
+    x, y = _points(x, y)
+    ndim = max(x.ndim, y.ndim)
+    x, y = (jnp.expand_dims(each, tuple(range(ndim - each.ndim))) for each in (x, y))
+    return jnp.sum(hermite_functions(n, x) * hermite_functions(n, y), axis=0)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
+    r"""Orthonormal $\varphi_0, \dots, \varphi_{n-1}$ by their recurrence, each with an exponent of its own."""
+    # Outside, all of them underflow.
+    inside = jnp.abs(x) < math.sqrt(2 * n) + 40
+    limit = jnp.where(jnp.isnan(x), jnp.nan, 0)
+    x = jnp.where(inside, x, 0)
+    first, exponent = _gaussian(x)
+    large = 2.0**32
+
+    def step(state: tuple[Array, ...], k: Float[Array, ""]) -> tuple[tuple[Array, ...], Array]:
+        before, now, exponent = state
+        after = jnp.sqrt(2 / (k + 1)) * x * now - jnp.sqrt(k / (k + 1)) * before
+        grown = jnp.abs(after) > large
+        unit = jnp.where(grown, 1 / large, 1)
+        following = now * unit, after * unit, exponent + jnp.where(grown, 32, 0)
+        return following, jnp.ldexp(now, exponent)
+
+    start = jnp.zeros_like(first), first * np.pi**-0.25, exponent
+    functions = jax.lax.scan(step, start, jnp.arange(n, dtype=x.dtype))[1]
+    return jnp.where(inside, functions, limit)
+
+
+@hermite_functions.defjvp
+def hermite_functions_jvp(n: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    (x,), (tangent,) = primals, tangents
+    functions = hermite_functions(n + 1, x)
+    k = jnp.arange(n, dtype=x.dtype).reshape(-1, *[1] * x.ndim)
+    before = jnp.concatenate([jnp.zeros_like(functions[:1]), functions[:-2]])
+    slope = jnp.sqrt(k / 2) * before - jnp.sqrt((k + 1) / 2) * functions[1:]
+    return functions[:-1], slope * tangent
+
+
+def _gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
+    """A mantissa near 1 and an exponent of 2 whose product is exp(-x²/2), to a few ulp however small."""
+    square, rounding = pair_product(x, x)
+    exponent = jnp.round(square / (2 * math.log(2)))
+    # ln 2 in two parts, the first so short that its product with the exponent is exact.
+    unit = 2.0 ** (jnp.finfo(x.dtype).nmant - 14)
+    ln2 = round(math.log(2) * unit) / unit
+    rest = (exponent * ln2 - square / 2) + (exponent * (math.log(2) - ln2 + _LN2_ROUNDING) - rounding / 2)
+    return jnp.exp(rest), -exponent.astype(int)
+
+
+def _points(x: RealLike, y: RealLike) -> list[Array]:
+    """Two arrays of points in one dtype."""
+    return in_one_dtype(*(_checks.full_precision(name, _checks.real(name, z)) for name, z in (("x", x), ("y", y))))
+
+
+def _even_series(coefficients: list, h: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The sum of the coefficients times the even powers of h."""
+    return functools.reduce(lambda value, coefficient: coefficient + h**2 * value, reversed(coefficients))

@@ -1,0 +1,111 @@
+"""Fredholm determinants: closed forms, the sine kernel, error estimates, derivatives, bad input."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import spacing_table
+from flint import arb
+
+from rmtjax.special import fredholm_det
+from rmtjax.testing import check_derivatives, check_second_derivative
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+
+
+def sine(x, y):
+    return jnp.sinc(x - y)
+
+
+# One function of x and y that is a product gives 1 - z ∫ u².
+RANK_ONE = {
+    "interval": (lambda x: x, (-0.5, 2.0), (2.0**3 + 0.5**3) / 3),
+    "upper half-line": (lambda x: jnp.exp(-x), (0.3, np.inf), np.exp(-0.6) / 2),
+    "lower half-line": (lambda x: jnp.exp(x), (-np.inf, 0.3), np.exp(0.6) / 2),
+    "line": (lambda x: jnp.exp(-(x**2) / 2), (-np.inf, np.inf), np.sqrt(np.pi)),
+}
+
+
+@pytest.mark.parametrize("coupling", [0.7, 0.3 - 1.2j])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", RANK_ONE)
+def test_product_kernels(name, dtype, coupling):
+    u, ends, square = RANK_ONE[name]
+    # Along a tangent, a function that decays over a length 1 needs more nodes than one that decays over 10.
+    got = fredholm_det(lambda x, y: u(x) * u(y), tuple(map(dtype, ends)), coupling=coupling, num_nodes=120)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got.value, 1 - coupling * square, rtol=0, atol=1000 * eps)
+    assert got.value.dtype == np.result_type(dtype, np.complex64 if isinstance(coupling, complex) else dtype)
+    assert abs(got.value - (1 - coupling * square)) <= got.error < 1e4 * eps
+
+
+def test_two_functions_and_a_kernel_that_is_not_symmetric():
+    # K = 1·y + x·1 on (0, 1): the determinant of the 2×2 matrix of the inner products of (1, x) and (y, 1).
+    got = fredholm_det(lambda x, y: y + x, (0.0, 1.0), coupling=0.8, num_nodes=8)
+    matrix = np.eye(2) - 0.8 * np.array([[1 / 2, 1 / 3], [1, 1 / 2]])
+    np.testing.assert_allclose(got.value, np.linalg.det(matrix), rtol=1e-14)
+
+
+def gap_in_ball_arithmetic(s):
+    """E_2(0; s), the gap probability of the bulk of the GUE, from the even and the odd part of the kernel."""
+    even, odd = spacing_table.parity_probabilities(arb(s))
+    return float((even[0] * odd[0]).mid())
+
+
+def test_gaps_of_the_sine_kernel_and_the_estimate_of_the_error():
+    for s in (0.5, 1.0, 2.0):
+        got, gap = fredholm_det(sine, (-s / 2, s / 2), num_nodes=20), gap_in_ball_arithmetic(s)
+        np.testing.assert_allclose(got.value, gap, rtol=0, atol=1e-15)
+        assert abs(got.value - gap) <= got.error < 1e-14
+    few = [fredholm_det(sine, (0.0, 6.0), num_nodes=q) for q in (4, 6, 9)]
+    exact = fredholm_det(sine, (0.0, 6.0), num_nodes=60)
+    assert exact.error < 1e-13
+    assert all(abs(one.value - exact.value) <= one.error for one in few)
+    assert few[0].error > 1e-3  # an estimate that sees that four nodes are too few
+
+
+def test_derivatives_by_the_ends_the_coupling_and_what_the_kernel_closes_over():
+    def value(arguments):
+        lower, upper, coupling, frequency = arguments
+        return fredholm_det(
+            lambda x, y: jnp.sinc(frequency * (x - y)), (lower, upper), coupling=coupling, num_nodes=20
+        )[0]
+
+    arguments = jnp.array([-0.4, 0.7, 0.9, 1.3])
+    check_derivatives(value, arguments)
+    check_second_derivative(value, arguments)
+
+
+def test_derivative_at_an_infinite_end_is_finite():
+    tail = lambda a: fredholm_det(lambda x, y: jnp.exp(-x - y), (a, jnp.inf), num_nodes=80).value
+    np.testing.assert_allclose(jax.grad(tail)(0.3), np.exp(-0.6), rtol=1e-12)
+
+
+def test_transformations():
+    gap = lambda s: fredholm_det(sine, (0.0, s), num_nodes=16)
+    s = jnp.array([0.5, 1.0])
+    mapped = jax.jit(jax.vmap(gap))(s)
+    for k in range(2):
+        np.testing.assert_allclose(mapped.value[k], gap(s[k]).value, rtol=1e-13)
+    assert np.isfinite(mapped.error).all()
+
+
+@pytest.mark.float32
+def test_bad_input():
+    with pytest.raises(ValueError, match="`num_nodes` must be an integer of at least 3, got 2"):
+        fredholm_det(sine, (0.0, 1.0), num_nodes=2)
+    with pytest.raises(ValueError, match="`interval` must ascend"):
+        fredholm_det(sine, (1.0, 0.0))
+    with pytest.raises(ValueError, match="`interval` must not be NaN"):
+        fredholm_det(sine, (0.0, np.nan))
+    with pytest.raises(ValueError, match="`interval` must be a real scalar"):
+        fredholm_det(sine, (0.0, 1j))
+
+
+def test_complex_coupling_of_a_hermitian_kernel():
+    # A unitary change of basis, K(x, y) e^{i(x - y)}, leaves the determinant alone.
+    turned = lambda x, y: sine(x, y) * jnp.exp(1j * (x - y))
+    value = functools.partial(fredholm_det, interval=(0.0, 1.0), num_nodes=20)
+    np.testing.assert_allclose(value(turned).value, value(sine).value, atol=1e-14)
