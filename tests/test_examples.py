@@ -114,3 +114,14 @@ def test_network_learns_the_spectral_radius(capsys):
     last_line = printed.split("on new matrices: ")[1]
     learned, constant = float(last_line.split(";")[0]), float(last_line.split("guess: ")[1].split(";")[0])
     assert learned < constant
+
+
+def test_tracy_widom(tmp_path, capsys):
+    output = tmp_path / "edge.png"
+    load("tracy_widom.py")["main"](["--n=1000", "--matrices=400", "--bins=20", f"--output={output}"])
+    assert_is_a_picture(output)
+    printed = capsys.readouterr().out
+    furthest = [float(line.split(": ")[1].split(";")[0]) for line in printed.splitlines() if "furthest" in line]
+    # 400 levels; with the scale of another convention at beta = 4 it is 0.15 and more.
+    assert len(furthest) == 3
+    assert all(0 < distance < 0.11 for distance in furthest)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from tests.short import cases
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
@@ -50,11 +51,9 @@ def levels_of(ensemble, number, key):
 SHORT = {"GOE-1", "Wishart-2", "JacobiBeta-4", "Spiked-1", "RosenzweigPorter-0", "GUE", "HilbertSchmidt"}
 
 
-def cases(table, name):
-    return [pytest.param(*row, id=name(*row), marks=[] if name(*row) in SHORT else pytest.mark.slow) for row in table]
-
-
-@pytest.mark.parametrize(("ensemble", "beta"), cases(REPULSION, lambda e, beta: f"{type(e).__name__}-{beta}"))
+@pytest.mark.parametrize(
+    ("ensemble", "beta"), cases({f"{type(row[0]).__name__}-{row[1]}": row for row in REPULSION}, SHORT)
+)
 def test_mean_gap_ratio(getkey, ensemble, beta):
     levels = levels_of(ensemble, 200, getkey())
     # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
@@ -65,7 +64,7 @@ def test_mean_gap_ratio(getkey, ensemble, beta):
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
-@pytest.mark.parametrize(("ensemble", "allowed"), cases(LAWS, lambda e, allowed: type(e).__name__))
+@pytest.mark.parametrize(("ensemble", "allowed"), cases({type(row[0]).__name__: row for row in LAWS}, SHORT))
 def test_law_and_edge_at_400(getkey, ensemble, allowed):
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
     lower, upper = map(float, law.support())

@@ -11,6 +11,7 @@ from scipy.special import gammaln, xlogy
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.short import cases
 from tests.statistical import ERROR_RATE
 
 SCALE = 0.7
@@ -94,13 +95,7 @@ def metropolis(make, key, start):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(make, id=name, marks=[] if name in {"goe", "real", "broken"} else pytest.mark.slow)
-        for name, make in EVERY.items()
-    ],
-)
+@pytest.mark.parametrize("make", cases({name: (make,) for name, make in EVERY.items()}, {"goe", "real", "broken"}))
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
     number = 4000

@@ -147,8 +147,8 @@ class GaussianBeta(AbstractGaussian):
 
     Example:
         >>> import jax
-        >>> print(GaussianBeta(3, beta=float("inf")).eigenvalues(jax.random.key(0)).round(3))  # ±1 and 0
-        [-1.  0.  1.]
+        >>> print(GaussianBeta(2, beta=float("inf")).eigenvalues(jax.random.key(0)).round(3))  # ±1/√2
+        [-0.707  0.707]
 
     References:
         Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 2.12.

@@ -9,7 +9,10 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._gaussian import AbstractGaussian, number_of_levels
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored, stored
+from rmtjax.laws._level_density import KnownLevels
+from rmtjax.laws._level_formula import Levels
 from rmtjax.random._gaussian import quaternions
+from rmtjax.special._orthogonal import Hermite
 
 
 class GOE(AbstractGaussian):
@@ -47,6 +50,9 @@ class GOE(AbstractGaussian):
 
     def _beta(self) -> float:
         return 1.0
+
+    def _level_density(self) -> KnownLevels:
+        return _hermite_levels(self, 1)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         g = mirrored(_normal_triangle(key, self.n, self.scale.dtype))
@@ -88,6 +94,9 @@ class GUE(AbstractGaussian):
 
     def _beta(self) -> float:
         return 2.0
+
+    def _level_density(self) -> KnownLevels:
+        return _hermite_levels(self, 2)
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         return _component_scale(self) * _hermitian(_normal_square(key, self.n, self.scale.dtype))
@@ -132,6 +141,9 @@ class GSE(AbstractGaussian):
     def _beta(self) -> float:
         return 4.0
 
+    def _level_density(self) -> KnownLevels:
+        return _hermite_levels(self, 4)
+
     def _sample(self, key: KeyScalar) -> Complex[Array, "2n 2n"]:
         key_even, key_odd = jax.random.split(key)
         a = _hermitian(_normal_square(key_even, self.n, self.scale.dtype))
@@ -140,6 +152,12 @@ class GSE(AbstractGaussian):
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order
+
+
+def _hermite_levels(ensemble: AbstractGaussian, beta: int) -> KnownLevels:
+    """The levels in the unit in which the weight of their orthogonal polynomials is that of Hermite."""
+    unit = ensemble.scale * ((1 if beta == 4 else 2) / ensemble.n) ** 0.5
+    return KnownLevels(Levels(Hermite(), ensemble.n, beta), unit)
 
 
 def _component_scale(ensemble: AbstractGaussian) -> Float[Array, ""]:

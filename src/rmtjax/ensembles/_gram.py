@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._base import AbstractEnsemble
-from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
 from rmtjax.linalg._decompose import adjoint, hermitian_part
 from rmtjax.random._bartlett import triangular_band
 from rmtjax.random._gaussian import self_dual_part
@@ -48,8 +48,8 @@ class CorrelatedWishart(AbstractGram):
 
     Convention: E W = Σ; X as in `Wishart`, which is Σ = s². For n > m, n - m eigenvalues are exactly 0. A sample at
     β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different ones. The
-    limit law is that of Marčenko and Pastur for the population spectrum, which has no closed form: `law` raises
-    `NotImplementedError`. See `Spiked` for a population spectrum of 1 but for a few levels.
+    limit law is `GeneralMarchenkoPastur` of the ratio n/m and the eigenvalues of Σ. See `Spiked` for a population
+    spectrum of 1 but for a few levels.
 
     Args:
         covariance: Σ, n×n, positive definite, read as its Hermitian part; complex for β = 2 only. Differentiable.
@@ -96,7 +96,8 @@ class CorrelatedWishart(AbstractGram):
         return root @ band / (self.beta * self.m) ** 0.5
 
     def _law(self) -> AbstractLaw:
-        raise NotImplementedError("The limit law of CorrelatedWishart for any population spectrum is not available.")
+        # Singular values of the root are never negative.
+        return GeneralMarchenkoPastur(self.n / self.m, jnp.linalg.svd(_root(self.covariance), compute_uv=False) ** 2)
 
 
 class SampleCorrelation(AbstractGram):

@@ -19,7 +19,7 @@ from rmtjax.linalg import _sturm
 from rmtjax.linalg._tridiagonal import block_counts
 from rmtjax.random._gamma import unit_chi
 
-BLOCK = 1 << 12
+BLOCK = 1 << 9
 # Rows drawn at a time unless told.
 _CHUNK = 1 << 16
 # No normal variate of 32 or 64 random bits is larger, and no chi variate is farther above the root of its parameter.

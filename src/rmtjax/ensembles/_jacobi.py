@@ -12,10 +12,13 @@ from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._cosine_sine import Entries, bidiagonals
 from rmtjax.ensembles._gram import gram
 from rmtjax.laws import AbstractLaw, Wachter
+from rmtjax.laws._level_density import KnownLevels
+from rmtjax.laws._level_formula import Levels
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.linalg._decompose import adjoint
 from rmtjax.random._haar import haar_isometry
+from rmtjax.special._orthogonal import Jacobi as JacobiWeight
 from rmtjax.special._selberg import log_selberg, log_vandermonde
 
 
@@ -135,6 +138,11 @@ class Jacobi(AbstractJacobi):
 
     def _law(self) -> AbstractLaw:
         return Wachter(self.m1 / self.n, self.m2 / self.n)
+
+    def _level_density(self) -> KnownLevels:
+        powers = ((2 if self.beta == 4 else 1) * abs(m - self.n) for m in (self.m1, self.m2))
+        zeros, ones = self._exact_levels()
+        return KnownLevels(Levels(JacobiWeight(*powers), self._order(), self.beta), jnp.asarray(1.0), zeros, ones)
 
 
 class JacobiBeta(AbstractJacobi):

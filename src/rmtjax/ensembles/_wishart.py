@@ -10,11 +10,14 @@ from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.ensembles._gram import gram
 from rmtjax.ensembles._laguerre import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.laws._level_density import KnownLevels
+from rmtjax.laws._level_formula import Levels
 from rmtjax.linalg import PaddedSpectrum
 from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
 from rmtjax.linalg._padded import inside_block
 from rmtjax.random._gamma import unchecked_chi as chi
 from rmtjax.random._gaussian import gaussian_matrix
+from rmtjax.special._orthogonal import Laguerre
 
 
 class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
@@ -70,6 +73,13 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n / self.m, self.scale)
+
+    def _level_density(self) -> KnownLevels:
+        excess = abs(self.n - self.m)
+        weight = Laguerre(2 * excess if self.beta == 4 else excess)
+        # In this unit the weight of the orthogonal polynomials has the exponential e^{-x}.
+        unit = self.scale**2 / ((2 if self.beta == 4 else 1) * self.m)
+        return KnownLevels(Levels(weight, min(self.n, self.m), self.beta), unit, zeros=max(self.n - self.m, 0))
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order if self.beta == 4 else order

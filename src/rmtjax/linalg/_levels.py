@@ -1,7 +1,6 @@
 r"""All eigenvalues of a symmetric tridiagonal matrix, or a range of them, from Sturm sweeps alone.
 
-Three bounded loops, of which a turn is one sweep with a lane for every level wanted; one to four levels need the last
-loop only.
+Three bounded loops, of which a turn is one sweep with a lane for every level wanted.
 
 *Isolate.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
 divide it evenly among their lanes, all lanes learn from all counts, and lanes of levels that need no more are lent to
@@ -25,10 +24,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax.linalg import _sturm
 
-# Fewer lanes than this cost a sweep hardly less. With so few levels that each has 16 lanes, dividing gains as many
-# digits in a turn as interpolation does.
-_FEWEST_LANES = 64
-_MANY_LANES = 16
+# Fewer lanes than this cost a sweep hardly less.
+_FEWEST_LANES = 16
 # Comparing so many points and levels takes no longer than a binary search, and compiles sooner.
 _FEW_PAIRS = 1 << 14
 # Polishing leaves the last 1/64 of the levels to the finish.
@@ -65,11 +62,9 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
     present = jnp.arange(first, last) < order
     brackets = _Brackets(jnp.where(present, matrix.lowest * ones, ones), ones, none, none + order)
     lanes = size * -(-_FEWEST_LANES // size)
-    if lanes < _MANY_LANES * size:
-        brackets = _divide(matrix, brackets, first, lanes, lambda b: b.wide & ~b.alone)
-        brackets = _polish(matrix, brackets)
-        lanes = max(_FEWEST_LANES, size // 8)
-    brackets = _divide(matrix, brackets, first, lanes, lambda b: b.wide)
+    brackets = _divide(matrix, brackets, first, lanes, lambda b: b.wide & ~b.alone)
+    brackets = _polish(matrix, brackets)
+    brackets = _divide(matrix, brackets, first, max(_FEWEST_LANES, size // 8), lambda b: b.wide)
     return _sturm.scaled(jnp.sort((brackets.lower + brackets.upper) / 2), matrix.exponent)
 
 

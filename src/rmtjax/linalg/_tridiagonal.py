@@ -39,9 +39,9 @@ class SymTridiagonal(AbstractModule):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> chain = SymTridiagonal(jnp.zeros(3), jnp.ones(2))
-        >>> print(chain.eigenvalues().round(4), chain.counts(1.0))
-        [-1.4142  0.      1.4142] 2
+        >>> chain = SymTridiagonal(jnp.full(3, 2.0), jnp.ones(2))
+        >>> print([f"{level:.4f}" for level in chain.eigenvalues()], chain.counts(1.0))
+        ['0.5858', '2.0000', '3.4142'] 1
 
     References:
         Parlett (1998), The Symmetric Eigenvalue Problem, chapters 3 and 7.
