@@ -14,6 +14,8 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# A process of the suite has a core; threads of LAPACK would spin on its small systems and hold up the others.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # To compile without the expensive passes halves the rest of a cold run. `make test-slow` keeps them, as users do.
 FULL = os.environ.get("RMTJAX_FULL_COMPILATION", "0") != "0"
 if not FULL:

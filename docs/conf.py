@@ -25,6 +25,7 @@ version = release
 sys.path.insert(0, str(HERE))
 extensions = [
     "docstrings",
+    "law_pages",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",

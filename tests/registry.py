@@ -40,6 +40,7 @@ SYMMETRIC = jnp.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
 HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
 GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
+POSITIVE = jnp.array([0.3, 1.7, 5.2])
 
 
 def gauge_invariant(a: Any) -> tuple:
@@ -56,6 +57,11 @@ def cosine_integral(upper: Any) -> Any:
 def cube_root(y: Any) -> Any:
     """The root of x³ = y."""
     return rmt.special.bracketed_root(lambda x: x**3 - y, jnp.asarray(0 * y), jnp.asarray(9 + 0 * y))
+
+
+def product_determinant(z: Any) -> Any:
+    """The determinant of the kernel xy on (0, 1), 1 - z/3."""
+    return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
 
 
 SEMICIRCLE = rmt.laws.Semicircle(1.5)
@@ -104,37 +110,76 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.VarianceProfile": lambda: rmt.VarianceProfile(SYMMETRIC**2, 1.2),
     "rmtjax.Wigner": lambda: rmt.Wigner(4, 0.8, 0.5, "uniform"),
     "rmtjax.Wishart": lambda: rmt.Wishart(3, 2, 2, 0.8),
-    "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
-    "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
-    "rmtjax.simulate": Elsewhere("simulation/test_simulate.py"),
-    "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
     "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.Work": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
+    "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
+    "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
     "rmtjax.ensembles.AbstractEnsemble": Elsewhere("ensembles/test_wigner.py"),
     "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/test_wigner.py"),
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/test_ginibre.py"),
     "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/test_circular.py"),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/test_planar.py"),
+    "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/test_spectral.py"),
+    "rmtjax.laws.Arcsine": lambda: rmt.laws.Arcsine(1.5),
+    "rmtjax.laws.BerryRobnik": lambda: rmt.laws.BerryRobnik(0.4),
     "rmtjax.laws.BinomialSemicircle": lambda: rmt.laws.BinomialSemicircle(8, 0.7, 1.5),
+    "rmtjax.laws.Brody": lambda: rmt.laws.Brody(0.4),
     "rmtjax.laws.Bures": lambda: rmt.laws.Bures(0.8),
     "rmtjax.laws.CircularLaw": lambda: rmt.laws.CircularLaw(1.5, 0.5),
     "rmtjax.laws.CircularPowerLaw": lambda: rmt.laws.CircularPowerLaw(3, 1.5),
     "rmtjax.laws.DeformedSemicircle": lambda: rmt.laws.DeformedSemicircle([-0.5, 0.5], [0.5, 0.5], 1.5),
+    "rmtjax.laws.EigenvectorIntensity": lambda: rmt.laws.EigenvectorIntensity(5, 1),
     "rmtjax.laws.EllipticLaw": lambda: rmt.laws.EllipticLaw(0.4, 1.5),
+    "rmtjax.laws.FreePoisson": lambda: rmt.laws.FreePoisson(2.5, 0.8),
+    "rmtjax.laws.FussCatalan": lambda: rmt.laws.FussCatalan(2),
+    "rmtjax.laws.GapRatio": lambda: rmt.laws.GapRatio(1.7),
+    "rmtjax.laws.GeneralMarchenkoPastur": lambda: rmt.laws.GeneralMarchenkoPastur(0.4, [1.0, 2.5], [0.75, 0.25]),
+    # Every point costs the eigenvalues of a matrix.
+    "rmtjax.laws.HardEdge": Elsewhere("laws/test_hard_edge.py"),
     "rmtjax.laws.InverseMarchenkoPastur": lambda: rmt.laws.InverseMarchenkoPastur(0.4, 1.2),
     "rmtjax.laws.KestenMcKay": lambda: rmt.laws.KestenMcKay(3.2),
+    "rmtjax.laws.LevelDensity": lambda: rmt.laws.LevelDensity(rmt.GUE(3, 1.2)),
     "rmtjax.laws.MarchenkoPastur": lambda: rmt.laws.MarchenkoPastur(0.4, 1.2),
     "rmtjax.laws.Mixture": lambda: rmt.laws.Mixture([0.25, 0.75], [SEMICIRCLE, rmt.laws.Semicircle(0.5)]),
     "rmtjax.laws.PeriodicPadding": lambda: rmt.laws.PeriodicPadding(SEMICIRCLE, 0.7, "magnitude", 8),
+    "rmtjax.laws.Poisson": lambda: rmt.laws.Poisson(1),
+    "rmtjax.laws.PoissonGapRatio": lambda: rmt.laws.PoissonGapRatio(),
+    "rmtjax.laws.PorterThomas": lambda: rmt.laws.PorterThomas(1),
+    "rmtjax.laws.QuarterCircle": lambda: rmt.laws.QuarterCircle(1.5),
     "rmtjax.laws.Semicircle": lambda: SEMICIRCLE,
+    "rmtjax.laws.SingleRing": lambda: rmt.laws.SingleRing([0.5, 0.9, 1.4]),
+    "rmtjax.laws.Spacing": lambda: rmt.laws.Spacing(1),
     "rmtjax.laws.SphericalLaw": lambda: rmt.laws.SphericalLaw(),
+    "rmtjax.laws.StochasticAiry": lambda: rmt.laws.StochasticAiry(2.7),
     "rmtjax.laws.Symmetrized": lambda: rmt.laws.Symmetrized(rmt.Mixed(rmt.GOE(8), 0.7).law("ascending")),
+    "rmtjax.laws.TracyWidom": lambda: rmt.laws.TracyWidom(4, "stochastic-airy"),
     "rmtjax.laws.TruncatedUnitaryLaw": lambda: rmt.laws.TruncatedUnitaryLaw(0.4),
     "rmtjax.laws.Uniform": lambda: rmt.laws.Uniform(-1.0, 2.0),
     "rmtjax.laws.Wachter": lambda: rmt.laws.Wachter(0.7, 1.6),
     "rmtjax.laws.WignerCat": lambda: rmt.laws.WignerCat(0.7, 1.5),
+    "rmtjax.laws.WignerSurmise": lambda: rmt.laws.WignerSurmise(1.7),
+    "rmtjax.laws.bulk_gap_probabilities": Call(
+        lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
+    ),
+    "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
+    "rmtjax.laws.hard_edge_gap_probabilities": Call(
+        lambda s, alpha: rmt.laws.hard_edge_gap_probabilities(s, alpha, 2, 1),
+        (POSITIVE[:2], 0.7),
+        second_derivative=False,
+    ),
+    "rmtjax.laws.hermite_gap_probabilities": Call(
+        lambda lower, upper: rmt.laws.hermite_gap_probabilities(3, (lower, upper), 1, 2),
+        (jnp.array(-0.3), jnp.array(1.1)),
+    ),
+    "rmtjax.laws.mean_gap_ratio": Elsewhere("laws/test_gap_ratio.py"),
+    "rmtjax.laws.number_variance": Call(lambda length: rmt.laws.number_variance(length, 1), (jnp.array([0.3, 5.2]),)),
+    "rmtjax.laws.pair_correlation": Call(lambda r: rmt.laws.pair_correlation(r, 1), (jnp.array([0.3, 5.2]),)),
+    "rmtjax.laws.rigidity": Call(lambda length: rmt.laws.rigidity(length, 1), (jnp.array([0.3, 5.2]),)),
+    "rmtjax.laws.soft_edge_gap_probabilities": Call(
+        lambda s: rmt.laws.soft_edge_gap_probabilities(s, 1, 2), (SPECTRUM,), second_derivative=False
+    ),
     "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),
     "rmtjax.linalg.schatten_norm": Call(rmt.linalg.schatten_norm, (SYMMETRIC, 3.0)),
@@ -143,12 +188,32 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.plotting.spectral_density": Elsewhere("plotting/test_spectral_density.py"),
     "rmtjax.random.chi": Elsewhere("random/test_gamma.py"),
     "rmtjax.random.gamma": Elsewhere("random/test_gamma.py"),
+    "rmtjax.simulate": Elsewhere("simulation/test_simulate.py"),
     "rmtjax.simulation.AbstractReducer": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.simulation.HistogramResult": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.simulation.MomentsResult": Elsewhere("simulation/test_reducers.py"),
+    "rmtjax.special.Airy": Elsewhere("special/test_airy.py"),
+    "rmtjax.special.FredholmDeterminant": Elsewhere("special/test_fredholm.py"),
+    "rmtjax.special.airy": Call(rmt.special.airy, (5 * SPECTRUM,)),
+    "rmtjax.special.airy_kernel": Call(rmt.special.airy_kernel, (SPECTRUM, SPECTRUM[::-1])),
+    "rmtjax.special.bessel_j": Call(rmt.special.bessel_j, (SPECTRUM + 2, POSITIVE)),
+    "rmtjax.special.bessel_kernel": Call(
+        rmt.special.bessel_kernel, (POSITIVE, POSITIVE[::-1], 0.7), second_derivative=False
+    ),
     "rmtjax.special.bracketed_root": Call(cube_root, (jnp.asarray(7.0),)),
+    "rmtjax.special.chebyshev_coefficients": Call(rmt.special.chebyshev_coefficients, (SPECTRUM,)),
+    "rmtjax.special.chebyshev_nodes": Elsewhere("special/test_chebyshev.py"),
+    "rmtjax.special.chebyshev_series": Call(rmt.special.chebyshev_series, (SPECTRUM, POSITIVE / 6)),
+    "rmtjax.special.fredholm_det": Call(product_determinant, (jnp.array(0.8),)),
+    "rmtjax.special.gauss_hermite": Elsewhere("special/test_gauss.py"),
+    "rmtjax.special.gauss_jacobi": Elsewhere("special/test_gauss.py"),
+    "rmtjax.special.gauss_laguerre": Elsewhere("special/test_gauss.py"),
     "rmtjax.special.gauss_legendre": Elsewhere("special/test_quadrature.py"),
+    "rmtjax.special.hermite_kernel": Call(lambda x, y: rmt.special.hermite_kernel(x, y, 4), (SPECTRUM, -SPECTRUM)),
     "rmtjax.special.integrate": Call(cosine_integral, (jnp.asarray(1.2),)),
+    "rmtjax.special.piecewise_chebyshev": Elsewhere("special/test_chebyshev.py"),
+    "rmtjax.special.sine_kernel": Call(rmt.special.sine_kernel, (SPECTRUM, SPECTRUM[::-1])),
+    "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
     "rmtjax.testing.check_composable": Elsewhere("test_composability.py"),
     "rmtjax.testing.check_derivatives": Elsewhere("testing/test_derivatives.py"),
     "rmtjax.testing.check_dtypes": Elsewhere("testing/test_dtypes.py"),

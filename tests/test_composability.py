@@ -15,6 +15,7 @@ from rmtjax.testing import (
     check_vmap,
 )
 from tests.registry import PUBLIC, Call, Elsewhere
+from tests.short import cases
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call)}
 OBJECTS = {name: made() for name, made in PUBLIC.items() if not isinstance(made, Call | Elsewhere)}
@@ -43,7 +44,9 @@ def test_law_composes(name):
     check_composable(lambda law_and_x: law_and_x[0].cdf(law_and_x[1]), (LAWS[name], X))
 
 
-@pytest.mark.parametrize("name", ["rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur"])
+@pytest.mark.parametrize(
+    "name", cases({name: (name,) for name in LAWS}, ["rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur"])
+)
 def test_law_maps_over_parameters_and_points_apart(name):
     check_vmap(lambda law, x: law.cdf(x), LAWS[name], X)
 
@@ -82,8 +85,11 @@ def test_eigenvalues_compose_in_the_parameters(name):
     check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 
 
-# One for each way to the levels: tridiagonal, bidiagonal, of a dense matrix, scaled alone.
-@pytest.mark.parametrize("name", ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.CorrelatedWishart", "rmtjax.Spiked"])
+# In the short suite one for each way to the levels: tridiagonal, bidiagonal, of a dense matrix, with a parameter more.
+WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.CorrelatedWishart", "rmtjax.Spiked"]
+
+
+@pytest.mark.parametrize("name", cases({name: (name,) for name in sorted(PARAMETRIC - ELSEWHERE)}, WAYS))
 def test_second_derivatives_of_eigenvalues(name):
     check_second_derivative(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 

@@ -123,6 +123,11 @@ def finite(name: str, value: RealScalarLike) -> Array:
     return require(_parameter(name, value), jnp.isfinite, name, "be finite")
 
 
+def end(name: str, value: RealScalarLike) -> Array:
+    """An end of an interval: a scalar that may be infinite, but is not NaN."""
+    return require(_parameter(name, value), lambda x: ~jnp.isnan(x), name, "not be NaN")
+
+
 def fraction(name: str, value: RealScalarLike) -> Array:
     """A scalar in (0, 1]."""
     return require(_parameter(name, value), lambda x: (x > 0) & (x <= 1), name, "lie in (0, 1]")
@@ -139,6 +144,25 @@ def real(name: str, value: object) -> Array:
     if jnp.iscomplexobj(array):
         raise refusal(name, "be real", array)
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
+
+
+def vector(name: str, value: object) -> Array:
+    """A vector of at least one real number, of single or double precision."""
+    array = full_precision(name, real(name, value))
+    if array.ndim != 1 or array.size == 0:
+        raise refusal(name, "be a vector of at least one number", array.shape)
+    return array
+
+
+def probabilities(name: str, value: object, shape: tuple[int, ...], *, positive: bool = True) -> Array:
+    """Numbers above 0, or at least 0, that sum to 1."""
+    array = real(name, value)
+    if array.shape != shape:
+        raise refusal(name, f"have the shape {shape}", array.shape)
+    # Those computed in float32 may miss 1 by their own rounding, not by more.
+    tolerance = max(1e-5, array.size * float(jnp.finfo(jnp.float32).eps))
+    proper = lambda p: ((p > 0) | (not positive) & (p == 0)).all() & (jnp.abs(p.sum() - 1) < tolerance)
+    return require(array, proper, name, f"be {'positive' if positive else 'non-negative'} and sum to 1")
 
 
 def points(name: str, value: object) -> Array:

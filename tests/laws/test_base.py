@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 from rmtjax import laws
 from rmtjax.laws import _generic
+from rmtjax.testing import check_law
 from tests.laws.reference import CASES
 
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
@@ -348,3 +349,77 @@ def test_a_point_mass(place):
     np.testing.assert_allclose(law.mean(), 0.375 + 0.25 * place, rtol=1e-12)
     np.testing.assert_allclose(law.quantile(0.75 * place + 0.1), place, atol=1e-12)
     np.testing.assert_allclose(law.moment(0), 1, rtol=1e-12)
+
+
+class Exponential(laws.AbstractLaw):
+    """On a half-line, with a density at its end: everything else is a fall-back."""
+
+    rate: jax.Array
+
+    def _support(self):
+        return 0 * self.rate, jnp.full_like(self.rate, jnp.inf)
+
+    def _breakpoints(self):
+        return jnp.array([0.0, 10.0, 50.0]) / self.rate
+
+    def _pdf(self, x):
+        return self.rate * jnp.exp(-self.rate * x)
+
+    def _pdf_at_ends(self):
+        return self.rate, 0.0
+
+
+class Logistic(laws.AbstractLaw):
+    """On the whole line, with tails of its own."""
+
+    scale: jax.Array
+
+    def _support(self):
+        return jnp.full_like(self.scale, -jnp.inf), jnp.full_like(self.scale, jnp.inf)
+
+    def _breakpoints(self):
+        return jnp.array([-750.0, -50.0, -10.0, 0.0, 10.0, 50.0, 750.0]) * self.scale
+
+    def _pdf(self, x):
+        return self._cdf(x) * self._sf(x) / self.scale
+
+    def _cdf(self, x):
+        return jnp.exp(self._logcdf(x))
+
+    def _sf(self, x):
+        return jnp.exp(self._logsf(x))
+
+    def _logcdf(self, x):
+        return -jnp.logaddexp(0, -x / self.scale)
+
+    def _logsf(self, x):
+        return -jnp.logaddexp(0, x / self.scale)
+
+
+@pytest.mark.parametrize(
+    ("law", "reference"),
+    [
+        (Exponential(jnp.asarray(2.5)), stats.expon(scale=0.4)),
+        (Logistic(jnp.asarray(0.7)), stats.logistic(scale=0.7)),
+    ],
+    ids=["half-line", "line"],
+)
+def test_infinite_supports(law, reference):
+    check_law(law)
+    x = np.array([0.1, 0.9, 2.0, 7.0])
+    for name in METHODS:
+        # The fall-back for the upper tail is 1 - cdf: right to rounding, not in relative error.
+        scale = np.exp if name.startswith("log") else np.asarray
+        expected = scale(getattr(reference, name)(x))
+        np.testing.assert_allclose(scale(getattr(law, name)(x)), expected, rtol=1e-12, atol=1e-14)
+    p = np.array([1e-200, 1e-9, 0.3, 0.99])
+    np.testing.assert_allclose(law.quantile(p), reference.ppf(p), rtol=1e-11, atol=1e-15)
+    np.testing.assert_allclose(law.variance(), reference.var(), rtol=1e-11)
+
+
+def test_density_and_tails_at_and_beyond_infinite_ends():
+    law, line = Exponential(jnp.asarray(2.5)), Logistic(jnp.asarray(0.7))
+    np.testing.assert_array_equal(law.pdf(jnp.array([-1.0, 0.0, jnp.inf])), [0, 2.5, 0])
+    np.testing.assert_array_equal(law.logpdf(jnp.array([-1.0, 0.0, jnp.inf])), [-np.inf, np.log(2.5), -np.inf])
+    np.testing.assert_allclose(line.logsf(2000.0), -2000 / 0.7)
+    np.testing.assert_array_equal(line.logcdf(jnp.array([-jnp.inf, jnp.inf])), [-np.inf, 0])

@@ -56,6 +56,7 @@ def test_moments_are_catalan_numbers(radius):
     for k, number in enumerate(catalan):
         np.testing.assert_allclose(law.moment(2 * k), number * (radius / 2) ** (2 * k), rtol=1e-14)
         assert law.moment(2 * k + 1) == 0
+    np.testing.assert_allclose(Semicircle(1.0).moment(1500), (1 - 1 / 6000) / np.sqrt(750 * np.pi) / 751, rtol=1e-7)
     assert law.mean() == 0
     np.testing.assert_allclose(law.variance(), radius**2 / 4, rtol=1e-15)
     assert law.support() == (-radius, radius)

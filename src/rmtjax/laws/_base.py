@@ -14,11 +14,12 @@ from rmtjax.laws import _generic
 
 
 class AbstractLaw(AbstractModule):
-    r"""A probability distribution on the line with finite support, possibly with point masses.
+    r"""A probability distribution on the line, possibly with point masses.
 
     A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, `_logpdf`,
-    `_quantile`, `_sample`, `_moment`, `_variance`, `_breakpoints`, `_atoms`. The elementwise hooks are only ever
-    called with points strictly inside the support. What is not written has a numerical fall-back
+    `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moment`, `_breakpoints`, `_atoms`,
+    `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as well. The elementwise hooks are only ever
+    called with finite points strictly inside the support. What is not written has a numerical fall-back
     (`rmtjax.laws._generic`). The public methods are final.
 
     Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
@@ -28,7 +29,7 @@ class AbstractLaw(AbstractModule):
 
     @abstractmethod
     def _support(self) -> tuple[Array, Array]:
-        """Finite ends of the smallest interval that carries the law."""
+        """Ends of the smallest interval that carries the law; they may be infinite."""
 
     @abstractmethod
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -43,6 +44,12 @@ class AbstractLaw(AbstractModule):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return 1 - self._cdf(x)
 
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _log(self._cdf(x))
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _log(self._sf(x))
+
     def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         return _generic.quantile(self, p)
 
@@ -53,12 +60,23 @@ class AbstractLaw(AbstractModule):
         return _generic.expectation(self, lambda x: x**k)
 
     def _variance(self) -> Float[Array, ""]:
+        return self._central_moment(2)
+
+    def _central_moment(self, k: int) -> Float[Array, ""]:
         mean = self._moment(1)
-        return _generic.expectation(self, lambda x: (x - mean) ** 2)
+        return _generic.expectation(self, lambda x: (x - mean) ** k)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        """Ascending points, ends of the support included, between which the density is smooth."""
+        """Ascending finite points between which the density is smooth, the first and last the ends of the support.
+
+        Where an end is infinite, the point lies so far out that what is beyond it does not matter to integrals and
+        is not asked for in quantiles.
+        """
         return jnp.stack(self._support())
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        """Density at the lower and at the upper end of the support, where it is not 0 and finite."""
+        return 0.0, 0.0
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         none = jnp.zeros(0, jnp.result_type(*self._support()))
@@ -73,11 +91,14 @@ class AbstractLaw(AbstractModule):
         return self._atoms()
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
-        """Probability density of the continuous part at each x; 0 outside the support and at its ends."""
+        """Probability density of the continuous part at each x; 0 outside the support.
+
+        At an end of the support it is the limit from inside, but 0 where that is infinite.
+        """
         return _on_support(self, "pdf", _checks.real("x", x))
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
-        """Logarithm of the density; -inf outside the support and at its ends."""
+        """Logarithm of the density; -inf where that is 0."""
         return _on_support(self, "logpdf", _checks.real("x", x))
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
@@ -98,13 +119,7 @@ class AbstractLaw(AbstractModule):
 
     def quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
-        p = _checks.real("p", p)
-        lower, upper = self._support()
-        # A point mass at the lower end holds a whole interval of probabilities: no search comes to it exactly.
-        inside = (p > self._first_atom()) & (p < 1)
-        x = self._quantile(jnp.where(inside, p, 0.5))
-        x = jnp.where(inside, x, jnp.where(p < 1, lower, upper))
-        return self._as_promised(jnp.where((p >= 0) & (p <= 1), x, jnp.nan), p)
+        return _quantile(self, _checks.real("p", p))
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Independent draws.
@@ -122,6 +137,14 @@ class AbstractLaw(AbstractModule):
     def variance(self) -> Float[Array, ""]:
         """Variance."""
         return self._as_promised(self._variance())
+
+    def skewness(self) -> Float[Array, ""]:
+        """Third central moment in units of the standard deviation."""
+        return self._as_promised(self._central_moment(3) / self._variance() ** 1.5)
+
+    def kurtosis(self) -> Float[Array, ""]:
+        """Excess kurtosis: the fourth central moment over the square of the variance, less 3, so 0 for a Gaussian."""
+        return self._as_promised(self._central_moment(4) / self._variance() ** 2 - 3)
 
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
@@ -144,21 +167,41 @@ def _on_support(law: AbstractLaw, name: str, x: Float[Array, "..."]) -> Float[Ar
 
     Compiled here, so that calls outside of `jit` neither trace the formula nor run it operation by operation.
     """
-    at_lower = law._first_atom()
-    formula, below, at_lower, above = {
-        "pdf": (law._pdf, 0, 0, 0),
-        "logpdf": (law._logpdf, -jnp.inf, -jnp.inf, -jnp.inf),
-        "cdf": (law._cdf, 0, at_lower, 1),
-        "logcdf": (lambda y: _log(law._cdf(y)), -jnp.inf, _log(at_lower), 0),
-        "sf": (law._sf, 1, 1 - at_lower, 0),
-        "logsf": (lambda y: _log(law._sf(y)), 0, _log(1 - at_lower), -jnp.inf),
+    atom = law._first_atom()
+    density_at_lower, density_at_upper = map(jnp.asarray, law._pdf_at_ends())
+    formula, below, at_lower, at_upper, above = {
+        "pdf": (law._pdf, 0, density_at_lower, density_at_upper, 0),
+        "logpdf": (law._logpdf, -jnp.inf, _log(density_at_lower), _log(density_at_upper), -jnp.inf),
+        "cdf": (law._cdf, 0, atom, 1, 1),
+        "logcdf": (law._logcdf, -jnp.inf, _log(atom), 0, 0),
+        "sf": (law._sf, 1, 1 - atom, 0, 0),
+        "logsf": (law._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
     }[name]
     lower, upper = law._support()
     inside = (x > lower) & (x < upper)
     # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
-    values = formula(jnp.where(inside, x, lower / 2 + upper / 2))
-    outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, above))
+    values = formula(jnp.where(inside, x, _inside(lower, upper)))
+    outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above)))
     return law._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
+
+
+@jax.jit
+def _quantile(law: AbstractLaw, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quantile, exact at 0 and 1 and NaN beyond them, compiled as `_on_support` is."""
+    lower, upper = law._support()
+    # A point mass at the lower end holds a whole interval of probabilities: no search comes to it exactly.
+    inside = (p > law._first_atom()) & (p < 1)
+    x = law._quantile(jnp.where(inside, p, 0.5))
+    x = jnp.where(inside, x, jnp.where(p < 1, lower, upper))
+    return law._as_promised(jnp.where((p >= 0) & (p <= 1), x, jnp.nan), p)
+
+
+def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
+    """A finite point strictly between the ends: the middle, or where one of them is infinite 1 away from the other."""
+    low, high = jnp.isfinite(lower), jnp.isfinite(upper)
+    below, above = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
+    one_sided = jnp.where(low, below + 1, jnp.where(high, above - 1, 0))
+    return jnp.where(low & high, below / 2 + above / 2, one_sided)
 
 
 def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -18,7 +18,7 @@ $$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum
 the semicircle law's own formula for each of the points, in which nothing cancels; the mass above x has π - θ for θ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -29,6 +29,7 @@ from rmtjax import _checks
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
+from rmtjax.laws._subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
 
 
@@ -70,17 +71,9 @@ class DeformedSemicircle(AbstractLaw):
     def __init__(
         self, locations: RealLike | Sequence[float], weights: RealLike | Sequence[float], radius: RealScalarLike
     ):
-        points = _checks.real("locations", locations)
-        if points.ndim != 1 or points.size == 0:
-            raise _checks.refusal("locations", "be a vector of at least one number", points.shape)
+        points = _checks.vector("locations", locations)
         self.locations = _checks.require(points, jnp.isfinite, "locations", "be finite")
-        masses = _checks.real("weights", weights)
-        if masses.shape != points.shape:
-            raise _checks.refusal("weights", f"have the shape {points.shape}", masses.shape)
-        # Weights computed in float32 may miss 1 by their own rounding, not by more.
-        tolerance = max(1e-5, masses.size * float(jnp.finfo(jnp.float32).eps))
-        proper = lambda w: (w > 0).all() & (jnp.abs(w.sum() - 1) < tolerance)
-        self.weights = _checks.require(masses, proper, "weights", "be positive and sum to 1")
+        self.weights = _checks.probabilities("weights", weights, points.shape)
         self.radius = _checks.positive("radius", radius)
 
     def _sigma(self) -> Float[Array, ""]:
@@ -95,10 +88,8 @@ class DeformedSemicircle(AbstractLaw):
         squares, masses = (u - self.locations) ** 2, self._sigma() ** 2 * self.weights
         # Each of the points alone gives a lower bound, above 0 where u is so near to a point that a division by the
         # square of the distance would overflow.
-        start = jax.lax.stop_gradient(jnp.maximum(jnp.max(masses - squares), 0))
-        deficit = lambda square: 1 - jnp.sum(masses / (squares + square))
-        divide_by_slope = lambda linear, y: y / linear(jnp.ones_like(y))
-        square = jax.lax.custom_root(deficit, start, _harmonic_newton, divide_by_slope)
+        start = jnp.maximum(jnp.max(masses - squares), 0)
+        square = harmonic_root(lambda square: 1 - jnp.sum(masses / (squares + square)), start)
         inside = square > 0
         return jnp.where(inside, jnp.sqrt(jnp.where(inside, square, 1)), 0)
 
@@ -199,30 +190,5 @@ def _all_ends(law: DeformedSemicircle) -> Float[Array, " 2k"]:
     lower, upper = _outer_ends(law)
     # The density is 0 at the ends of a gap: what is integrated does not depend on where they are put.
     law = jax.tree.map(jax.lax.stop_gradient, law)
-    points = jnp.sort(law.locations)
-
-    def gap(left: Float[Array, ""], right: Float[Array, ""]) -> Float[Array, " 2"]:
-        # Between two points the concentration is convex.
-        slope = lambda u: -jnp.sum(law.weights / (u - law.locations) ** 3)
-        middle = bracketed_root(slope, left, right)
-        start = bracketed_root(lambda u: 1 - law._concentration(u), left, middle)
-        stop = bracketed_root(lambda u: law._concentration(u) - 1, middle, right)
-        return jax.vmap(law._abscissa)(jnp.stack([start, stop]))
-
-    inner = jax.vmap(gap)(points[:-1], points[1:]).ravel()
+    inner = jax.vmap(law._abscissa)(gap_ends(law.locations, law._sigma() ** 2 * law.weights))
     return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])
-
-
-def _harmonic_newton(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
-    """The root of 1 - c(s) above `start`, or `start` if c is nowhere above 1 there.
-
-    Newton's method for 1/c, a weighted harmonic mean of linear functions and so concave and increasing: from below its
-    steps never pass the root, and it takes about ten where bisection takes a hundred.
-    """
-
-    def step(state: tuple) -> tuple:
-        _, s = state
-        value, slope = jax.jvp(deficit, (s,), (jnp.ones_like(s),))
-        return s, s - value * (1 - value) / slope
-
-    return jax.lax.while_loop(lambda state: state[1] > state[0], step, step((start, start)))[0]

@@ -1,8 +1,7 @@
 """Numerical fall-backs: what a law does not have a formula for is computed here from its hooks.
 
 Each function takes a law and uses only its density, its support, the points between which the density is smooth, and
-its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names. What runs
-a loop for every point is compiled here, so that calls outside of `jit` do not trace it each time.
+its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
 """
 
 from collections.abc import Callable
@@ -35,7 +34,6 @@ def expectation(law: Law, fn: Callable[[Array], Array]) -> Float[Array, ""]:
     return continuous + jnp.sum(masses * fn(locations))
 
 
-@jax.jit
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     """P(X ≤ x), by quadrature from the left end."""
     panels = law._breakpoints()
@@ -49,10 +47,10 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(below)(x)
 
 
-@jax.jit
 def quantile(law: Law, p: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection; above the median through the survival function."""
-    lower, upper = law.support()
+    points = law._breakpoints()
+    lower, upper = points[0], points[-1]
 
     def invert(q: Float[Array, ""]) -> Float[Array, ""]:
         dtype = jnp.result_type(q, lower, upper)
@@ -68,5 +66,5 @@ def quantile(law: Law, p: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Inverse-transform sampling, X = quantile(U) with U uniform on (0, 1)."""
-    dtype = jnp.result_type(*law.support())
+    dtype = law._breakpoints().dtype
     return law.quantile(jax.random.uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny))

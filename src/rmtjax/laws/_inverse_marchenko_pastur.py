@@ -1,20 +1,21 @@
 """The law of the inverse of a Marčenko-Pastur variate."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._marchenko_pastur import MarchenkoPastur
+from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 
 
-class InverseMarchenkoPastur(AbstractLaw):
+class InverseMarchenkoPastur(AbstractSpectralLaw):
     r"""The law of $s^2/Y$ with Y of Marčenko and Pastur's law of ratio c < 1, the limit for inverse Wishart matrices.
 
     $$f(x) = \frac{\sqrt{(x_+ - x)(x - x_-)}\,(1 - c)}{2\pi c\,x^2}, \qquad x_\pm = \frac{s^2}{(1 \mp \sqrt c)^2}.$$
 
-    Mean $s^2/(1 - c)$, variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$.
+    Mean $s^2/(1 - c)$, variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$, free cumulants
+    $\kappa_k = C_{k-1}\,c^{k-1} s^{2k} (1 - c)^{1-2k}$ with the Catalan numbers $C_k$, $S(z) = (1 - c - cz)/s^2$.
 
     Convention: the law of one eigenvalue of $s^2 (XX^*/m)^{-1}$ with X n×m, $E|X_{ij}|^2 = 1$ and $n/m \to c$.
 
@@ -66,3 +67,18 @@ class InverseMarchenkoPastur(AbstractLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4 / (1 - self.ratio) ** 3
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # c z² G² + (s² - (1 + c) z) G + 1 = 0.
+        root = (1 - self.ratio) * edge_root(z, *self._support())
+        return reciprocal(((1 + self.ratio) * z - self.scale**2 + root) / 2)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        return catalan(k - 1) * self.ratio ** (k - 1) * self.scale ** (2 * k) * (1 - self.ratio) ** (1 - 2 * k)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        gap, square = 1 - self.ratio, self.scale**2
+        return 2 * square / (gap + jnp.sqrt(gap**2 - 4 * self.ratio * square * g))
+
+    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return (1 - self.ratio - self.ratio * z) / self.scale**2

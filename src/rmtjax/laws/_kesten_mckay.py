@@ -17,21 +17,23 @@ for φ ≤ π/2 a sum of three terms that are not negative, where S(δ) is at mo
 import math
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
+from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 
 
-class KestenMcKay(AbstractLaw):
+class KestenMcKay(AbstractSpectralLaw):
     r"""The law of Kesten and McKay, the limiting spectral density of random d-regular graphs.
 
     $$f(x) = \frac{d \sqrt{4(d-1) - x^2}}{2\pi\,(d^2 - x^2)}, \qquad |x| \le 2\sqrt{d - 1}.$$
 
     It is the spectral measure of the infinite d-regular tree at a vertex: $E X^{2m}$ is the number of closed walks of
-    2m steps, $\sum_{j=1}^m \frac{j}{2m - j} \binom{2m - j}{m}\,d^j (d-1)^{m-j}$, the variance is d. At d = 2 it is the
+    2m steps, $\sum_{j=1}^m \frac{j}{2m - j} \binom{2m - j}{m}\,d^j (d-1)^{m-j}$, the variance is d. As the law
+    of a sum of d free signs it has the free cumulants $\kappa_{2m} = (-1)^{m-1} C_{m-1}\,d$ with the Catalan numbers
+    $C_m$. At d = 2 it is the
     arcsine law on [-2, 2], whose density diverges at the ends; $X/\sqrt d$ tends to the semicircle law of radius 2 as
     d → ∞. All formulas hold to a few ulp, the tails in relative error.
 
@@ -95,3 +97,14 @@ class KestenMcKay(AbstractLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return self.degree
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        root = edge_root(z, *self._support())
+        return reciprocal(((self.degree - 2) * z + self.degree * root) / (2 * (self.degree - 1)))
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        m = k // 2
+        return 0 * self.degree if k % 2 else (-1) ** (m - 1) * catalan(m - 1) * self.degree
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return 2 * self.degree * g / (1 + jnp.sqrt(1 + 4 * g**2))

@@ -8,15 +8,15 @@ of `_triangle`, with $y = 1 + q^2 - 2q\cos φ$, its mass below x is H(φ) times 
 import math
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
 
 
-class MarchenkoPastur(AbstractLaw):
+class MarchenkoPastur(AbstractSpectralLaw):
     r"""The Marčenko-Pastur law, the limiting spectral density of sample covariance matrices.
 
     With $x_\pm = s^2(1 \pm \sqrt c)^2$ for the ratio c and the scale s,
@@ -25,8 +25,10 @@ class MarchenkoPastur(AbstractLaw):
 
     and for $c > 1$ a point mass $1 - 1/c$ at 0. At $c = 1$ the density diverges as $x^{-1/2}$ at $x_- = 0$. Mean $s^2$,
     variance $c s^4$, $E X^k = s^{2k} \sum_{j=1}^k N(k, j)\,c^{j-1}$ with the Narayana numbers
-    $N(k, j) = \frac1k \binom kj \binom k{j-1}$. All formulas hold to a few ulp, the tails in relative error, at a point
-    within a few ulp of x: no better are the distances from the ends $x_\pm$ known, where these are rounded.
+    $N(k, j) = \frac1k \binom kj \binom k{j-1}$, free cumulants
+    $\kappa_k = s^{2k} c^{k-1}$, $R(g) = s^2/(1 - c s^2 g)$, $S(z) = s^{-2}/(1 + cz)$. All formulas hold
+    to a few ulp, the tails in relative error, at a point within a few ulp of x: no better are the distances from the
+    ends $x_\pm$ known, where these are rounded.
 
     `atoms()` always has one entry, as its presence may depend on a traced ratio: 0 with mass $1 - 1/c$ for $c > 1$, the
     lower end of the support with mass 0 otherwise. At $c = 1$, where the mass has a kink, its derivative is 0.
@@ -117,3 +119,19 @@ class MarchenkoPastur(AbstractLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # Without the atom: the quadratic equation of the companion law for c > 1, in the form without cancellation.
+        c = self.ratio
+        centre = self.scale**2 * jnp.where(c > 1, c - 1, 1 - c)
+        continuous = (z - centre + edge_root(z, *self._ends())) / 2
+        return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * jnp.where(c > 1, c, 1))
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        return self.scale ** (2 * k) * self.ratio ** (k - 1)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self.scale**2 / (1 - self.ratio * self.scale**2 * g)
+
+    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return 1 / (self.scale**2 * (1 + self.ratio * z))

@@ -43,12 +43,7 @@ class Mixture(AbstractLaw):
         # A list of Python numbers is spread out by multiplication, which keeps it weakly typed like a single number.
         if isinstance(weights, Sequence) and not any(isinstance(w, Sequence) for w in weights):
             weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
-        array = _checks.real("weights", weights)
-        if array.ndim != 1 or array.size != len(components) or array.size == 0:
-            raise _checks.refusal("weights", f"be one number for each of the {len(components)} components", weights)
-        # Weights computed in float32 may miss 1 by their own rounding, not by more.
-        proper = lambda w: (w >= 0).all() & (jnp.abs(w.sum() - 1) < 1e-5)
-        self.weights = _checks.require(array, proper, "weights", "be non-negative and sum to 1")
+        self.weights = _checks.probabilities("weights", weights, (len(components),), positive=False)
         self.components = tuple(components)
 
     def _total(self, values: Sequence[Array]) -> Array:

@@ -4,11 +4,11 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, reciprocal
 
 
 def density(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -33,17 +33,18 @@ def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def even_moment(half: int, radius: Float[Array, "..."]) -> Float[Array, "..."]:
     """The moment of order 2·half: a Catalan number times (radius/2)^(2·half)."""
-    return math.comb(2 * half, half) / (half + 1) * (radius / 2) ** (2 * half)
+    return math.comb(2 * half, half) / ((half + 1) * 4**half) * radius ** (2 * half)
 
 
-class Semicircle(AbstractLaw):
+class Semicircle(AbstractSpectralLaw):
     r"""Wigner's semicircle law, the limiting spectral density of Wigner matrices.
 
     $$f(x) = \frac{2}{\pi R^2}\sqrt{R^2 - x^2}, \qquad F(x) = \frac12 + \frac{x\sqrt{R^2-x^2}}{\pi R^2}
     + \frac1\pi \arcsin\frac xR, \qquad |x| \le R .$$
 
-    Mean 0, variance $R^2/4$, $E X^{2m} = C_m (R/2)^{2m}$ with the Catalan numbers $C_m$. All formulas hold to a few
-    ulp, the tails in relative error.
+    Mean 0, variance $R^2/4$, $E X^{2m} = C_m (R/2)^{2m}$ with the Catalan numbers $C_m$,
+    $G(z) = 2/(z + \sqrt{z^2 - R^2})$, and the variance is the only free cumulant: $R(g) = g R^2/4$. All formulas hold
+    to a few ulp, the tails in relative error.
 
     Convention: a Gaussian or Wigner ensemble with `scale=1` has radius 2.
 
@@ -91,3 +92,12 @@ class Semicircle(AbstractLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return even_moment(1, self.radius)
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        return reciprocal((z + edge_root(z, -self.radius, self.radius)) / 2)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        return self._variance() if k == 2 else 0 * self.radius
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self._variance() * g

@@ -1,18 +1,42 @@
 """The uniform law."""
 
+import math
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float, Inexact
+from scipy.special import zeta
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._spectral import AbstractSpectralLaw
 
 
-class Uniform(AbstractLaw):
+def _bernoulli(k: int) -> float:
+    """Bernoulli's number over k!, for k ≥ 2."""
+    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(zeta(k)) / (2 * math.pi) ** k
+
+
+def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+    """Coth x - 1/x, by its Taylor series where the subtraction would cancel (|x| < 1; 17 terms reach 1e-17)."""
+    small = jnp.abs(x) < 1
+    s = jnp.where(small, 2 * x, 0)
+    series = jnp.zeros_like(s)
+    for k in range(34, 0, -2):
+        series = series * s**2 + _bernoulli(k)
+    large = jnp.where(small, 1, x)
+    sign = jnp.where(jnp.real(large) < 0, -1, 1)
+    decay = jnp.exp(-2 * sign * large)
+    return jnp.where(small, 2 * s * series, sign * (1 + decay) / (1 - decay) - 1 / large)
+
+
+class Uniform(AbstractSpectralLaw):
     r"""The uniform law on an interval, the law of an eigenphase of every circular ensemble.
 
     $$f(x) = \frac1{b - a}, \qquad F(x) = \frac{x - a}{b - a}, \qquad a < x < b.$$
+
+    Free cumulants after the first, the mean, are $\kappa_k = (b - a)^k B_k/k!$ with Bernoulli's numbers, and with the
+    half width h $R(g) = \frac{a + b}2 + h \coth hg - \frac1g$.
 
     Args:
         lower: a, finite.
@@ -61,3 +85,27 @@ class Uniform(AbstractLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return (self.upper - self.lower) ** 2 / 12
+
+    def _halves(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The middle, and half the width."""
+        return self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
+        middle, half = self._halves()
+        u = (z - middle) / half
+        end = (u == 1) | (u == -1)
+        u = jnp.where(end, 2, u)
+        outer = jnp.abs(u) > 1
+        value = jnp.arctanh(jnp.where(outer, 1 / jnp.where(outer, u, 2), u)) - jnp.where(outer, 0, 0.5j * jnp.pi)
+        # On the axis the sign of a zero would choose the side.
+        value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
+        return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / half)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        middle, half = self._halves()
+        return middle if k == 1 else (2 * half) ** k * _bernoulli(k)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        middle, half = self._halves()
+        return middle + half * _langevin(half * g)

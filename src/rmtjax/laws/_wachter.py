@@ -12,12 +12,12 @@ import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws import _generic
-from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
 
 
@@ -53,7 +53,7 @@ def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
     return (jnp.maximum(a, b) - 1) + jnp.minimum(a, b)
 
 
-class Wachter(AbstractLaw):
+class Wachter(AbstractSpectralLaw):
     r"""Wachter's law, the limiting spectral density of Jacobi (MANOVA) matrices.
 
     With $x_\pm = \Big(\frac{\sqrt{a(a+b-1)} \pm \sqrt b}{a+b}\Big)^2$,
@@ -63,8 +63,9 @@ class Wachter(AbstractLaw):
     and point masses $1 - a$ at 0 for $a < 1$ and $1 - b$ at 1 for $b < 1$. At $a = 1$ the density diverges as
     $x^{-1/2}$ at $x_- = 0$, at $b = 1$ likewise at $x_+ = 1$; $a = b = 1$ is the arcsine law. Mean $a/(a+b)$, variance
     $ab/(a+b)^3$, $E X^k = (a+b)\,E\max(0, 1 - J/k)$ for J the sum of two independent binomial variates of k trials, of
-    probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. All formulas hold to a few ulp, the tails in relative error, at a point
-    within a few ulp of x: no better are the distances from the ends $x_\pm$ known, where these are rounded.
+    probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. $S(z) = (a + b + z)/(a + z)$. All formulas
+    hold to a few ulp, the tails in relative error, at a point within a few ulp of x: no better are the distances from
+    the ends $x_\pm$ known, where these are rounded.
 
     `atoms()` always has two entries, as their presence may depend on traced parameters: the ends of the support, with
     the masses $\max(0, 1 - a)$ and $\max(0, 1 - b)$. Where a mass has a kink, its derivative is 0.
@@ -185,3 +186,29 @@ class Wachter(AbstractLaw):
     def _variance(self) -> Float[Array, ""]:
         total = self.a + self.b
         return self.a / total * (self.b / total) / total
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # The continuous part, of mass (N - S)/2 with S = |a - 1| + |b - 1|, solves z(1 - z) G² - P G + (N² - S²)/4 = 0
+        # with P = |a - 1| (z - 1) + |b - 1| z. No absolute value, whose derivative is wrong where it is 0.
+        a, b, c = self._dimensions()
+        left, right = (jnp.where(dimension < 1, 1 - dimension, dimension - 1) for dimension in (a, b))
+        numerator = 2 * jnp.where(a < 1, jnp.where(b < 1, c, a * b), jnp.where(b < 1, a * b, c))
+        continuous = left * (z - 1) + right * z + (a + b) * edge_root(z, *self._ends())
+        masses = self._atoms()[1]
+        return pole(z, 0.0, masses[0]) + pole(z, 1.0, masses[1]) + reciprocal(continuous / numerator)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        # C = Σ κ_k g^k solves C (a + b + C) = g (a + C).
+        total = self.a + self.b
+        cumulants = [0 * total, self.a / total]
+        for j in range(2, k + 1):
+            products = sum(cumulants[i] * cumulants[j - i] for i in range(1, j))
+            cumulants.append((cumulants[j - 1] - products) / total)
+        return cumulants[k]
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        gap = self.a + self.b - g
+        return 2 * self.a / (gap + jnp.sqrt(gap**2 + 4 * self.a * g))
+
+    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return (self.a + self.b + z) / (self.a + z)

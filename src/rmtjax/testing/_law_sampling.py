@@ -30,7 +30,9 @@ def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int
     message = f"draws from {draws[0]} to {draws[-1]} leave the support [{lower}, {upper}]."
     require((draws >= lower) & (draws <= upper), _CHECK, message)
 
-    edges = np.linspace(lower, upper, _NUM_BINS + 1, dtype=lower.dtype)[1:-1]
+    # Where an end is infinite, the outermost bin holds a hundredth.
+    first, last = np.where(np.isfinite([lower, upper]), [lower, upper], host(law.quantile(jnp.array([0.01, 0.99]))))
+    edges = np.linspace(first, last, _NUM_BINS + 1, dtype=draws.dtype)[1:-1]
     below = np.concatenate([[0], host(law.cdf(jnp.asarray(edges))).astype(float), [1]])
     counts = np.diff(np.concatenate([[0], np.searchsorted(draws, edges, side="right"), [num_draws]]))
     for k, (count, probability) in enumerate(zip(counts, np.diff(below), strict=True)):

@@ -1,0 +1,81 @@
+"""Pictures of laws: density and tails of each, with a histogram of draws."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import rmtjax as rmt
+from rmtjax.plotting import _style
+
+# One shape for all evaluations: a law is compiled once.
+NUM_POINTS = 512
+_NUM_DRAWS = 20_000
+
+
+def draw(page: Any, target: Path) -> None:
+    """The picture of a page."""
+    names = vars(rmt) | vars(rmt.laws) | {"jax": jax, "jnp": jnp, "key": jax.random.key(7)}
+    laws = {expression: eval(expression, names) for expression in page.curves}
+    first = next(iter(laws.values()))
+    draws = eval(page.draws, names) if page.draws else first.sample(names["key"], (_NUM_DRAWS,))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained")
+    fill = _planar if isinstance(first, rmt.laws.AbstractPlanarLaw) else _on_the_line
+    fill(left, right, laws, np.asarray(draws).ravel())
+    figure.savefig(target, dpi=110)
+    plt.close(figure)
+
+
+def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> None:
+    near = {name: _reach(law, 1e-3) for name, law in laws.items()}
+    low, high = min(ends[0] for ends in near.values()), max(ends[1] for ends in near.values())
+    bins = np.linspace(low, high, 61)
+    counts, _ = np.histogram(draws, bins)
+    bars = counts / (draws.size * np.diff(bins))
+    left.stairs(bars, bins, fill=True, color=_style.FILLS[0], alpha=0.35, label="draws")
+    top = bars.max()
+    for style, (name, law) in zip(_style.LAW_LINES, laws.items(), strict=False):
+        x = np.linspace(low, high, NUM_POINTS)
+        density = np.asarray(law.pdf(jnp.asarray(x)))
+        left.plot(x, density, **style, label=name)
+        # A density that diverges would hide the others.
+        top = max(top, np.quantile(density, 0.97))
+        locations, masses = map(np.asarray, law.atoms())
+        left.vlines(locations[masses > 0], 0, masses[masses > 0], color=style["color"], linewidth=3)
+        x = np.linspace(*_reach(law, 1e-9), NUM_POINTS)
+        right.semilogy(x, np.minimum(law.cdf(jnp.asarray(x)), law.sf(jnp.asarray(x))), **style)
+    left.set(xlabel="x", ylabel="density", ylim=(0, 1.15 * top))
+    left.figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    right.set(xlabel="x", ylabel="smaller of P(X ≤ x) and P(X > x)")
+
+
+def _reach(law: Any, tail: float) -> tuple[float, float]:
+    """The support, where it is finite; otherwise up to a tail, by a few searches on grids of one size."""
+    support, panels = np.array(law.support()), np.asarray(law._breakpoints())
+    low, high = panels[0], panels[-1]
+    for _ in range(6):
+        x = np.linspace(low, high, NUM_POINTS)
+        inside = np.minimum(law.cdf(jnp.asarray(x)), law.sf(jnp.asarray(x))) > tail
+        first, last = np.flatnonzero(inside)[[0, -1]] if inside.any() else (0, 1)
+        low, high = x[max(first - 1, 0)], x[min(last + 1, x.size - 1)]
+    return tuple(np.where(np.isfinite(support), support, (low, high)))
+
+
+def _planar(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> None:
+    radii = np.sort(np.abs(draws))
+    reach = np.quantile(radii, 0.98) * 1.15
+    some = draws[:3000]
+    left.plot(some.real, some.imag, ".", color=_style.FILLS[1], markersize=1.5)
+    left.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="Re z", ylabel="Im z")
+    x = np.linspace(0, reach, NUM_POINTS)
+    right.plot(x, np.searchsorted(radii, x) / radii.size, color=_style.FILLS[0], linewidth=4, label="draws")
+    for style, (name, law) in zip(_style.LAW_LINES, laws.items(), strict=False):
+        right.plot(x, law.radial_cdf(jnp.asarray(x)), **style, label=name)
+    right.set(xlabel="r", ylabel="P(|Z| ≤ r)")
+    right.legend(frameon=False)

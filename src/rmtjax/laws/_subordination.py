@@ -1,0 +1,48 @@
+"""What laws by a subordinate point have in common: sums of m/|ω - t|² over point masses, equal to 1 in the bands."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax.special import bracketed_root
+
+
+def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
+    """The root of the deficit 1 - c(s) above `start`, or `start` if c is nowhere above 1 there; differentiable.
+
+    Newton's method for 1/c, a weighted harmonic mean of linear functions and so concave and increasing: from below its
+    steps never pass the root, and it takes about ten where bisection takes a hundred.
+    """
+
+    def step(deficit: Callable, state: tuple) -> tuple:
+        _, s = state
+        value, slope = jax.jvp(deficit, (s,), (jnp.ones_like(s),))
+        return s, s - value * (1 - value) / slope
+
+    def solve(deficit: Callable, start: Float[Array, ""]) -> Float[Array, ""]:
+        first = step(deficit, (start, start))
+        return jax.lax.while_loop(lambda state: state[1] > state[0], lambda state: step(deficit, state), first)[0]
+
+    divide_by_slope = lambda linear, y: y / linear(jnp.ones_like(y))
+    return jax.lax.custom_root(deficit, jax.lax.stop_gradient(start), solve, divide_by_slope)
+
+
+def gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[Array, " 2k-2"]:
+    """Where the sum of m/(u - t)² comes down to 1 and rises again between neighbouring points.
+
+    Where it stays above 1 it is twice the point where it is least.
+    """
+    order = jnp.argsort(points)
+    points, masses = points[order], masses[order]
+    excess = lambda u: jnp.sum(masses / (u - points) ** 2) - 1
+
+    def gap(left: Float[Array, ""], right: Float[Array, ""]) -> Float[Array, " 2"]:
+        # Between two points the sum is convex.
+        slope = lambda u: -jnp.sum(masses / (u - points) ** 3)
+        middle = bracketed_root(slope, left, right)
+        start = bracketed_root(lambda u: -excess(u), left, middle)
+        return jnp.stack([start, bracketed_root(excess, middle, right)])
+
+    return jax.vmap(gap)(points[:-1], points[1:]).ravel()

@@ -1,0 +1,559 @@
+"""Makes laws.json: laws at 25 digits. Run as `python tests/golden/laws.py`; ten minutes, with mpmath and python-flint.
+
+Each law is written down here once more, as its density with the ends between which it is smooth, or, where the field
+has only that, as its distribution function. Probabilities are quadratures of the density from the nearer side, so that
+no closed form of the library enters. Abscissae and parameters are numbers of float32: both precisions are held against
+the same values.
+"""
+
+import functools
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import mpmath
+import numpy as np
+from flint import arb, ctx
+from mpmath import inf, mp, mpf, pi, sqrt
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1] / "scripts"))
+import spacing_table  # noqa: E402
+import tracy_widom_table  # noqa: E402
+from ball_arithmetic import gauss_legendre  # noqa: E402
+
+DIGITS, WORKING_DIGITS, BITS = 25, 50, 512
+# Where a bounded law is looked at, in fractions of each band; and distances from a hard edge, where its power shows.
+FRACTIONS = (2.0**-4, 2.0**-2, 0.5, 0.75, 1 - 2.0**-4)
+CLOSE = (2.0**-30, 2.0**-14)
+# Of laws on the half-line with the mean 1, and of ratios.
+DECAYING = (2.0**-10, 0.25, 1.0, 2.0, 6.0)
+RATIOS = (2.0**-20, 0.125, 0.5, 0.75, 1 - 2.0**-10)
+
+
+class Law(NamedTuple):
+    """A law on the line: the expression that makes it in the library, and what it is."""
+
+    source: str
+    density: Callable[[mpf], mpf]
+    joints: tuple
+    points: Iterable[float]
+    atoms: tuple[tuple[float, mpf], ...] = ()
+
+
+def single(x) -> float:
+    """The number of float32 next to x."""
+    return float(np.float32(float(x)))
+
+
+def inside(*joints, hard=()) -> list[float]:
+    """Points of each band, and some next to hard edges."""
+    bands = list(itertools.pairwise(joints))
+    points = [low + (high - low) * t for low, high in bands for t in FRACTIONS]
+    middle = (joints[0] + joints[-1]) / 2
+    points += [edge + (d if edge < middle else -d) for edge in hard for d in (CLOSE if edge == 0 else CLOSE[1:])]
+    return sorted(map(single, points))
+
+
+def panels(density: Callable, start: mpf, end: mpf) -> list[mpf]:
+    """From start on to an infinite end: multiples of the length of decay, which double, until nothing is left."""
+    sign, eps = mpmath.sign(end), mpf(10) ** -WORKING_DIGITS
+    step = mpf(2) ** -40
+    decay = abs(density(start) / ((density(start + sign * step) - density(start)) / step)) / 4
+    length, points = min(max(decay, mpf(2) ** -20), mpf(1)), [start]
+    while length < 1e8 and (len(points) < 8 or density(points[-1]) > eps * density(start)):
+        points.append(points[-1] + sign * length)
+        length *= mpf("1.5")
+    return points
+
+
+def mass(density: Callable, joints: tuple, lower: mpf, upper: mpf) -> mpf:
+    """Integral of the density; powers of 8 at the ends of the bands smooth whatever is there."""
+    inner = [lower, *(mpf(j) for j in joints if lower < j < upper), upper]
+    if mpmath.isinf(upper):
+        inner = [*inner[:-1], *panels(density, inner[-2], upper)[1:]]
+    if mpmath.isinf(lower):
+        inner = [*panels(density, inner[1], lower)[:0:-1], *inner[1:]]
+    total = mpf(0)
+    for a, b in itertools.pairwise(inner):
+        half, middle = (b - a) / 2, (a + b) / 2
+        # Where rounding meets the end there is nothing left.
+        left = lambda t, a=a, half=half: density(a + half * t**8) * 8 * t**7 if a + half * t**8 > a else mpf(0)
+        right = lambda t, b=b, half=half: density(b - half * t**8) * 8 * t**7 if b - half * t**8 < b else mpf(0)
+        # The stopping rule of mpmath is absolute: a factor makes it relative.
+        size = max(density(middle), density(a + half / 64), density(b - half / 64)) or mpf(1)
+        total += half * size * sum(mpmath.quad(lambda t, f=f, size=size: f(t) / size, [0, 1]) for f in (left, right))
+    return total
+
+
+def values(law: Law) -> list[dict]:
+    rows = []
+    lower, upper = mpf(law.joints[0]), mpf(law.joints[-1])
+    for point in law.points:
+        x = mpf(point)
+        below = mass(law.density, law.joints, lower, x) + sum(m for at, m in law.atoms if at <= x)
+        above = mass(law.density, law.joints, x, upper) + sum(m for at, m in law.atoms if at > x)
+        assert abs(below + above - 1) < mpf(10) ** -(DIGITS + 3), (law.source, point, below + above)
+        rows.append({"x": point, "pdf": law.density(x), "cdf": below, "sf": above})
+    return rows
+
+
+# Laws of spectra.
+
+
+def semicircle(radius):
+    joints = (-mpf(radius), mpf(radius))
+    density = lambda x: 2 / (pi * mpf(radius) ** 2) * sqrt(max(mpf(radius) ** 2 - x**2, 0))
+    return Law("Wigner 1958", density, joints, inside(*joints))
+
+
+def quarter_circle(radius):
+    whole = semicircle(radius)
+    joints = (mpf(0), mpf(radius))
+    return Law("the absolute value of a semicircle variate", lambda x: 2 * whole.density(x), joints, inside(*joints))
+
+
+def arcsine(radius):
+    joints = (-mpf(radius), mpf(radius))
+    density = lambda x: 1 / (pi * sqrt((joints[1] - x) * (x - joints[0])))
+    return Law("the arcsine law", density, joints, inside(*joints, hard=joints))
+
+
+def uniform(lower, upper):
+    return Law("uniform", lambda x: 1 / (mpf(upper) - lower), (lower, upper), inside(lower, upper))
+
+
+def marchenko_pastur(ratio, scale=1.0, power=1):
+    """Of Y, or of scale²/Y with the power -1."""
+    c, unit = mpf(ratio), mpf(scale) ** 2
+    low, high = (1 - sqrt(c)) ** 2, (1 + sqrt(c)) ** 2
+    f = lambda y: sqrt(max((high - y) * (y - low), 0)) / (2 * pi * c * y)
+    atoms = ((0.0, 1 - 1 / c),) if c > 1 else ()
+    if power == -1:
+        density = lambda x: f(unit / x) * unit / x**2
+        joints = (unit / high, unit / low)
+        return Law("Marčenko and Pastur 1967, of the reciprocal", density, joints, inside(*joints))
+    joints = (low * unit, high * unit)
+    points = inside(*joints, hard=(0,) if c == 1 else ())
+    return Law("Marčenko and Pastur 1967", lambda x: f(x / unit) / unit, joints, points, atoms)
+
+
+def free_poisson(rate, jump):
+    lam, alpha = mpf(rate), mpf(jump)
+    joints = tuple(alpha * (1 + s * sqrt(lam)) ** 2 for s in (-1, 1))
+    density = lambda x: sqrt(max(4 * lam * alpha**2 - (x - alpha * (1 + lam)) ** 2, 0)) / (2 * pi * alpha * x)
+    atoms = ((0.0, 1 - lam),) if lam < 1 else ()
+    return Law("Nica and Speicher 2006, proposition 12.11", density, joints, inside(*joints), atoms)
+
+
+def fuss_catalan_2():
+    def density(x):
+        r = 27 + 3 * sqrt(max(81 - 12 * x, 0))
+        top = 2 ** (mpf(1) / 3) * r ** (mpf(2) / 3) - 6 * mpmath.cbrt(x)
+        return 2 ** (mpf(1) / 3) * sqrt(3) / (12 * pi) * top / (x ** (mpf(2) / 3) * mpmath.cbrt(r))
+
+    joints = (mpf(0), mpf("6.75"))
+    return Law("Penson and Życzkowski 2011, equation 7", density, joints, inside(*joints, hard=(0,)))
+
+
+def wachter(a, b):
+    a, b = mpf(a), mpf(b)
+    joints = tuple(((sqrt(a * (a + b - 1)) + s * sqrt(b)) / (a + b)) ** 2 for s in (-1, 1))
+    density = lambda x: (a + b) * sqrt(max((joints[1] - x) * (x - joints[0]), 0)) / (2 * pi * x * (1 - x))
+    atoms = tuple((at, 1 - mpf(p)) for at, p in ((0.0, a), (1.0, b)) if p < 1)
+    hard = [edge for edge, p in zip((0, 1), (a, b), strict=True) if p == 1]
+    return Law("Wachter 1980, theorem 3.1", density, joints, inside(*joints, hard=hard), atoms)
+
+
+def kesten_mckay(degree):
+    d = mpf(degree)
+    edge = 2 * sqrt(d - 1)
+    density = lambda x: d * sqrt(max(edge**2 - x**2, 0)) / (2 * pi * (d**2 - x**2))
+    if degree == 2:
+        return arcsine(2.0)._replace(source="McKay 1981, theorem 1.1")
+    return Law("McKay 1981, theorem 1.1", density, (-edge, edge), inside(-edge, edge))
+
+
+def bures():
+    a = 3 * sqrt(mpf(3))
+
+    def density(x):
+        root = sqrt(max((a / x) ** 2 - 1, 0))
+        # The product of the two bases is 1.
+        power = (a / x + root) ** (mpf(2) / 3)
+        return (power - 1 / power) / (4 * pi * sqrt(3))
+
+    return Law("Sommers and Życzkowski 2004, equation 4.3", density, (mpf(0), a), inside(mpf(0), a, hard=(0,)))
+
+
+def cubic_root(b, c, d):
+    """The positive imaginary part of a root of u³ + bu² + cu + d, or 0, by Cardano's formula."""
+    p, q = c - b**2 / 3, 2 * b**3 / 27 - b * c / 3 + d
+    inner = (q / 2) ** 2 + (p / 3) ** 3
+    if inner <= 0:
+        return mpf(0)
+    cube_roots = [mpmath.sign(y) * mpmath.cbrt(abs(y)) for y in (-q / 2 - sqrt(inner), -q / 2 + sqrt(inner))]
+    return sqrt(mpf(3)) / 2 * (cube_roots[1] - cube_roots[0])
+
+
+def deformed_semicircle():
+    """Two points at ±1 and a semicircle of radius 1: G solves a cubic equation."""
+
+    # G = 4(x - u) and u³ - xu² - 3u/4 + x = 0.
+    density = lambda x: 4 / pi * cubic_root(-x, -mpf(3) / 4, x)
+    # Where the discriminant vanishes.
+    edges = sorted(sqrt(e) for e in mpmath.polyroots(_discriminant(), maxsteps=500, extraprec=200))
+    joints = (-edges[1], -edges[0], edges[0], edges[1])
+    points = [p for band in (joints[:2], joints[2:]) for p in inside(*band)]
+    return Law("Pastur 1972, for two points: a cubic equation", density, joints, [*points, 0.0])
+
+
+def general_marchenko_pastur():
+    """Half of the population has the variance 1, half 16, and the ratio is 1/16: two bands."""
+    c, t = mpf(1) / 16, 16
+
+    def density(x):
+        # x = -1/m + c/2 [1/(1 + m) + t/(1 + tm)], times m(1 + m)(1 + tm), by descending powers.
+        lead = x * t
+        rest = (x * (1 + t) + t - c * t, x + 1 + t - c * (1 + t) / 2, mpf(1))
+        return cubic_root(*(k / lead for k in rest)) / (pi * c)
+
+    # z'(m) = 0, a polynomial of degree 4.
+    one, many = mpmath.matrix([[1, 2, 1]]), mpmath.matrix([[t**2, 2 * t, 1]])
+    square = [sum(one[i] * many[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(5)]
+    slope = [square[k] - (c / 2 * (many[k] + t**2 * one[k]) if k < 3 else 0) for k in range(5)]
+    z = lambda m: -1 / m + c / 2 * (1 / (1 + m) + t / (1 + t * m))
+    joints = tuple(sorted(mpmath.re(z(m)) for m in mpmath.polyroots(slope, maxsteps=500, extraprec=200)))
+    points = [p for band in (joints[:2], joints[2:]) for p in inside(*band)]
+    return Law("Silverstein and Choi 1995: a cubic equation", density, joints, points)
+
+
+def _discriminant():
+    """In x², of u³ - x u² - 3u/4 + x: b²c² - 4c³ - 4b³d - 27d² + 18bcd with b = -x, c = -3/4, d = x."""
+    c = mpf(-3) / 4
+    return [mpf(4), c**2 - 27 - 18 * c, -4 * c**3]
+
+
+# Laws made of others.
+
+
+def mixture():
+    first, second = semicircle(2.0), uniform(-1.0, 2.0)
+    density = lambda x: first.density(x) / 4 + (second.density(x) * 3 / 4 if x > -1 else 0)
+    return Law("its two parts", density, (-2, -1, 2), inside(-2, -1, 2))
+
+
+def symmetrized():
+    base = marchenko_pastur(0.25)
+    low, high = base.joints
+    density = lambda x: base.density(abs(x)) / 2 if abs(x) > low else mpf(0)
+    return Law("its two parts", density, (-high, -low, low, high), inside(-high, -low) + inside(low, high))
+
+
+def binomial_semicircle(order, mu):
+    """Radius 2 at the largest order; orders clipped to [2, N]."""
+    law = {n: mpmath.binomial(order, n) * mpf(mu) ** n * (1 - mpf(mu)) ** (order - n) for n in range(order + 1)}
+    law[2] += law.pop(0) + law.pop(1)
+    mean = sum(n * p for n, p in law.items())
+    parts = [(n * p / mean, semicircle(2 * sqrt(mpf(n) / order))) for n, p in law.items()]
+    radii = [part.joints[1] for _, part in parts]
+    joints = (*sorted(-r for r in radii), *sorted(radii))
+    points = inside(-2, 0, 2)
+    return Law("Süzen 2021, a sum of semicircles", lambda x: sum(w * f.density(x) for w, f in parts), joints, points)
+
+
+def cat(mu, ears):
+    """A padded semicircle of radius 2 whose lowest levels come twice, or the mean of that and its mirror image."""
+    base, rho = semicircle(2.0), 1 / mpf(mu) - 1
+    below = lambda x: mpf(1) / 2 + x * sqrt(4 - x**2) / (4 * pi) + mpmath.asin(x / 2) / pi
+    joint = mpmath.findroot(lambda x: below(x) - rho, -0.5)
+    lower = lambda x: mpf(mu) * base.density(x) * (2 if x < joint else 1)
+    if ears == 1:
+        return Law("Süzen 2025", lower, (-2, joint, 2), inside(-2, joint, 2))
+    joints = (-2, *sorted((joint, -joint)), 2)
+    return Law("Süzen 2025", lambda x: (lower(x) + lower(-x)) / 2, joints, inside(*joints))
+
+
+# Laws of spacings and of components.
+
+
+def wigner_surmise(beta):
+    b = mpf(beta)
+    g1, g2 = mpmath.gamma((b + 1) / 2), mpmath.gamma((b + 2) / 2)
+    rate = (g2 / g1) ** 2
+    density = lambda s: 2 * g2 ** (b + 1) / g1 ** (b + 2) * s**b * mpmath.exp(-rate * s**2)
+    return Law("Wigner's surmise: Mehta 2004, equation 1.5.1, for any β", density, (0, inf), DECAYING)
+
+
+def poisson(k):
+    density = lambda s: s**k / mpmath.factorial(k) * mpmath.exp(-s)
+    return Law("the waiting time of a Poisson process", density, (0, inf), DECAYING)
+
+
+def brody(q):
+    q = mpf(q)
+    b = mpmath.gamma((q + 2) / (q + 1)) ** (q + 1)
+    density = lambda s: (q + 1) * b * s**q * mpmath.exp(-b * s ** (q + 1))
+    return Law("Brody 1973", density, (0, inf), DECAYING)
+
+
+def berry_robnik(rho):
+    r, t = mpf(rho), 1 - mpf(rho)
+    k = sqrt(pi) / 2 * t
+    bell = lambda s: 2 * k / sqrt(pi) * mpmath.exp(-((k * s) ** 2))
+    # The second derivative of exp(-ρs) erfc(ks).
+    density = lambda s: mpmath.exp(-r * s) * (r**2 * mpmath.erfc(k * s) + 2 * (r + k**2 * s) * bell(s))
+    return Law("Berry and Robnik 1984", density, (0, inf), DECAYING)
+
+
+def gap_ratio(beta):
+    b = mpf(beta)
+    f = lambda r: (r + r**2) ** b / (1 + r + r**2) ** (1 + 3 * b / 2)
+    total = mpmath.quad(f, [0, 0.5, 1])
+    return Law("Atas et al. 2013, equation 7", lambda r: f(r) / total, (0, 1), RATIOS)
+
+
+def poisson_gap_ratio():
+    return Law("Atas et al. 2013", lambda r: 2 / (1 + r) ** 2, (0, 1), RATIOS)
+
+
+def porter_thomas(beta):
+    h = mpf(beta) / 2
+    density = lambda x: h**h / mpmath.gamma(h) * x ** (h - 1) * mpmath.exp(-h * x)
+    return Law("Porter and Thomas 1956", density, (0, inf), DECAYING)
+
+
+def eigenvector_intensity(n, beta):
+    a, b = mpf(beta) / 2, mpf(beta) * (n - 1) / 2
+    density = lambda x: (x / n) ** (a - 1) * (1 - x / n) ** (b - 1) / (n * mpmath.beta(a, b))
+    return Law("a component of a uniform unit vector", density, (0, n), (2.0**-20, 0.125, 1.0, n / 2, n - 0.125))
+
+
+# The smallest level at a hard edge, where it has a closed form.
+
+
+def hard_edge(alpha, beta):
+    """The density, from 1 - F = exp(-βs/8) times 1, I_0(√s), exp(-√s/2) or cosh √s."""
+    falling = lambda s: mpmath.exp(-mpf(beta) * s / 8)
+    densities = {
+        (0.0, beta): lambda s: mpf(beta) / 8 * falling(s),
+        (1.0, 2): lambda s: falling(s) * mpmath.besseli(2, sqrt(s)) / 4,
+        (-0.5, 1): lambda s: falling(s) * mpmath.exp(-sqrt(s) / 2) * (mpf(1) / 8 + 1 / (4 * sqrt(s))),
+        (1.0, 4): lambda s: falling(s) * (mpmath.cosh(sqrt(s)) - mpmath.sinh(sqrt(s)) / sqrt(s)) / 2,
+    }
+    points = (2.0**-20, 0.25, 2.0, 8.0, 30.0, 60.0)
+    return Law("Edelman 1991; Forrester 1993", densities[alpha, beta], (0, inf), points)
+
+
+# Levels of ensembles of two.
+
+
+def pair(weight: Callable, beta: int, joints: tuple, points: Iterable[float]) -> Law:
+    """One of two levels with the joint density |x - y|^β w(x) w(y), for even β: moments of the weight."""
+    total = lambda k: mpmath.quad(lambda y: y**k * weight(y), joints)
+    moments = [total(k) for k in range(beta + 1)]
+    marginal = lambda x: (
+        weight(x)
+        * sum(mpmath.binomial(beta, k) * x**k * (-1) ** (beta - k) * moments[beta - k] for k in range(beta + 1))
+    )
+    norm = mpmath.quad(marginal, joints)
+    return Law("the joint density of two levels", lambda x: marginal(x) / norm, (joints[0], joints[-1]), points)
+
+
+def gaussian_pair(beta):
+    """Of GUE(2) or GSE(2): the weight exp(-βnx²/4)."""
+    weight = lambda x: mpmath.exp(-mpf(beta) / 2 * x**2)
+    return pair(weight, beta, (-inf, -2, 0, 2, inf), (-6.0, -2.0, -0.5, 0.0, 1.0, 3.0, 8.0))
+
+
+def goe_pair():
+    """The weight exp(-x²/2) and |x - y|: the inner integral is that of a normal law."""
+    inner = lambda x: 2 * mpmath.exp(-(x**2) / 2) + x * sqrt(2 * pi) * mpmath.erf(x / sqrt(mpf(2)))
+    marginal = lambda x: mpmath.exp(-(x**2) / 2) * inner(x)
+    norm = mpmath.quad(marginal, [-inf, -2, 0, 2, inf])
+    points = (-6.0, -2.0, -0.5, 0.0, 1.0, 3.0, 8.0)
+    return Law("the joint density of two levels", lambda x: marginal(x) / norm, (-inf, inf), points)
+
+
+def wishart_pair():
+    """Of Wishart(2, 4, 2): the weight x² exp(-4x)."""
+    weight = lambda x: x**2 * mpmath.exp(-4 * x)
+    return pair(weight, 2, (0, 1, 3, inf), (2.0**-10, 0.125, 0.5, 1.0, 2.0, 8.0))
+
+
+# Laws in the plane: the density on the real axis, and the probability of a disc.
+
+
+def planar(density: Callable, radii: Iterable[float], disc: Callable | None = None) -> list[dict]:
+    """Of a density that depends on |z| only, unless the probability of a disc is given."""
+    disc = disc or (lambda r: mpmath.quad(lambda x: 2 * pi * x * density(x), [0, r / 4, r]))
+    return [{"x": r, "pdf": density(mpf(r)), "radial_cdf": disc(mpf(r))} for r in radii]
+
+
+def ellipse(correlation):
+    a, b = 1 + mpf(correlation), 1 - mpf(correlation)
+    reach = lambda angle: a * b / sqrt((b * mpmath.cos(angle)) ** 2 + (a * mpmath.sin(angle)) ** 2)
+
+    def disc(r):
+        # The angle where circle and ellipse meet.
+        meet = 0 if r <= b else mpmath.acos(sqrt((r**2 - b**2) / (a**2 - b**2)) * a / r)
+        outside = mpmath.quad(lambda t: reach(t) ** 2 / 2, [meet, (meet + pi / 2) / 2, pi / 2]) if r > b else 0
+        return 4 * (meet * r**2 / 2 + outside) / (pi * a * b) if r > b else r**2 / (a * b)
+
+    return planar(lambda x: 1 / (pi * a * b) if x < a else mpf(0), (0.25, 0.75, 1.25), disc)
+
+
+def single_ring():
+    """For the singular values 1 and 2: the sum of the theorem, solved as a quadratic equation in p."""
+
+    def disc(r):
+        # (t - 1)(pt + (1 - p)4) + (t - 4)(pt + 1 - p) = 0 is linear in p for two values.
+        t = r**2
+        return (8 - 5 * t) / (2 * (t - 1) * (t - 4)) if 1.6 < t < 2.5 else mpf(t >= 2.5)
+
+    return planar(lambda r: mpmath.diff(disc, r) / (2 * pi * r), (1.3125, 1.4375, 1.5625), disc)
+
+
+PLANAR = {
+    "CircularLaw(2.0)": lambda: planar(lambda r: 1 / (4 * pi), (0.25, 1.0, 1.75)),
+    "CircularPowerLaw(2)": lambda: planar(lambda r: 1 / (2 * pi * r), (0.0625, 0.5, 0.9375)),
+    "EllipticLaw(0.5)": lambda: ellipse(0.5),
+    "SphericalLaw()": lambda: planar(lambda r: 1 / (pi * (1 + r**2) ** 2), (0.0625, 1.0, 8.0)),
+    "TruncatedUnitaryLaw(0.5)": lambda: planar(lambda r: 1 / (pi * (1 - r**2) ** 2), (0.0625, 0.5, 0.6875)),
+    "SingleRing([1.0, 2.0])": single_ring,
+}
+
+
+# Tables of Fredholm determinants, in ball arithmetic.
+
+
+def number(ball: arb) -> mpf:
+    return mpf(ball.mid().str(40, radius=False))
+
+
+@functools.cache
+def edge(x: float, stretch: str) -> list[tuple[arb, arb]]:
+    """F and F' for all rows of the table of Tracy-Widom laws, by x, at a multiple of x."""
+    ctx.prec = BITS
+    factor = {"1": arb(1), "√2": arb(2).sqrt(), "2^⅔": arb(4).root(3)}[stretch]
+    step, rule, s = arb(10) ** -30, gauss_legendre(100), arb(x) * factor
+    below, here, above = (tracy_widom_table.distributions(s + k * step, rule) for k in (-1, 0, 1))
+    return [(f, factor * (up - low) / (2 * step)) for low, f, up in zip(below, here, above, strict=True)]
+
+
+def tracy_widom(row: int, stretch: str) -> list[dict]:
+    rows = []
+    for x in (-7.0, -4.0, -2.5, -1.0, 0.5, 2.0, 6.0):
+        f, slope = edge(x, stretch)[tracy_widom_table.ROWS.index(row)]
+        rows.append({"x": x, "pdf": number(slope), "cdf": number(f), "sf": number(1 - f)})
+    return rows
+
+
+def spacing(beta: int, k: int) -> list[dict]:
+    rows = []
+    for s in (0.0078125, 0.25, 0.75, 1.25, 2.0, 4.0, 8.0):
+        ctx.prec = 1200
+        # A spacing of β = 4 is half of one of β = 1 that has 2k + 1 levels inside.
+        row, stretch = ((1, 2 * k + 1), 2) if beta == 4 else ((beta, k), 1)
+        sf, slope = spacing_table.spacings(arb(stretch * s))[spacing_table.SPACINGS.index(row)]
+        rows.append({"x": s, "pdf": number(stretch * slope), "cdf": number(1 - sf), "sf": number(sf)})
+    return rows
+
+
+LAWS = {
+    "Semicircle(2.0)": lambda: semicircle(2.0),
+    "Semicircle(0.75)": lambda: semicircle(0.75),
+    "QuarterCircle(2.0)": lambda: quarter_circle(2.0),
+    "Arcsine(2.0)": lambda: arcsine(2.0),
+    "Uniform(-1.0, 2.0)": lambda: uniform(-1.0, 2.0),
+    "MarchenkoPastur(0.25)": lambda: marchenko_pastur(0.25),
+    "MarchenkoPastur(1.0)": lambda: marchenko_pastur(1.0),
+    "MarchenkoPastur(4.0, 0.5)": lambda: marchenko_pastur(4.0, 0.5),
+    "InverseMarchenkoPastur(0.25)": lambda: marchenko_pastur(0.25, power=-1),
+    "FreePoisson(0.25, 2.0)": lambda: free_poisson(0.25, 2.0),
+    "FreePoisson(4.0)": lambda: free_poisson(4.0, 1.0),
+    "FussCatalan(2)": fuss_catalan_2,
+    "Wachter(1.0, 3.0)": lambda: wachter(1.0, 3.0),
+    "Wachter(2.5, 1.5)": lambda: wachter(2.5, 1.5),
+    "Wachter(0.5, 0.75)": lambda: wachter(0.5, 0.75),
+    "KestenMcKay(2.0)": lambda: kesten_mckay(2.0),
+    "KestenMcKay(3.0)": lambda: kesten_mckay(3.0),
+    "KestenMcKay(10.0)": lambda: kesten_mckay(10.0),
+    "Bures()": bures,
+    "DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 1.0)": deformed_semicircle,
+    "GeneralMarchenkoPastur(0.0625, [1.0, 16.0])": general_marchenko_pastur,
+    "Mixture([0.25, 0.75], [Semicircle(2.0), Uniform(-1.0, 2.0)])": mixture,
+    "Symmetrized(MarchenkoPastur(0.25))": symmetrized,
+    "BinomialSemicircle(6, 0.5)": lambda: binomial_semicircle(6, 0.5),
+    'PeriodicPadding(Semicircle(2.0), 0.75, "ascending")': lambda: cat(0.75, 1),
+    "WignerCat(0.75)": lambda: cat(0.75, 2),
+    "WignerSurmise(0.5)": lambda: wigner_surmise(0.5),
+    "WignerSurmise(1.0)": lambda: wigner_surmise(1.0),
+    "WignerSurmise(2.0)": lambda: wigner_surmise(2.0),
+    "WignerSurmise(4.0)": lambda: wigner_surmise(4.0),
+    "Poisson()": lambda: poisson(0),
+    "Poisson(3)": lambda: poisson(3),
+    "Brody(0.5)": lambda: brody(0.5),
+    "BerryRobnik(0.25)": lambda: berry_robnik(0.25),
+    "BerryRobnik(0.75)": lambda: berry_robnik(0.75),
+    "GapRatio(1.0)": lambda: gap_ratio(1.0),
+    "GapRatio(2.0)": lambda: gap_ratio(2.0),
+    "GapRatio(4.0)": lambda: gap_ratio(4.0),
+    "PoissonGapRatio()": poisson_gap_ratio,
+    "PorterThomas(1)": lambda: porter_thomas(1),
+    "PorterThomas(2)": lambda: porter_thomas(2),
+    "PorterThomas(4)": lambda: porter_thomas(4),
+    "EigenvectorIntensity(10, 1)": lambda: eigenvector_intensity(10, 1),
+    "EigenvectorIntensity(4, 2)": lambda: eigenvector_intensity(4, 2),
+    "HardEdge(0.0, 2)": lambda: hard_edge(0.0, 2),
+    "HardEdge(1.0, 2)": lambda: hard_edge(1.0, 2),
+    "HardEdge(0.0, 1)": lambda: hard_edge(0.0, 1),
+    "HardEdge(-0.5, 1)": lambda: hard_edge(-0.5, 1),
+    "HardEdge(1.0, 4)": lambda: hard_edge(1.0, 4),
+    "LevelDensity(GOE(2))": goe_pair,
+    "LevelDensity(GUE(2))": lambda: gaussian_pair(2),
+    "LevelDensity(GSE(2))": lambda: gaussian_pair(4),
+    "LevelDensity(Wishart(2, 4, 2))": wishart_pair,
+}
+# Row of the table and stretch of the argument.
+EDGES = {
+    "TracyWidom(1)": ((1, 1), "1"),
+    "TracyWidom(2)": ((2, 1), "1"),
+    "TracyWidom(4)": ((1, 2), "√2"),
+    'TracyWidom(4, "bornemann")': ((1, 2), "1"),
+    'TracyWidom(4, "stochastic-airy")': ((1, 2), "2^⅔"),
+    "TracyWidom(2, order=2)": ((2, 2), "1"),
+    "StochasticAiry(1.0)": ((1, 1), "1"),
+    "StochasticAiry(2.0)": ((2, 1), "1"),
+    "StochasticAiry(4.0)": ((1, 2), "2^⅔"),
+}
+SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
+
+
+def entry(expression: str) -> dict:
+    """What the table says of one law."""
+    mp.dps = WORKING_DIGITS
+    if expression in EDGES:
+        source, rows = "Fredholm determinants in ball arithmetic", tracy_widom(*EDGES[expression])
+    elif expression in SPACINGS:
+        source, rows = "Fredholm determinants in ball arithmetic", spacing(*SPACINGS[expression])
+    elif expression in PLANAR:
+        source, rows = "the density in the plane", PLANAR[expression]()
+    else:
+        law = LAWS[expression]()
+        source, rows = law.source, values(law)
+    text = lambda v: v if isinstance(v, float) else mpmath.nstr(v, DIGITS)
+    return {"law": expression, "source": source, "points": [{k: text(v) for k, v in row.items()} for row in rows]}
+
+
+def table() -> dict:
+    laws = [entry(expression) for expression in (*LAWS, *EDGES, *SPACINGS, *PLANAR)]
+    return {"generator": "tests/golden/laws.py", "digits": DIGITS, "laws": laws}
+
+
+if __name__ == "__main__":
+    target = Path(__file__).with_suffix(".json")
+    target.write_text(json.dumps(table(), indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,73 @@
+"""The free Poisson law: its own formulas in mpmath, the law that it delegates to, the contract, bad input."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax.laws import FreePoisson
+from rmtjax.testing import check_derivatives, check_law
+
+CASES = [(0.25, 1.5), (1.0, 2.0), (4.0, 0.5)]
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("rate", "jump"), CASES)
+def test_density_and_distribution(rate, jump):
+    law = FreePoisson(rate, jump)
+    lower, upper = jump * (1 - rate**0.5) ** 2, jump * (1 + rate**0.5) ** 2
+    eps = float(jnp.finfo(law.mean().dtype).eps)
+    x = np.linspace(lower, upper, 7)[1:-1]
+    density = lambda y: mpmath.sqrt(4 * rate * jump**2 - (y - jump * (1 + rate)) ** 2) / (2 * mpmath.pi * jump * y)
+    np.testing.assert_allclose(law.pdf(x), [float(density(y)) for y in x], rtol=50 * eps)
+    # In the root of the distance from the end the integrand is smooth.
+    mass = lambda y: mpmath.quad(lambda u: 2 * u * density(upper - u**2), [0, mpmath.sqrt(upper - y)])
+    np.testing.assert_allclose(law.sf(x), [float(mass(y)) for y in x], rtol=50 * eps)
+    masses = law.atoms()[1]
+    np.testing.assert_allclose(masses, [max(0, 1 - rate)], rtol=4 * eps, atol=eps)
+    np.testing.assert_allclose(law.support(), [0 if rate < 1 else lower, upper], rtol=8 * eps, atol=1e-30)
+    np.testing.assert_allclose(law.cdf(0.0), max(0, 1 - rate), rtol=4 * eps)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("rate", "jump"), CASES)
+def test_free_cumulants_are_the_rate_times_powers_of_the_jump(rate, jump):
+    numbers = lambda law: ([law.free_cumulant(k) for k in range(1, 9)], law.variance(), law.moment(3))
+    cumulants, variance, third = jax.jit(numbers)(FreePoisson(rate, jump))
+    rtol = 20 * float(jnp.finfo(variance.dtype).eps)
+    np.testing.assert_allclose(cumulants, [rate * jump**k for k in range(1, 9)], rtol=rtol)
+    np.testing.assert_allclose(variance, rate * jump**2, rtol=rtol)
+    np.testing.assert_allclose(third, jump**3 * (rate + 3 * rate**2 + rate**3), rtol=rtol)
+
+
+def test_it_is_the_law_of_wishart_matrices():
+    x, p = np.random.default_rng(5).normal(size=(200, 500)), np.array([0.1, 0.5, 0.9])
+    levels = 0.8 * np.linalg.eigvalsh(x @ x.T / 200)
+    np.testing.assert_allclose(FreePoisson(2.5, 0.8).cdf(np.quantile(levels, p)), p, atol=0.02)
+
+
+def test_it_is_infinitely_divisible():
+    # R-transforms add; so do the rates.
+    g = jnp.array([0.1, -0.3, 0.2j])
+    total = FreePoisson(0.4, 1.5).r_transform(g) + FreePoisson(1.1, 1.5).r_transform(g)
+    np.testing.assert_allclose(FreePoisson(1.5, 1.5).r_transform(g), total, rtol=1e-14)
+    np.testing.assert_allclose(FreePoisson(0.4, 1.5).s_transform(0.2), 1 / (1.5 * 0.6), rtol=1e-14)
+
+
+@pytest.mark.float32
+def test_contract():
+    check_law(FreePoisson(0.4, 1.5))
+
+
+def test_derivatives():
+    formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.stieltjes(x), law.atoms())
+    check_derivatives(formulas, FreePoisson(0.4, 1.5), jnp.array([1.0, 2.2]))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan, "x", [1.0, 2.0]])
+def test_bad_parameters(value):
+    with pytest.raises(ValueError, match="`rate` must be"):
+        FreePoisson(value)
+    with pytest.raises(ValueError, match="`jump` must be"):
+        FreePoisson(1.0, value)

@@ -1,0 +1,190 @@
+"""Smallest level at a hard edge: closed forms in both tails, other α by determinants, quantiles, simulation."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+import rmtjax as rmt
+from rmtjax.laws import HardEdge, hard_edge_gap_probabilities
+from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.statistical import assert_law
+
+# All calls have this many points: each method is compiled once for each β.
+X = np.float32([1e-30, 1e-10, 1e-3, 0.07, 0.4, 1.5, 4.0, 9.0, 20.0, 40.0, 55.0, 100.0]).astype(float)
+
+
+def survival(beta, alpha, s):
+    """Edelman 1988 and 1991; determinants of Forrester and Hughes 1994 for β = 2 and integer α."""
+    root = mpmath.sqrt(s)
+    if (beta, alpha) == (1, -0.5):
+        return mpmath.exp(-s / 8 - root / 2)
+    if (beta, alpha) == (4, 1):
+        return mpmath.exp(-s / 2) * mpmath.cosh(root)
+    assert beta == 2 or alpha == 0
+    minors = mpmath.matrix(alpha, alpha)
+    for j in range(alpha):
+        for k in range(alpha):
+            minors[j, k] = mpmath.besseli(j - k, root)
+    return mpmath.exp(-mpf(beta) * s / 8) * (mpmath.det(minors) if alpha else 1)
+
+
+@functools.cache
+def closed_form(beta, alpha):
+    """Log F, log(1 - F) and the logarithm of the density at X."""
+    rows = []
+    # The determinants of Bessel functions cancel to the power α² of s.
+    with mpmath.workdps(400):
+        for s in map(mpf, X):
+            sf, step = survival(beta, alpha, s), s * mpf(10) ** -60
+            slope = (survival(beta, alpha, s + step) - survival(beta, alpha, s - step)) / (2 * step)
+            rows.append([float(mpmath.log(value)) for value in (1 - sf, sf, -slope)])
+    return np.transpose(rows)
+
+
+@pytest.mark.parametrize(
+    ("beta", "alphas", "dtype"),
+    [
+        (1, (-0.5, 0), np.float64),
+        (2, (0, 1, 3), np.float64),
+        (4, (1,), np.float64),
+        pytest.param(2, (0, 1, 3), np.float32, marks=pytest.mark.float32),
+    ],
+    ids=["1", "2", "4", "2-float32"],
+)
+def test_closed_forms(beta, alphas, dtype):
+    single = dtype == np.float32
+    for alpha in alphas:
+        law, x = HardEdge(jnp.asarray(alpha, dtype), beta), jnp.asarray(X, dtype)
+        log_cdf, log_sf, log_pdf = closed_form(beta, alpha)
+        normal = log_cdf > (-60 if single else -600)
+        got = {name: getattr(law, name)(x) for name in ("logcdf", "logsf", "logpdf")}
+        assert all(values.dtype == dtype for values in got.values())
+        got = {name: np.asarray(values, float) for name, values in got.items()}
+        error = np.abs(got["logcdf"] - log_cdf)[normal]
+        assert (error < (2e-5 if single else 5e-14) * np.maximum(1, -log_cdf[normal])).all(), error
+        # Relative accuracy of the upper tail goes with its size, as that of determinants does.
+        resolved = log_sf > (-8 if single else -20)
+        tolerance = (2e-5 if single else 1e-14) * np.exp(-log_sf)
+        error = np.abs(np.expm1(got["logsf"] - log_sf))
+        assert (error < tolerance)[resolved].all(), error / tolerance
+        far = ~resolved
+        np.testing.assert_allclose(got["logsf"][far], log_sf[far], rtol=2e-2 if single else 1e-4)
+        error = np.abs(got["logpdf"] - log_pdf)
+        allowed = 10 * tolerance * np.maximum(1, -log_pdf)
+        assert (error < allowed)[resolved & normal].all(), error / allowed
+
+
+@pytest.mark.parametrize(
+    ("beta", "alphas"), [(1, (-0.6, 2.7, 23.9)), (2, (-0.6, 2.7, 49.9)), (4, (0.4, 2.7, 49.9))], ids=["1", "2", "4"]
+)
+def test_other_orders(beta, alphas):
+    for alpha in alphas:
+        law = HardEdge(alpha, beta)
+        x = law._farthest(X.dtype) * np.linspace(0.02, 0.9, X.size)
+        expected = hard_edge_gap_probabilities(x, alpha, beta, 0)[:, 0]
+        np.testing.assert_allclose(np.exp(law.logsf(x)), expected, rtol=0, atol=5e-13)
+
+
+def test_lower_tail_of_the_quaternion_case():
+    # Log F from (D_- + D_+)/2 in 80 digits: it is far smaller than 1 - D_- and D_+ - 1.
+    x, expected = np.transpose(
+        [
+            (30, -136.40393884733061),
+            (200, -46.049464401953832),
+            (300, -29.308490114320755),
+            (350, -23.470132098576544),
+            (400, -18.722579475983006),
+        ]
+    )
+    got = HardEdge(50.0, 4).logcdf(np.resize(x, X.size))[: x.size]
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6)
+    got = HardEdge(11.0, 4).logcdf(np.resize([4, 9.5, 12], X.size))[:3]
+    np.testing.assert_allclose(got, [-26.39824519168933, -16.704852678733381, -14.216111293972077], rtol=1e-8)
+
+
+@pytest.mark.parametrize(("beta", "lowest", "largest"), [(1, -0.95, 24.0), (2, -0.9, 50.0), (4, 0.1, 50.0)])
+def test_the_range_of_orders(beta, lowest, largest):
+    for alpha in (lowest, largest):
+        law = HardEdge(alpha, beta)
+        x = law._farthest(X.dtype) * np.array([1e-9, 1e-3, 0.02, 0.1, 0.2, 0.4, 0.7, 0.9, 0.99, 1.01, 1.2, 4])
+        below, above = np.asarray(law.logcdf(x)), np.asarray(law.logsf(x))
+        assert np.isfinite(below).all()
+        assert np.isfinite(above).all()
+        assert (np.diff(below) >= 0).all()
+        assert (np.diff(above) <= 0).all()
+
+
+def test_quantiles_and_draws():
+    law = HardEdge(0, beta=2)
+    p = np.array([1e-300, 1e-30, 1e-5, 0.2, 0.5, 0.9, 0.999, 1 - 1e-9, 1 - 2**-53, 0, 1, -0.1])
+    x = np.asarray(law.quantile(p))
+    np.testing.assert_array_equal(x[-3:], [0, np.inf, np.nan])
+    np.testing.assert_allclose(x[:-3], -4 * np.log1p(-p[:-3]), rtol=1e-9)
+    assert_law(law.sample(jax.random.key(3), (2000,)), lambda s: -np.expm1(-np.asarray(s) / 4))
+
+
+def test_derivatives():
+    check_derivatives(lambda alpha, s: HardEdge(alpha, 2).logcdf(s), 1.3, jnp.array([0.3, 4.0, 11.0]), rtol=1e-5)
+
+
+def test_reverse_mode_near_0_and_far_out():
+    law, x = HardEdge(0.7), jnp.array([1e-300, 1e-13, 1e-3, 3.0, 200.0, 1e5])
+    by_law, by_x = jax.jit(jax.vmap(jax.grad(lambda law, x: law.cdf(x), (0, 1)), (None, 0)))(law, x)
+    assert np.isfinite(by_law.alpha).all()
+    np.testing.assert_allclose(by_x, law.pdf(x), rtol=1e-10, atol=1e-200)
+
+
+@pytest.mark.float32
+def test_outside():
+    at = {"cdf": (0, 1), "logsf": (0, -np.inf), "pdf": (0.25, 0)}
+    for name, (at_0, at_infinity) in at.items():
+        got = getattr(HardEdge(0.0), name)(jnp.asarray([-1.0, 0.0, np.inf, np.nan]))
+        below = 0 if name == "pdf" else at_0
+        np.testing.assert_array_equal(got, [below, at_0, at_infinity, np.nan])
+
+
+@pytest.mark.float32
+def test_bad_input():
+    with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
+        HardEdge(1.0, 3)
+    for beta, alpha in ((1, -0.96), (1, 25.0), (2, -1.0), (2, 51.0), (4, 0.0), (2, np.nan), (2, np.inf)):
+        with pytest.raises(ValueError, match="`alpha` must"):
+            HardEdge(alpha, beta)
+    with pytest.raises(ValueError, match=r"`alpha` must lie in \[0.1, 50\] for beta=4, got 0.0"):
+        HardEdge(0.0, 4)
+    with pytest.raises(ValueError, match="real scalar"):
+        HardEdge(jnp.ones(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("alpha", "beta"), [(0.7, 1), (0.7, 2), (1.6, 4)])
+def test_law(alpha, beta):
+    check_law(HardEdge(alpha, beta), rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_second_derivatives():
+    check_second_derivative(lambda alpha, s: HardEdge(alpha, 2).logsf(s), 1.3, jnp.array([0.3, 4.0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ensemble", "alpha"),
+    [
+        (rmt.Wishart(100, 102, 1), 0.5),
+        (rmt.Wishart(100, 102, 2), 2.0),
+        (rmt.LaguerreBeta(100, 198 + 2.5, 4), 1.5),
+    ],
+    ids=["real", "complex", "quaternion"],
+)
+def test_simulated_levels(ensemble, alpha):
+    # A scale that is wrong by 15 % is seen in 4000 draws; the order of 100 shifts it by 1 %.
+    beta, n = int(ensemble.beta), ensemble.n
+    smallest = rmt.simulate(lambda key: ensemble.eigenvalues(key)[0], jax.random.key(5), 4000)
+    unit = 4 * n * ensemble.m if isinstance(ensemble, rmt.Wishart) else 8 * n * ensemble.a / beta
+    assert_law(unit * smallest, HardEdge(alpha, beta).cdf)
