@@ -45,7 +45,7 @@ check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs
 	@$(MAKE) --no-print-directory docs
 
 docs: $(VENV)/.installed-test $(VENV)/.installed-docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -j auto -b html docs docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
 
 bench: $(VENV)/.installed-bench

@@ -11,8 +11,10 @@ typing.GENERATING_DOCUMENTATION = True
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / "_build"
-# Executed pages start kernels, which inherit this: compile once, and leave the home directory alone.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE.parent / ".jax_cache"))
+# Executed pages start kernels, which inherit this: to compile without the expensive passes, and to leave the home
+# directory alone. Run side by side, pages share no cache of compiled programs: JAX writes entries in place, and another
+# process would read half of one.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(BUILD / "jupyter"))
 os.environ.setdefault("IPYTHONDIR", str(BUILD / "ipython"))
 

@@ -33,13 +33,37 @@ def check_in_parameters(fn, parameters):
         check(fn, parameters)
 
 
-@pytest.mark.parametrize("name", CALLS)
+# Long programs, of which tests of their own hold the derivatives.
+LONG = {
+    "rmtjax.laws.hard_edge_gap_probabilities",
+    "rmtjax.laws.hermite_gap_probabilities",
+    "rmtjax.laws.rigidity",
+    "rmtjax.special.airy_kernel",
+    "rmtjax.special.bessel_j",
+    "rmtjax.special.bessel_kernel",
+}
+
+
+@pytest.mark.parametrize("name", cases({name: (name,) for name in CALLS}, CALLS.keys() - LONG))
 def test_function_composes(name):
     call = CALLS[name]
     check_composable(call.fn, *call.args, second_derivative=call.second_derivative)
 
 
-@pytest.mark.parametrize("name", LAWS)
+# The short suite holds every law to `check_law`, and most to finite differences by their parameters, in its own file;
+# here those that have only the former.
+WITHOUT_DIFFERENCES = [
+    "rmtjax.laws.BinomialSemicircle",
+    "rmtjax.laws.InverseMarchenkoPastur",
+    "rmtjax.laws.Mixture",
+    "rmtjax.laws.Semicircle",
+    "rmtjax.laws.Symmetrized",
+    "rmtjax.laws.Uniform",
+    "rmtjax.laws.WignerCat",
+]
+
+
+@pytest.mark.parametrize("name", cases({name: (name,) for name in LAWS}, WITHOUT_DIFFERENCES))
 def test_law_composes(name):
     check_composable(lambda law_and_x: law_and_x[0].cdf(law_and_x[1]), (LAWS[name], X))
 
@@ -80,7 +104,11 @@ ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", 
 PARAMETRIC = {name for name, ensemble in ENSEMBLES.items() if jax.tree.leaves(ensemble)}
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETRIC - ELSEWHERE))
+VARYING = {name: (name,) for name in sorted(PARAMETRIC - ELSEWHERE)}
+
+
+# Two that are long to compile go the way of the GOE and of the Wishart ensemble.
+@pytest.mark.parametrize("name", cases(VARYING, VARYING.keys() - {"rmtjax.AltlandZirnbauer", "rmtjax.InverseWishart"}))
 def test_eigenvalues_compose_in_the_parameters(name):
     check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 
@@ -89,7 +117,7 @@ def test_eigenvalues_compose_in_the_parameters(name):
 WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.CorrelatedWishart", "rmtjax.Spiked"]
 
 
-@pytest.mark.parametrize("name", cases({name: (name,) for name in sorted(PARAMETRIC - ELSEWHERE)}, WAYS))
+@pytest.mark.parametrize("name", cases(VARYING, WAYS))
 def test_second_derivatives_of_eigenvalues(name):
     check_second_derivative(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 

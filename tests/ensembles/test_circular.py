@@ -11,6 +11,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
+from tests.short import cases
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 8000
@@ -72,8 +73,10 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
 
 @pytest.mark.heavy
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", CLASSICAL)
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("n", "beta"),
+    cases({f"{n}-{beta}": (n, beta) for n in (1, 2, 4) for beta in CLASSICAL}, ["1-2", "4-1", "4-2", "4-4"]),
+)
 def test_classical_matrices(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(CLASSICAL[beta], n, None, getkey()))
     eps, rows = np.finfo(phases.dtype).eps, matrices.shape[-1]

@@ -12,6 +12,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
+from tests.short import cases
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -67,7 +68,13 @@ def dense_phases(matrices):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize(("make", "n"), CASES, ids=lambda case: getattr(case, "__name__", case))
+@pytest.mark.parametrize(
+    ("make", "n"),
+    cases(
+        {f"{make.__name__}-{n}": (make, n) for make, n in CASES},
+        ["HaarOrthogonal-1", "HaarOrthogonal-4", "HaarSpecialOrthogonal-5", "HaarSymplectic-4"],
+    ),
+)
 def test_exact_laws(getkey, make, n):
     phases, matrices = map(np.asarray, drawn(make(n), jax.random.split(getkey(), DRAWS)))
     eps = np.finfo(phases.dtype).eps
@@ -146,7 +153,7 @@ def test_weyl_means_are_the_published_ones(make, n):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("make", [rmt.HaarSpecialOrthogonal, rmt.HaarSymplectic])
+@pytest.mark.parametrize("make", [pytest.param(rmt.HaarSpecialOrthogonal, marks=pytest.mark.slow), rmt.HaarSymplectic])
 def test_characteristic_polynomial_at_one(getkey, make):
     # Keating and Snaith (2000), Commun. Math. Phys. 214, 91, equations 8 and 32: E det(1 - U)^s, here at s = 1 and the
     # derivative at 0.

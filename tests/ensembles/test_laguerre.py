@@ -11,6 +11,7 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
+from tests.short import cases
 from tests.statistical import assert_law, assert_mean
 
 SCALE = 0.7
@@ -77,8 +78,13 @@ def wishart(n, m, beta, number, key):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [1, 2, 4])
-@pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 3), (3, 3), (1, 4), (4, 1)])
+@pytest.mark.parametrize(
+    ("n", "m", "beta"),
+    cases(
+        {f"{n}-{m}-{b}": (n, m, b) for n, m in [(3, 5), (5, 3), (3, 3), (1, 4), (4, 1)] for b in (1, 2, 4)},
+        ["3-5-1", "3-5-4", "5-3-1", "5-3-2", "3-3-2", "1-4-4", "4-1-1"],
+    ),
+)
 def test_wishart_dense_and_reduced(getkey, n, m, beta):
     levels, matrices = map(np.asarray, wishart(n, m, beta, DRAWS, getkey()))
     rank, unit = min(n, m), SCALE**2 / (beta * m)

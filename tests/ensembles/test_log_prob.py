@@ -95,7 +95,7 @@ def metropolis(make, key, start):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("make", cases({name: (make,) for name, make in EVERY.items()}, {"goe", "real", "broken"}))
+@pytest.mark.parametrize("make", cases({name: (make,) for name, make in EVERY.items()}, {"goe", "broken"}))
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
     number = 4000

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 
-METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+from tests.laws.methods import METHODS
 
 
 @jax.jit

@@ -11,10 +11,10 @@ import pytest
 
 from rmtjax.laws import FussCatalan, MarchenkoPastur
 from rmtjax.testing import check_law
+from tests.laws.methods import METHODS
 from tests.statistical import assert_law
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 # In units of the upper end.
 FRACTIONS = [1e-30, 1e-12, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 2.0**-10, 1 - 2.0**-14, 1 - 2.0**-20]
 

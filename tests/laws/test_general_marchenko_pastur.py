@@ -278,7 +278,7 @@ def test_weights_of_single_precision():
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("more variables", "two intervals")]
 
 
-@pytest.mark.parametrize("name", ["null", *SLOW])
+@pytest.mark.parametrize("name", [pytest.param("null", marks=pytest.mark.slow), *SLOW])
 def test_derivatives(name):
     law = make(name)
     lower, upper = map(float, law._ends())

@@ -10,9 +10,9 @@ import pytest
 
 from rmtjax.laws import KestenMcKay, Semicircle
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.laws.methods import METHODS
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 # Distances from the ends in units of the width.
 FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625, 0.5]
 FRACTIONS += [1 - fraction for fraction in FRACTIONS]

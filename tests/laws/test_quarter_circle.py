@@ -8,10 +8,10 @@ import pytest
 
 from rmtjax.laws import MarchenkoPastur, QuarterCircle
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.laws.methods import METHODS
 from tests.statistical import assert_law
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -9,10 +9,10 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax.laws import Semicircle
+from tests.laws.methods import METHODS
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "semicircle.json").read_text())
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -53,7 +53,7 @@ FAULTS = {
     "jit": (
         "eigenvalues",
         lambda base: lambda key: base.eigenvalues(key) * (1 if isinstance(key, jax.core.Tracer) else 1.0001),
-        "check_jit",
+        "check_vmap",
     ),
     "gradient": (
         "eigenvalues",

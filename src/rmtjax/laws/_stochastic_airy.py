@@ -18,7 +18,7 @@ from rmtjax.special import bracketed_root, integrate, piecewise_chebyshev
 from rmtjax.special._logarithms import log_one_minus_exp
 
 # Below it, by the precision, the march loses its digits.
-_LEAST = {64: 0.001, 32: 0.02}
+_LEAST = {64: 0.001, 32: 0.05}
 # Beyond e^-760 nothing is a number of float64.
 _NOTHING = -760.0
 # Panels of the moments end at up to so many standard deviations.
@@ -129,7 +129,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
     and 4 it is `TracyWidom(beta, "stochastic-airy")`, which is right to rounding; the mean at β = 4 is -2.05520….
 
     Args:
-        beta: a finite β of at least 0.001, in float32 of at least 0.02.
+        beta: a finite β of at least 0.001, in float32 of at least 0.05.
 
     Raises:
         ValueError: `beta` is not finite, or below its bound.

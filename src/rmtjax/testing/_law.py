@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rmtjax.testing._compare import host, is_inexact, magnitude, require, require_close, require_finite
+from rmtjax.testing._compare import host, magnitude, require, require_close, require_finite
+from rmtjax.testing._law_evaluation import METHODS, Evaluation, tabulated
 from rmtjax.testing._law_sampling import check_sampler
 from rmtjax.testing._transformations import require_hashable
 
 _CHECK = "check_law"
-_METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 _OUTSIDE = {
     "pdf": (0, 0),
     "logpdf": (-np.inf, -np.inf),
@@ -23,6 +22,9 @@ _OUTSIDE = {
     "logsf": (0, -np.inf),
 }
 _NUM_NODES = 64
+# Places of the points in a panel.
+_FRACTIONS = (0.15, 0.4, 0.65, 0.9)
+_MOST_PANELS = 8
 
 
 def check_law(
@@ -62,64 +64,61 @@ def check_law(
     require(np.isfinite(panels), _CHECK, f"the breakpoints {panels} are not finite.")
     between_calls = {} if rtol is None else {"rtol": rtol, "atol": rtol}
     rtol = 2000 * float(jnp.finfo(panels.dtype).eps) if rtol is None else rtol
-    x = _interior(law, panels)
+    # A table holds points inside, these and the ends of the panels, and five points outside.
+    at = Evaluation(law, 2 * len(_FRACTIONS) * min(_MOST_PANELS, panels.size - 1) + panels.size + 5)
+    x = _interior(at, panels)
     ends = np.unique(np.concatenate([panels, x]))
     width = panels[-1] - panels[0]
     outside = np.array([lower - width, -np.inf, upper + width, np.inf, np.nan], x.dtype)
-    table = _tabulate(law, np.concatenate([x, ends, outside]), between_calls)
+    table = _tabulate(at, np.concatenate([x, ends, outside]), between_calls)
     inside, at_ends, beyond = (
         {name: column[part] for name, column in table.items()}
         for part in (slice(x.size), slice(x.size, -5), slice(-5, None))
     )
     _check_beyond(beyond)
-    _check_integral(law, ends, at_ends["cdf"], rtol)
+    _check_integral(at, ends, at_ends["cdf"], rtol)
     _check_logarithms(inside, rtol)
-    _check_slope(law, x, inside, rtol)
-    _check_quantile(law, x, inside, width, rtol)
-    _check_edges(law, lower, upper, panels)
-    check_sampler(law, lower, upper, num_draws)
+    _check_derivatives(at, x, inside["pdf"], np.array([lower, upper]), panels, rtol)
+    _check_quantile(at, x, inside, np.array([lower, upper]), width, rtol)
+    check_sampler(at, lower, upper, num_draws)
 
 
-def _tabulate(law: Any, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
+def _tabulate(at: Evaluation, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
     """All methods at all points, held equal: compiled, eager, and mapped over the points."""
-    for name in _METHODS:
-        require_hashable(getattr(law, name), f"{_CHECK}, {name}")
-
-    def table(law: Any, x: jax.Array) -> dict[str, jax.Array]:
-        return {name: getattr(law, name)(x) for name in _METHODS}
-
-    points = jnp.asarray(x)
-    compiled = jax.jit(table)(law, points)
-    require_close(_CHECK, "jit against eager", compiled, table(law, points), **tolerance)
-    mapped = jax.jit(jax.vmap(table, in_axes=(None, 0)))(law, points)
-    require_close(_CHECK, "vmap against an array", mapped, compiled, **tolerance)
-    return {name: host(value) for name, value in compiled.items()}
+    for name in METHODS:
+        require_hashable(getattr(at.law, name), f"{_CHECK}, {name}")
+    points, compiled = at.filled(x), at.table(x)
+    cut = lambda table: {name: values[: x.size] for name, values in table.items()}
+    require_close(_CHECK, "jit against eager", compiled, cut(tabulated(at.law, points)), **tolerance)
+    mapped = jax.jit(jax.vmap(tabulated, in_axes=(None, 0)))(at.law, points)
+    require_close(_CHECK, "vmap against an array", cut(mapped), compiled, **tolerance)
+    return compiled
 
 
-def _interior(law: Any, panels: np.ndarray) -> np.ndarray:
+def _interior(at: Evaluation, panels: np.ndarray) -> np.ndarray:
     """A few points in the panels of most probability, away from their ends, where the density may jump or diverge."""
-    mass = np.diff(host(law.cdf(jnp.asarray(panels))))
-    chosen = np.sort(np.argsort(mass)[-8:])
-    fractions = np.array([0.15, 0.4, 0.65, 0.9], panels.dtype)
+    mass = np.diff(at.cdf(panels))
+    chosen = np.sort(np.argsort(mass)[-_MOST_PANELS:])
+    fractions = np.array(_FRACTIONS, panels.dtype)
     return (panels[chosen, None] + np.diff(panels)[chosen, None] * fractions).ravel()
 
 
-def _quadrature(law: Any, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _quadrature(at: Evaluation, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Abscissae and weighted densities, one row for each panel, by Gauss-Legendre in the angle."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_NODES)
     angle = np.pi * (nodes + 1) / 2
     half = np.diff(ends.astype(float))[:, None] / 2
     middle = ends[:-1, None] + half
     x = (middle - half * np.cos(angle)).astype(ends.dtype)
-    density = host(jax.jit(lambda law, x: law.pdf(x))(law, jnp.asarray(x)))
+    density = at.pdf(x.ravel()).reshape(x.shape)
     worst = density.argmin()
     require(density >= 0, _CHECK, f"the pdf is {density.flat[worst]} at x = {x.flat[worst]}.")
     return x.astype(float), density * (half * np.pi / 2 * weights * np.sin(angle))
 
 
-def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) -> None:
-    nodes, measure = _quadrature(law, ends)
-    locations, masses = map(host, law.atoms())
+def _check_integral(at: Evaluation, ends: np.ndarray, cdf: np.ndarray, rtol: float) -> None:
+    nodes, measure = _quadrature(at, ends)
+    locations, masses = map(host, at.law.atoms())
     require(masses >= 0, _CHECK, f"an atom has negative mass: {masses}.")
     _close("∫ pdf and the atoms together", measure.sum() + masses.sum(), 1.0, rtol)
     below = (np.where(locations[:, None] <= ends, masses[:, None], 0)).sum(0)
@@ -129,7 +128,7 @@ def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) ->
     raw = [(measure * nodes**k).sum() + (masses * locations**k).sum() for k in range(4)]
     variance = (measure * (nodes - raw[1]) ** 2).sum() + (masses * (locations - raw[1]) ** 2).sum()
     expected = {f"moment({k})": (raw[k], k) for k in range(4)} | {"mean()": (raw[1], 1), "variance()": (variance, 2)}
-    for name, got in _moments(law).items():
+    for name, got in _moments(at.law).items():
         value, degree = expected[name]
         _close(name, host(got), value, rtol, size**degree)
 
@@ -146,17 +145,11 @@ def _check_logarithms(table: dict[str, np.ndarray], rtol: float) -> None:
         _close(f"exp(log{name}) against {name}", np.exp(table["log" + name]), table[name], rtol)
 
 
-def _check_slope(law: Any, x: np.ndarray, table: dict[str, np.ndarray], rtol: float) -> None:
-    slope = jax.jit(jax.vmap(jax.grad(law.cdf)))(jnp.asarray(x))
-    _close("the derivative of the cdf against the pdf", host(slope), table["pdf"], rtol)
-
-
-def _check_quantile(law: Any, x: np.ndarray, table: dict[str, np.ndarray], width: float, rtol: float) -> None:
+def _check_quantile(
+    at: Evaluation, x: np.ndarray, table: dict[str, np.ndarray], support: np.ndarray, width: float, rtol: float
+) -> None:
     cdf, pdf = table["cdf"], table["pdf"]
-    lower, upper = map(host, law.support())
-    # All in one call: to invert takes long to compile.
-    p = np.concatenate([cdf, np.array([0, 1, -0.5, 1.5, np.nan], cdf.dtype)])
-    got = host(jax.jit(law.quantile)(jnp.asarray(p)))
+    got = at.quantile(np.concatenate([cdf, np.array([0, 1, -0.5, 1.5, np.nan], cdf.dtype)]))
     values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
     # The inverse is as uncertain as the probability, divided by the slope; where the cdf is flat it is not
     # unique.
@@ -165,7 +158,7 @@ def _check_quantile(law: Any, x: np.ndarray, table: dict[str, np.ndarray], width
     worst = np.argmax(error, axis=0)
     message = f"quantile(cdf(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
     require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
-    require(ends == [lower, upper], _CHECK, f"quantile(0), quantile(1) are {ends}.")
+    require(ends == support, _CHECK, f"quantile(0), quantile(1) are {ends}.")
     require(np.isnan(wrong), _CHECK, f"quantile outside [0, 1] is {wrong}, not NaN.")
 
 
@@ -177,26 +170,22 @@ def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
         require((beyond[name] == expected) | (np.isnan(beyond[name]) & np.isnan(expected)), _CHECK, message)
 
 
-def _check_edges(law: Any, lower: np.ndarray, upper: np.ndarray, panels: np.ndarray) -> None:
-    """Derivatives by x and by the parameters at, next to, and away from the ends, infinite ones too."""
+def _check_derivatives(
+    at: Evaluation, x: np.ndarray, pdf: np.ndarray, support: np.ndarray, panels: np.ndarray, rtol: float
+) -> None:
+    """That of the cdf is the pdf; all are finite inside, and at, next to, and away from the ends, infinite ones too."""
     first, last = panels[0], panels[-1]
     width = last - first
     near = 4 * np.finfo(panels.dtype).eps * max(abs(first), abs(last), width)
     offsets = [-width, -near, 0, near]
-    points = [*(first + d for d in offsets), first + width / 3, *(last - d for d in offsets), lower, upper]
-    x = np.array(points, panels.dtype)
-    parameters, rest = eqx.partition(law, is_inexact)
-
-    @jax.jit
-    def gradients(parameters: Any, x: jax.Array) -> dict[str, Any]:
-        at = lambda name: lambda p, y: getattr(eqx.combine(p, rest), name)(y)
-        return {
-            name: jax.vmap(jax.grad(at(name), argnums=(0, 1)), in_axes=(None, 0))(parameters, x) for name in _METHODS
-        }
-
-    for name, (by_parameters, by_x) in gradients(parameters, jnp.asarray(x)).items():
-        require_finite(_CHECK, f"the derivative of {name} by x at the points {x}", by_x)
-        require_finite(_CHECK, f"the derivative of {name} by the parameters at the points {x}", by_parameters)
+    edges = [*(first + d for d in offsets), first + width / 3, *(last - d for d in offsets), *support]
+    points = np.concatenate([x, np.array(edges, panels.dtype)])
+    derivatives = at.derivatives(points)
+    slope = derivatives["cdf"][0][: x.size]
+    _close("the derivative of the cdf against the pdf", slope, pdf, rtol)
+    for name, (by_x, by_parameters) in derivatives.items():
+        require_finite(_CHECK, f"the derivative of {name} by x at the points {points}", by_x)
+        require_finite(_CHECK, f"the derivative of {name} by the parameters at the points {points}", by_parameters)
 
 
 def _close(what: str, got: Any, expected: Any, rtol: float, size: float = 1.0) -> None:

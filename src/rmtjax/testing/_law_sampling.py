@@ -1,13 +1,11 @@
 """Check of a sampler against the distribution function."""
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
 from rmtjax.testing._compare import host, require
+from rmtjax.testing._law_evaluation import Evaluation
 from rmtjax.testing._transformations import require_hashable
 
 _CHECK = "check_law"
@@ -16,9 +14,9 @@ _NUM_BINS = 16
 _LEVEL = 1e-6
 
 
-def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int) -> None:
+def check_sampler(at: Evaluation, lower: np.ndarray, upper: np.ndarray, num_draws: int) -> None:
     """Shape, support, reproducibility, and the number of draws in each bin of the support."""
-    key = jax.random.key(20_231)
+    key, law = jax.random.key(20_231), at.law
     require_hashable(law.sample, _CHECK)
     for shape in ((), (2, 3)):
         got = jax.eval_shape(lambda k, s=shape: law.sample(k, s), key).shape
@@ -31,9 +29,11 @@ def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int
     require((draws >= lower) & (draws <= upper), _CHECK, message)
 
     # Where an end is infinite, the outermost bin holds a hundredth.
-    first, last = np.where(np.isfinite([lower, upper]), [lower, upper], host(law.quantile(jnp.array([0.01, 0.99]))))
+    first, last = np.where(
+        np.isfinite([lower, upper]), [lower, upper], at.quantile(np.array([0.01, 0.99], draws.dtype))
+    )
     edges = np.linspace(first, last, _NUM_BINS + 1, dtype=draws.dtype)[1:-1]
-    below = np.concatenate([[0], host(law.cdf(jnp.asarray(edges))).astype(float), [1]])
+    below = np.concatenate([[0], at.cdf(edges).astype(float), [1]])
     counts = np.diff(np.concatenate([[0], np.searchsorted(draws, edges, side="right"), [num_draws]]))
     for k, (count, probability) in enumerate(zip(counts, np.diff(below), strict=True)):
         message = f"{count} of {num_draws} draws in bin {k} of {_NUM_BINS}, of probability {probability:.6g}."
