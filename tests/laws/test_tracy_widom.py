@@ -291,6 +291,20 @@ def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
     np.testing.assert_allclose(slope["sf"][inside], -law.pdf(x)[inside], rtol=rtol * 50)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("convention", ["tracy-widom", "bornemann", "stochastic-airy"])
+def test_tails_meet_where_one_takes_over_from_the_other(convention, dtype):
+    # The table of beta = 4 is in other units: rounded, a point next to the switch may come to lie on its other side.
+    law = TracyWidom(4, convention)
+    x = [dtype(law._switch())]
+    for _ in range(3):
+        x = [np.nextafter(x[0], dtype(-9)), *x, np.nextafter(x[-1], dtype(9))]
+    got = tabulate(law, jnp.asarray(np.array(x)))
+    for name in METHODS:
+        assert got[name].dtype == dtype
+        np.testing.assert_allclose(got[name], got[name][3], rtol=20 * np.finfo(dtype).eps, err_msg=name)
+
+
 @pytest.mark.parametrize("beta", BETAS)
 def test_slope_of_the_density(beta):
     law, x, h = TracyWidom(beta), np.array([-16.3, -9.37, -3.1, -1.2, 0.7, 6.2, 14.5]), 1e-5

@@ -209,6 +209,11 @@ class TracyWidom(AbstractTabulatedLaw):
 
     def _tail_and_slope(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         s, edge = self._stretch() * x, self._edge()
+        # Rounded, s may come to lie on the other side of the switch than x, where the other tail is tabulated.
+        switch = jnp.asarray(edge.switch(), s.dtype)
+        below = x < self._switch()
+        beside = jnp.where(below, jnp.nextafter(switch, jnp.asarray(-jnp.inf, s.dtype)), switch)
+        s = s + jax.lax.stop_gradient(jnp.where(below == (s < switch), 0, beside - s))
         left, right = s < -_REACH, s >= edge.last()
         middle = ~(left | right)
         inside = lambda table: piecewise_chebyshev(table[edge.row()], -_REACH, 1.0, jnp.where(middle, s, 0))
