@@ -57,14 +57,13 @@ class AbstractLaw(AbstractModule):
         return _generic.sample(self, key, shape)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return _generic.expectation(self, lambda x: x**k)
+        return _generic.moment(self, k, 0.0)
 
     def _variance(self) -> Float[Array, ""]:
         return self._central_moment(2)
 
     def _central_moment(self, k: int) -> Float[Array, ""]:
-        mean = self._moment(1)
-        return _generic.expectation(self, lambda x: (x - mean) ** k)
+        return _generic.moment(self, k, self._moment(1))
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, the first and last the ends of the support.

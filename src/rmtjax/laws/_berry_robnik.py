@@ -113,7 +113,7 @@ class BerryRobnik(AbstractLaw):
         )
 
     def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, 1.0, 1.0, 800 + 0 * self.rho)
+        return _positive.quantile(self, p, 800 + 0 * self.rho)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         regular, _, a = self._rates()

@@ -27,6 +27,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
@@ -37,7 +38,7 @@ from rmtjax.special import airy, bessel_j, gauss_legendre, sine_kernel
 
 # Of J_a at 0 only the power is left, to rounding, at this argument.
 _SMALL = 1e-8
-# The interval (0, 1) of the hard edge is cut off where x^{a+1} is exp(-DEPTH).
+# The interval (0, 1) of the hard edge is cut off where the operator is smaller by exp(-DEPTH), about.
 _DEPTH = 40.0
 # Orders of the Bessel function from -0.9 to 50.
 _ALPHA = {1: (-0.95, 24), 2: (-0.9, 50), 4: (0.1, 50)}
@@ -181,8 +182,9 @@ def hard_edge_operator(
 ) -> Float[Array, "q q"]:
     r"""The matrix of $T_a$ for s > 0.
 
-    Near 0 functions behave like $x^{a/2}$, for which $x = e^{-\tau v^2}$, $\tau = \mathrm{DEPTH}/(a + 1)$, makes the
-    integrands smooth for every a.
+    Near 0 functions behave like $x^{a/2}$, for which $x = e^{-\tau v^2}$ makes the integrands smooth for every a. They
+    end at v = 1, where $\tau = d/(a + 1)$ leaves the part $e^{-d}$ of $x^{a+1}$: d is DEPTH, and more where the power
+    $(sx/4)^{a+1}/\Gamma(a + 1)^2$ of the operator at 0, x = 1 taken, exceeds 1, which nothing else of it does.
 
     Args:
         s: end of the interval.
@@ -192,7 +194,9 @@ def hard_edge_operator(
     """
     bessel = bessel or functools.partial(_bessel, order)
     t, w = _legendre(num_nodes, jnp.result_type(s, order))
-    depth = _DEPTH / (order + 1)
+    h = order + 1
+    # The determinant does not depend on where the nodes end.
+    depth = jax.lax.stop_gradient(_DEPTH + jnp.maximum(0, h * jnp.log(s / 4) - 2 * gammaln(h))) / h
     v = (1 + t) / 2
     root = jnp.sqrt(depth * v * w)
     # Powers are taken in logarithms, in which x does not underflow; and Bessel functions, the bulk of the work, once.

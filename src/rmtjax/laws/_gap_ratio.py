@@ -95,8 +95,7 @@ class GapRatio(AbstractLogarithmicLaw):
         return log_beta_tails(*self._beta_variate(x))[1]
 
     def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        # Near 0 the variate sin² ω is 6.75 r².
-        return _positive.quantile(self, p, self.beta + 1, 6.75**-0.5, 1.0)
+        return _positive.quantile(self, p, jnp.ones_like(self.beta))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         key_sine, key_cosine = jax.random.split(key)

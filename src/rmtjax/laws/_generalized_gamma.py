@@ -57,8 +57,7 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
         return log_gamma_tails(a, *self._power_of(x))[1]
 
     def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        a, power, scale = self._shape_power_scale()
-        return _positive.quantile(self, p, a * power, scale, self._farthest())
+        return _positive.quantile(self, p, self._farthest())
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         a, p, scale = self._shape_power_scale()

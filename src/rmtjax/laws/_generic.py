@@ -4,7 +4,7 @@ Each function takes a law and uses only its density, its support, the points bet
 its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import jax
@@ -27,11 +27,12 @@ class Law(Protocol):
     def _breakpoints(self) -> Array: ...
 
 
-def expectation(law: Law, fn: Callable[[Array], Array]) -> Float[Array, ""]:
-    """E fn(X), by Gauss-Legendre quadrature on the panels of the density, plus the atoms."""
+@partial(jax.jit, static_argnums=1)
+def moment(law: Law, k: int, about: Float[Array, ""] | float) -> Float[Array, ""]:
+    """E (X - about)^k, by Gauss-Legendre quadrature on the panels of the density, plus the atoms."""
     locations, masses = law.atoms()
-    continuous = integrate(lambda x: fn(x) * law._pdf(x), law._breakpoints())
-    return continuous + jnp.sum(masses * fn(locations))
+    continuous = integrate(lambda x: (x - about) ** k * law._pdf(x), law._breakpoints())
+    return continuous + jnp.sum(masses * (locations - about) ** k)
 
 
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -29,12 +29,12 @@ from rmtjax.special._logarithms import log_one_minus_exp
 _NODES = {64: 64, 32: 36}
 # Of the interpolation of the Bessel function.
 _BESSEL_PANELS, _BESSEL_NODES = 24, 16
-# Where the determinants end, and the upper tail is about e^-23 in float64 and e^-9 in float32: there √s (twice that for
+# Where the determinants end, and the upper tail is about e^-19 in float64 and e^-7 in float32: there √s (twice that for
 # β = 4) is the order a of the Bessel function and this much more, a number and a multiple of √(a + 1).
 _FARTHEST = {
-    1: {64: (9.6, 2.1), 32: (5.0, 1.7)},
-    2: {64: (7.7, 1.9), 32: (4.4, 1.6)},
-    4: {64: (13.3, 2.2), 32: (8.7, 1.8)},
+    1: {64: (8.6, 1.95), 32: (4.3, 1.5)},
+    2: {64: (7.0, 1.75), 32: (4.0, 1.35)},
+    4: {64: (12.1, 2.1), 32: (7.7, 1.7)},
 }
 # Terms of the series near 0, and where it ends, in units of (a + 1)².
 _TERMS, _SERIES_END = 40, 0.6
@@ -42,6 +42,8 @@ _TERMS, _SERIES_END = 40, 0.6
 _HALVINGS, _EQUAL, _PANEL_NODES = 4, 16, 14
 # What the logarithm of no number of float64 is below.
 _SMALLEST = 750.0
+# Of the second correction to the ratio of the determinants.
+_RATIO = (224, 41, -1180, -2120, -1460, -365)
 
 
 class HardEdge(AbstractLogarithmicLaw):
@@ -52,18 +54,19 @@ class HardEdge(AbstractLogarithmicLaw):
     $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
     \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
 
-    In float64 and for α up to 10 it is right to 1e-13, and the lower tail in relative error (for β = 4 and α > 5 only
-    to 1e-6), if the order of the Bessel function is at least -1/2; towards -1 digits are lost. Larger α lose digits
-    in the upper tail: for β = 2 the error is 1e-10 at α = 20, 1e-8 at α = 30 and 1e-6 at α = 50, and what is smaller
-    than that is not right; for β = 1 at α = 24 it is 3e-6, for β = 4 at α = 50 2e-4. In float32 to 1e-5, absolutely.
-    Determinants lose the relative accuracy of the upper tail: below 1e-11 (float32: 1e-4) it goes on by the leading
-    terms, with an error of 1e-2 in the logarithm at α = 1 and 0.1 at α = 20
+    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 and α > 5 only to 1e-6), if the
+    order of the Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
+    Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) it goes on by the expansion
+    of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
 
-    $$\log(1 - F) \approx -\frac{\beta s}8 + \alpha\sqrt s - \frac\alpha2\Big(\frac{\alpha + 1}\beta - \frac12\Big)
-    \log s + \text{const} .$$
+    $$(s\sigma'')^2 + \sigma'(\sigma - s\sigma')(4\sigma' - 1) = a^2\sigma'^2, \qquad
+    \frac{d}{ds}\log\frac{D_-}{D_+} = -\sqrt{\sigma'/s} ,$$
 
-    Every point costs about half a millisecond, a moment ten seconds. `quantile` and `sample` interpolate, to 1e-10
-    (float32: 1e-4).
+    in powers of 1/s with functions of $c = a/\sqrt s$ as coefficients, so that it serves for every α; the first terms
+    are $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. The logarithm of the tail is right to 1e-6 there
+    (float32: 1e-3).
+
+    Every point costs about half a millisecond. `quantile` and `sample` interpolate, to 1e-10 (float32: 1e-4).
 
     Convention: the limit of $4 n m \lambda_{\min}/c^2$ for `Wishart(n, m, beta, c)` with m - n fixed, where
     α = β(m - n + 1)/2 - 1, and of $8 n a \lambda_{\min}/(\beta c^2)$ for `LaguerreBeta(n, a, beta, c)`, where
@@ -132,7 +135,7 @@ class HardEdge(AbstractLogarithmicLaw):
         table = self._interpolated(dtype)
         # The upper tail falls at least as the Gaussian of √s beyond: this far to the smallest number.
         farthest = (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta)) ** 2
-        return _positive.quantile(table, p.astype(dtype), self.alpha + 1, 1.0, farthest)
+        return _positive.quantile(table, p.astype(dtype), farthest)
 
     def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The logarithms of F and of 1 - F."""
@@ -142,7 +145,7 @@ class HardEdge(AbstractLogarithmicLaw):
         log_series, in_series = self._lower_tail(near)
         # Rounding may leave nothing of F, but no negative probability.
         log_gap = jnp.minimum(self._log_gap(near), -jnp.finfo(x.dtype).tiny)
-        log_sf = log_gap + (self._leading(jnp.maximum(x, end)) - self._leading(end))
+        log_sf = log_gap + (self._far_tail(jnp.maximum(x, end)) - self._far_tail(end))
         known = jnp.where(in_series, log_series, log_sf)
         other = log_one_minus_exp(known)
         return jnp.where(in_series, known, other), jnp.where(in_series, other, known)
@@ -189,10 +192,15 @@ class HardEdge(AbstractLogarithmicLaw):
         inside = positive & (deep & (s < _SERIES_END * h**2) | near)
         return jnp.where(inside, log_f, -1), inside
 
-    def _leading(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The leading terms of the logarithm of the upper tail."""
-        a, beta = self.alpha, self.beta
-        return -beta * s / 8 + a * jnp.sqrt(s) - a / 2 * ((a + 1) / beta - 1 / 2) * jnp.log(s)
+    def _far_tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The logarithm of the upper tail far out, but for a constant."""
+        order = bessel_order(self.alpha, self.beta).astype(x.dtype)
+        log_product, log_ratio = _expansions(self._stretch() * x, order)
+        if self.beta == 2:
+            return log_product
+        if self.beta == 1:
+            return (log_product + log_ratio) / 2
+        return (log_product - log_ratio) / 2 + jnp.log1p(jnp.exp(log_ratio))
 
     def _interpolated(self, dtype: np.dtype) -> "_Interpolated":
         """Both tails interpolated in √s, the lower one without its power of s."""
@@ -226,7 +234,27 @@ class _Interpolated(NamedTuple):
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         end = self.edges[-1] ** 2
-        return self._at(x)[1] + (self.law._leading(jnp.maximum(x, end)) - self.law._leading(end))
+        return self._at(x)[1] + (self.law._far_tail(jnp.maximum(x, end)) - self.law._far_tail(end))
+
+
+def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    r"""Log D_- D_+, but for a constant, and log D_-/D_+, for s > a².
+
+    The former is $-\int\sigma\,ds/s$, the latter $-\int\sqrt{\sigma'/s}\,ds$; both from the terms of σ up to 1/s². The
+    constant of the ratio is that of a = 0, where it is $e^{-\sqrt s}$, of a = 1, where it is $1/I_0(\sqrt s)$, and
+    of whole numbers a, for which Forrester (1994), J. Math. Phys. 35, 2539, has it.
+    """
+    r = jnp.sqrt(s)
+    c = a / r
+    w = 1 / (s * (1 - c) ** 3)
+    corrections = -jnp.log1p(-c) / 8 + c * w * (3 / 128 + 9 / 1024 * (2 * c + 5) * w)
+    log_product = -s / 4 + a * r - a**2 / 4 * jnp.log(s) + corrections
+    u = jnp.sqrt(1 - c)
+    first = -(2 * u + 1) / (24 * u**3 * (1 + u) ** 2)
+    second = jnp.polyval(jnp.asarray(_RATIO, u.dtype), u) / (11520 * u**9 * (1 + u) ** 4)
+    constant = (math.log(math.pi) + a * (math.log(2) - 1)) / 2 - gammaln((a + 1) / 2)
+    log_ratio = -r * u + a * jnp.log((1 + u) / 2 * jnp.sqrt(r)) + a / s * (first + second / s) + constant
+    return log_product, log_ratio
 
 
 def _tabulated_bessel(

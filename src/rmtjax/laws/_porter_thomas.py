@@ -118,7 +118,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         return log_beta_tails(*self._beta_variate(x))[1]
 
     def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, self.beta / 2, 1.0, float(self.n))
+        return _positive.quantile(self, p, float(self.n))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         dtype = jnp.result_type(float)
