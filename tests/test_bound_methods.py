@@ -20,8 +20,9 @@ KEY = jax.random.key(0)
 X = jnp.asarray(0.25)
 ORDER = jnp.asarray(2)
 
-OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile")}
-OF_A_LAW |= {"mean": (), "variance": (), "skewness": (), "kurtosis": ()}
+OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile", "isf")}
+OF_A_LAW |= {"mean": (), "variance": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
+OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radial_quantile")}
 OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
 METHODS = {
     rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
@@ -29,7 +30,7 @@ METHODS = {
     rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
     rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
     rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
-    rmt.laws.AbstractPlanarLaw: {"pdf": (X,), "radial_cdf": (X,), "sample": (KEY,)},
+    rmt.laws.AbstractPlanarLaw: {**OF_A_PLANAR_LAW, "sample": (KEY,)},
     rmt.HaarIsometry: {"sample": (KEY,)},
     rmt.Mixed: OF_AN_ENSEMBLE,
 }

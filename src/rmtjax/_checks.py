@@ -7,11 +7,12 @@ threaded on the value that the computation goes on with (an unused check would b
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import SupportsInt, TypeVar
+from typing import TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
@@ -22,9 +23,15 @@ T = TypeVar("T")
 
 def refusal(name: str, must: str, got: object) -> ValueError:
     """The error that every check raises: the argument, what it must be, what it was."""
-    if isinstance(got, jax.Array) and not isinstance(got, Tracer) and got.shape == ():
-        got = got.item() if jnp.issubdtype(got.dtype, jnp.number) else got  # keys have no item
-    return ValueError(f"`{name}` must {must}, got {got!r}.")
+    shown = tuple(map(_plain, got)) if isinstance(got, tuple) else _plain(got)
+    return ValueError(f"`{name}` must {must}, got {shown!r}.")
+
+
+def _plain(value: object) -> object:
+    """A scalar array as the number that it holds."""
+    if isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.shape == ():
+        return value.item() if jnp.issubdtype(value.dtype, jnp.number) else value  # keys have no item
+    return value
 
 
 def integer(name: str, value: object, *, at_least: int) -> int:
@@ -49,11 +56,15 @@ def choice(name: str, value: T, options: Iterable[T]) -> T:
     return value
 
 
-def dyson_index(beta: object) -> int:
-    """The β of a dense model: the number of real components of an entry; static."""
-    if isinstance(beta, bool | jax.Array) or not isinstance(beta, SupportsInt) or beta not in (1, 2, 4):
-        raise refusal("beta", "be 1, 2 or 4", beta)
-    return int(beta)
+def dyson_index(beta: object, options: tuple[int, ...] = (1, 2, 4)) -> int:
+    """The β of a dense model: the number of real components of an entry; static, so that only a known array will do."""
+    must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
+    if isinstance(beta, Tracer):
+        raise refusal("beta", must + ", known before tracing (static)", beta)
+    number = beta.item() if isinstance(beta, jax.Array | np.ndarray) and beta.shape == () else beta
+    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or number not in options:
+        raise refusal("beta", must, beta)
+    return int(number)
 
 
 def typed_key(key: KeyScalar) -> KeyScalar:
@@ -79,12 +90,12 @@ def require(value: T, holds: Callable[..., Array], name: str, must: str, *others
     return value
 
 
-def _array(name: str, value: object) -> Array:
+def _array(name: str, value: object, must: str = "hold numbers") -> Array:
     """Numbers as an array."""
     try:
         return jnp.asarray(value)
-    except TypeError:
-        raise refusal(name, "be numbers", value) from None
+    except (TypeError, ValueError):
+        raise refusal(name, must, value) from None
 
 
 def full_precision(name: str, array: Array) -> Array:
@@ -97,7 +108,7 @@ def full_precision(name: str, array: Array) -> Array:
 def _parameter(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
-        array = value if isinstance(value, jax.Array) else _array(name, value)
+        array = value if isinstance(value, jax.Array) else _array(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
@@ -123,9 +134,16 @@ def finite(name: str, value: RealScalarLike) -> Array:
     return require(_parameter(name, value), jnp.isfinite, name, "be finite")
 
 
-def end(name: str, value: RealScalarLike) -> Array:
-    """An end of an interval: a scalar that may be infinite, but is not NaN."""
-    return require(_parameter(name, value), lambda x: ~jnp.isnan(x), name, "not be NaN")
+def interval(name: str, value: object) -> tuple[Array, Array]:
+    """Two ascending ends, which may be infinite."""
+    must = "be a pair of ascending real numbers"
+    if not isinstance(value, tuple | list | jax.Array | np.ndarray) or len(value) != 2:
+        raise refusal(name, must, value)
+    ends = tuple(_parameter(name, each) for each in value)
+    # As a pair the refusal shows both.
+    lower, upper = require(ends, lambda pair: pair[0] < pair[1], name, must)
+    lower, upper = jnp.broadcast_arrays(lower, upper)
+    return lower, upper
 
 
 def fraction(name: str, value: RealScalarLike) -> Array:

@@ -96,3 +96,13 @@ def test_bad_input(rho, message):
 
 def test_far_out_without_regular_levels():
     np.testing.assert_allclose(BerryRobnik(0.0).cdf(jnp.array([1e150, 1e160, 1e300])), 1, rtol=4e-16)
+
+
+@pytest.mark.float32
+def test_quantiles_near_0_and_their_derivatives():
+    # F(s) = ρ (2 - ρ) s there.
+    p = 1e-10
+    law = BerryRobnik(0.3)
+    by_law, by_p = jax.grad(lambda law, p: law.quantile(p), (0, 1))(law, p)
+    np.testing.assert_allclose(law.quantile(p), p / 0.51, rtol=1e-6)
+    np.testing.assert_allclose([by_law.rho, by_p], [-2 * 0.7 * p / 0.51**2, 1 / 0.51], rtol=1e-5)

@@ -70,3 +70,13 @@ def test_the_contract_of_laws():
 def test_bad_input(q, message):
     with pytest.raises(ValueError, match=f"`q` must {message}"):
         Brody(q)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("q", "s"), [(3.0, 1e15), (10.0, 1e4), (50.0, 30.0)])
+def test_derivatives_are_finite_where_powers_overflow(q, s):
+    law, s = Brody(np.float32(q)), np.float32(s)
+    for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"):
+        by_law, by_s = jax.jit(jax.grad(lambda law, s, name=name: getattr(law, name)(s), (0, 1)))(law, s)
+        assert np.isfinite([by_law.q, by_s]).all()
+    assert law.cdf(s) == 1

@@ -218,6 +218,21 @@ def test_every_second_level_of_the_goe():
         np.testing.assert_allclose(symplectic, orthogonal.reshape(-1, 2).sum(-1), atol=5e-14)
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize("beta", [1, 2, 4])
+def test_the_whole_line_holds_all_levels_and_no_probability_is_negative(beta):
+    got = hermite_gap_probabilities(4, (-np.inf, np.inf), beta, 4)
+    np.testing.assert_allclose(got, [0, 0, 0, 0, 1], atol=1e-5 if got.dtype == np.float32 else 1e-13)
+    assert not np.signbit(got).any()
+
+
+def test_nothing_of_length_0_holds_a_level():
+    at_0, slope = bulk_gap_probabilities(0.0, 1, 2), jax.jacobian(lambda s: bulk_gap_probabilities(s, 1, 2))(0.0)
+    np.testing.assert_array_equal(at_0, [1, 0, 0])
+    assert not np.signbit(at_0).any()
+    np.testing.assert_allclose(slope, [-1, 1, 0], atol=1e-14)
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
         bulk_gap_probabilities(1.0, 3, 2)
@@ -227,7 +242,7 @@ def test_bad_input():
         soft_edge_gap_probabilities(1.0, 4, 1, "dyson")
     with pytest.raises(ValueError, match=r"`alpha` must lie in \[0.1, 50\] for beta=4, got 0.0"):
         hard_edge_gap_probabilities(1.0, 0.0, 4, 1)
-    with pytest.raises(ValueError, match="`interval` must ascend"):
+    with pytest.raises(ValueError, match=r"`interval` must be a pair of ascending real numbers, got \(1.0, 0.0\)"):
         hermite_gap_probabilities(3, (1.0, 0.0), 1, 1)
     with pytest.raises(ValueError, match="`n` must be an integer of at least 1, got 0"):
         hermite_gap_probabilities(0, (0.0, 1.0), 1, 1)

@@ -228,9 +228,9 @@ def test_the_contract_of_laws(ensemble):
     check_law(law, breakpoints=panels(law))
 
 
-@pytest.mark.parametrize("ensemble", [rmt.Ginibre(3), rmt.GaussianBeta(3, 2.5), rmt.CUE(3), 3.0])
+@pytest.mark.parametrize("ensemble", [rmt.Ginibre(3), rmt.GaussianBeta(3, 2.5), rmt.CUE(3), 3.0, rmt.GOE])
 def test_other_ensembles_are_refused(ensemble):
-    with pytest.raises(ValueError, match=r"`ensemble` must be one with a known level density .*, got"):
+    with pytest.raises(ValueError, match=r"`ensemble` must be an ensemble with a known level density.*, got"):
         LevelDensity(ensemble)
 
 

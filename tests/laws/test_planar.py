@@ -85,6 +85,32 @@ def test_sampler(getkey, name):
         assert_law(np.angle(z), lambda angle: (angle + np.pi) / (2 * np.pi))
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize("name", LAWS)
+def test_radial_quantiles_invert_the_distribution_of_the_modulus(name):
+    law = LAWS[name]
+    p = np.array([1e-6, 0.1, 0.5, 0.9])
+    r = law.radial_quantile(p)
+    rtol = 100 * np.finfo(r.dtype).eps
+    np.testing.assert_allclose(law.radial_cdf(r), p, rtol=rtol, atol=rtol if name == "ring" else 0)
+    ends = law.radial_quantile(np.array([0.0, 1.0, -0.1, 1.1, np.nan]))
+    lower, upper = (0.5, 1.5) if name == "ring" else (0, BREAKS[name][-1] if name != "spherical" else np.inf)
+    np.testing.assert_allclose(ends, [lower, upper, np.nan, np.nan, np.nan], rtol=rtol)
+    slope = jax.vmap(jax.grad(lambda p: law.radial_cdf(law.radial_quantile(p))))(jnp.asarray(p))
+    np.testing.assert_allclose(slope, 1, rtol=1e-3 if slope.dtype == np.float32 else 1e-8)
+    assert np.isfinite(jax.grad(law.radial_quantile)(0.0))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("name", LAWS)
+def test_logarithm_of_the_density(name):
+    law, z = LAWS[name], jnp.array([0.5, 0.51j, 7.0, jnp.nan])
+    with np.errstate(divide="ignore"):
+        expected = np.log(np.asarray(law.pdf(z)))
+    np.testing.assert_allclose(law.logpdf(z), expected, rtol=1e-6)
+    assert jnp.isfinite(jax.vmap(jax.grad(lambda z: law.logpdf(z + 0.1j)))(jnp.array([0.3, 7.0]))).all()
+
+
 def test_density_of_ellipses_is_their_area():
     law = rmt.laws.EllipticLaw(-0.4, 1.5)
     np.testing.assert_allclose(law.pdf(jnp.array([0.0, 0.89, 2.09j])), 1 / (np.pi * 0.9 * 2.1), rtol=1e-14)

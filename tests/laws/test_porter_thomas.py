@@ -87,3 +87,11 @@ def test_bad_input():
         EigenvectorIntensity(4, 0)
     with pytest.raises(ValueError, match="`n` must be an integer of at least 2, got 1"):
         EigenvectorIntensity(1, 2)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("n", "beta"), [(2, 1), (5, 1), (5, 2), (7, 4)])
+def test_skewness_and_kurtosis(n, beta):
+    law = EigenvectorIntensity(n, beta)
+    expected = scipy.stats.beta(beta / 2, beta * (n - 1) / 2).stats("sk")
+    np.testing.assert_allclose([law.skewness(), law.kurtosis()], expected, rtol=1e-6, atol=1e-12)

@@ -208,3 +208,10 @@ def test_simulated_edges():
     ensemble, draws = rmt.GaussianBeta(10**6, 0.7), 20_000
     edges = rmt.simulate(lambda key: ensemble.edge(ensemble.largest_eigenvalues(key, 1)[0]), jax.random.key(3), draws)
     assert_law(edges, StochasticAiry(0.7).cdf)
+
+
+def test_logarithms_of_what_is_next_to_1_have_the_digits_of_the_other_tail():
+    law = StochasticAiry(4.0)
+    assert law.logcdf(4.0) == -jnp.exp(law.logsf(4.0))
+    np.testing.assert_allclose(law.logcdf(4.0), TracyWidom(4, "stochastic-airy").logcdf(4.0), rtol=1e-9)
+    np.testing.assert_allclose(law.logsf(-6.0), TracyWidom(4, "stochastic-airy").logsf(-6.0), rtol=1e-9)

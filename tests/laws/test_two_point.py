@@ -162,7 +162,7 @@ def test_derivatives(beta):
 
 @pytest.mark.parametrize("fn", [pair_correlation, form_factor, number_variance, rigidity])
 def test_bad_input(fn):
-    with pytest.raises(ValueError, match="`beta` must be one of 0, 1, 2, 4, got 3"):
+    with pytest.raises(ValueError, match="`beta` must be 0, 1, 2 or 4, got 3"):
         fn(1.0, 3)
     with pytest.raises(ValueError, match="must be real, got"):
         fn(1j, 2)

@@ -53,7 +53,7 @@ def test_ends_are_differentiable():
         ((float("nan"), 1.0), "`lower` must be finite, got nan"),
         ((1j, 1.0), "`lower` must be a real scalar"),
         ((0.0, jnp.ones(2)), "`upper` must be a real scalar"),
-        ((0.0, "1"), "`upper` must be numbers, got '1'"),
+        ((0.0, "1"), "`upper` must be a real scalar, got '1'"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -96,10 +96,11 @@ def test_transformations():
 def test_bad_input():
     with pytest.raises(ValueError, match="`num_nodes` must be an integer of at least 3, got 2"):
         fredholm_det(sine, (0.0, 1.0), num_nodes=2)
-    with pytest.raises(ValueError, match="`interval` must ascend"):
-        fredholm_det(sine, (1.0, 0.0))
-    with pytest.raises(ValueError, match="`interval` must not be NaN"):
-        fredholm_det(sine, (0.0, np.nan))
+    for interval in ((1.0, 0.0), (0.0, np.nan), (0.0, 1.0, 2.0), 1.0):
+        with pytest.raises(ValueError, match="`interval` must be a pair of ascending real numbers, got"):
+            fredholm_det(sine, interval)
+    with pytest.raises(ValueError, match=r"`coupling` must be a scalar \(use `jax.vmap`"):
+        fredholm_det(sine, (0.0, 1.0), coupling=jnp.ones(2))
     with pytest.raises(ValueError, match="`interval` must be a real scalar"):
         fredholm_det(sine, (0.0, 1j))
 

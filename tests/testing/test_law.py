@@ -27,7 +27,7 @@ class Uniform(AbstractLaw):
     def _cdf(self, x):
         return (x + self.w) / (2 * self.w)
 
-    def _quantile(self, p):
+    def _quantile(self, p, q):
         return (2 * p - 1) * self.w
 
     def _sample(self, key, shape):
@@ -99,6 +99,7 @@ FAULTS = {
     "not exact outside": ("cdf", lambda law: lambda x: law.cdf(x) * (1 - 1e-6), "cdf below the support"),
     "quantile": ("quantile", lambda law: lambda p: law.quantile(p) * 1.01, r"quantile\(cdf\(x\)\) is"),
     "quantile clipped": ("quantile", lambda law: lambda p: law.quantile(jnp.clip(p, 0, 1)), "not NaN"),
+    "isf": ("isf", lambda law: lambda q: law.quantile(q), r"isf\(sf\(x\)\) is"),
     "mean": ("mean", lambda law: lambda: law.mean() + 0.01, r"mean\(\)"),
     "variance": ("variance", lambda law: lambda: law.variance() * 1.01, r"variance\(\)"),
     "moment": ("moment", lambda law: lambda k: law.moment(k) + 0.01 * (k == 3), r"moment\(3\)"),

@@ -54,11 +54,11 @@ class Arcsine(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._cdf(-x)
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.radius * jnp.sin(jnp.pi * (p - 0.5))
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.radius * jnp.sin(jnp.pi * jnp.where(p <= 0.5, p - 0.5, 0.5 - q))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        return self._quantile(jax.random.uniform(key, shape, jnp.result_type(self.radius)))
+        return self.radius * jnp.sin(jnp.pi * (jax.random.uniform(key, shape, jnp.result_type(self.radius)) - 0.5))
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return 0 * self.radius if k % 2 else math.comb(k, k // 2) / 2**k * self.radius**k

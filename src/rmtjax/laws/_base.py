@@ -50,8 +50,9 @@ class AbstractLaw(AbstractModule):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _log(self._sf(x))
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _generic.quantile(self, p)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The quantile of p, given q = 1 - p as well, which has the digits above the median."""
+        return _generic.quantile(self, p, q)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return _generic.sample(self, key, shape)
@@ -118,7 +119,17 @@ class AbstractLaw(AbstractModule):
 
     def quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
-        return _quantile(self, _checks.real("p", p))
+        p = _checks.real("p", p)
+        return _quantile(self, p, 1 - p)
+
+    def isf(self, q: RealLike) -> Float[Array, "..."]:
+        """Smallest x with P(X > x) ≤ q, the quantile of 1 - q without its rounding; NaN for q outside [0, 1]."""
+        q = _checks.real("q", q)
+        return _quantile(self, 1 - q, q)
+
+    def median(self) -> Float[Array, ""]:
+        """The quantile of one half."""
+        return self.quantile(0.5)
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Independent draws.
@@ -136,6 +147,10 @@ class AbstractLaw(AbstractModule):
     def variance(self) -> Float[Array, ""]:
         """Variance."""
         return self._as_promised(self._variance())
+
+    def std(self) -> Float[Array, ""]:
+        """Standard deviation."""
+        return jnp.sqrt(self.variance())
 
     def skewness(self) -> Float[Array, ""]:
         """Third central moment in units of the standard deviation."""
@@ -177,6 +192,8 @@ def _on_support(law: AbstractLaw, name: str, x: Float[Array, "..."]) -> Float[Ar
         "logsf": (law._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
     }[name]
     lower, upper = law._support()
+    # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
+    x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
     inside = (x > lower) & (x < upper)
     # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
     values = formula(jnp.where(inside, x, _inside(lower, upper)))
@@ -185,14 +202,14 @@ def _on_support(law: AbstractLaw, name: str, x: Float[Array, "..."]) -> Float[Ar
 
 
 @jax.jit
-def _quantile(law: AbstractLaw, p: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quantile, exact at 0 and 1 and NaN beyond them, compiled as `_on_support` is."""
+def _quantile(law: AbstractLaw, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them, compiled as `_on_support` is."""
     lower, upper = law._support()
-    # A point mass at the lower end holds a whole interval of probabilities: no search comes to it exactly.
-    inside = (p > law._first_atom()) & (p < 1)
-    x = law._quantile(jnp.where(inside, p, 0.5))
-    x = jnp.where(inside, x, jnp.where(p < 1, lower, upper))
-    return law._as_promised(jnp.where((p >= 0) & (p <= 1), x, jnp.nan), p)
+    # A point mass at the lower end holds a whole interval of probabilities.
+    inside = (p > law._first_atom()) & (q > 0)
+    x = law._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
+    x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
+    return law._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 
 
 def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:

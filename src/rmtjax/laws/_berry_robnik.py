@@ -99,7 +99,7 @@ class BerryRobnik(AbstractLaw):
         """P(S ≤ x)/x, which does not underflow with x."""
         regular, chaotic, a = self._rates()
         y = a * x
-        wigner = a * (regular * _ratio(erf, y, 2 / math.sqrt(math.pi)) + chaotic * _rise_of_square(y))
+        wigner = a * (regular * _erf_ratio(y) + chaotic * _rise_of_square(y))
         return regular * _rise(regular * x) + jnp.exp(-regular * x) * wigner
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -112,8 +112,8 @@ class BerryRobnik(AbstractLaw):
             far, jnp.log1p(-self._sf(jnp.where(far, x, 1))), jnp.log(near) + jnp.log(self._mean_density(near))
         )
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, 800 + 0 * self.rho)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _positive.quantile(self, p, q, 800 + 0 * self.rho)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         regular, _, a = self._rates()
@@ -132,16 +132,27 @@ class BerryRobnik(AbstractLaw):
         return self.rho**0 if k < 2 else super()._moment(k)
 
 
-def _ratio(fn, x: Float[Array, "..."], limit: float) -> Float[Array, "..."]:
-    """The quotient fn(x)/x of an odd function, and its limit at 0."""
-    zero = x == 0
-    return jnp.where(zero, limit, fn(jnp.where(zero, 1, x)) / jnp.where(zero, 1, x))
+def _erf_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient erf(y)/y, near 0 by its series: derivatives of the quotient are differences of large terms."""
+    small = y < 0.1
+    near, far = jnp.where(small, y, 0), jnp.where(small, 1, y)
+    series = _series(near**2, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
+    return jnp.where(small, series, erf(far) / far)
 
 
 def _rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """(1 - e^{-x})/x, which is 1 at 0, with its first derivative -1/2."""
-    zero = x == 0
-    return jnp.where(zero, 1 - x / 2, -jnp.expm1(-jnp.where(zero, 1, x)) / jnp.where(zero, 1, x))
+    """The quotient (1 - e^{-x})/x, likewise."""
+    small = x < 0.1
+    near, far = jnp.where(small, x, 0), jnp.where(small, 1, x)
+    return jnp.where(small, _series(near, [1 / math.factorial(k + 1) for k in range(12)]), -jnp.expm1(-far) / far)
+
+
+def _series(x: Float[Array, "..."], sizes: list[float]) -> Float[Array, "..."]:
+    """The power series of alternating signs."""
+    total = jnp.zeros_like(x)
+    for size in reversed(sizes):
+        total = size - x * total
+    return total
 
 
 def _rise_of_square(y: Float[Array, "..."]) -> Float[Array, "..."]:

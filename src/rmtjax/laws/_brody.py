@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
+from rmtjax.laws._positive import power
 from rmtjax.special._logarithms import log_one_minus_exp
 
 
@@ -47,8 +48,8 @@ class Brody(AbstractLaw):
         return -gammaln(1 + 1 / (self.q + 1))
 
     def _hazard(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The exponent b s^(q+1)."""
-        return (s * jnp.exp(-self._log_scale())) ** (self.q + 1)
+        """The exponent b s^(q+1), as large as can be computed with."""
+        return power(s * jnp.exp(-self._log_scale()), self.q + 1)
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.q, jnp.inf + 0 * self.q
@@ -83,8 +84,10 @@ class Brody(AbstractLaw):
         small = log_hazard < -40
         return jnp.where(small, log_hazard, log_one_minus_exp(-jnp.where(small, 1, self._hazard(x))))
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.exp(self._log_scale()) * (-jnp.log1p(-p)) ** (1 / (self.q + 1))
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        lower = p <= 0.5
+        hazard = -jnp.where(lower, jnp.log1p(-jnp.where(lower, p, 0.5)), jnp.log(q))
+        return jnp.exp(self._log_scale()) * hazard ** (1 / (self.q + 1))
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.exp(self._log_moment(k))

@@ -128,8 +128,8 @@ class DeformedSemicircle(AbstractLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _masses(self, x, -1)
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _quantiles(self, p)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         r"""By the Schwinger-Dyson equation for $t_{ij} = \varphi(A^i X^j)$, X = A + S with S the semicircle variable.
@@ -162,16 +162,16 @@ def _masses(law: DeformedSemicircle, x: Float[Array, "..."], sign: int) -> Float
 
 
 @jax.jit
-def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."]) -> Float[Array, "..."]:
+def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """By a search in u, where mass and x are both closed expressions."""
     lowest, highest = jnp.min(law.locations) - law._sigma(), jnp.max(law.locations) + law._sigma()
 
-    def invert(q: Float[Array, ""]) -> Float[Array, ""]:
-        q = q.astype(law._dtype(q))
-        excess = lambda u: jnp.where(q <= 0.5, law._mass(u, 1) - q, (1 - q) - law._mass(u, -1))
+    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+        p, q = p.astype(law._dtype(p)), q.astype(law._dtype(q))
+        excess = lambda u: jnp.where(p <= 0.5, law._mass(u, 1) - p, q - law._mass(u, -1))
         return law._abscissa(bracketed_root(excess, lowest + 0 * q, highest + 0 * q))
 
-    return jnp.vectorize(invert)(p)
+    return jnp.vectorize(invert)(p, q)
 
 
 @jax.jit

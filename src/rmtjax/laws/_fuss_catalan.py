@@ -131,11 +131,11 @@ def _angles_at_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Angles, Ang
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _angles_of(s: int, p: Float[Array, "..."]) -> Angles:
-    """The pair (φ, ψ) at the quantile of p."""
+def _angles_of(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Angles:
+    """The pair (φ, ψ) at the quantile of p = 1 - q."""
     middle = 0.5 + s * math.tan(math.pi / (2 * (s + 1))) / math.pi
     lower = p < middle
-    below, above = jnp.where(lower, p, middle), 1 - jnp.where(lower, middle, p)
+    below, above = jnp.where(lower, p, middle), jnp.where(lower, 1 - middle, q)
 
     def psi_step(phi: Array, psi: Array) -> Array:
         reached = _lower_mass(s, phi, psi)
@@ -246,8 +246,8 @@ class FussCatalan(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _upper_mass(self.order, *_angles_at(self.order, x))
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.minimum(_point(self.order, *_angles_of(self.order, p)), self._support()[1])
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.minimum(_point(self.order, *_angles_of(self.order, p, q)), self._support()[1])
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.asarray(float(math.comb((self.order + 1) * k, k) // (self.order * k + 1)))

@@ -284,7 +284,12 @@ def _outside(values: Float[Array, "... k"], resolved: Array, empty: Array, valid
     limits = jnp.where(
         valid[..., None], jnp.where(empty[..., None], _one(values.shape[-1] - 1, values.dtype), 0), jnp.nan
     )
-    return jnp.where(resolved[..., None], values, limits)
+    return jnp.where(resolved[..., None], not_negative(values), limits)
+
+
+def not_negative(probabilities: Float[Array, "... k"]) -> Float[Array, "... k"]:
+    """With 0 in the place of what rounding has made negative, and of -0; derivatives are kept."""
+    return probabilities - jax.lax.stop_gradient(jnp.where(probabilities <= 0, probabilities, 0))
 
 
 def _eigenvalues(matrix: Float[Array, "... q q"]) -> Float[Array, "... q"]:

@@ -94,8 +94,8 @@ class GapRatio(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return log_beta_tails(*self._beta_variate(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, jnp.ones_like(self.beta))
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _positive.quantile(self, p, q, jnp.ones_like(self.beta))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         key_sine, key_cosine = jax.random.split(key)
@@ -135,8 +135,8 @@ class PoissonGapRatio(AbstractLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return (1 - x) / (1 + x)
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return p / (2 - p)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return p / (1 + q)
 
 
 def mean_gap_ratio(beta: int) -> float:
@@ -164,4 +164,4 @@ def mean_gap_ratio(beta: int) -> float:
         arXiv:2407.15704, for β = 2.
     """
     known = {0: 2 * math.log(2) - 1, 1: 0.5307, 2: 0.599750420951, 4: 0.6744}
-    return known[_checks.choice("beta", beta, known)]
+    return known[_checks.dyson_index(beta, tuple(known))]

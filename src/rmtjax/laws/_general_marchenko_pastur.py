@@ -120,8 +120,8 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _masses(self, x)[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _quantiles(self, p)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         r"""By free cumulants κ of the companion law, whose moments are $[z^k] (1 + \sum_j κ_j z^j)^{k+1}/(k + 1)$."""
@@ -183,19 +183,19 @@ def _masses(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> tuple[Float[
 
 
 @jax.jit
-def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."]) -> Float[Array, "..."]:
+def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """By a search in the radius, in which masses and x are closed expressions."""
     equation = law._equation()
     lowest, highest = map(jnp.abs, equation.outer_ends())
 
-    def invert(q: Float[Array, ""]) -> Float[Array, ""]:
+    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
         def excess(radius: Float[Array, ""]) -> Float[Array, ""]:
             below, above = equation.masses(equation.point(radius))
-            return jnp.where(q <= 0.5, below - q, (1 - q) - above)
+            return jnp.where(p <= 0.5, below - p, q - above)
 
         return equation.abscissa(equation.point(bracketed_root(excess, lowest + 0 * q, highest + 0 * q)))
 
-    return jnp.vectorize(invert)(p.astype(law._dtype(p)))
+    return jnp.vectorize(invert)(p.astype(law._dtype(p)), q.astype(law._dtype(q)))
 
 
 @jax.jit

@@ -26,8 +26,7 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
     def _power_of(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The point y as above, as large as can be computed with, and its logarithm."""
         _, p, scale = self._shape_power_scale()
-        y = (x / scale) ** p
-        return jnp.minimum(y, jnp.finfo(y.dtype).max / 64), p * jnp.log(x / scale)
+        return _positive.power(x / scale, p), p * jnp.log(x / scale)
 
     def _support(self) -> tuple[Array, Array]:
         a, *_ = self._shape_power_scale()
@@ -56,8 +55,8 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
         a, *_ = self._shape_power_scale()
         return log_gamma_tails(a, *self._power_of(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, self._farthest())
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _positive.quantile(self, p, q, self._farthest())
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         a, p, scale = self._shape_power_scale()

@@ -48,21 +48,20 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(below)(x)
 
 
-def quantile(law: Law, p: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The inverse of the distribution function, by bisection; above the median through the survival function."""
+def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The inverse of the distribution function, by bisection; above the median through the survival function, q."""
     points = law._breakpoints()
     lower, upper = points[0], points[-1]
 
-    def invert(q: Float[Array, ""]) -> Float[Array, ""]:
-        dtype = jnp.result_type(q, lower, upper)
-        in_lower_half = q <= 0.5
+    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+        dtype = jnp.result_type(p, lower, upper)
 
         def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-            return jnp.where(in_lower_half, law.cdf(x) - q, (1 - q) - law.sf(x)).astype(dtype)
+            return jnp.where(p <= 0.5, law.cdf(x) - p, q - law.sf(x)).astype(dtype)
 
         return bracketed_root(excess, lower.astype(dtype), upper.astype(dtype))
 
-    return jnp.vectorize(invert)(p)
+    return jnp.vectorize(invert)(p, q)
 
 
 def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:

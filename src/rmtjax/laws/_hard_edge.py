@@ -1,5 +1,6 @@
 """The law of the smallest level at a hard edge, from Fredholm determinants."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -54,8 +55,8 @@ class HardEdge(AbstractLogarithmicLaw):
     $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
     \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
 
-    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 and α > 5 only to 1e-6), if the
-    order of the Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
+    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 to 1e-11), if the order of the
+    Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
     Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) it goes on by the expansion
     of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
 
@@ -130,12 +131,12 @@ class HardEdge(AbstractLogarithmicLaw):
         rise, fall = (jnp.maximum(slope, jnp.finfo(x.dtype).tiny) for slope in (rise, -fall))
         return jnp.where(log_cdf < log_sf, log_cdf + jnp.log(rise), log_sf + jnp.log(fall))
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.alpha)
         table = self._interpolated(dtype)
         # The upper tail falls at least as the Gaussian of √s beyond: this far to the smallest number.
         farthest = (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta)) ** 2
-        return _positive.quantile(table, p.astype(dtype), farthest)
+        return _positive.quantile(table, p.astype(dtype), q.astype(dtype), farthest)
 
     def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The logarithms of F and of 1 - F."""
@@ -143,25 +144,30 @@ class HardEdge(AbstractLogarithmicLaw):
         end = self._farthest(x.dtype)
         near = jnp.minimum(x, end)
         log_series, in_series = self._lower_tail(near)
-        # Rounding may leave nothing of F, but no negative probability.
-        log_gap = jnp.minimum(self._log_gap(near), -jnp.finfo(x.dtype).tiny)
+        log_gap, log_f = self._by_determinants(near)
+        lower = in_series | (log_f < -math.log(2))
         log_sf = log_gap + (self._far_tail(jnp.maximum(x, end)) - self._far_tail(end))
-        known = jnp.where(in_series, log_series, log_sf)
+        known = jnp.where(in_series, log_series, jnp.where(lower, log_f, log_sf))
         other = log_one_minus_exp(known)
-        return jnp.where(in_series, known, other), jnp.where(in_series, other, known)
+        return jnp.where(lower, known, other), jnp.where(lower, other, known)
 
-    def _log_gap(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The logarithm of 1 - F by determinants."""
+    def _by_determinants(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The logarithms of 1 - F and of F by determinants, the former right where it is the smaller one."""
         order = bessel_order(self.alpha, self.beta).astype(x.dtype)
         bessel = _tabulated_bessel(order, jnp.sqrt(self._stretch() * self._farthest(x.dtype)))
 
-        @jnp.vectorize
-        def at(x: Float[Array, ""]) -> Float[Array, ""]:
+        @functools.partial(jnp.vectorize, signature="()->(),()")
+        def at(x: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
             t = hard_edge_operator(self._stretch() * x, order, _NODES[jnp.finfo(x.dtype).bits], bessel)
+            smallest = jnp.finfo(x.dtype).tiny
             if self.beta == 4:
-                return jnp.logaddexp(*_determinant(jnp.stack([t, -t]))[0]) - math.log(2)
+                log_gap, f, _ = _mean_determinant(t)
+                # Rounding may leave nothing of F, but no negative probability.
+                return log_gap, jnp.log(jnp.maximum(f, smallest))
             # Of the square as such: its logarithm is far smaller than those of the two factors near s = 0.
-            return _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
+            log_gap = _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
+            log_gap = jnp.minimum(log_gap, -smallest)
+            return log_gap, log_one_minus_exp(log_gap)
 
         return at(x)
 
@@ -169,9 +175,8 @@ class HardEdge(AbstractLogarithmicLaw):
         r"""Log F by the terms of lowest order near 0, and where they are needed.
 
         In the powers $x^{a/2+k}$ the operator is the product of the diagonal matrix of its coefficients $c_k$ and of
-        Cauchy's matrix 1/(a + 1 + j + k), so that the traces and minors of lowest order are explicit. For β = 4 they
-        are the minors of order 2: D_- and D_+ differ from 1 by more than F. For β = 1 and 2 they serve where F
-        underflows.
+        Cauchy's matrix 1/(a + 1 + j + k), so that the traces and, for β = 4, minors of order 2 are explicit. They serve
+        where F underflows, and for β = 4 where the second eigenvalue is lost in the rounding of the first.
         """
         h = (bessel_order(self.alpha, self.beta) + 1).astype(x.dtype)
         s = self._stretch() * x
@@ -187,7 +192,7 @@ class HardEdge(AbstractLogarithmicLaw):
         positive = total > 0
         log_f = power * log_s - 2 * power / h * gammaln(h) + jnp.log(jnp.where(positive, total, 1))
         info = jnp.finfo(x.dtype)
-        deep = log_f < (0.5 * math.log(float(info.eps)) if self.beta == 4 else 0.4 * math.log(float(info.tiny)))
+        deep = log_f < 0.4 * math.log(float(info.tiny))
         near = (s < _SERIES_END / 2 * h**1.5) & (self.beta == 4)
         inside = positive & (deep & (s < _SERIES_END * h**2) | near)
         return jnp.where(inside, log_f, -1), inside
@@ -318,3 +323,50 @@ def _determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     slope = -jnp.sum(inverse * change, axis=(-1, -2))
     product = lambda b, c: jnp.matmul(b, c, precision="highest")
     return (log_determinant, inverse), (slope, product(inverse, product(change, inverse)))
+
+
+@jax.custom_jvp
+def _mean_determinant(
+    a: Float[Array, "... q q"],
+) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "... q q"]]:
+    r"""For p = ½ [det(1 - A) + det(1 + A)] of a symmetric matrix: log p, 1 - p, and the gradient of 1 - p.
+
+    In the elementary symmetric polynomials of the eigenvalues $1 - p = -\sum_{k \ge 1} e_{2k}$, whose digits the
+    determinants, which differ from 1 by $e_1$, do not have. The derivative by an eigenvalue is minus the polynomial of
+    odd degrees in the others.
+    """
+    values, vectors = jax.lax.platform_dependent(a, cpu=_one_by_one, default=decompose)
+    # Towards α = 0 and far out rounding makes eigenvalues exceed 1.
+    eps = jnp.finfo(a.dtype).eps
+    minus, plus = jnp.maximum(1 - values, eps), jnp.maximum(1 + values, eps)
+    log_minus, log_plus = (jnp.sum(jnp.log(each), axis=-1) for each in (minus, plus))
+
+    def multiply(parts: tuple[Array, Array], value: Array) -> tuple[tuple[Array, Array], None]:
+        rest, odd = parts
+        return (rest - value * odd, odd + value * (1 - rest)), None
+
+    # Ordered by size they alternate in sign, and nothing cancels.
+    largest_first = jnp.take_along_axis(values, jnp.argsort(-jnp.abs(values), axis=-1), axis=-1)
+    zero = jnp.zeros_like(log_minus)
+    (rest, _), _ = jax.lax.scan(multiply, (zero, zero), jnp.moveaxis(largest_first, -1, 0))
+
+    # In sums over the others, which a difference from the sum over all would not give.
+    over_others = 1 - jnp.eye(values.shape[-1], dtype=a.dtype)
+    others = lambda terms: jnp.einsum("ij,...j->...i", over_others, terms, precision="highest")
+    odd = jnp.exp(others(jnp.log(minus * plus)) / 2) * jnp.sinh(others(jnp.arctanh(jnp.clip(values, eps - 1, 1 - eps))))
+    gradient = jnp.matmul(vectors * -odd[..., None, :], jnp.matrix_transpose(vectors), precision="highest")
+    return jnp.logaddexp(log_minus, log_plus) - math.log(2), rest, gradient
+
+
+@_mean_determinant.defjvp
+def _mean_determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
+    (a,), (change,) = primals, tangents
+    log_p, rest, gradient = _mean_determinant(a)
+    slope = jnp.sum(gradient * change, axis=(-1, -2))
+    # The gradient is ½ [D_- (1 - A)⁻¹ - D_+ (1 + A)⁻¹]: here nothing cancels, and it can be differentiated again.
+    logarithms, inverses = _determinant(jnp.stack([a, -a]))
+    product = lambda b, c: jnp.matmul(b, c, precision="highest")
+    traces = jnp.sum(inverses * change, axis=(-1, -2))[..., None, None]
+    bends = product(inverses, product(change, inverses)) - traces * inverses
+    bend = jnp.sum(jnp.exp(logarithms)[..., None, None] * bends, axis=0) / 2
+    return (log_p, rest, gradient), (-jnp.exp(-log_p) * slope, slope, bend)

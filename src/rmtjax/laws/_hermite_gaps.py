@@ -33,7 +33,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._gap_probabilities import distribution
+from rmtjax.laws._gap_probabilities import distribution, not_negative
 from rmtjax.linalg._decompose import decompose
 from rmtjax.special._fredholm import nodes_and_weights
 from rmtjax.special._kernels import hermite_functions
@@ -76,8 +76,7 @@ def hermite_gap_probabilities(
     """
     n, count = _checks.integer("n", n, at_least=1), _checks.integer("max_count", max_count, at_least=0)
     beta = _checks.dyson_index(beta)
-    lower, upper = (_checks.end("interval", end) for end in interval)
-    lower, upper = jnp.broadcast_arrays(lower, _checks.require(upper, jnp.greater, "interval", "ascend", lower))
+    lower, upper = _checks.interval("interval", interval)
     return _probabilities(n, lower, upper, beta, count)
 
 
@@ -92,7 +91,7 @@ def _probabilities(
     # root of that of β = 4.
     a, b = (jnp.clip(math.sqrt(size / 2) * end, -edge, edge) for end in (lower, upper))
     values = _unitary(n, a, b, min(count, n)) if beta == 2 else _pfaffians(size, a, b, beta, min(count, n))
-    return jnp.pad(values, (0, max(count - n, 0)))
+    return jnp.pad(not_negative(values), (0, max(count - n, 0)))
 
 
 def _quadrature(size: int, a: Float[Array, ""], b: Float[Array, ""]) -> tuple[Float[Array, " q"], Float[Array, " q"]]:

@@ -12,7 +12,6 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
-from rmtjax.laws import _generic
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._level_formula import Levels, log_density, log_tail
 from rmtjax.laws._level_table import breakpoints, moment, table
@@ -68,8 +67,8 @@ class LevelDensity(AbstractLaw):
 
     def __init__(self, ensemble: Any):
         known = getattr(ensemble, "_level_density", None)
-        if known is None:
-            must = "be one with a known level density (GOE, GUE, GSE, Wishart, Jacobi)"
+        if known is None or isinstance(ensemble, type):
+            must = "be an ensemble with a known level density, as GOE(10), of GOE, GUE, GSE, Wishart and Jacobi"
             raise _checks.refusal("ensemble", must, ensemble)
         self.levels, self.unit, self.zeros, self.ones = known()
         if self.levels.n == 0:
@@ -164,13 +163,6 @@ class LevelDensity(AbstractLaw):
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.log(self._sf(x)) if self.ones else math.log(self._fraction()) + self._logtail(x, upper=True)
-
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        if not self.ones:
-            return _generic.quantile(self, p)
-        # No search comes exactly to an atom at the upper end.
-        at_upper = 1 - p < self.ones / self._total()
-        return jnp.where(at_upper, self._support()[1], _generic.quantile(self, jnp.where(at_upper, 0.5, p)))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         middle, dtype = table(self.levels), self.unit.dtype

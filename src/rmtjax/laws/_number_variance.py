@@ -68,7 +68,7 @@ def number_variance(length: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.1.
     """
-    return _number_variance(_checks.real("length", length), _checks.choice("beta", beta, BETAS))
+    return _number_variance(_checks.real("length", length), _checks.dyson_index(beta, BETAS))
 
 
 def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
@@ -99,7 +99,7 @@ def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.2; Pandey (1979),
         Ann. Phys. 119, 170, for the integral.
     """
-    return _rigidity(_checks.real("length", length), _checks.choice("beta", beta, BETAS))
+    return _rigidity(_checks.real("length", length), _checks.dyson_index(beta, BETAS))
 
 
 @functools.partial(jax.jit, static_argnums=1)

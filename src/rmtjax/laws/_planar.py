@@ -9,14 +9,15 @@ from jaxtyping import Array, Complex, Float
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
+from rmtjax.special import bracketed_root
 
 
 class AbstractPlanarLaw(AbstractModule):
     """A probability distribution in the complex plane with a density.
 
-    A subclass writes `_pdf`, `_radial_cdf` and `_sample`. The public methods are final. NaN in gives NaN out. Results
-    have the dtype of the argument, promoted with that of the parameters; Python numbers as parameters leave the
-    argument's dtype alone.
+    A subclass writes `_pdf`, `_radial_cdf`, `_radial_quantile` and `_sample`. The public methods are final. NaN in
+    gives NaN out. Results have the dtype of the argument, promoted with that of the parameters; Python numbers as
+    parameters leave the argument's dtype alone.
     """
 
     @abstractmethod
@@ -26,6 +27,10 @@ class AbstractPlanarLaw(AbstractModule):
     @abstractmethod
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         """Mass of the disc of radius r, any real number."""
+
+    @abstractmethod
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Radius of the disc of mass p in [0, 1]."""
 
     @abstractmethod
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
@@ -42,10 +47,21 @@ class AbstractPlanarLaw(AbstractModule):
         y = _checks.real("z", z.imag)
         return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._pdf(x, y))
 
+    def logpdf(self, z: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the density; -inf where that is 0."""
+        density = self.pdf(z)
+        inside = density != 0
+        return jnp.where(inside, jnp.log(jnp.where(inside, density, 1)), -jnp.inf)
+
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
         """Distribution function of the modulus, P(|Z| ≤ r)."""
         r = _checks.real("r", r)
         return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
+
+    def radial_quantile(self, p: RealLike) -> Float[Array, "..."]:
+        """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
+        p = _checks.real("p", p)
+        return jnp.where((p >= 0) & (p <= 1), self._radial_quantile(jnp.clip(p, 0, 1)), jnp.nan)
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
@@ -125,6 +141,15 @@ class EllipticLaw(AbstractPlanarLaw):
         between = 2 / jnp.pi * (square / (a * b) * theta - phi) + 1
         disc = jnp.clip(r, 0, b) ** 2 / (a * b)
         return jnp.where(r >= a, 1, jnp.where(crossing, between, disc))
+
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        def invert(p: Float[Array, ""]) -> Float[Array, ""]:
+            longer = jnp.maximum(*self._axes()).astype(jnp.result_type(p, self.correlation, self.scale))
+            # Next to the whole mass the search would end where the rest is lost in rounding.
+            root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)
+            return jnp.where(p < 1, root, longer)
+
+        return jnp.vectorize(invert)(p)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
         cosine, sine, level = polar_sample(key, shape, dtype)

@@ -117,8 +117,8 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return log_beta_tails(*self._beta_variate(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _positive.quantile(self, p, float(self.n))
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _positive.quantile(self, p, q, float(self.n))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         dtype = jnp.result_type(float)
@@ -134,3 +134,11 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
 
     def _variance(self) -> Float[Array, ""]:
         return jnp.asarray(2 * (self.n - 1) / (self.beta * self.n + 2))
+
+    def _central_moment(self, k: int) -> Float[Array, ""]:
+        a, b = self.beta / 2, self.beta * (self.n - 1) / 2
+        total, moments = a + b, [1.0, 0.0]
+        for j in range(1, k):
+            step = (b - a) / total * moments[j] + a / total * (b / total) * moments[j - 1]
+            moments.append(j / (total + j) * step)
+        return jnp.asarray(self.n**k * moments[k])

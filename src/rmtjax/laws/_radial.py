@@ -48,6 +48,12 @@ class AbstractRadialLaw(AbstractPlanarLaw):
         mass = self._mass(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5))))
         return jnp.where(inside, mass, jnp.where(t >= upper, 1, 0))
 
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        # At the ends the formula may be singular; a NaN there would spoil the gradient of the `where`.
+        inside, (lower, upper) = (p > 0) & (p < 1), self._ends()
+        square = jnp.where(inside, self._square(jnp.where(inside, p, 0.5)), jnp.where(p < 1, lower, upper))
+        return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
         cosine, sine, level = polar_sample(key, shape, dtype)
         radius = jnp.sqrt(self._square(level))

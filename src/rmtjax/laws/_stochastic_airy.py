@@ -69,9 +69,11 @@ class _Table(NamedTuple):
         """Log F and log(1 - F)."""
         left, right, below, inner, above = self.sides(x)
         z = self.deviations(inner)
-        log_f, log_sf = self.log_cdf(below), self.log_sf(above)
-        log_cdf = jnp.where(left, log_f, jnp.where(right, log_one_minus_exp(log_sf), log_ndtr(z)))
-        return log_cdf, jnp.where(right, log_sf, jnp.where(left, log_one_minus_exp(log_f), log_ndtr(-z)))
+        lower = left | ~right & (z < 0)
+        smaller = jnp.where(left, self.log_cdf(below), jnp.where(right, self.log_sf(above), log_ndtr(-jnp.abs(z))))
+        # The logarithm of what is next to 1 has its digits from the other tail.
+        larger = log_one_minus_exp(smaller)
+        return jnp.where(lower, smaller, larger), jnp.where(lower, larger, smaller)
 
     def logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The smaller tail times its logarithmic slope."""
@@ -171,20 +173,21 @@ class StochasticAiry(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _table(self.beta).logs(not_too_far(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         table = _table(self.beta)
         least, greatest = _ends(table)
 
-        def invert(q: Float[Array, ""]) -> Float[Array, ""]:
-            log_f, log_sf = jnp.log(q), jnp.log1p(-q)
+        def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+            log_f, log_sf = jnp.log(p), jnp.log(q)
 
             def excess(x: Float[Array, ""]) -> Float[Array, ""]:
                 reached = table.logs(x)
-                return jnp.where(q < 0.5, reached[0] - log_f, log_sf - reached[1])
+                return jnp.where(p < 0.5, reached[0] - log_f, log_sf - reached[1])
 
             return bracketed_root(excess, least, greatest)
 
-        return jnp.vectorize(invert)(p.astype(jnp.result_type(p, self.beta)))
+        dtype = jnp.result_type(p, self.beta)
+        return jnp.vectorize(invert)(p.astype(dtype), q.astype(dtype))
 
     def _moments(self) -> Callable[[Array | float, int], Float[Array, ""]]:
         """The moment of order k about any point, as a function of both."""

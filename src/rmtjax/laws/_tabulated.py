@@ -93,23 +93,23 @@ class AbstractTabulatedLaw(AbstractLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._log_tails(x)[1]
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         @jax.custom_jvp
-        def quantile(p: Float[Array, "..."]) -> Float[Array, "..."]:
-            return self._invert(p)
+        def quantile(p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+            return self._invert(p, q)
 
         @quantile.defjvp
         def _(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
             x = quantile(*primals)
             return x, jnp.exp(-self._logpdf(x)) * tangents[0]
 
-        return quantile(p)
+        return quantile(p, q)
 
-    def _invert(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _invert(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """Newton's method on the logarithm of the smaller tail."""
         switch = jnp.asarray(self._switch(), p.dtype)
         just_below = jnp.nextafter(switch, jnp.asarray(-jnp.inf, p.dtype))
-        log_f, log_sf = jnp.log(p), jnp.log1p(-p)
+        log_f, log_sf = jnp.log(p), jnp.log(q)
         below = log_f < self._smaller_tail(just_below)[0]
 
         def step(_: int, x: Float[Array, "..."]) -> Float[Array, "..."]:

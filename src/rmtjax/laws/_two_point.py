@@ -58,7 +58,7 @@ def pair_correlation(r: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Dyson (1962), J. Math. Phys. 3, 166; Mehta (2004), Random Matrices, sections 6.1, 7.2 and 8.1.
     """
-    return _pair_correlation(_checks.real("r", r), _checks.choice("beta", beta, BETAS))
+    return _pair_correlation(_checks.real("r", r), _checks.dyson_index(beta, BETAS))
 
 
 def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
@@ -90,7 +90,7 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Mehta (2004), Random Matrices, equations 6.2.17, 7.2.46 and 8.1.14; Haake (2010), section 4.10.
     """
-    return _form_factor(_checks.real("tau", tau), _checks.choice("beta", beta, BETAS))
+    return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, BETAS))
 
 
 @functools.partial(jax.jit, static_argnums=1)

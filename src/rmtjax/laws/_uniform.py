@@ -72,11 +72,13 @@ class Uniform(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return (self.upper - x) / (self.upper - self.lower)
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.lower + p * (self.upper - self.lower)
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        width = self.upper - self.lower
+        return jnp.where(p <= 0.5, self.lower + p * width, self.upper - q * width)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        return self._quantile(jax.random.uniform(key, shape, jnp.result_type(self.lower, self.upper)))
+        uniform = jax.random.uniform(key, shape, jnp.result_type(self.lower, self.upper))
+        return self.lower + uniform * (self.upper - self.lower)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         # (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)), divided out.

@@ -16,7 +16,6 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws import _generic
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
 
@@ -168,11 +167,6 @@ class Wachter(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._atoms()[1][1] + self._tail(x, upper=True)
 
-    def _quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        # As at the lower end, no search comes exactly to an atom at the upper one.
-        at_upper = 1 - p < self._atoms()[1][1]
-        return jnp.where(at_upper, self._support()[1], _generic.quantile(self, jnp.where(at_upper, 0.5, p)))
-
     def _moment(self, k: int) -> Float[Array, ""]:
         a, b, c = self._dimensions()
         if k == 0:
@@ -186,6 +180,13 @@ class Wachter(AbstractSpectralLaw):
     def _variance(self) -> Float[Array, ""]:
         total = self.a + self.b
         return self.a / total * (self.b / total) / total
+
+    def _central_moment(self, k: int) -> Float[Array, ""]:
+        # The third is the third free cumulant, the fourth the fourth one and twice the square of the second.
+        total, variance = self.a + self.b, self._variance()
+        asymmetry = (self.b - self.a) / total
+        third = variance * asymmetry / total
+        return {2: variance, 3: third, 4: (third * asymmetry - variance**2) / total + 2 * variance**2}[k]
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         # The continuous part, of mass (N - S)/2 with S = |a - 1| + |b - 1|, solves z(1 - z) G² - P G + (N² - S²)/4 = 0

@@ -67,8 +67,9 @@ def fredholm_det(
         Bornemann (2010), Math. Comput. 79, 871, equation 4.3 and theorem 6.2.
     """
     q = _checks.integer("num_nodes", num_nodes, at_least=3)
-    lower, upper = (_checks.end("interval", end) for end in interval)
-    lower, upper = jnp.broadcast_arrays(lower, _checks.require(upper, jnp.greater, "interval", "ascend", lower))
+    lower, upper = _checks.interval("interval", interval)
+    if jnp.shape(coupling) != ():
+        raise _checks.refusal("coupling", "be a scalar (use `jax.vmap` for several)", coupling)
     # Plain numbers leave the precision to the coupling.
     precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
     lower, upper = (end.astype(precision) for end in (lower, upper))

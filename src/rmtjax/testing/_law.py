@@ -37,7 +37,7 @@ def check_law(
     r"""Check the contract of a law.
 
     With F the cdf and f the pdf: f ≥ 0; $\int f$ and the atoms make 1, up to every point and in total; F' = f
-    by automatic differentiation; the quantile inverts F; logpdf, logcdf, sf and logsf agree with pdf and cdf;
+    by automatic differentiation; quantile inverts F and isf 1 - F; logpdf, logcdf, sf and logsf agree with pdf and cdf;
     mean, variance and moments agree with quadrature; draws lie in the support and in each of 16 bins within
     their two-sided binomial limits at 1e-6; values outside the support are exact, NaN gives NaN; derivatives
     by x and by the parameters are finite at, inside and outside the ends; methods give the same under `jit`
@@ -148,18 +148,20 @@ def _check_logarithms(table: dict[str, np.ndarray], rtol: float) -> None:
 def _check_quantile(
     at: Evaluation, x: np.ndarray, table: dict[str, np.ndarray], support: np.ndarray, width: float, rtol: float
 ) -> None:
-    cdf, pdf = table["cdf"], table["pdf"]
-    got = at.quantile(np.concatenate([cdf, np.array([0, 1, -0.5, 1.5, np.nan], cdf.dtype)]))
-    values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
-    # The inverse is as uncertain as the probability, divided by the slope; where the cdf is flat it is not
-    # unique.
-    steep = pdf * width > 1e-3
-    error = np.abs(values - x)[steep] * pdf[steep]
-    worst = np.argmax(error, axis=0)
-    message = f"quantile(cdf(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
-    require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
-    require(ends == support, _CHECK, f"quantile(0), quantile(1) are {ends}.")
-    require(np.isnan(wrong), _CHECK, f"quantile outside [0, 1] is {wrong}, not NaN.")
+    pdf = table["pdf"]
+    for name, probability in (("quantile", "cdf"), ("isf", "sf")):
+        column = table[probability]
+        got = getattr(at, name)(np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)]))
+        values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
+        # The inverse is as uncertain as the probability, divided by the slope; where that is flat it is not unique.
+        steep = pdf * width > 1e-3
+        error = np.abs(values - x)[steep] * pdf[steep]
+        worst = np.argmax(error, axis=0)
+        message = f"{name}({probability}(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
+        require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
+        expected = support if name == "quantile" else support[::-1]
+        require(ends == expected, _CHECK, f"{name}(0), {name}(1) are {ends}.")
+        require(np.isnan(wrong), _CHECK, f"{name} outside [0, 1] is {wrong}, not NaN.")
 
 
 def _check_beyond(beyond: dict[str, np.ndarray]) -> None:

@@ -31,10 +31,8 @@ class Evaluation:
         slopes = jax.jit(lambda p, x: {name: jax.grad(total(name), argnums=(1, 0))(p, x) for name in METHODS})
         table = jax.jit(tabulated)
         pdf = jax.jit(lambda law, x: law.pdf(x))
-        quantile = jax.jit(lambda law, p: law.quantile(p))
         self._table = lambda x: table(law, x)
         self._pdf = lambda x: pdf(law, x)
-        self._quantile = lambda p: quantile(law, p)
         self._slopes = lambda x: slopes(parameters, x)
 
     def filled(self, x: np.ndarray) -> jax.Array:
@@ -55,8 +53,12 @@ class Evaluation:
         return np.concatenate([host(self._pdf(self.filled(piece)))[: piece.size] for piece in pieces])
 
     def quantile(self, p: np.ndarray) -> np.ndarray:
-        """The quantiles."""
-        return host(self._quantile(self.filled(p)))[: p.size]
+        """The quantiles, by what laws compile themselves: it serves `isf` as well."""
+        return host(self.law.quantile(self.filled(p)))[: p.size]
+
+    def isf(self, q: np.ndarray) -> np.ndarray:
+        """The inverse of the survival function."""
+        return host(self.law.isf(self.filled(q)))[: q.size]
 
     def derivatives(self, x: np.ndarray) -> dict[str, tuple[np.ndarray, Any]]:
         """Of each method by x, and of its sum over the points by the parameters, in reverse mode."""

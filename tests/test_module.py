@@ -1,0 +1,36 @@
+"""What objects of the library look like."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+
+
+@pytest.mark.float32
+def test_parameters_are_shown_with_their_values():
+    assert repr(rmt.laws.Semicircle()) == "Semicircle(radius=2.0)"
+    assert repr(rmt.laws.Semicircle(np.float32(0.3))) == "Semicircle(radius=0.3)"
+    assert repr(rmt.laws.TracyWidom(2)) == "TracyWidom(beta=2, convention='tracy-widom', order=1)"
+    assert repr(rmt.GUE(5)) == "GUE(n=5, scale=1.0)"
+    mixture = rmt.laws.Mixture([0.5, 0.5], [rmt.laws.Semicircle(), rmt.laws.Semicircle(1.0)])
+    shown = "(Semicircle(radius=2.0), Semicircle(radius=1.0))"
+    assert repr(mixture) == f"Mixture(weights=[0.5, 0.5], components={shown})"
+
+
+def test_long_vectors_are_shown_by_their_shapes():
+    law = rmt.laws.GeneralMarchenkoPastur(0.5, jnp.arange(1, 20.0))
+    assert repr(law) == "GeneralMarchenkoPastur(ratio=0.5, population=f64[19], weights=f64[19])"
+
+
+def test_traced_parameters_are_shown_by_their_types():
+    seen = []
+
+    @jax.jit
+    def trace(law):
+        seen.append(repr(law))
+        return law.radius
+
+    trace(rmt.laws.Semicircle(jnp.float32(2)))
+    assert seen == ["Semicircle(radius=f32[])"]
