@@ -90,7 +90,7 @@ def require(value: T, holds: Callable[..., Array], name: str, must: str, *others
     return value
 
 
-def _array(name: str, value: object, must: str = "hold numbers") -> Array:
+def _array(name: str, value: object, must: str = "be numbers") -> Array:
     """Numbers as an array."""
     try:
         return jnp.asarray(value)

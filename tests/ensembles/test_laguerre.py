@@ -221,7 +221,7 @@ KEY = jax.random.key(0)
         (lambda: rmt.Wishart(3, 2.5), "`m` must .* got 2.5"),
         (lambda: rmt.Wishart(3, 4, 3), "`beta` must be 1, 2 or 4, got 3"),
         (lambda: rmt.Wishart(3, 4, True), "`beta` must be 1, 2 or 4, got True"),
-        (lambda: rmt.Wishart(3, 4, jnp.ones(())), "`beta` must be 1, 2 or 4"),
+        (lambda: rmt.Wishart(3, 4, jnp.ones(2)), "`beta` must be 1, 2 or 4"),
         (lambda: rmt.Wishart(3, 4, 2, -1.0), "`scale` must be positive and finite, got -1"),
         (lambda: rmt.LaguerreBeta(0, 1.0, 1.0), "`n` must be an integer of at least 1"),
         (lambda: rmt.LaguerreBeta(3, 1.0, 0.0), "`beta` must be positive and finite, got 0"),

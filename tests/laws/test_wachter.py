@@ -265,6 +265,29 @@ def test_moments(a, b):
     np.testing.assert_allclose(law.variance(), expected[2] - expected[1] ** 2, rtol=max(20 * eps, 1e-9))
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize(("a", "b"), [(0.01, 1.0), (2.0, 1.0), (1.0, 1.0), (0.5, 0.75), (3.0, 2.0)])
+def test_skewness_and_kurtosis(a, b):
+    # By sums over the two binomial variates of the class docstring, in 50 digits.
+    with mpmath.workdps(50):
+        a, b = mpmath.mpf(a), mpmath.mpf(b)
+        weight = lambda k, j, p: mpmath.binomial(k, j) * p**j * (1 - p) ** (k - j)
+
+        def moment(k):
+            pairs = ((i, j) for i in range(k) for j in range(k - i))
+            first, second = (a + b - 1) / (a + b), b / (a + b)
+            total = sum(mpmath.mpf(k - i - j) / k * weight(k, i, first) * weight(k, j, second) for i, j in pairs)
+            return (a + b) * total
+
+        m1, m2, m3, m4 = map(moment, range(1, 5))
+        variance, third = m2 - m1**2, m3 - 3 * m1 * m2 + 2 * m1**3
+        fourth = m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4
+        expected = float(third / variance**1.5), float(fourth / variance**2 - 3)
+    law = Wachter(float(a), float(b))
+    rtol = 20 * np.finfo(law.kurtosis().dtype).eps
+    np.testing.assert_allclose([law.skewness(), law.kurtosis()], expected, rtol=rtol, atol=rtol)
+
+
 @pytest.mark.parametrize(("a", "b"), PARAMETERS)
 def test_formula_and_fall_back_agree(a, b):
     law = Wachter(a, b)

@@ -64,7 +64,7 @@ def airy(x: RealLike) -> Airy:
     References:
         DLMF, chapter 9: definition 9.2, asymptotic expansions 9.7.
     """
-    return Airy(*airy_and_excess(_checks.full_precision("x", _checks.real("x", x)))[:4])
+    return Airy(*_compiled(_checks.full_precision("x", _checks.real("x", x)))[:4])
 
 
 @jax.custom_jvp
@@ -100,6 +100,10 @@ def _airy_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     rate = jnp.sqrt(jnp.where(right, x + excess, 1))
     by_x = ai_prime, second(ai), bi_prime, second(bi), jnp.where(right & (excess > 0), 2 * rate * excess - 1, 0)
     return value, tuple(slope * tangent for slope in by_x)
+
+
+# Calls outside of `jit` do not trace it anew.
+_compiled = jax.jit(airy_and_excess)
 
 
 def _phase_limit(dtype: np.dtype) -> float:

@@ -52,7 +52,7 @@ def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
     """
     order = as_order("order", order)
     x = _checks.full_precision("x", _checks.real("x", x))
-    return _bessel_j(*in_one_dtype(*jnp.broadcast_arrays(order, x)))
+    return _compiled(*in_one_dtype(*jnp.broadcast_arrays(order, x)))
 
 
 def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
@@ -84,6 +84,10 @@ def _bessel_j_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     if not isinstance(order_tangent, SymbolicZero):
         tangent += jax.jvp(lambda order: three_bessel_j(order, x)[0], (order,), (order_tangent,))[1]
     return value, tangent
+
+
+# Calls outside of `jit` do not trace it anew.
+_compiled = jax.jit(_bessel_j)
 
 
 def _slope(order: Float[Array, "..."], x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:

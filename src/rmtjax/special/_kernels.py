@@ -70,7 +70,15 @@ def airy_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
     References:
         Tracy and Widom (1994), Comm. Math. Phys. 159, 151, equation 1.6.
     """
-    x, y = (jnp.minimum(each, _AIRY_END) for each in _points(x, y))
+    return _airy_kernel(*_points(x, y))
+
+
+# The formulas are compiled here, so that calls outside of `jit` do not trace them anew.
+
+
+@jax.jit
+def _airy_kernel(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+    x, y = (jnp.minimum(each, _AIRY_END) for each in (x, y))
     (ai_x, prime_x, *_, excess_x), (ai_y, prime_y, *_, excess_y) = airy_and_excess(x), airy_and_excess(y)
     total, rounding = pair_sum(x, y)
     middle, half = total / 2, (x - y) / 2
@@ -130,7 +138,11 @@ def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..
         Tracy and Widom (1994), Comm. Math. Phys. 161, 289, equation 1.4.
     """
     alpha = as_order("alpha", alpha)
-    alpha, x, y = in_one_dtype(alpha, *_points(x, y))
+    return _bessel_kernel(*in_one_dtype(alpha, *_points(x, y)))
+
+
+@jax.jit
+def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     inside = (x >= 0) & (y >= 0)
     infinite = inside & (alpha < 0) & (jnp.minimum(x, y) == 0)
     x, y = jnp.where(infinite, 1, x), jnp.where(infinite, 1, y)
@@ -238,8 +250,11 @@ def hermite_kernel(x: RealLike, y: RealLike, n: int) -> Float[Array, "..."]:
     References:
         Mehta (2004), Random Matrices, equations 6.2.7 and 6.2.10.
     """
-    n = _checks.integer("n", n, at_least=1)
-    x, y = _points(x, y)
+    return _hermite_kernel(_checks.integer("n", n, at_least=1), *_points(x, y))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _hermite_kernel(n: int, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     ndim = max(x.ndim, y.ndim)
     x, y = (jnp.expand_dims(each, tuple(range(ndim - each.ndim))) for each in (x, y))
     return jnp.sum(hermite_functions(n, x) * hermite_functions(n, y), axis=0)
