@@ -104,5 +104,6 @@ def test_quantiles_near_0_and_their_derivatives():
     p = 1e-10
     law = BerryRobnik(0.3)
     by_law, by_p = jax.grad(lambda law, p: law.quantile(p), (0, 1))(law, p)
-    np.testing.assert_allclose(law.quantile(p), p / 0.51, rtol=1e-6)
+    # A rounding of log p is as many of p.
+    np.testing.assert_allclose(law.quantile(p), p / 0.51, rtol=5e-6)
     np.testing.assert_allclose([by_law.rho, by_p], [-2 * 0.7 * p / 0.51**2, 1 / 0.51], rtol=1e-5)
