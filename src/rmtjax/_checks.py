@@ -29,7 +29,7 @@ def refusal(name: str, must: str, got: object) -> ValueError:
 
 def _plain(value: object) -> object:
     """A scalar array as the number that it holds."""
-    if isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.shape == ():
+    if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, Tracer) and value.shape == ():
         return value.item() if jnp.issubdtype(value.dtype, jnp.number) else value  # keys have no item
     return value
 
@@ -61,10 +61,12 @@ def dyson_index(beta: object, options: tuple[int, ...] = (1, 2, 4)) -> int:
     must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
     if isinstance(beta, Tracer):
         raise refusal("beta", must + ", known before tracing (static)", beta)
-    number = beta.item() if isinstance(beta, jax.Array | np.ndarray) and beta.shape == () else beta
-    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or number not in options:
-        raise refusal("beta", must, beta)
-    return int(number)
+    number = _plain(beta)
+    if isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool):
+        for option in options:
+            if number == option:
+                return option
+    raise refusal("beta", must, beta)
 
 
 def typed_key(key: KeyScalar) -> KeyScalar:
@@ -137,7 +139,11 @@ def finite(name: str, value: RealScalarLike) -> Array:
 def interval(name: str, value: object) -> tuple[Array, Array]:
     """Two ascending ends, which may be infinite."""
     must = "be a pair of ascending real numbers"
-    if not isinstance(value, tuple | list | jax.Array | np.ndarray) or len(value) != 2:
+    if (
+        not isinstance(value, tuple | list | jax.Array | np.ndarray)
+        or getattr(value, "ndim", 1) == 0
+        or len(value) != 2
+    ):
         raise refusal(name, must, value)
     ends = tuple(_parameter(name, each) for each in value)
     # As a pair the refusal shows both.

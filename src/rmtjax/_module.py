@@ -4,6 +4,7 @@ import dataclasses
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
@@ -25,16 +26,25 @@ class AbstractModule(eqx.Module):
     __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
 
     def __repr__(self) -> str:
-        fields = (f"{field.name}={_shown(getattr(self, field.name))}" for field in dataclasses.fields(self))
-        return f"{type(self).__name__}({', '.join(fields)})"
+        # A half-built object, as a debugger meets it, lacks fields.
+        names = [field.name for field in dataclasses.fields(self) if field.repr and hasattr(self, field.name)]
+        return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
 
 
 def _shown(value: object) -> str:
     """A field, as one line if it is short."""
-    if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, Tracer):
-        if value.ndim < 2 and value.size <= _MOST_SHOWN and np.issubdtype(value.dtype, np.number):
-            numbers = np.asarray(value)
-            return str(numbers[()]) if numbers.ndim == 0 else np.array2string(numbers, separator=", ")
+    if isinstance(value, AbstractModule):
+        return repr(value)
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
-    return repr(value) if isinstance(value, AbstractModule) else eqx.tree_pformat(value)
+    if isinstance(value, jax.Array | np.ndarray) and value.ndim < 2 and value.size <= _MOST_SHOWN and _at_hand(value):
+        numbers = np.asarray(value)
+        return str(numbers[()]) if numbers.ndim == 0 else f"[{', '.join(map(str, numbers))}]"
+    return eqx.tree_pformat(value)
+
+
+def _at_hand(value: jax.Array | np.ndarray) -> bool:
+    """Whether an array holds numbers that can be read here and now."""
+    if isinstance(value, Tracer) or not jnp.issubdtype(value.dtype, jnp.number):
+        return False
+    return isinstance(value, np.ndarray) or (not value.is_deleted() and value.is_fully_addressable)

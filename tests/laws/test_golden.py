@@ -13,7 +13,7 @@ from tests.golden import laws as generator
 
 # Relative errors of what is not right to rounding.
 LESS_ACCURATE = {
-    ("HardEdge", np.float64): 1e-6,
+    ("HardEdge", np.float64): 1e-8,
     ("HardEdge", np.float32): 1e-3,
     ("StochasticAiry", np.float64): 1e-7,
     ("StochasticAiry", np.float32): 1e-3,

@@ -141,7 +141,7 @@ def test_lower_tail_of_the_quaternion_case():
         ]
     )
     got = HardEdge(50.0, 4).logcdf(np.resize(x, X.size))[: x.size]
-    np.testing.assert_allclose(got, expected, rtol=0, atol=3e-11)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=2e-11)
     got = HardEdge(11.0, 4).logcdf(np.resize([4, 9.5, 12], X.size))[:3]
     np.testing.assert_allclose(got, [-26.39824519168933, -16.704852678733381, -14.216111293972077], rtol=1e-12)
 

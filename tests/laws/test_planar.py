@@ -104,11 +104,25 @@ def test_radial_quantiles_invert_the_distribution_of_the_modulus(name):
 @pytest.mark.float32
 @pytest.mark.parametrize("name", LAWS)
 def test_logarithm_of_the_density(name):
-    law, z = LAWS[name], jnp.array([0.5, 0.51j, 7.0, jnp.nan])
+    law, z = LAWS[name], jnp.array([0.55, 0.55j, 7.0, jnp.nan])
     with np.errstate(divide="ignore"):
         expected = np.log(np.asarray(law.pdf(z)))
-    np.testing.assert_allclose(law.logpdf(z), expected, rtol=1e-6)
+    np.testing.assert_allclose(law.logpdf(z), expected, rtol=1e-5)
     assert jnp.isfinite(jax.vmap(jax.grad(lambda z: law.logpdf(z + 0.1j)))(jnp.array([0.3, 7.0]))).all()
+
+
+@pytest.mark.float32
+def test_logarithms_where_the_density_underflows():
+    law, size = rmt.laws.SphericalLaw(), np.array([1e10, 1e15, 1e30])
+    np.testing.assert_allclose(law.logpdf(size * 0.6 + 0.8j * size), -np.log(np.pi) - 4 * np.log(size), rtol=1e-6)
+    np.testing.assert_array_equal(law.logpdf(np.array([np.inf, complex(0, np.inf)])), -np.inf)
+    assert np.isfinite(jax.grad(lambda r: law.logpdf(r + 0.0j))(1e30))
+
+
+@pytest.mark.float32
+def test_quantiles_of_powers_do_not_underflow():
+    np.testing.assert_allclose(rmt.laws.CircularPowerLaw(4, 1.5).radial_quantile(1e-10), 1.5e-20, rtol=1e-5)
+    np.testing.assert_allclose(rmt.laws.CircularPowerLaw(2).radial_quantile(1e-30), 1e-30, rtol=1e-5)
 
 
 def test_density_of_ellipses_is_their_area():

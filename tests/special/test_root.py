@@ -64,6 +64,15 @@ def test_a_flat_slope_gives_derivative_zero():
     assert jax.grad(jax.grad(flat))(0.5) == 0
 
 
+@pytest.mark.float32
+def test_ends_that_are_nan_or_infinite():
+    fn = lambda x: x - 1
+    for ends in ((np.nan, 3.0), (0.0, np.nan)):
+        assert np.isnan(bracketed_root(fn, *map(jnp.asarray, ends)))
+    for ends in ((-np.inf, 3.0), (0.0, np.inf), (-np.inf, np.inf)):
+        assert bracketed_root(fn, *map(jnp.asarray, ends)) == 1
+
+
 def test_the_ends_have_no_derivative():
     from_ends = lambda a, b: bracketed_root(lambda x: x - 1.0, a, b)
     assert jax.grad(from_ends, (0, 1))(0.0, 3.0) == (0.0, 0.0)

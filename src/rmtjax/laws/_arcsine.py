@@ -55,7 +55,7 @@ class Arcsine(AbstractSpectralLaw):
         return self._cdf(-x)
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.radius * jnp.sin(jnp.pi * jnp.where(p <= 0.5, p - 0.5, 0.5 - q))
+        return self.radius * jnp.where(p <= 0.5, -jnp.cos(jnp.pi * p), jnp.cos(jnp.pi * q))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return self.radius * jnp.sin(jnp.pi * (jax.random.uniform(key, shape, jnp.result_type(self.radius)) - 0.5))

@@ -51,7 +51,7 @@ class AbstractLaw(AbstractModule):
         return _log(self._sf(x))
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The quantile of p, given q = 1 - p as well, which has the digits above the median."""
+        """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
         return _generic.quantile(self, p, q)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -123,7 +123,10 @@ class AbstractLaw(AbstractModule):
         return _quantile(self, p, 1 - p)
 
     def isf(self, q: RealLike) -> Float[Array, "..."]:
-        """Smallest x with P(X > x) ≤ q, the quantile of 1 - q without its rounding; NaN for q outside [0, 1]."""
+        """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
+
+        It is the quantile of 1 - q, without the rounding of that where the law has a formula for `sf`.
+        """
         q = _checks.real("q", q)
         return _quantile(self, 1 - q, q)
 
@@ -208,7 +211,8 @@ def _quantile(law: AbstractLaw, p: Float[Array, "..."], q: Float[Array, "..."]) 
     # A point mass at the lower end holds a whole interval of probabilities.
     inside = (p > law._first_atom()) & (q > 0)
     x = law._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
-    x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
+    # Where the search comes to an end of the support, the quantile has the derivative of the end.
+    x = jnp.where(inside & (x > lower) & (x < upper), x, jnp.where(inside & (x >= upper) | (q <= 0), upper, lower))
     return law._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 
 

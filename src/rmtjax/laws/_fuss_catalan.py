@@ -157,6 +157,24 @@ def _angles_of_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Angles, Ang
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _quantile(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quantile of p = 1 - q; from q = eps³ on it is the upper end, to rounding."""
+    return _point(s, *_angles_of(s, p, _not_too_small(q)))
+
+
+@_quantile.defjvp
+def _quantile_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    p, q = primals
+    x = _quantile(s, p, q)
+    # By the derivatives of p and of log x in φ: those of x in φ and in ψ would cancel.
+    return x, x / _mass_rate(s, *_angles_of(s, p, _not_too_small(q))) * tangents[0]
+
+
+def _not_too_small(q: Float[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.maximum(q, float(jnp.finfo(q.dtype).eps) ** 3)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _branch(s: int, t: Complex[Array, "..."]) -> Complex[Array, "..."]:
     """The solution of w = 1 + t w^{s+1} with w = 1 at t = 0, for t in the closed lower half plane.
 
@@ -247,7 +265,7 @@ class FussCatalan(AbstractSpectralLaw):
         return _upper_mass(self.order, *_angles_at(self.order, x))
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.minimum(_point(self.order, *_angles_of(self.order, p, q)), self._support()[1])
+        return jnp.minimum(_quantile(self.order, p, q), self._support()[1])
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.asarray(float(math.comb((self.order + 1) * k, k) // (self.order * k + 1)))

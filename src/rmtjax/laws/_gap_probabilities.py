@@ -38,7 +38,7 @@ from rmtjax.special import airy, bessel_j, gauss_legendre, sine_kernel
 
 # Of J_a at 0 only the power is left, to rounding, at this argument.
 _SMALL = 1e-8
-# The interval (0, 1) of the hard edge is cut off where the operator is smaller by exp(-DEPTH), about.
+# The interval (0, 1) of the hard edge is cut off where the operator has fallen to about exp(-DEPTH).
 _DEPTH = 40.0
 # Orders of the Bessel function from -0.9 to 50.
 _ALPHA = {1: (-0.95, 24), 2: (-0.9, 50), 4: (0.1, 50)}
@@ -183,8 +183,8 @@ def hard_edge_operator(
     r"""The matrix of $T_a$ for s > 0.
 
     Near 0 functions behave like $x^{a/2}$, for which $x = e^{-\tau v^2}$ makes the integrands smooth for every a. They
-    end at v = 1, where $\tau = d/(a + 1)$ leaves the part $e^{-d}$ of $x^{a+1}$: d is DEPTH, and more where the power
-    $(sx/4)^{a+1}/\Gamma(a + 1)^2$ of the operator at 0, x = 1 taken, exceeds 1, which nothing else of it does.
+    end at v = 1, where $\tau = d/(a + 1)$ leaves the part $e^{-d}$ of $x^{a+1}$. There d is DEPTH, and more by the
+    logarithm of the factor $(s/4)^{a+1}/\Gamma(a + 1)^2$ of that power where it is positive.
 
     Args:
         s: end of the interval.

@@ -55,7 +55,7 @@ class HardEdge(AbstractLogarithmicLaw):
     $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
     \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
 
-    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 to 1e-11), if the order of the
+    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 to 2e-11), if the order of the
     Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
     Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) it goes on by the expansion
     of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
@@ -134,8 +134,8 @@ class HardEdge(AbstractLogarithmicLaw):
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.alpha)
         table = self._interpolated(dtype)
-        # The upper tail falls at least as the Gaussian of √s beyond: this far to the smallest number.
-        farthest = (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta)) ** 2
+        # Beyond it the upper tail falls as a Gaussian of √s, at first more slowly: twice as far holds every number.
+        farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
         return _positive.quantile(table, p.astype(dtype), q.astype(dtype), farthest)
 
     def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:

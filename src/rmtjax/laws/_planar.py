@@ -24,6 +24,12 @@ class AbstractPlanarLaw(AbstractModule):
     def _pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
         """Density at x + iy, 0 outside the support."""
 
+    def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Logarithm of the density."""
+        density = self._pdf(x, y)
+        inside = density > 0
+        return jnp.where(inside, jnp.log(jnp.where(inside, density, 1)), -jnp.inf)
+
     @abstractmethod
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         """Mass of the disc of radius r, any real number."""
@@ -49,9 +55,9 @@ class AbstractPlanarLaw(AbstractModule):
 
     def logpdf(self, z: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where that is 0."""
-        density = self.pdf(z)
-        inside = density != 0
-        return jnp.where(inside, jnp.log(jnp.where(inside, density, 1)), -jnp.inf)
+        z = jnp.asarray(z)
+        x, y = _checks.real("z", z.real), _checks.real("z", z.imag)
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._logpdf(x, y))
 
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
         """Distribution function of the modulus, P(|Z| ≤ r)."""

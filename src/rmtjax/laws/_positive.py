@@ -3,10 +3,14 @@
 import math
 from typing import Protocol
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax.special import bracketed_root
+
+# How many times larger than the smallest normal number x has to be.
+_UNDERFLOW = 2.0**20
 
 
 class Law(Protocol):
@@ -17,29 +21,34 @@ class Law(Protocol):
 
 
 def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array | float) -> Float[Array, "..."]:
-    """The inverse of the distribution function, by bisection on the logarithm of the nearer tail.
+    """The inverse of the distribution function, by bisection on the logarithm of the nearer tail; 0 if it underflows.
 
     Args:
         law: a law without atoms.
         p: probabilities strictly between 0 and 1.
         q: 1 - p.
-        upper: a point beyond all quantiles that are asked for.
+        upper: the end of the support, or a point beyond all quantiles that are asked for.
     """
 
     def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
         dtype = jnp.result_type(p, upper)
+        info = jnp.finfo(dtype)
+        end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
+        # Laws may divide x by their scale; and at the end of a support logarithms have no derivative.
+        least, greatest = _UNDERFLOW * float(info.tiny), end * (1 - float(info.epsneg))
 
         def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-            x = jnp.maximum(x, jnp.finfo(dtype).tiny)
+            x = jnp.where(x < least, least, jnp.where(x > greatest, greatest, x))
             return jnp.where(p <= 0.5, law._logcdf(x) - jnp.log(p), jnp.log(q) - law._logsf(x)).astype(dtype)
 
-        return bracketed_root(excess, jnp.zeros((), dtype), jnp.asarray(upper, dtype))
+        x = bracketed_root(excess, jnp.zeros((), dtype), end)
+        return jnp.where(x > least, x, 0)
 
     return jnp.vectorize(invert)(p, q)
 
 
 def power(x: Float[Array, "..."], exponent: Array | float) -> Float[Array, "..."]:
-    """The power of x > 0, as large as can be computed with: beyond it stays, with derivative 0."""
+    """The power of x > 0; where it would overflow the largest number that can be computed with, of derivative 0."""
     largest = float(jnp.finfo(jnp.result_type(x, exponent)).max) / 64
     far = exponent * jnp.log(x) > math.log(largest)
     return jnp.where(far, largest, jnp.where(far, 1, x) ** exponent)

@@ -150,6 +150,11 @@ class CircularPowerLaw(AbstractRadialLaw):
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.radius**2 * p**self.power
 
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        # Not by the square, which may underflow.
+        zero = p == 0
+        return jnp.where(zero, 0, self.radius * jnp.where(zero, 1, p) ** (self.power / 2))
+
 
 class TruncatedUnitaryLaw(AbstractRadialLaw):
     r"""The limiting spectral density of square corners of large Haar matrices.
@@ -217,6 +222,15 @@ class SphericalLaw(AbstractRadialLaw):
 
     def _ends(self) -> tuple[float, float]:
         return 0.0, math.inf
+
+    def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        # 1 + |z|² itself would overflow.
+        size = jnp.maximum(jnp.maximum(jnp.abs(x), jnp.abs(y)), 1)
+        far = jnp.isinf(size)
+        size = jnp.where(far, 1, size)
+        a, b, one = x / size, y / size, 1 / size
+        inner = jnp.where(far, 1, one**2 + a**2 + b**2)
+        return jnp.where(far, -jnp.inf, -2 * jnp.log(inner) - 4 * jnp.log(size) - math.log(math.pi))
 
     def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
         return 1 / (1 + t) ** 2

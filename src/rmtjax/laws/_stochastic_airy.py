@@ -69,8 +69,10 @@ class _Table(NamedTuple):
         """Log F and log(1 - F)."""
         left, right, below, inner, above = self.sides(x)
         z = self.deviations(inner)
-        lower = left | ~right & (z < 0)
-        smaller = jnp.where(left, self.log_cdf(below), jnp.where(right, self.log_sf(above), log_ndtr(-jnp.abs(z))))
+        lower = left | (~right & (z < 0))
+        # No absolute value, whose derivative is wrong where it is 0.
+        inside = log_ndtr(jnp.where(z < 0, z, -z))
+        smaller = jnp.where(left, self.log_cdf(below), jnp.where(right, self.log_sf(above), inside))
         # The logarithm of what is next to 1 has its digits from the other tail.
         larger = log_one_minus_exp(smaller)
         return jnp.where(lower, smaller, larger), jnp.where(lower, larger, smaller)

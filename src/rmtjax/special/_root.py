@@ -16,8 +16,8 @@ def bracketed_root(
     r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection.
 
     What is halved is how many floating-point numbers the bracket holds, of which there are as many between 1e-300 and
-    1e-200 as between 1 and 1e100: at most 64 evaluations (float32: 32) find the smallest number at which f is not
-    negative, however near to 0. A function without a sign change gives the nearer end.
+    1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
+    negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
 
     The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$; where $f'(x) = 0$ it
     is set to 0.
@@ -40,8 +40,8 @@ def bracketed_root(
 
     def bisect(f: Callable, _: Float[Array, ""]) -> Float[Array, ""]:
         def unfinished(bracket: tuple) -> Array:
-            a, b, middle, _, first = bracket
-            return first | ((a < middle) & (middle < b))
+            a, b, middle, _, begins = bracket
+            return begins | ((a < middle) & (middle < b))
 
         # The sign is kept for the next turn. If both ends came from it in the same, XLA might compute it for each of
         # them, with different roundings, and then neither would ever move.
@@ -49,11 +49,12 @@ def bracketed_root(
             a, b, middle, left, _ = bracket
             a, b = jnp.where(left, middle, a), jnp.where(left, b, middle)
             middle = (a & b) + ((a ^ b) >> 1)
-            return a, b, middle, f(_number(middle, lower.dtype)) < 0, False
+            return a, b, middle, f(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
 
         # The lower end is tried as well.
-        below = _rank(lower) - 1
-        return _number(jax.lax.while_loop(unfinished, halve, (below, _rank(upper), below, True, True))[1], lower.dtype)
+        first, last = _rank(lower), _rank(upper)
+        rank = jax.lax.while_loop(unfinished, halve, (first - 1, last, first - 1, True, True))[1]
+        return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 
     def divide_by_slope(linear: Callable, y: Float[Array, ""]) -> Float[Array, ""]:
         slope = linear(jnp.ones_like(y))
@@ -65,9 +66,9 @@ def bracketed_root(
 
 def _rank(x: Float[Array, ""]) -> Int[Array, ""]:
     """The place of a number among the floating-point numbers, 0 being that of 0."""
-    # Bits of negative numbers ascend with their size. Adding 0 makes one of the two zeros of both.
+    # Bits of negative numbers ascend with their size.
     kind = np.dtype(f"int{jnp.finfo(x.dtype).bits}")
-    bits = jax.lax.bitcast_convert_type(x + 0, kind)
+    bits = jax.lax.bitcast_convert_type(x, kind)
     return jnp.where(bits < 0, np.iinfo(kind).min - bits, bits)
 
 

@@ -53,7 +53,7 @@ class Evaluation:
         return np.concatenate([host(self._pdf(self.filled(piece)))[: piece.size] for piece in pieces])
 
     def quantile(self, p: np.ndarray) -> np.ndarray:
-        """The quantiles, by what laws compile themselves: it serves `isf` as well."""
+        """The quantiles, not compiled here: `quantile` and `isf` of a law share one compiled program of their own."""
         return host(self.law.quantile(self.filled(p)))[: p.size]
 
     def isf(self, q: np.ndarray) -> np.ndarray:

@@ -1,0 +1,105 @@
+"""Quantiles of tiny probabilities, from both ends, with their derivatives."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax import laws
+from tests.short import cases
+
+LAWS = {
+    "semicircle": lambda f: laws.Semicircle(f(3.0)),
+    "uniform": lambda f: laws.Uniform(f(1.0), f(3.0)),
+    "mixture": lambda f: laws.Mixture([f(0.25), f(0.75)], [laws.Semicircle(f(1.0)), laws.Uniform(f(0.5), f(2.0))]),
+    "marchenko-pastur": lambda f: laws.MarchenkoPastur(f(0.5)),
+    "marchenko-pastur, atom": lambda f: laws.MarchenkoPastur(f(2.0)),
+    "wachter": lambda f: laws.Wachter(f(2.0), f(3.0)),
+    "quarter circle": lambda f: laws.QuarterCircle(f(2.0)),
+    "bures": lambda f: laws.Bures(f(1.0)),
+    "fuss-catalan": lambda f: laws.FussCatalan(2),
+    "deformed": lambda f: laws.DeformedSemicircle([f(0.0), f(3.0)], [f(0.5), f(0.5)], f(1.0)),
+    "brody": lambda f: laws.Brody(f(0.5)),
+    "berry-robnik": lambda f: laws.BerryRobnik(f(0.3)),
+    "poisson": lambda f: laws.Poisson(2),
+    "surmise": lambda f: laws.WignerSurmise(f(2.0)),
+    "gap ratio": lambda f: laws.GapRatio(f(1.0)),
+    "poisson gap ratio": lambda f: laws.PoissonGapRatio(),
+    "porter-thomas": lambda f: laws.PorterThomas(1),
+    "eigenvector": lambda f: laws.EigenvectorIntensity(5, 1),
+    "tracy-widom": lambda f: laws.TracyWidom(1),
+    "spacing": lambda f: laws.Spacing(2),
+    "general marchenko-pastur": lambda f: laws.GeneralMarchenkoPastur(f(0.5), f([1.0, 3.0]), f([0.5, 0.5])),
+    "stochastic airy": lambda f: laws.StochasticAiry(f(3.0)),
+    "level density": lambda f: laws.LevelDensity(rmt.GUE(10, f(1.0))),
+    "hard edge": lambda f: laws.HardEdge(f(50.0), 2),
+}
+SHORT = list(LAWS)[:20]
+
+
+@jax.jit
+def both(law, p):
+    return law.quantile(p), law.isf(p), law.logcdf(law.quantile(p)), law.logsf(law.isf(p))
+
+
+@jax.jit
+def slopes(law, p):
+    parameters, rest = eqx.partition(law, eqx.is_inexact_array)
+    total = lambda name: lambda parameters, p: jnp.sum(getattr(eqx.combine(parameters, rest), name)(p))
+    return {name: jax.grad(total(name), (0, 1))(parameters, p) for name in ("quantile", "isf")}
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("name", cases({name: (name,) for name in LAWS}, SHORT))
+def test_tiny_probabilities_from_both_ends(name):
+    dtype = jnp.zeros(0).dtype
+    law, info = LAWS[name](dtype.type if "general" not in name else lambda x: jnp.asarray(x, dtype)), np.finfo(dtype)
+    eps, tiny = float(info.eps), float(info.tiny)
+    p = np.array([tiny**0.9, tiny**0.5, eps**2, eps, 1e-3, 0.3, 0.7], dtype)
+    lower_quantiles, upper_quantiles, log_f, log_sf = map(np.asarray, both(law, p))
+    lower, upper = (float(end) for end in law.support())
+    atom = float(law.cdf(lower)) if np.isfinite(lower) else 0
+    below_atom = p < 1 - atom
+    upper_quantiles, log_sf = upper_quantiles[below_atom], log_sf[below_atom]
+    for x, reached, end, rest in ((lower_quantiles, log_f, lower, atom), (upper_quantiles, log_sf, upper, 0)):
+        # A finite end holds what lies nearer to it than its rounding, or than the smallest number; an atom its mass.
+        ulp = max(8 * eps * abs(end), tiny) if np.isfinite(end) else 0
+        log_p = np.log(p[: x.size])
+        resolved = (np.abs(x - end) > 64 * ulp) & (p[: x.size] > rest) if np.isfinite(end) else np.full(x.size, True)
+        assert resolved[-2:].all() or rest
+        allowed = 200 * eps * np.maximum(1, -log_p) * (1e4 if name in ("stochastic airy", "hard edge") else 1)
+        near_end = eps * abs(end) / np.maximum(np.abs(x - end), tiny) if np.isfinite(end) else 0
+        error = np.abs(reached - log_p)
+        assert (error < allowed + 8 * near_end)[resolved].all(), error / allowed
+        np.testing.assert_allclose(x[~resolved], end, rtol=0, atol=64 * ulp)
+    for by_parameters, by_p in slopes(law, p[2:]).values():
+        assert np.isfinite(by_p).all()
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(by_parameters))
+
+
+@pytest.mark.float32
+def test_a_quantile_at_the_end_has_the_derivative_of_the_end():
+    for q in (1e-10, 1e-20, 1e-30):
+        np.testing.assert_allclose(jax.grad(lambda r, q=q: laws.Semicircle(r).isf(q))(3.0), 1, rtol=1e-5)
+        np.testing.assert_allclose(jax.grad(lambda r, q=q: laws.Semicircle(r).quantile(q))(3.0), -1, rtol=1e-5)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_slopes_of_fuss_catalan_at_the_upper_end_go_as_the_cube_root(order):
+    law, q = laws.FussCatalan(order), jnp.array([1e-6, 1e-9, 1e-15, 1e-21, 1e-36, 1e-300])
+    # Further on x is the end, to rounding.
+    number = 2 if q.dtype == np.float32 else 4
+    slope = jax.vmap(jax.grad(law.isf))(q)
+    np.testing.assert_allclose((slope[1:] / slope[:-1])[: number - 1], [10, 1e2, 1e2][: number - 1], rtol=1e-3)
+    assert jnp.isfinite(slope).all()
+    np.testing.assert_allclose(law.isf(q[number:]), law.support()[1])
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(50.0, 2), (24.0, 1), (50.0, 4)])
+def test_the_upper_tail_of_the_hard_edge_is_reached_at_large_orders(alpha, beta):
+    law = laws.HardEdge(alpha, beta)
+    q = np.array([1e-200, 1e-300])
+    np.testing.assert_allclose(law.logsf(law.isf(q)), np.log(q), rtol=1e-9)
