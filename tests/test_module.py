@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from rmtjax._module import AbstractModule
 
 
 @pytest.mark.float32
@@ -34,3 +35,22 @@ def test_traced_parameters_are_shown_by_their_types():
 
     trace(rmt.laws.Semicircle(jnp.float32(2)))
     assert seen == ["Semicircle(radius=f32[])"]
+
+
+class Holder(AbstractModule):
+    value: jax.Array
+
+
+@pytest.mark.float32
+def test_what_cannot_be_read_is_shown_all_the_same():
+    assert repr(Holder(jax.random.key(0))).startswith("Holder(value=key<")
+    gone = jnp.float32(1)
+    holder = Holder(gone)
+    gone.delete()
+    assert repr(holder) == "Holder(value=f32[])"
+    assert repr(object.__new__(Holder)) == "Holder()"
+
+
+@pytest.mark.float32
+def test_vectors_are_shown_with_all_digits():
+    assert repr(Holder(jnp.asarray([0.1, 1e-9], jnp.float32))) == "Holder(value=[0.1, 1e-09])"

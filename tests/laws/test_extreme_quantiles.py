@@ -95,7 +95,7 @@ def test_slopes_of_fuss_catalan_at_the_upper_end_go_as_the_cube_root(order):
     slope = jax.vmap(jax.grad(law.isf))(q)
     np.testing.assert_allclose((slope[1:] / slope[:-1])[: number - 1], [10, 1e2, 1e2][: number - 1], rtol=1e-3)
     assert jnp.isfinite(slope).all()
-    np.testing.assert_allclose(law.isf(q[number:]), law.support()[1])
+    np.testing.assert_allclose(law.isf(q[number:]), law.support()[1], rtol=8 * np.finfo(q.dtype).eps)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(50.0, 2), (24.0, 1), (50.0, 4)])

@@ -79,7 +79,10 @@ class Bures(AbstractLaw):
 
     def _root(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         _, a = self._support()
-        return _root(x / jnp.sqrt((a - x) * (a + x)))
+        y = x / jnp.sqrt((a - x) * (a + x))
+        # The quotient may underflow where x does not.
+        smallest = jnp.finfo(y.dtype).tiny
+        return _root(jnp.where(y < smallest, smallest, y))
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         r = self._root(x)
