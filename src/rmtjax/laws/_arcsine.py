@@ -55,7 +55,12 @@ class Arcsine(AbstractSpectralLaw):
         return self._cdf(-x)
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.radius * jnp.where(p <= 0.5, -jnp.cos(jnp.pi * p), jnp.cos(jnp.pi * q))
+        # The sine is 0 at the median, the cosine has its slope at the ends.
+        lower = p <= 0.5
+        smaller = jnp.where(lower, p, q)
+        cosine = jnp.cos(jnp.pi * smaller)
+        sine = jnp.sin(jnp.pi * jnp.where(lower, p - 0.5, 0.5 - q))
+        return self.radius * jnp.where(smaller < 0.25, jnp.where(lower, -cosine, cosine), sine)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return self.radius * jnp.sin(jnp.pi * (jax.random.uniform(key, shape, jnp.result_type(self.radius)) - 0.5))

@@ -211,8 +211,7 @@ def _quantile(law: AbstractLaw, p: Float[Array, "..."], q: Float[Array, "..."]) 
     # A point mass at the lower end holds a whole interval of probabilities.
     inside = (p > law._first_atom()) & (q > 0)
     x = law._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
-    # Where the search comes to an end of the support, the quantile has the derivative of the end.
-    x = jnp.where(inside & (x > lower) & (x < upper), x, jnp.where(inside & (x >= upper) | (q <= 0), upper, lower))
+    x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
     return law._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 
 

@@ -59,7 +59,10 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
         def excess(x: Float[Array, ""]) -> Float[Array, ""]:
             return jnp.where(p <= 0.5, law.cdf(x) - p, q - law.sf(x)).astype(dtype)
 
-        return bracketed_root(excess, lower.astype(dtype), upper.astype(dtype))
+        first, last = lower.astype(dtype), upper.astype(dtype)
+        x = bracketed_root(excess, first, last)
+        # Where the search comes to an end of the support, the quantile has the derivatives of that.
+        return jnp.where(x >= last, last, jnp.where(x <= first, first, x))
 
     return jnp.vectorize(invert)(p, q)
 
