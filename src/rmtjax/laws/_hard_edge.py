@@ -39,6 +39,8 @@ _FARTHEST = {
 }
 # Terms of the series near 0, and where it ends, in units of (a + 1)².
 _TERMS, _SERIES_END = 40, 0.6
+# It serves where F is below this power of the smallest number; determinants hold it down to the other one.
+_DEEP, _UNDERFLOW = 0.4, 0.45
 # Quantiles come from interpolation: panels that halve towards 0 and equal ones, and nodes in each.
 _HALVINGS, _EQUAL, _PANEL_NODES = 4, 16, 14
 # What the logarithm of no number of float64 is below.
@@ -159,14 +161,14 @@ class HardEdge(AbstractLogarithmicLaw):
         @functools.partial(jnp.vectorize, signature="()->(),()")
         def at(x: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
             t = hard_edge_operator(self._stretch() * x, order, _NODES[jnp.finfo(x.dtype).bits], bessel)
-            smallest = jnp.finfo(x.dtype).tiny
+            # Below it, where its derivatives would overflow, F comes from the series.
+            smallest = float(jnp.finfo(x.dtype).tiny) ** _UNDERFLOW
             if self.beta == 4:
                 log_gap, f, _ = _mean_determinant(t)
-                # Rounding may leave nothing of F, but no negative probability.
-                return log_gap, jnp.log(jnp.maximum(f, smallest))
+                return log_gap, jnp.log(jnp.where(f < smallest, smallest, f))
             # Of the square as such: its logarithm is far smaller than those of the two factors near s = 0.
             log_gap = _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
-            log_gap = jnp.minimum(log_gap, -smallest)
+            log_gap = jnp.where(log_gap > -smallest, -smallest, log_gap)
             return log_gap, log_one_minus_exp(log_gap)
 
         return at(x)
@@ -192,7 +194,7 @@ class HardEdge(AbstractLogarithmicLaw):
         positive = total > 0
         log_f = power * log_s - 2 * power / h * gammaln(h) + jnp.log(jnp.where(positive, total, 1))
         info = jnp.finfo(x.dtype)
-        deep = log_f < 0.4 * math.log(float(info.tiny))
+        deep = log_f < _DEEP * math.log(float(info.tiny))
         near = (s < _SERIES_END / 2 * h**1.5) & (self.beta == 4)
         inside = positive & (deep & (s < _SERIES_END * h**2) | near)
         return jnp.where(inside, log_f, -1), inside
@@ -278,10 +280,10 @@ def _tabulated_bessel(
         return order * (log_z - jnp.log(jnp.hypot(jnp.exp(log_z), c)))
 
     z = width * (np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
-    factor = jnp.exp(log_factor(jnp.log(z)))
-    # In float32 both underflow, where it does not matter.
-    small = factor < jnp.finfo(factor.dtype).tiny
-    values = jnp.where(small, 0, bessel_j(order, z)) / jnp.where(small, 1, factor)
+    logarithm = log_factor(jnp.log(z))
+    # In float32 both underflow, where it does not matter. A quotient would have the square of the factor in its slope.
+    small = logarithm < math.log(float(jnp.finfo(logarithm.dtype).tiny))
+    values = jnp.where(small, 0, bessel_j(order, z)) * jnp.exp(-jnp.where(small, 0, logarithm))
     rows = chebyshev_coefficients(values.astype(order.dtype))
 
     def bessel(log_z: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
