@@ -1,6 +1,8 @@
 """Tracy-Widom laws: determinants in ball arithmetic, Painlevé II, published values, far tails, quantiles, bad input."""
 
 import functools
+import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -142,8 +144,37 @@ def test_published_moments(beta):
     np.testing.assert_allclose(got[:2], MOMENTS[beta][:2], rtol=0, atol=2e-12)
 
 
+TABLES = json.loads((Path(__file__).parents[1] / "golden" / "praehofer_spohn.json").read_text())["points"]
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_tables_of_praehofer_and_spohn(beta):
+    def log_tails(row):
+        # The logarithms where the numbers underflow.
+        u, v = (mpmath.mpf(row[name]) or mpmath.exp(row[f"log {name}"]) for name in ("U", "V"))
+        # For β = 4 in the scaling of Bornemann.
+        log_f = {1: -(u + v) / 2, 2: -v, 4: mpmath.log(mpmath.cosh(u / 2)) - v / 2}[beta]
+        tail = -mpmath.expm1(log_f)
+        return float(log_f), float(mpmath.log(tail)), float(v / tail)
+
+    s = np.array([row["s"] for row in TABLES])
+    with mpmath.workdps(1000):
+        log_cdf, log_sf, lost = np.array([log_tails(row) for row in TABLES]).T
+    law = bornemann(beta)
+    np.testing.assert_allclose(law.cdf(s), np.exp(log_cdf), rtol=0, atol=4e-16)
+    # On the right minus the upper tail, which in the library and the table comes from a logarithm.
+    allowed = 3e-15 * np.maximum(1, -log_sf) * -log_cdf + np.finfo(float).tiny
+    np.testing.assert_array_less(np.abs(law.logcdf(s) - log_cdf), allowed)
+    # For β = 4 the tail is a small difference of the two functions.
+    allowed = 1e-15 * (1 - log_sf * np.maximum(1, lost))
+    np.testing.assert_array_less(np.abs(law.logsf(s) - log_sf), allowed)
+    if beta != 4:
+        density = np.array([row[f"log F{beta}'"] for row in TABLES])
+        np.testing.assert_allclose(law.logpdf(s), density, rtol=2e-15)
+
+
 def test_published_values():
-    # Bornemann (2010), Math. Comput. 79, section 6.1, and Prähofer's tables (2003).
+    # Bornemann (2010), Math. Comput. 79, section 6.1.
     np.testing.assert_allclose(TracyWidom(2).cdf(-2.0), 0.413224142505123, rtol=0, atol=1e-14)
     # Percentiles of Johnstone (2001), Ann. Statist. 29, table 1.
     np.testing.assert_allclose(
