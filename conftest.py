@@ -25,6 +25,7 @@ if not FULL:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false".strip()
 
+import fnmatch
 import gc
 from collections.abc import Iterator
 
@@ -40,15 +41,42 @@ jax.config.update("jax_enable_x64", X64)
 hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("rmtjax")
 
+# Parts of the names of cases which are no part of those in the marker `everyday`.
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+# Traced programs are millions of objects that stay: the collector would walk all of them again and again.
+gc.set_threshold(50_000, 20, 50)
+
 # A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped.
 RESIDENT_LIMIT = 2_000_000_000
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Examples of docstrings run with and without 64-bit types: a user sees both."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Examples of docstrings run with and without 64-bit types: a user sees both. Further cases become slow tests."""
+    unused: dict[str, set[str]] = {}
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.add_marker(pytest.mark.float32)
+        elif not _is_everyday(item, unused):
+            item.add_marker(pytest.mark.slow)
+    # Of a whole file every pattern has to fit a case.
+    if any(unused.values()) and not any("::" in argument for argument in config.args):
+        raise pytest.UsageError(f"no such cases: {unused}")
+
+
+def _is_everyday(item: pytest.Item, unused: dict[str, set[str]]) -> bool:
+    parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+    single = item.get_closest_marker("float32")
+    # With 64-bit types off they run.
+    if X64 and single and (single.kwargs.get("only") or not {"float32", "complex64"}.isdisjoint(parts)):
+        return False
+    everyday = item.get_closest_marker("everyday")
+    if everyday is None:
+        return True
+    case = "-".join(part for part in parts if part not in DTYPES)
+    fitting = {pattern for pattern in everyday.args if fnmatch.fnmatchcase(case, pattern)}
+    unused.setdefault(item.nodeid.split("[")[0], set(everyday.args)).difference_update(fitting)
+    return bool(fitting)
 
 
 @pytest.fixture(autouse=True)

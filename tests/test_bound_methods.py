@@ -14,7 +14,6 @@ import pytest
 
 import rmtjax as rmt
 from tests.registry import PUBLIC
-from tests.short import cases
 
 KEY = jax.random.key(0)
 X = jnp.asarray(0.25)
@@ -71,12 +70,13 @@ def test_bound_methods_are_hashable_and_no_pytrees(name):
     jax.eval_shape(bind, INSTANCES[name])  # with tracers in the fields
 
 
-# By tracing alone; in the short suite one of each kind.
+# By tracing alone; every day one of each kind.
 KINDS = ["rmtjax.laws.Semicircle", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw"]
 
 
+@pytest.mark.everyday(*(f"{kind}-*" for kind in KINDS))
 @pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("name", cases({name: (name,) for name in NAMES}, KINDS))
+@pytest.mark.parametrize("name", NAMES)
 def test_transformations_take_bound_methods(name, transform):
     def shapes(module):
         return [TRANSFORMS[transform](getattr(module, method), args) for method, args in _methods(module).items()]

@@ -15,7 +15,6 @@ from rmtjax.testing import (
     check_vmap,
 )
 from tests.registry import PUBLIC, Call, Elsewhere
-from tests.short import cases
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call)}
 OBJECTS = {name: made() for name, made in PUBLIC.items() if not isinstance(made, Call | Elsewhere)}
@@ -37,20 +36,24 @@ def check_in_parameters(fn, parameters):
 LONG = {
     "rmtjax.laws.hard_edge_gap_probabilities",
     "rmtjax.laws.hermite_gap_probabilities",
+    "rmtjax.laws.number_variance",
     "rmtjax.laws.rigidity",
     "rmtjax.special.airy_kernel",
     "rmtjax.special.bessel_j",
     "rmtjax.special.bessel_kernel",
+    "rmtjax.special.fredholm_det",
+    "rmtjax.special.hermite_kernel",
 }
 
 
-@pytest.mark.parametrize("name", cases({name: (name,) for name in CALLS}, CALLS.keys() - LONG))
+@pytest.mark.everyday(*CALLS.keys() - LONG)
+@pytest.mark.parametrize("name", CALLS)
 def test_function_composes(name):
     call = CALLS[name]
     check_composable(call.fn, *call.args, second_derivative=call.second_derivative)
 
 
-# The short suite holds every law to `check_law`, and most to finite differences by their parameters, in its own file;
+# Every law is held to `check_law`, and most to finite differences by their parameters, in its own file; every day
 # here those that have only the former.
 WITHOUT_DIFFERENCES = [
     "rmtjax.laws.BinomialSemicircle",
@@ -63,18 +66,19 @@ WITHOUT_DIFFERENCES = [
 ]
 
 
-@pytest.mark.parametrize("name", cases({name: (name,) for name in LAWS}, WITHOUT_DIFFERENCES))
+@pytest.mark.everyday(*WITHOUT_DIFFERENCES)
+@pytest.mark.parametrize("name", LAWS)
 def test_law_composes(name):
     check_composable(lambda law_and_x: law_and_x[0].cdf(law_and_x[1]), (LAWS[name], X))
 
 
-@pytest.mark.parametrize(
-    "name", cases({name: (name,) for name in LAWS}, ["rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur"])
-)
+@pytest.mark.everyday("rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur")
+@pytest.mark.parametrize("name", LAWS)
 def test_law_maps_over_parameters_and_points_apart(name):
     check_vmap(lambda law, x: law.cdf(x), LAWS[name], X)
 
 
+@pytest.mark.everyday("logpdf-*", "logsf-*")
 @pytest.mark.parametrize("name", ["rmtjax.laws.Semicircle"])
 @pytest.mark.parametrize("method", ["pdf", "logpdf", "logcdf", "sf", "logsf"])
 def test_densities_tails_and_logarithms_compose(name, method):
@@ -86,11 +90,13 @@ def test_quantile_composes():
     check_composable(lambda law, p: law.quantile(p), law, jnp.array([0.1, 0.4, 0.8]))
 
 
+@pytest.mark.everyday("*.[AB]*", "*.[DE]*", "*.GOE", "*.JacobiBeta", "*.L*", "*.RandomRegular", "*.S*", "*.Wigner")
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
+@pytest.mark.everyday("*.CSE", "*.CircularBeta", "*.HaarSpecialOrthogonal")
 @pytest.mark.parametrize("name", UNITARY)
 def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
@@ -104,20 +110,19 @@ ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", 
 PARAMETRIC = {name for name, ensemble in ENSEMBLES.items() if jax.tree.leaves(ensemble)}
 
 
-VARYING = {name: (name,) for name in sorted(PARAMETRIC - ELSEWHERE)}
+VARYING = sorted(PARAMETRIC - ELSEWHERE)
+# Every day one for each way to the levels: tridiagonal, bidiagonal, of a border, of a dense matrix.
+WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.Spiked", "rmtjax.Levy"]
 
 
-# Two that are long to compile go the way of the GOE and of the Wishart ensemble.
-@pytest.mark.parametrize("name", cases(VARYING, VARYING.keys() - {"rmtjax.AltlandZirnbauer", "rmtjax.InverseWishart"}))
+@pytest.mark.everyday(*WAYS)
+@pytest.mark.parametrize("name", VARYING)
 def test_eigenvalues_compose_in_the_parameters(name):
     check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 
 
-# In the short suite one for each way to the levels: tridiagonal, bidiagonal, of a dense matrix, with a parameter more.
-WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.CorrelatedWishart", "rmtjax.Spiked"]
-
-
-@pytest.mark.parametrize("name", cases(VARYING, WAYS))
+@pytest.mark.everyday(*WAYS)
+@pytest.mark.parametrize("name", VARYING)
 def test_second_derivatives_of_eigenvalues(name):
     check_second_derivative(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 

@@ -49,6 +49,7 @@ def test_semicircle(tmp_path, capsys, dtype):
     assert 0 < furthest < 0.03  # 2000 levels; with a scale wrong by sqrt(2) it is 0.09 and more
 
 
+@pytest.mark.everyday("symmetrized")
 @pytest.mark.parametrize(
     "options",
     [["--arrangement=ascending"], ["--arrangement=random", "--mixture=0.4", "--no-symmetrize"]],
@@ -61,6 +62,7 @@ def test_cat(tmp_path, capsys, options):
     assert str(output) in capsys.readouterr().out
 
 
+@pytest.mark.everyday("True")
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_cat_is_held_against_its_own_law(getkey, symmetrize):
     cat, edges, example = rmt.Mixed(rmt.GOE(60), 0.7), jnp.linspace(-2.4, 2.4, 13), load("wigner_cat.py")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from tests.short import cases
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
@@ -47,13 +46,9 @@ def levels_of(ensemble, number, key):
     return np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(key, number)))
 
 
-# In the short suite one of each way to the levels; the entries of the others are tested with their families.
-SHORT = {"GOE-1", "Wishart-2", "JacobiBeta-4", "Spiked-1", "RosenzweigPorter-0", "GUE", "HilbertSchmidt"}
-
-
-@pytest.mark.parametrize(
-    ("ensemble", "beta"), cases({f"{type(row[0]).__name__}-{row[1]}": row for row in REPULSION}, SHORT)
-)
+# Every day some of the ways to the levels; the entries of the others are tested with their families.
+@pytest.mark.everyday("GOE-1", "JacobiBeta-4", "RosenzweigPorter-0")
+@pytest.mark.parametrize(("ensemble", "beta"), REPULSION, ids=[f"{type(e).__name__}-{beta}" for e, beta in REPULSION])
 def test_mean_gap_ratio(getkey, ensemble, beta):
     levels = levels_of(ensemble, 200, getkey())
     # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
@@ -64,7 +59,8 @@ def test_mean_gap_ratio(getkey, ensemble, beta):
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
-@pytest.mark.parametrize(("ensemble", "allowed"), cases({type(row[0]).__name__: row for row in LAWS}, SHORT))
+@pytest.mark.everyday("GUE")
+@pytest.mark.parametrize(("ensemble", "allowed"), LAWS, ids=[type(e).__name__ for e, _ in LAWS])
 def test_law_and_edge_at_400(getkey, ensemble, allowed):
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
     lower, upper = map(float, law.support())

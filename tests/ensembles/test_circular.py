@@ -11,7 +11,6 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
-from tests.short import cases
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 8000
@@ -55,6 +54,7 @@ def assert_circular(phases, beta):
 
 @pytest.mark.heavy
 @pytest.mark.float32
+@pytest.mark.everyday("*-1", "*-5")
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 7.5])
 def test_exact_laws_for_every_beta(getkey, n, beta):
@@ -73,10 +73,9 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
 
 @pytest.mark.heavy
 @pytest.mark.float32
-@pytest.mark.parametrize(
-    ("n", "beta"),
-    cases({f"{n}-{beta}": (n, beta) for n in (1, 2, 4) for beta in CLASSICAL}, ["1-2", "4-1", "4-2", "4-4"]),
-)
+@pytest.mark.everyday("1-2", "4-4")
+@pytest.mark.parametrize("beta", CLASSICAL)
+@pytest.mark.parametrize("n", [1, 2, 4])
 def test_classical_matrices(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(CLASSICAL[beta], n, None, getkey()))
     eps, rows = np.finfo(phases.dtype).eps, matrices.shape[-1]
@@ -156,6 +155,7 @@ def test_joint_density_of_many_phases():
     check_derivatives(lambda e, x: e.log_prob(x), rmt.CircularBeta(3, 1.3), jnp.array([-1.0, 0.2, 2.0]))
 
 
+@pytest.mark.slow
 def test_phases_compose(getkey):
     # At a fixed key phases are smooth functions of β.
     key = getkey()

@@ -56,6 +56,7 @@ def mean_entropy(ensemble):
 
 
 @pytest.mark.float32
+@pytest.mark.everyday("HilbertSchmidt(n=2, m=5)", "HilbertSchmidt(n=4, m=3)", "Bures(n=4)", "Bures(n=1)")
 @pytest.mark.parametrize("ensemble", CASES, ids=repr)
 def test_structure_and_exact_moments(getkey, ensemble):
     levels, matrices = drawn(ensemble, getkey)
@@ -95,6 +96,7 @@ def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
         assert_law(component, scipy.stats.uniform(-1, 2).cdf)
 
 
+@pytest.mark.everyday("HilbertSchmidt(n=400, m=160)", "Bures*")
 @pytest.mark.parametrize("ensemble", [HilbertSchmidt(400), HilbertSchmidt(400, 160), Bures(400)], ids=repr)
 def test_pooled_levels_have_the_law(getkey, ensemble):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
@@ -105,6 +107,7 @@ def test_pooled_levels_have_the_law(getkey, ensemble):
     np.testing.assert_allclose(ensemble.law().mean(), 1 / n, rtol=1e-6)
 
 
+@pytest.mark.everyday("HilbertSchmidt(n=6, m=4)", "Bures*")
 @pytest.mark.parametrize("ensemble", [HilbertSchmidt(5), HilbertSchmidt(6, 4), Bures(4)], ids=repr)
 def test_counts_are_those_of_the_levels(getkey, ensemble):
     key = getkey()

@@ -177,6 +177,7 @@ def edges(beta, keys):
 
 # Bornemann (2010), Markov Process. Relat. Fields 16, 803, table 7. Tracy and Widom's variable at β = 4 is 2^(1/6)
 # times the one of the stochastic Airy operator: their numbers are 11 standard errors away from these.
+@pytest.mark.slow
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("beta", "mean", "variance"),
@@ -219,6 +220,7 @@ def test_largest_levels_need_only_the_corner(getkey, beta):
     np.testing.assert_array_equal(below[clear], np.arange(n + 1)[clear])
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_the_corner_has_every_digit_of_the_whole_matrix(getkey):
     # The noise of small β reaches farthest: at 0.01 the levels end within 15 to 45 n^(1/3) rows, of which 21 would be

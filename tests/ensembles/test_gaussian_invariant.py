@@ -105,6 +105,7 @@ def test_blocks_are_leading_samples(getkey, beta):
         np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
+@pytest.mark.everyday("1", "4")
 @BETAS
 def test_mixed_samples_and_spectra_have_one_law(getkey, beta):
     # E Σ x² of a block of order k is k + β k (k - 1)/2 in the units of its levels, which `normalize="order"` scales.

@@ -11,7 +11,6 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_vmap
-from tests.short import cases
 from tests.statistical import ERROR_RATE, assert_counts, assert_law, assert_mean
 
 SCALE = 0.7
@@ -51,13 +50,8 @@ def log_determinant(name, n, beta):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize(
-    ("name", "beta"),
-    cases(
-        {f"{name}-{beta}": (name, beta) for name in RADIAL for beta in (1, 2, 4)},
-        {f"{name}-{beta}" for name in RADIAL for beta in (1, 4)} - {"truncated-1", "induced-1"},
-    ),
-)
+@pytest.mark.everyday("ginibre-1", "product-4", "induced-4", "spherical-4")
+@pytest.mark.parametrize(("name", "beta"), [(name, beta) for name in RADIAL for beta in (1, 2, 4)])
 def test_exact_laws(getkey, name, beta):
     n = 3
     matrices, levels, moduli = map(np.asarray, drawn(name, n, beta, getkey()))
@@ -103,6 +97,7 @@ def test_exact_laws(getkey, name, beta):
         np.testing.assert_allclose(matrices[:, 1::2, ::2], -b.conj(), atol=size)
 
 
+@pytest.mark.everyday("ginibre-2", "product-4", "induced-1", "truncated-2", "spherical-4", "elliptic-1")
 @pytest.mark.float32
 @pytest.mark.parametrize("beta", [1, 2, 4])
 @pytest.mark.parametrize("name", MAKERS)
@@ -191,6 +186,7 @@ def test_hermitian_ends_of_elliptic_matrices(getkey, beta, limit):
     np.testing.assert_array_equal(k, -k.conj().T)
 
 
+@pytest.mark.everyday("ginibre-2", "truncated-1")
 @pytest.mark.parametrize(("name", "beta"), [*((name, 2) for name in RADIAL), ("truncated", 1)])
 def test_pooled_moduli_have_the_law(getkey, name, beta):
     # At the edge n F(r) is missed by √n, elsewhere by less: 0.04 n at n = 400.

@@ -33,6 +33,7 @@ def entries(matrices, beta):
     return matrices[:, ::2, ::2] if beta == 4 else matrices
 
 
+@pytest.mark.everyday("1-2", "4-3")
 @pytest.mark.float32
 @CASES
 def test_population_covariance(getkey, beta, m):
@@ -64,6 +65,7 @@ def test_white_covariance_is_wishart(getkey):
         assert scipy.stats.ks_2samp(levels[:, k], others[:, k]).pvalue > 1e-6
 
 
+@pytest.mark.everyday("1-2", "4-3")
 @pytest.mark.float32
 @CASES
 def test_correlations(getkey, beta, m):

@@ -12,7 +12,6 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
-from tests.short import cases
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -68,13 +67,8 @@ def dense_phases(matrices):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize(
-    ("make", "n"),
-    cases(
-        {f"{make.__name__}-{n}": (make, n) for make, n in CASES},
-        ["HaarOrthogonal-1", "HaarOrthogonal-4", "HaarSpecialOrthogonal-5", "HaarSymplectic-4"],
-    ),
-)
+@pytest.mark.everyday("HaarOrthogonal-4", "HaarSpecialOrthogonal-5", "HaarSymplectic-4")
+@pytest.mark.parametrize(("make", "n"), CASES)
 def test_exact_laws(getkey, make, n):
     phases, matrices = map(np.asarray, drawn(make(n), jax.random.split(getkey(), DRAWS)))
     eps = np.finfo(phases.dtype).eps
@@ -228,6 +222,7 @@ def test_forced_eigenvalues_are_real(getkey):
     np.testing.assert_allclose(np.abs(rmt.HaarOrthogonal(3).eigenvalues(key)), 1, rtol=4 * jnp.finfo(phases.dtype).eps)
 
 
+@pytest.mark.everyday("HaarSpecialOrthogonal*", "HaarSymplectic*")
 @pytest.mark.parametrize(
     "ensemble",
     [rmt.HaarOrthogonal(40), rmt.HaarSpecialOrthogonal(1), rmt.HaarSpecialOrthogonal(41), rmt.HaarSymplectic(2)],
@@ -258,6 +253,7 @@ def test_law_of_many_phases(getkey):
     assert np.abs(counts - 400 * np.asarray(ensemble.law().cdf(x))).max() < 5
 
 
+@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_isometries(getkey, beta):
     frames = rmt.HaarIsometry(5, 2, beta)

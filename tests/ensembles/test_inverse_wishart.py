@@ -15,6 +15,7 @@ from tests.statistical import ERROR_RATE, assert_law, assert_mean
 SCALE = 0.7
 
 
+@pytest.mark.everyday("3-12-1", "2-6-4")
 @pytest.mark.float32
 @pytest.mark.parametrize(
     ("n", "m", "beta"),

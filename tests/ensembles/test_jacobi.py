@@ -339,6 +339,7 @@ def test_laws():
         rmt.JacobiBeta(1, 0.2, 0.4, 2.0).law()
 
 
+@pytest.mark.everyday("300-200")
 @pytest.mark.parametrize(("m1", "m2"), [(400, 600), (300, 200)])
 def test_pooled_levels_have_the_law(getkey, m1, m2):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.

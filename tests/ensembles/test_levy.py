@@ -57,6 +57,7 @@ def test_distribution_of_entries_by_scipy(getkey, alpha):
     assert_counts(counts, np.diff(cdf))
 
 
+@pytest.mark.everyday("0.4", "1.0")
 @pytest.mark.float32
 @pytest.mark.parametrize("alpha", [0.4, 1.0, 1.7])
 def test_tails_reach_as_far_as_they_should(getkey, alpha):

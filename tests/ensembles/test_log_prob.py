@@ -11,7 +11,6 @@ from scipy.special import gammaln, xlogy
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
-from tests.short import cases
 from tests.statistical import ERROR_RATE
 
 SCALE = 0.7
@@ -95,7 +94,8 @@ def metropolis(make, key, start):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("make", cases({name: (make,) for name, make in EVERY.items()}, {"goe", "broken"}))
+@pytest.mark.everyday("goe")
+@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY.keys())
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
     number = 4000
@@ -120,6 +120,7 @@ def test_differences_are_the_formula(getkey):
     np.testing.assert_allclose(ensemble.log_prob(x), ensemble.log_prob(x[::-1]), rtol=1e-13)
 
 
+@pytest.mark.everyday("2", "6")
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_derivatives(getkey, n):
     levels = jnp.sort(jax.random.normal(getkey(), (n,)))
@@ -135,6 +136,7 @@ def test_levels_that_are_not_positive_have_no_density():
         assert jnp.isfinite(jax.grad(ensemble.log_prob)(jnp.array(levels))).all()
 
 
+@pytest.mark.slow
 def test_ten_thousand_levels():
     # The levels of β = ∞ are the mode of every β: the density falls off in all directions, by the formula.
     n, beta = 10_000, 2.0

@@ -26,6 +26,7 @@ def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
     assert_counts(np.bincount(orders, minlength=n + 1), probabilities)
 
 
+@pytest.mark.everyday("eigenvalues-*-goe")
 @pytest.mark.heavy
 @pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), rmt.Wigner(6, 0.8)], ids=["goe", "wigner"])
 @pytest.mark.parametrize("normalize", ["order", "reference"])
@@ -166,6 +167,7 @@ def padded_spectra(keys, size, arrangement, mixture):
     return jax.vmap(lambda key: mixed.periodic_eigenvalues(key, arrangement))(keys)
 
 
+@pytest.mark.everyday("*-ascending", "*-random")
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize("mixture", [0.9, 0.4])
 def test_pooled_padded_spectra(getkey, mixture, arrangement):

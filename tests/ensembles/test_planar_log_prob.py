@@ -42,6 +42,7 @@ def grid_of_moduli(beta, bounded):
     return pairs.reshape(-1, 2), np.broadcast_to(w, r1.shape).ravel()
 
 
+@pytest.mark.everyday("ginibre-2", "induced-4", "truncated-2", "spherical-4")
 @pytest.mark.parametrize("beta", [2, 4])
 @pytest.mark.parametrize("name", MAKERS)
 def test_mass_and_moments_of_two_eigenvalues(getkey, name, beta):

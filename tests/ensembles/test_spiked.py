@@ -9,7 +9,6 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
 from tests.ensembles.draws import drawn
-from tests.short import cases
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 SCALE = 0.7
@@ -47,7 +46,8 @@ def assert_one_law(levels, others, skip=0):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize(("make", "beta", "spikes"), cases(GAUSSIAN, ["goe-1", "gse-2", "beta-1"]))
+@pytest.mark.everyday("goe-1", "gse-2")
+@pytest.mark.parametrize(("make", "beta", "spikes"), GAUSSIAN.values(), ids=GAUSSIAN.keys())
 def test_gaussian_bases(getkey, make, beta, spikes):
     n, theta = make().n, np.array(spikes)
     levels, matrices = map(np.asarray, drawn(rmt.Spiked(make(), spikes), 20_000, getkey()))
@@ -63,9 +63,8 @@ def test_gaussian_bases(getkey, make, beta, spikes):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize(
-    ("make", "m", "beta", "spikes"), cases(WISHART, ["real-1-few", "quaternion-2", "real-3-one-observation", "beta-1"])
-)
+@pytest.mark.everyday("real-1-few", "quaternion-2")
+@pytest.mark.parametrize(("make", "m", "beta", "spikes"), WISHART.values(), ids=WISHART.keys())
 def test_wishart_bases(getkey, make, m, beta, spikes):
     n = make().n
     levels, matrices = map(np.asarray, drawn(rmt.Spiked(make(), spikes), 20_000, getkey()))
@@ -113,6 +112,7 @@ OUTLIERS = [
 ]
 
 
+@pytest.mark.everyday("ensemble1-places1")
 @pytest.mark.parametrize(("ensemble", "places"), OUTLIERS)
 def test_outliers(getkey, ensemble, places):
     levels = np.asarray(drawn(ensemble, 12, getkey())[0])[:, places].mean(0)
@@ -120,6 +120,7 @@ def test_outliers(getkey, ensemble, places):
     np.testing.assert_allclose(levels, ensemble.outliers(), rtol=0.1)
 
 
+@pytest.mark.everyday("spikes1-base0")
 @pytest.mark.parametrize("base", [rmt.GUE(3, SCALE), rmt.Wishart(3, 5, 1, SCALE), rmt.Wishart(3, 2, 2, SCALE)])
 @pytest.mark.parametrize("spikes", [pytest.param([1.7], marks=pytest.mark.slow), [1.7, 0.4]])
 def test_derivatives(base, spikes):

@@ -68,6 +68,7 @@ def assert_symmetries(symmetry, h, p):
         np.testing.assert_array_equal(time_reversal @ h.conj() @ time_reversal.T, h)
 
 
+@pytest.mark.everyday("AIII-5-1", "BDI-6-2", "CII-3-1", "D-5-1", "DIII-5-1", "C-4-0", "CI-6-0")
 @pytest.mark.float32
 @pytest.mark.parametrize(("symmetry", "n", "zero_modes", "beta", "alpha", "components"), CASES, ids=NAMES)
 def test_symmetries_and_exact_laws(getkey, symmetry, n, zero_modes, beta, alpha, components):
@@ -96,6 +97,7 @@ def test_symmetries_and_exact_laws(getkey, symmetry, n, zero_modes, beta, alpha,
         assert scipy.stats.ks_2samp(positive[:, k], dense[:, k]).pvalue > ERROR_RATE
 
 
+@pytest.mark.everyday("BDI", "CII", "DIII", "A*")
 @pytest.mark.parametrize("symmetry", ["AIII", "BDI", "CII", "D", "DIII", "C", "CI"])
 def test_variances_of_entries(getkey, symmetry):
     # In units of s²/n: off the diagonals of the blocks, on that of the first block, on that beside it.
@@ -199,6 +201,7 @@ def test_dtypes_are_those_of_the_scale(getkey, dtype):
         assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
 
 
+@pytest.mark.everyday("('C', 4, 0)")
 @pytest.mark.parametrize("case", [("CII", 3, 1), ("C", 4, 0)], ids=str)
 def test_derivatives_in_the_scale(getkey, case):
     key = getkey()

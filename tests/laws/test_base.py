@@ -83,6 +83,7 @@ def table(name):
     return {key: np.asarray(v) for key, v in tabulate(CASES[name].law, jnp.asarray(points(name))).items()}
 
 
+@pytest.mark.everyday("[!bmacr]*", "binomial* N=8*", "ascending N=8*", "magnitude N=[8N]*", "random*", "cat*")
 @every_law
 def test_density_and_distribution_are_those_of_the_definition(name):
     case, x = CASES[name], points(name)
@@ -103,6 +104,7 @@ def test_logarithms(name):
         np.testing.assert_allclose(np.exp(got["log" + key]), got[key], rtol=1e-13, atol=1e-300)
 
 
+@pytest.mark.everyday("[!m]*", "m* N=8*", "mixture*")
 @every_middle_law
 def test_moments_against_quadrature(name):
     total, mean, variance, third, panels = map(np.asarray, averages(CASES[name].law))
@@ -179,6 +181,7 @@ def test_outside_the_support_and_at_nan(name):
             np.testing.assert_array_equal(got[:7], expected, err_msg=key)
 
 
+@pytest.mark.everyday("semicircle*", "mixture*", "*N=8*", "cat*")
 @every_law_with_gradients
 def test_gradients_are_finite_at_inside_and_outside_the_edges(name):
     law, (lower, upper) = CASES[name].law, ends(name)
@@ -390,6 +393,7 @@ class Logistic(laws.AbstractLaw):
         return -jnp.logaddexp(0, x / self.scale)
 
 
+@pytest.mark.everyday("half-line")
 @pytest.mark.parametrize(
     ("law", "reference"),
     [

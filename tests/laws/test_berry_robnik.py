@@ -80,6 +80,7 @@ def test_derivatives():
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.everyday("0.4")
 @pytest.mark.parametrize("rho", [0.0, 0.4])
 def test_the_contract_of_laws(rho):
     check_law(BerryRobnik(rho))

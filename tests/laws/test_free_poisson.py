@@ -55,6 +55,7 @@ def test_it_is_infinitely_divisible():
     np.testing.assert_allclose(FreePoisson(0.4, 1.5).s_transform(0.2), 1 / (1.5 * 0.6), rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 def test_contract():
     check_law(FreePoisson(0.4, 1.5))

@@ -57,6 +57,7 @@ def test_the_reference_is_the_integral_of_the_density():
         assert abs(1 - (2 * w - mpmath.log(w - 1)).imag / mpmath.pi - mass) < 1e-12
 
 
+@pytest.mark.everyday("2", "7")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("s", [1, 2, 3, 7])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(s, dtype):
@@ -80,6 +81,7 @@ def test_as_near_to_0_as_numbers_go():
         np.testing.assert_allclose(FussCatalan(s).pdf(x), psi / np.pi / x, rtol=1e-14)
 
 
+@pytest.mark.everyday("3")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("s", [1, 3])
 def test_quantile_in_relative_error(s, dtype):
@@ -144,6 +146,7 @@ def test_the_branch_of_the_transform_everywhere(s, dtype):
     assert (np.sign(g.imag) <= 0).all()
 
 
+@pytest.mark.everyday("3")
 @pytest.mark.parametrize("s", [1, 3])
 def test_derivatives(s):
     law, end = FussCatalan(s), float(upper_end(s))

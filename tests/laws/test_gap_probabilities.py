@@ -26,6 +26,7 @@ def mean(probabilities):
     return np.asarray(probabilities, float) @ np.arange(np.shape(probabilities)[-1])
 
 
+@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
     ("beta", "dtype"), [(1, np.float64), (2, np.float64), (4, np.float64), pytest.param(1, np.float32, marks=FLOAT32)]
 )
@@ -54,6 +55,7 @@ def test_bulk_with_many_levels():
     assert (got > -1e-15).all()
 
 
+@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
     ("beta", "dtype"), [(1, np.float64), (2, np.float64), (4, np.float64), pytest.param(4, np.float32, marks=FLOAT32)]
 )
@@ -81,6 +83,7 @@ def closed_form(beta, alpha, s):
     return np.exp(-beta * s / 8) * np.linalg.det(minors)
 
 
+@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
     ("beta", "alphas", "dtype"),
     [
@@ -163,6 +166,7 @@ def test_two_and_three_levels(n, beta):
         np.testing.assert_allclose(got, [*brute_force(n, interval, beta), 0], atol=1e-13)
 
 
+@pytest.mark.everyday("ensemble0-1", "ensemble3-4")
 @pytest.mark.float32
 @pytest.mark.parametrize(("ensemble", "beta"), [(rmt.GOE(7), 1), (rmt.GOE(8), 1), (rmt.GUE(12), 2), (rmt.GSE(6), 4)])
 def test_mean_number_of_levels(ensemble, beta):

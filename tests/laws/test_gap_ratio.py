@@ -34,6 +34,7 @@ def survival(beta):
     return lambda r: mpmath.quad(pdf, [r, 1]) if r > 0.5 else 1 - cumulative(beta)(r)
 
 
+@pytest.mark.everyday("0.5", "4.0")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0, 4.0, 30.0])
 def test_both_tails_against_quadrature(beta, dtype):
@@ -92,6 +93,7 @@ def test_derivatives():
     check_derivatives(lambda law, r: (law.cdf(r), law.logsf(r), law.pdf(r)), GapRatio(1.7), r)
 
 
+@pytest.mark.everyday("law0")
 @pytest.mark.parametrize("law", [GapRatio(1.5), PoissonGapRatio()])
 def test_the_contract_of_laws(law):
     check_law(law)

@@ -36,6 +36,7 @@ def test_moments():
         np.testing.assert_allclose(LAW.moment(k), _generic.moment(LAW, k, 0.0), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_contract_and_sampler(getkey):
     check_law(LAW)
     assert_law(LAW.sample(getkey(), (20_000,)), LAW.cdf)

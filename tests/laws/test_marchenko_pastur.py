@@ -315,6 +315,7 @@ def test_the_atom_grows_with_the_ratio():
 # The contract
 
 
+@pytest.mark.everyday("2.0-1.2")
 @pytest.mark.parametrize(("ratio", "scale"), [(1.0, 0.7), (2.0, 1.2)])
 def test_the_contract_of_laws(ratio, scale):
     check_law(MarchenkoPastur(ratio, scale))

@@ -74,6 +74,7 @@ def enumerated_mass(u, order, mixture):
     return total
 
 
+@pytest.mark.everyday("1-0.3", "2-0.9", "6-0.3", "25-0.8")
 @pytest.mark.parametrize(
     ("order", "mixture"), [(1, 0.3), (2, 0.9), (3, 0.2), (6, 0.3), (6, 0.05), (6, 1.0), (12, 0.5), (25, 0.8)]
 )

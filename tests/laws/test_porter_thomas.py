@@ -26,6 +26,7 @@ def test_limit_against_mpmath(beta, dtype):
     check_against(PorterThomas(beta), density, lower, survival, X, dtype, 40)
 
 
+@pytest.mark.everyday("3-1", "30-4")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "beta"), [(3, 1), (200, 2), (30, 4)])
 def test_finite_n_against_mpmath(n, beta, dtype):
@@ -75,6 +76,7 @@ def test_eigenvectors_of_samples(beta, ensemble, getkey):
     assert np.abs(probability - (np.arange(4000) + 0.5) / 4000).max() < 2 / 4000**0.5
 
 
+@pytest.mark.everyday("law1")
 @pytest.mark.parametrize("law", [PorterThomas(1), EigenvectorIntensity(5, 4)])
 def test_the_contract_of_laws(law):
     check_law(law)

@@ -49,6 +49,7 @@ def reference(beta, k, s):
     return {key: float(v.mid()) for key, v in (rows | {f"log{name}": v.log() for name, v in rows.items()}).items()}
 
 
+@pytest.mark.everyday("4, 0", "1, 7")
 @pytest.mark.parametrize("name", SOME)
 def test_both_tails_in_relative_error_against_determinants(name):
     law = LAWS[name]
@@ -63,7 +64,7 @@ def test_both_tails_in_relative_error_against_determinants(name):
                 )
 
 
-@pytest.mark.float32
+@pytest.mark.float32(only=True)
 @pytest.mark.parametrize("name", SOME)
 def test_single_precision(name):
     law, points = LAWS[name], [0.3, 2.0, 3.1]
@@ -97,6 +98,7 @@ def test_the_mean_is_one_spacing_more_than_the_levels_inside(name):
     np.testing.assert_allclose(LAWS[name].mean(), LAWS[name].k + 1, rtol=2e-14)
 
 
+@pytest.mark.everyday("1")
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_all_spacings_together_are_the_pair_correlation(beta):
     # Σ_k p(k; s) = 1 - Y_2(s); up to s = 1.5 more than three levels inside do not occur at β = 2 and 4.
@@ -113,6 +115,7 @@ def test_published_variances():
     np.testing.assert_allclose(variances, [0.286, 0.180, 0.104], atol=6e-4)
 
 
+@pytest.mark.everyday("4")
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_upper_tail_beyond_the_table(beta):
     law = Spacing(beta)
@@ -129,6 +132,7 @@ def test_upper_tail_beyond_the_table(beta):
     np.testing.assert_allclose(got[-1] / s[-1] ** 2, -(np.pi**2) * beta / 16, rtol=1e-3)
 
 
+@pytest.mark.everyday("2, 1")
 @pytest.mark.parametrize("name", ["1, 0", "2, 1", "4, 3"])
 def test_quantile_far_into_both_tails(name):
     law = LAWS[name]
@@ -144,11 +148,12 @@ def test_law(name):
     check_law(LAWS[name])
 
 
-@pytest.mark.float32
+@pytest.mark.float32(only=True)
 def test_law_in_either_precision():
     check_law(Spacing(2))
 
 
+@pytest.mark.everyday("ensemble2-4")
 @pytest.mark.parametrize(("ensemble", "beta"), [(rmt.COE(60), 1), (rmt.CUE(60), 2), (rmt.CSE(60), 4)])
 def test_simulated_spacings(getkey, ensemble, beta):
     # Circular ensembles have a uniform density: spacings of the phases times n/2π, corrected to O(1/n²).

@@ -20,6 +20,7 @@ def tabulate(beta, x):
     return {"logcdf": law.logcdf(x), "logsf": law.logsf(x), "pdf": law.pdf(x)}
 
 
+@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_tracy_widom(beta):
     law = TracyWidom(beta, "stochastic-airy")
@@ -163,6 +164,7 @@ def test_small_beta():
     np.testing.assert_allclose(got[2:], -2 / (np.pi * beta) * np.arctan(ai / bi)[2:], rtol=0.003)
 
 
+@pytest.mark.everyday("0.001", "3.0")
 @pytest.mark.parametrize("beta", [0.001, 0.05, 3.0, 1e4])
 def test_pieces_meet(beta):
     natural = (1 + 1 / beta) ** (2 / 3)
@@ -173,7 +175,7 @@ def test_pieces_meet(beta):
     np.testing.assert_allclose(logs[2][:, 0], logs[2][:, 1], rtol=1e-5)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(only=True)
 @pytest.mark.parametrize("beta", [1, 4])
 def test_single_precision(beta):
     law, x = TracyWidom(beta, "stochastic-airy"), jnp.asarray(X, jnp.float32)

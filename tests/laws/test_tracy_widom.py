@@ -63,6 +63,7 @@ def reference(f, density):
 POINTS = [-14.5, -12.75, -7.0, float(np.nextafter(-2, -3)), -2.0, 4.0, 13.25]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_both_tails_in_relative_error_against_determinants(law):
     got = tabulate(LAWS[law], jnp.asarray(POINTS))
@@ -79,7 +80,7 @@ def test_both_tails_in_relative_error_against_determinants(law):
             )
 
 
-@pytest.mark.float32
+@pytest.mark.float32(only=True)
 @pytest.mark.parametrize("law", LAWS)
 def test_single_precision(law):
     points = [-7.0, -2.0, 4.0]
@@ -124,7 +125,8 @@ def painleve(lower, order=32):
         return log_f, integral
 
 
-@pytest.mark.parametrize("s", [pytest.param(-9.0, marks=pytest.mark.slow), -1.0])
+@pytest.mark.slow
+@pytest.mark.parametrize("s", [-9.0, -1.0])
 def test_painleve_ii_gives_the_same(s):
     log_f, integral = painleve(s)
     with mpmath.workdps(60):
@@ -194,7 +196,8 @@ def test_conventions_differ_by_a_scale_at_beta_4_only():
     np.testing.assert_allclose(TracyWidom(4).pdf(x), 2**0.5 * bornemann(4).pdf(2**0.5 * x), rtol=1e-14)
 
 
-@pytest.mark.parametrize("beta", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", BETAS)
 def test_right_tail_to_100(beta):
     s = np.array([15.0, 30.0, 60.0, 100.0])
     got = bornemann(beta).logsf(s)
@@ -229,6 +232,7 @@ def test_left_tail_to_minus_100(beta):
 PROBABILITIES = [1e-300, 1e-200, 1e-60, 1e-44, 1e-20, 1e-3, 0.3, 0.5, 0.8, 0.9, 0.999, 1 - 1e-9, 1 - 2**-53]
 
 
+@pytest.mark.everyday("4")
 @pytest.mark.parametrize("beta", BETAS)
 def test_quantile_from_1e_300_to_one_ulp_below_1(beta):
     law, p = TracyWidom(beta), np.array(PROBABILITIES)
@@ -282,6 +286,7 @@ def test_further_levels(beta, order):
         np.testing.assert_allclose(TracyWidom(beta, "bornemann", order).cdf(s), expected, rtol=0, atol=2e-13)
 
 
+@pytest.mark.everyday("1-3", "2-3")
 @pytest.mark.parametrize(("beta", "order"), [(1, 3), (1, 4), (2, 2), (2, 3), (4, 2)])
 def test_tails_of_further_levels_go_on_smoothly(beta, order):
     law, h = TracyWidom(beta, "bornemann", order), 1e-7
@@ -294,16 +299,17 @@ def test_tails_of_further_levels_go_on_smoothly(beta, order):
     np.testing.assert_allclose(law.logcdf(-1e4), -(2 if beta == 2 else 1) * 1e12 / 24, rtol=1e-4)
 
 
+@pytest.mark.everyday("*order=2*")
 @pytest.mark.parametrize(
     "law",
-    [pytest.param(TracyWidom(1), marks=pytest.mark.slow), TracyWidom(2, order=2), TracyWidom(4, "stochastic-airy")],
+    [TracyWidom(1), TracyWidom(2, order=2), TracyWidom(4, "stochastic-airy")],
     ids=str,
 )
 def test_law(law):
     check_law(law)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(only=True)
 def test_law_in_either_precision():
     check_law(TracyWidom(2))
 
@@ -336,6 +342,7 @@ def test_tails_meet_where_one_takes_over_from_the_other(convention, dtype):
         np.testing.assert_allclose(got[name], got[name][3], rtol=20 * np.finfo(dtype).eps, err_msg=name)
 
 
+@pytest.mark.everyday("4")
 @pytest.mark.parametrize("beta", BETAS)
 def test_slope_of_the_density(beta):
     law, x, h = TracyWidom(beta), np.array([-16.3, -9.37, -3.1, -1.2, 0.7, 6.2, 14.5]), 1e-5
@@ -382,6 +389,7 @@ def test_the_script_makes_the_expansions():
         np.testing.assert_array_equal(table["right"], tracy_widom_table.right_expansion())
 
 
+@pytest.mark.everyday("*beta=4*")
 @pytest.mark.float32
 @pytest.mark.parametrize("law", [TracyWidom(2), TracyWidom(4), TracyWidom(2, order=3)], ids=str)
 def test_where_cubes_are_no_numbers(law):

@@ -136,6 +136,7 @@ def test_form_factor(dtype):
         assert np.isfinite(jax.vmap(jax.grad(lambda t, b=beta: form_factor(t, b)))(tau)).all()
 
 
+@pytest.mark.everyday("0", "2", "4")
 @pytest.mark.float32
 @pytest.mark.parametrize("beta", [0, *BETAS])
 def test_the_ends_of_the_range(beta):
@@ -153,6 +154,7 @@ def test_the_ends_of_the_range(beta):
     ).all()
 
 
+@pytest.mark.everyday("4")
 @pytest.mark.parametrize("beta", BETAS)
 def test_derivatives(beta):
     x = jnp.array([0.1, 0.9, 1.7, 6.2])

@@ -365,6 +365,7 @@ def test_derivatives_by_parameters_at_1():
                 np.testing.assert_allclose(slope(a, b, x), (float(by_a), float(by_b)), rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gradients_are_finite_at_inside_and_outside_the_edges(dtype):
     for a, b in [*PARAMETERS, (1.0, 1.0), (0.25, 0.75), (1e-3, 1e3), (1e3, 1e-3), (1e3, 1e3)]:

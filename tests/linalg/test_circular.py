@@ -46,6 +46,7 @@ def cmv_phases(boundary, modulus, complement, angle):
     return np.sort(np.angle(-np.linalg.eigvals(unitary)))
 
 
+@pytest.mark.everyday("1-*", "3-*", "147-*")
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.float32)])
 @pytest.mark.parametrize("beta", [0.01, 0.3, 2.0, 1e6])
 @pytest.mark.parametrize("n", SIZES)

@@ -180,6 +180,7 @@ def test_levels_of_matrices_without_full_rank(dtype, rank):
     assert error <= 20 * np.finfo(dtype).eps * expected.max()
 
 
+@pytest.mark.everyday("generic", "block", "tiny", "huge", "graded")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("kind", ["generic", "degenerate", "zero", "graded", "tiny", "huge", "block"])
 def test_levels_of_larger_matrices_against_lapack(dtype, kind):

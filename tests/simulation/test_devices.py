@@ -25,6 +25,7 @@ def one_device() -> dict:
     return run(1)
 
 
+@pytest.mark.everyday("2")
 @pytest.mark.parametrize("devices", [2, pytest.param(3, marks=pytest.mark.slow), 8])
 def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     several = run(devices)

@@ -153,6 +153,7 @@ def test_traces_and_projections():
 X = [-50.0, -2.0, 0.5, 4.2, 30.0]
 
 
+@pytest.mark.everyday("0.0", "0.3")
 @pytest.mark.parametrize("distance", [0.0, 1e-8, 1e-3, 0.3, 2.0])
 def test_gradients(distance):
     """By both arguments, against mpmath; near the diagonal as exact as far from it."""
