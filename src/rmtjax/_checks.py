@@ -1,13 +1,17 @@
 """Argument checks: one wording for every error of the library.
 
 Two grades. A fact known before any number is computed (a size, a name, a shape, a dtype) is a `ValueError` at
-once. A fact about values is a `ValueError` where the value is at hand, and an `eqx.error_if` under a transformation,
-threaded on the value that the computation goes on with (an unused check would be deleted).
+once. A fact about values is a `ValueError` where the value is at hand. Under a transformation, where it is not, the
+result is NaN (-1 where it is an integer): an error raised from inside a compiled program needs a call back to Python,
+and a program with such a call cannot be stored in JAX's compilation cache. The environment variable
+`EQX_ON_ERROR=raise`, set before Python starts, asks for those errors all the same.
 """
 
+import math
 import operator
+import os
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -78,18 +82,87 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-def require(value: T, holds: Callable[..., Array], name: str, must: str, *others: Array) -> T:
-    """Return `value`, an array or a pytree, having made sure that `holds(value, *others)` is everywhere true.
+# Debugging: errors from inside of compiled programs, by Equinox's own switch, which has to be set for it here.
+_RAISES = os.environ.get("EQX_ON_ERROR") in ("raise", "breakpoint")
 
-    Raises at once where all is known, inside a traced function too; otherwise the value carries the check with it.
+
+class Rule(NamedTuple):
+    """The values that a parameter may have."""
+
+    # Of the value, and of the parameters that it is related to; works on NumPy's arrays as on JAX's.
+    holds: Callable[..., Any]
+    # The end of "`scale` must …", or a function of the related parameters that gives it.
+    must: str | Callable[..., str]
+
+    def kept(self, name: str, value: Any, *others: Any) -> Any:
+        """True where all is at hand and the rule holds; under a transformation a traced boolean.
+
+        Raises:
+            ValueError: the rule does not hold, and all is at hand.
+        """
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
+            kept = self.holds(value, *others)
+        else:
+            # Looked at outside of the program that may be in the making, and by NumPy, which has nothing to compile.
+            with jax.ensure_compile_time_eval():
+                kept = self.holds(*map(_on_host, (value, *others)))
+        if not isinstance(kept, Tracer):
+            if not (kept if isinstance(kept, bool | np.bool_) else np.all(kept)):
+                # The number itself, where it is being differentiated.
+                raise refusal(name, self._words(*others), jax.tree.map(jax.lax.stop_gradient, value))
+            return True
+        if _RAISES:
+            message = f"`{name}` must {self._words(*others)}; a value met under a JAX transformation does not."
+            kept = eqx.error_if(kept, ~kept, message)
+        return kept
+
+    def _words(self, *others: Any) -> str:
+        return self.must if isinstance(self.must, str) else self.must(*others)
+
+    def __call__(self, name: str, value: T, *others: Any) -> T:
+        """Return `value`, an array or a pytree, if it keeps the rule; under a transformation NaN where it does not."""
+        return masked(self.kept(name, value, *others), value)
+
+
+def _on_host(leaf: Any) -> Any:
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+
+
+def both(one: Any, other: Any) -> Any:
+    """Whether two things are valid, each of which is True or a traced boolean."""
+    return other if one is True else one if other is True else one & other
+
+
+def masked(valid: Any, tree: T) -> T:
+    """The arrays, NaN where they are not `valid`, and so their derivatives; integers become -1.
+
+    Args:
+        valid: True, or booleans of a shape that broadcasts to that of every array.
+        tree: a pytree of arrays.
     """
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
-        message = f"`{name}` must {must}; a value met under a JAX transformation does not."
-        return eqx.error_if(value, ~holds(value, *others), message)
-    with jax.ensure_compile_time_eval():
-        if not bool(jnp.all(holds(value, *others))):
-            raise refusal(name, must, value)
-    return value
+    if valid is True:
+        return tree
+    return jax.tree.map(lambda leaf: _masked(valid, leaf) if isinstance(leaf, jax.Array) else leaf, tree)
+
+
+def _masked(valid: Array, leaf: Array) -> Array:
+    if jnp.issubdtype(leaf.dtype, jnp.integer):
+        return jnp.where(valid, leaf, -1)
+    if jnp.iscomplexobj(leaf):
+        return jax.lax.complex(_masked(valid, leaf.real), _masked(valid, leaf.imag))
+    if jnp.issubdtype(leaf.dtype, jnp.floating):
+        # A product, since a `where` would give an optimiser the derivative 0.
+        return leaf * jnp.where(valid, 1.0, jnp.nan)
+    return leaf
+
+
+POSITIVE = Rule(lambda x: (x > 0) & (x < math.inf), "be positive and finite")
+POSITIVE_OR_INFINITE = Rule(lambda x: x > 0, "be positive")
+NONNEGATIVE = Rule(lambda x: (x >= 0) & (x < math.inf), "be finite and not negative")
+FINITE = Rule(lambda x: abs(x) < math.inf, "be finite")
+FRACTION = Rule(lambda x: (x > 0) & (x <= 1), "lie in (0, 1]")
+ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")
+NO_NAN = Rule(lambda x: x == x, "not be NaN")
 
 
 def _array(name: str, value: object, must: str = "be numbers") -> Array:
@@ -107,7 +180,7 @@ def full_precision(name: str, array: Array) -> Array:
     return array
 
 
-def _parameter(name: str, value: RealScalarLike) -> Array:
+def scalar(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
         array = value if isinstance(value, jax.Array) else _array(name, value, "be a real scalar")
@@ -119,47 +192,26 @@ def _parameter(name: str, value: RealScalarLike) -> Array:
     return full_precision(name, array)
 
 
-def positive(name: str, value: RealScalarLike, *, finite: bool = True) -> Array:
-    """A scalar above 0; infinity is refused unless told otherwise."""
-    if not finite:
-        return require(_parameter(name, value), lambda x: x > 0, name, "be positive")
-    return require(_parameter(name, value), lambda x: (x > 0) & (x < jnp.inf), name, "be positive and finite")
+def positive(name: str, value: RealScalarLike) -> Array:
+    """A scalar above 0, not infinite."""
+    return POSITIVE(name, scalar(name, value))
 
 
-def nonnegative(name: str, value: RealScalarLike) -> Array:
-    """A finite scalar of at least 0."""
-    return require(_parameter(name, value), lambda x: (x >= 0) & (x < jnp.inf), name, "be finite and not negative")
-
-
-def finite(name: str, value: RealScalarLike) -> Array:
-    """A finite scalar."""
-    return require(_parameter(name, value), jnp.isfinite, name, "be finite")
+_ASCENDING = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
 
 
 def interval(name: str, value: object) -> tuple[Array, Array]:
     """Two ascending ends, which may be infinite."""
-    must = "be a pair of ascending real numbers"
     if (
         not isinstance(value, tuple | list | jax.Array | np.ndarray)
         or getattr(value, "ndim", 1) == 0
         or len(value) != 2
     ):
-        raise refusal(name, must, value)
-    ends = tuple(_parameter(name, each) for each in value)
+        raise refusal(name, str(_ASCENDING.must), value)
     # As a pair the refusal shows both.
-    lower, upper = require(ends, lambda pair: pair[0] < pair[1], name, must)
+    lower, upper = _ASCENDING(name, tuple(scalar(name, each) for each in value))
     lower, upper = jnp.broadcast_arrays(lower, upper)
     return lower, upper
-
-
-def fraction(name: str, value: RealScalarLike) -> Array:
-    """A scalar in (0, 1]."""
-    return require(_parameter(name, value), lambda x: (x > 0) & (x <= 1), name, "lie in (0, 1]")
-
-
-def at_least(name: str, value: RealScalarLike, bound: float) -> Array:
-    """A scalar not below a bound, infinity included."""
-    return require(_parameter(name, value), lambda x: x >= bound, name, f"be at least {bound}")
 
 
 def real(name: str, value: object) -> Array:
@@ -178,35 +230,43 @@ def vector(name: str, value: object) -> Array:
     return array
 
 
-def probabilities(name: str, value: object, shape: tuple[int, ...], *, positive: bool = True) -> Array:
-    """Numbers above 0, or at least 0, that sum to 1."""
+def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
+    """A real array of one shape."""
     array = real(name, value)
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
-    # Those computed in float32 may miss 1 by their own rounding, not by more.
-    tolerance = max(1e-5, array.size * float(jnp.finfo(jnp.float32).eps))
-    proper = lambda p: ((p > 0) | (not positive) & (p == 0)).all() & (jnp.abs(p.sum() - 1) < tolerance)
-    return require(array, proper, name, f"be {'positive' if positive else 'non-negative'} and sum to 1")
-
-
-def points(name: str, value: object) -> Array:
-    """Real points of any shape, infinities included, without NaN."""
-    return require(real(name, value), lambda x: ~jnp.isnan(x), name, "not be NaN")
-
-
-def levels(name: str, value: object, n: int) -> Array:
-    """A vector of n real numbers without NaN."""
-    array = points(name, value)
-    if array.shape != (n,):
-        raise refusal(name, f"have the shape ({n},)", array.shape)
     return array
 
 
+def points(name: str, value: object) -> tuple[Array, Any]:
+    """Real points of any shape, infinities included, and whether they are no NaN, which is refused if at hand."""
+    array = real(name, value)
+    return array, NO_NAN.kept(name, array)
+
+
+def levels(name: str, value: object, n: int) -> tuple[Array, Any]:
+    """A vector of n real numbers, and whether there is no NaN among them, as in `points`."""
+    array, valid = points(name, of_shape(name, value, (n,)))
+    return array, valid if valid is True else valid.all()
+
+
+_FINITE_MATRIX = Rule(lambda a: (abs(a) < math.inf).all((-2, -1), keepdims=True), "be finite")
+
+
 def square_matrix(name: str, value: object) -> Array:
-    """A batch of square real or complex floating-point matrices without NaN or infinity."""
+    """A batch of square real or complex floating-point matrices; one with NaN or infinity is refused if at hand."""
     array = _array(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
-    return require(full_precision(name, array), jnp.isfinite, name, "be finite")
+    return _FINITE_MATRIX(name, full_precision(name, array))
+
+
+# Sums of probabilities that were computed in float32 may miss 1 by their own rounding, not by more.
+def _sum_to_one(p: Any) -> Any:
+    return abs(p.sum() - 1) < max(1e-5, p.size * float(np.finfo(np.float32).eps))
+
+
+POSITIVE_PROBABILITIES = Rule(lambda p: (p > 0).all() & _sum_to_one(p), "be positive and sum to 1")
+PROBABILITIES = Rule(lambda p: (p >= 0).all() & _sum_to_one(p), "be non-negative and sum to 1")

@@ -1,12 +1,17 @@
 """The common base of ensembles, laws and the other small immutable objects."""
 
 import dataclasses
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import PyTree
+
+from rmtjax import _checks
 
 # Longer vectors are shown by their shapes.
 _MOST_SHOWN = 8
@@ -20,15 +25,107 @@ class AbstractModule(eqx.Module):
     `jit`, `vmap`, `grad`, `checkpoint`, `lax.map`, `lax.scan` and `shard_map` all take them. The module itself
     stays a pytree and can be passed into a transformed function.
 
+    Fields declared by `parameter` keep a rule, which is checked when the object is made, and again by every public
+    method: an optimiser's step or `eqx.tree_at` makes objects that no constructor has seen.
+
     Numbers and short vectors are shown with their values, as `Semicircle(radius=2.0)`.
     """
 
     __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
 
+    def __check_init__(self) -> None:
+        self._valid()
+
+    def _valid(self) -> Any:
+        """True where every parameter is at hand and keeps its rule; under a transformation a traced boolean.
+
+        Raises:
+            ValueError: a parameter at hand breaks its rule, or has axes of a batch.
+        """
+        valid: Any = True
+        for each in _declared(type(self)):
+            value = getattr(self, each.name)
+            if np.ndim(value) != each.ndim:
+                must = f"have {each.ndim} axes (use `jax.vmap` for a batch of objects)"
+                raise _checks.refusal(each.name, must, np.shape(value))
+            valid = _checks.both(
+                valid, each.rule.kept(each.name, value, *(getattr(self, name) for name in each.others))
+            )
+        for name in _modules(type(self)):
+            parts = getattr(self, name)
+            for part in parts if isinstance(parts, tuple) else (parts,):
+                if isinstance(part, AbstractModule):
+                    valid = _checks.both(valid, part._valid())
+        return valid
+
+    def _run(self, hook: str, *operands: PyTree, valid: Any = True, **options: Any) -> Any:
+        """The result of a hook, from one compiled program for all values of parameters and operands.
+
+        Calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and closures
+        it has; in a larger program it is traced once.
+
+        Args:
+            hook: name of the method.
+            operands: its positional arguments, pytrees of arrays.
+            valid: whether the operands are; where they or the parameters are not, the result is NaN.
+            options: its keyword arguments, static.
+        """
+        valid = _checks.both(valid, self._valid())
+        leaves, structure = jax.tree.flatten((self, operands))
+        if not all(map(_is_number, leaves)):
+            numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
+            others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
+            return _checks.masked(valid, _compiled_parts(numbers, others, structure, hook, tuple(options.items())))
+        return _checks.masked(valid, _compiled(self, operands, hook, tuple(options.items())))
+
     def __repr__(self) -> str:
         # A half-built object, as a debugger meets it, lacks fields.
         names = [field.name for field in dataclasses.fields(self) if field.repr and hasattr(self, field.name)]
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _compiled(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
+    return getattr(module, hook)(*operands, **dict(options))
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3, 4))
+def _compiled_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
+    """The same for an object some leaves of which are no numbers, as a user's own may have."""
+    leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
+    module, operands = jax.tree.unflatten(structure, leaves)
+    return getattr(module, hook)(*operands, **dict(options))
+
+
+def _is_number(leaf: object) -> bool:
+    """Whether a leaf is data of a program; whole numbers, names and functions decide which program it is."""
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
+
+
+class _Declared(NamedTuple):
+    """A field with a rule, and the names of the parameters that the rule relates it to."""
+
+    name: str
+    rule: _checks.Rule
+    others: tuple[str, ...]
+    ndim: int
+
+
+def parameter(rule: _checks.Rule, *others: str, ndim: int = 0) -> Any:
+    """A field whose value keeps a rule, which may relate it to other fields."""
+    return eqx.field(metadata={"parameter": (rule, others, ndim)})
+
+
+@cache
+def _declared(cls: type) -> tuple[_Declared, ...]:
+    fields = ((field.name, field.metadata.get("parameter")) for field in dataclasses.fields(cls))
+    return tuple(_Declared(name, *declared) for name, declared in fields if declared)
+
+
+@cache
+def _modules(cls: type) -> tuple[str, ...]:
+    """Names of the fields that may hold other objects with parameters."""
+    return tuple(field.name for field in dataclasses.fields(cls) if not field.metadata.get("static"))
 
 
 def _shown(value: object) -> str:

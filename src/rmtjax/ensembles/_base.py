@@ -1,6 +1,7 @@
 """The abstract ensembles: every public method once, and the hooks that an ensemble fills in."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -47,16 +48,20 @@ class AbstractEnsemble(AbstractModule):
         """How many levels determine all: those that `log_prob` takes."""
         return self.n
 
+    def _has_density(self) -> Any:
+        """True where the levels have a joint density at these parameters; checked or traced as `_valid` is."""
+        return True
+
     def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         """A matrix drawn from the ensemble."""
-        return self._sample(_checks.typed_key(key))
+        return self._run("_sample", _checks.typed_key(key))
 
     def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
-        return self._eigenvalues(_checks.typed_key(key))
+        return self._run("_eigenvalues", _checks.typed_key(key))
 
     def counts(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
         """How many of the levels `eigenvalues(key)` lie strictly below each x.
@@ -71,7 +76,8 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `x` holds NaN, or `chunk` is no positive integer.
         """
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
-        return self._counts(_checks.typed_key(key), _checks.points("x", x), chunk)
+        points, valid = _checks.points("x", x)
+        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points, chunk=chunk))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
@@ -79,7 +85,7 @@ class AbstractEnsemble(AbstractModule):
         Raises:
             NotImplementedError: this ensemble has none that is known in closed form and of bounded support.
         """
-        return self._law()
+        return _checks.masked(self._valid(), self._law())
 
     def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
@@ -95,7 +101,8 @@ class AbstractEnsemble(AbstractModule):
             NotImplementedError: the joint density of this ensemble is not known.
             ValueError: `eigenvalues` are not as many real numbers without NaN.
         """
-        return self._log_prob(_checks.levels("eigenvalues", eigenvalues, self._independent_levels()))
+        levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
+        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):
@@ -146,8 +153,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             An array of the size of a sample that is zero outside the block, with the number of rows of the block: the
             order, or twice the order where every eigenvalue comes twice (`GSE`).
         """
-        order = self._checked(order)
-        return PaddedMatrix(self._block(_checks.typed_key(key), order), self._rows(order))
+        order, valid = self._checked(order)
+        return self._run("_padded_block", _checks.typed_key(key), order, valid=valid)
 
     def block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
         """The spectrum of the leading block of a draw; not that of `block(key, order)` with the same key.
@@ -159,10 +166,16 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         Returns:
             `order` ascending eigenvalues padded with `+inf` to length n.
         """
-        return self._block_eigenvalues(_checks.typed_key(key), self._checked(order))
+        order, valid = self._checked(order)
+        return self._run("_block_eigenvalues", _checks.typed_key(key), order, valid=valid)
 
-    def _checked(self, order: int | Int[Array, ""]) -> Int[Array, ""]:
+    def _padded_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
+        return PaddedMatrix(self._block(key, order), self._rows(order))
+
+    def _checked(self, order: int | Int[Array, ""]) -> tuple[Int[Array, ""], Any]:
+        """An order, and whether a block can have it."""
         array = jnp.asarray(order)
         if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
             raise _checks.refusal("order", "be an integer", order)
-        return _checks.require(array, lambda k: (k >= 1) & (k <= self.n), "order", f"lie between 1 and {self.n}")
+        rule = _checks.Rule(lambda order: (order >= 1) & (order <= self.n), f"lie between 1 and {self.n}")
+        return array, rule.kept("order", array)

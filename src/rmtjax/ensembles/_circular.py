@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import AbstractLaw, Uniform
@@ -16,6 +18,8 @@ from rmtjax.linalg._circular import Verblunsky, eigenphase_counts, eigenphases
 from rmtjax.random._gaussian import dual, self_dual_part
 from rmtjax.random._haar import haar_isometry
 from rmtjax.special._selberg import log_circular_vandermonde, log_dyson
+
+_FINITE = _checks.Rule(_checks.FINITE.holds, "be finite for the phases to have a density")
 
 
 class AbstractCircular(AbstractUnitaryEnsemble):
@@ -53,8 +57,11 @@ class AbstractCircular(AbstractUnitaryEnsemble):
     def _law(self) -> AbstractLaw:
         return Uniform(-math.pi, math.pi)
 
+    def _has_density(self) -> Any:
+        return _FINITE.kept("beta", self._beta())
+
     def _log_prob(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
-        beta = _checks.require(self._beta(), jnp.isfinite, "beta", "be finite for the phases to have a density")
+        beta = self._beta()
         return beta * log_circular_vandermonde(phases) - log_dyson(self.n, beta)
 
 
@@ -186,11 +193,11 @@ class CircularBeta(AbstractCircular):
     """
 
     n: int = eqx.field(static=True)
-    beta: Float[Array, ""]
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE_OR_INFINITE)
 
     def __init__(self, n: int, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.positive("beta", beta, finite=False)
+        self.beta = _checks.scalar("beta", beta)
 
     def _beta(self) -> Float[Array, ""]:
         return self.beta

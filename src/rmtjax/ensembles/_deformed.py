@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian_invariant import GOE, GSE, GUE
@@ -44,20 +45,19 @@ class Deformed(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     base: GOE | GUE | GSE
-    levels: Float[Array, " n"]
+    levels: Float[Array, " n"] = parameter(_checks.ALL_FINITE, ndim=1)
 
     def __init__(self, base: GOE | GUE | GSE, levels: RealLike):
         if not isinstance(base, GOE | GUE | GSE):
             raise _checks.refusal("base", "be a GOE, GUE or GSE", base)
         self.n, self.base = base.n, base
-        points = _checks.levels("levels", levels, base.n)
-        self.levels = _checks.require(points, jnp.isfinite, "levels", "be finite")
+        self.levels = _checks.of_shape("levels", levels, (base.n,))
 
     def _multiplicity(self) -> int:
         return 2 if isinstance(self.base, GSE) else 1
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        return self.base.sample(key) + jnp.diag(jnp.repeat(self.levels, self._multiplicity()))
+        return self.base._sample(key) + jnp.diag(jnp.repeat(self.levels, self._multiplicity()))
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return eigenvalues_of(self._sample(key))[:: self._multiplicity()]

@@ -6,6 +6,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 from rmtjax.ensembles._semicircular import square_root
@@ -46,20 +47,15 @@ class Elliptic(AbstractNonHermitianEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    correlation: Float[Array, ""]
+    correlation: Float[Array, ""] = parameter(_checks.Rule(lambda tau: abs(tau) <= 1, "lie between -1 and 1"))
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, correlation: RealScalarLike, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
-        self.correlation = _checks.require(
-            _checks.finite("correlation", correlation),
-            lambda tau: jnp.abs(tau) <= 1,
-            "correlation",
-            "lie between -1 and 1",
-        )
+        self.correlation = _checks.scalar("correlation", correlation)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale

@@ -1,12 +1,14 @@
 """The Gaussian β-ensembles: tridiagonal matrices with the spectra of GOE, GUE and GSE, for every β."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles import _hermite
 from rmtjax.ensembles._semicircular import AbstractSemicircular
@@ -25,6 +27,9 @@ def number_of_levels(n: object) -> int:
     if number > _MOST_LEVELS:
         raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
     return number
+
+
+_FINITE = _checks.Rule(_checks.FINITE.holds, "be finite for the levels to have a density")
 
 
 class AbstractGaussian(AbstractSemicircular):
@@ -51,7 +56,10 @@ class AbstractGaussian(AbstractSemicircular):
 
     def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
         """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""
-        diagonal, off_diagonal = self._entries(_checks.typed_key(key))
+        return self._run("_tridiagonal", _checks.typed_key(key))
+
+    def _tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
+        diagonal, off_diagonal = self._entries(key)
         return SymTridiagonal(self.scale * diagonal, self.scale * off_diagonal)
 
     def largest_eigenvalues(self, key: KeyScalar, k: int, corner: int | None = None) -> Float[Array, " k"]:
@@ -80,12 +88,15 @@ class AbstractGaussian(AbstractSemicircular):
         k = _checks.integer("k", k, at_least=1)
         if k > self.n:
             raise _checks.refusal("k", f"be at most {self.n}", k)
-        beta = self._dyson_index()
+        valid: Any = True
         if corner is None:
             corner = _hermite.corner(self.n, self._beta(), k)
-            beta = _hermite.checked_for_corner(self._beta(), beta)
+            valid = _hermite.is_reached(self._beta())
         size = min(_checks.integer("corner", corner, at_least=k), self.n)
-        diagonal, off_diagonal = _hermite.entries(_checks.typed_key(key), self.n, beta, size)
+        return self._run("_largest_eigenvalues", _checks.typed_key(key), valid=valid, k=k, size=size)
+
+    def _largest_eigenvalues(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
+        diagonal, off_diagonal = _hermite.entries(key, self.n, self._dyson_index(), size)
         return self.scale * SymTridiagonal(diagonal, off_diagonal).eigenvalues((size - k, size))
 
     def edge(self, eigenvalues: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -100,7 +111,10 @@ class AbstractGaussian(AbstractSemicircular):
         References:
             Ramírez, Rider and Virág (2011), J. Amer. Math. Soc. 24, 919, theorem 1.1.
         """
-        return self.n ** (2 / 3) * (_checks.real("eigenvalues", eigenvalues) / self.scale - 2)
+        return self._run("_edge", _checks.real("eigenvalues", eigenvalues))
+
+    def _edge(self, levels: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.n ** (2 / 3) * (levels / self.scale - 2)
 
     def _entries(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"]]:
         """The entries of T at s = 1."""
@@ -112,8 +126,11 @@ class AbstractGaussian(AbstractSemicircular):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return _hermite.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
 
+    def _has_density(self) -> Any:
+        return _FINITE.kept("beta", self._beta())
+
     def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
-        beta = _checks.require(self._dyson_index(), jnp.isfinite, "beta", "be finite for the levels to have a density")
+        beta = self._dyson_index()
         unit = self.scale * jnp.sqrt(2 / (beta * self.n))
         x = levels / unit
         return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
@@ -155,19 +172,19 @@ class GaussianBeta(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    beta: Float[Array, ""]
-    scale: Float[Array, ""]
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE_OR_INFINITE)
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.beta = _checks.positive("beta", beta, finite=False)
-        self.scale = _checks.positive("scale", scale)
+        self.beta = _checks.scalar("beta", beta)
+        self.scale = _checks.scalar("scale", scale)
 
     def _beta(self) -> Float[Array, ""]:
         return self.beta
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
-        return self.tridiagonal(key).todense()
+        return self._tridiagonal(key).todense()
 
     def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
         # The trailing rows of T are the model of the smaller order; here they come first.

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._gaussian import AbstractGaussian, number_of_levels
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored, stored
@@ -42,11 +43,11 @@ class GOE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _beta(self) -> float:
         return 1.0
@@ -86,11 +87,11 @@ class GUE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _beta(self) -> float:
         return 2.0
@@ -132,11 +133,11 @@ class GSE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _beta(self) -> float:
         return 4.0

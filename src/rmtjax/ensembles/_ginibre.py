@@ -9,6 +9,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._rotation_invariant import AbstractRotationInvariant
 from rmtjax.laws._planar import AbstractPlanarLaw
@@ -52,12 +53,12 @@ class Ginibre(AbstractRotationInvariant):
 
     n: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale
@@ -107,13 +108,13 @@ class GinibreProduct(AbstractRotationInvariant):
     n: int = eqx.field(static=True)
     factors: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, factors: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.factors = _checks.integer("factors", factors, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale
@@ -172,13 +173,13 @@ class InducedGinibre(AbstractRotationInvariant):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=self.n)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale

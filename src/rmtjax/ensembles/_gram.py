@@ -1,12 +1,15 @@
 """Sample covariance and correlation matrices of normal data, beyond the white Wishart ensemble."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
@@ -38,6 +41,16 @@ class AbstractGram(AbstractEnsemble):
         singular = jnp.linalg.svd(self._factor(key), compute_uv=False)
         levels = singular[:: -2 if self.beta == 4 else -1] ** 2
         return jnp.pad(levels, (self.n - levels.size, 0))
+
+
+def _is_definite(covariance: Any) -> Any:
+    if not isinstance(covariance, np.ndarray):
+        return jnp.isfinite(_root(covariance)).all()
+    try:
+        np.linalg.cholesky(covariance / 2 + covariance.conj().T / 2)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(covariance).all())
 
 
 class CorrelatedWishart(AbstractGram):
@@ -74,7 +87,7 @@ class CorrelatedWishart(AbstractGram):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    covariance: Inexact[Array, "n n"]
+    covariance: Inexact[Array, "n n"] = parameter(_checks.Rule(_is_definite, "be positive definite"), ndim=2)
 
     def __init__(self, covariance: Inexact[Array, "n n"], m: int, beta: int = 1):
         sigma = _checks.square_matrix("covariance", covariance)
@@ -85,8 +98,7 @@ class CorrelatedWishart(AbstractGram):
         if jnp.iscomplexobj(sigma) and beta != 2:
             raise _checks.refusal("covariance", f"be real for beta = {beta}", sigma.dtype.name)
         self.n = sigma.shape[0]
-        definite = lambda a: jnp.isfinite(_root(a))
-        self.covariance = _checks.require(sigma, definite, "covariance", "be positive definite")
+        self.covariance = sigma
 
     def _factor(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         root = _root(self.covariance)

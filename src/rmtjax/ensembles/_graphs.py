@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored
@@ -47,12 +48,12 @@ class ErdosRenyi(AbstractEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    p: Float[Array, ""]
+    p: Float[Array, ""] = parameter(_checks.FRACTION)
     matrix: str = eqx.field(static=True)
 
     def __init__(self, n: int, p: RealScalarLike, matrix: str = "adjacency"):
         self.n = _checks.integer("n", n, at_least=1)
-        self.p = _checks.fraction("p", p)
+        self.p = _checks.scalar("p", p)
         self.matrix = _checks.choice("matrix", matrix, ("adjacency", "laplacian"))
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
@@ -69,7 +70,7 @@ class ErdosRenyi(AbstractEnsemble):
     def _law(self) -> AbstractLaw:
         if self.matrix == "laplacian":
             raise NotImplementedError("The limiting law of the Laplacian of a random graph has unbounded support.")
-        p = _checks.require(self.p, lambda p: p < 1, "p", "be below 1 for the levels to have a semicircle law")
+        p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a semicircle law")("p", self.p)
         return Semicircle(2 * jnp.sqrt(self.n * p * (1 - p)))
 
 

@@ -189,4 +189,7 @@ class HaarIsometry(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         """A frame drawn from the uniform measure."""
-        return haar_isometry(_checks.typed_key(key), self.n, self.k, self.beta, jnp.result_type(float))
+        return self._run("_sample", _checks.typed_key(key))
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
+        return haar_isometry(key, self.n, self.k, self.beta, jnp.result_type(float))

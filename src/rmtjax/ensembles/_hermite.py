@@ -7,6 +7,7 @@ a stream has the same entries whatever the number of rows it draws at a time.
 
 import math
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ _CHUNK = 1 << 16
 _LARGEST_VARIATE = 13.0
 # What the size of a corner is for if β is not known yet.
 _SMALLEST_TRACED = 1.0
+_TRACED = _checks.Rule(lambda beta: beta >= _SMALLEST_TRACED, "be given for a traced beta below 1")
 
 
 def _rows(
@@ -69,11 +71,9 @@ def corner(n: int, beta: Float[Array, ""] | float, k: int) -> int:
     return max(k, min(n, math.ceil(reach * n ** (1 / 3))))
 
 
-def checked_for_corner(beta: Float[Array, ""] | float, index: Float[Array, ""]) -> Float[Array, ""]:
-    """The index, checked if β is traced."""
-    if not isinstance(beta, Tracer):
-        return index
-    return _checks.require(index, lambda b: b >= _SMALLEST_TRACED, "corner", "be given for a traced beta below 1")
+def is_reached(beta: Float[Array, ""] | float) -> Any:
+    """Whether that size is enough, which is in question if β is traced."""
+    return _TRACED.kept("corner", beta) if isinstance(beta, Tracer) else True
 
 
 @partial(jax.jit, static_argnums=(1, 4))

@@ -7,10 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._cosine_sine import Entries, bidiagonals
 from rmtjax.ensembles._gram import gram
+from rmtjax.ensembles._laguerre import ABOVE
 from rmtjax.laws import AbstractLaw, Wachter
 from rmtjax.laws._level_density import KnownLevels
 from rmtjax.laws._level_formula import Levels
@@ -176,23 +178,14 @@ class JacobiBeta(AbstractJacobi):
     """
 
     n: int = eqx.field(static=True)
-    a: Float[Array, ""]
-    b: Float[Array, ""]
-    beta: Float[Array, ""]
+    a: Float[Array, ""] = parameter(ABOVE, "n", "beta")
+    b: Float[Array, ""] = parameter(ABOVE, "n", "beta")
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, a: RealScalarLike, b: RealScalarLike, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.positive("beta", beta)
-        self.a, self.b = self._above("a", a), self._above("b", b)
-
-    def _above(self, name: str, value: RealScalarLike) -> Float[Array, ""]:
-        return _checks.require(
-            _checks.positive(name, value),
-            lambda a, beta: a > (self.n - 1) * beta / 2,
-            name,
-            f"be larger than (n - 1) beta/2 with n = {self.n} and beta = {self.beta}",
-            self.beta,
-        )
+        self.beta = _checks.scalar("beta", beta)
+        self.a, self.b = _checks.scalar("a", a), _checks.scalar("b", b)
 
     def _parameters(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         dtype = jnp.result_type(self.a, self.b, self.beta)

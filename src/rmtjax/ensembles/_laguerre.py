@@ -1,5 +1,6 @@
 """The Laguerre β-ensembles: bidiagonal matrices with the spectra of Wishart matrices, for every β."""
 
+import math
 from abc import abstractmethod
 
 import equinox as eqx
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
@@ -79,6 +81,13 @@ class AbstractLaguerre(AbstractEnsemble):
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
 
 
+# The exponents a of weights for which the joint density of the levels can be normalised.
+ABOVE = _checks.Rule(
+    lambda a, n, beta: (a > (n - 1) * beta / 2) & (a < math.inf),
+    lambda n, beta: f"be finite and larger than (n - 1) beta/2 with n = {n} and beta = {beta}",
+)
+
+
 class LaguerreBeta(AbstractLaguerre):
     r"""The Laguerre β-ensemble for every β > 0.
 
@@ -111,21 +120,15 @@ class LaguerreBeta(AbstractLaguerre):
     """
 
     n: int = eqx.field(static=True)
-    a: Float[Array, ""]
-    beta: Float[Array, ""]
-    scale: Float[Array, ""]
+    a: Float[Array, ""] = parameter(ABOVE, "n", "beta")
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, a: RealScalarLike, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.positive("beta", beta)
-        self.a = _checks.require(
-            _checks.positive("a", a),
-            lambda a, beta: a > (self.n - 1) * beta / 2,
-            "a",
-            f"be larger than (n - 1) beta/2 with n = {self.n} and beta = {self.beta}",
-            self.beta,
-        )
-        self.scale = _checks.positive("scale", scale)
+        self.beta = _checks.scalar("beta", beta)
+        self.a = _checks.scalar("a", a)
+        self.scale = _checks.scalar("scale", scale)
 
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         dtype = jnp.result_type(self.a, self.beta, self.scale)

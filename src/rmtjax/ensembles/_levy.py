@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import mirrored
@@ -44,14 +45,13 @@ class Levy(AbstractEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    alpha: Float[Array, ""]
-    scale: Float[Array, ""]
+    alpha: Float[Array, ""] = parameter(_checks.Rule(lambda a: (a > 0) & (a < 2), "lie in (0, 2)"))
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, alpha: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
-        inside = lambda a: (a > 0) & (a < 2)
-        self.alpha = _checks.require(_checks.finite("alpha", alpha), inside, "alpha", "lie in (0, 2)")
-        self.scale = _checks.positive("scale", scale)
+        self.alpha = _checks.scalar("alpha", alpha)
+        self.scale = _checks.scalar("scale", scale)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         dtype = jnp.result_type(self.alpha, self.scale)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule
+from rmtjax._module import AbstractModule, parameter
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
@@ -52,14 +52,14 @@ class Mixed(AbstractModule):
     """
 
     base: AbstractNestedEnsemble
-    mixture: Float[Array, ""]
+    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
     normalize: str = eqx.field(static=True)
 
     def __init__(self, base: AbstractNestedEnsemble, mixture: RealScalarLike, normalize: str = "order"):
         if not isinstance(base, AbstractNestedEnsemble):
             raise _checks.refusal("base", "be a nested ensemble such as `GOE(n)` or `Wigner(n)`", base)
         self.base = base
-        self.mixture = _checks.fraction("mixture", mixture)
+        self.mixture = _checks.scalar("mixture", mixture)
         self.normalize = _checks.choice("normalize", normalize, ("order", "reference"))
 
     @property
@@ -69,12 +69,18 @@ class Mixed(AbstractModule):
 
     def sample(self, key: KeyScalar) -> PaddedMatrix:
         """A matrix of random order, zero outside its leading block."""
+        return self._run("_sample", _checks.typed_key(key))
+
+    def _sample(self, key: KeyScalar) -> PaddedMatrix:
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
         return PaddedMatrix(self._factor(order) * self.base._block(key_block, order), self.base._rows(order))
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
+        return self._run("_eigenvalues", _checks.typed_key(key))
+
+    def _eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
         spectrum = self.base._block_eigenvalues(key_block, order)
@@ -82,8 +88,12 @@ class Mixed(AbstractModule):
 
     def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
         """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
+        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        return self._run("_periodic_eigenvalues", _checks.typed_key(key), arrangement=arrangement)
+
+    def _periodic_eigenvalues(self, key: KeyScalar, *, arrangement: str) -> Float[Array, " n"]:
         _, _, key_arrangement = _keys(key)
-        return self.eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
+        return self._eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
     def counts(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
         """How many levels of the draw lie strictly below each x.
@@ -93,11 +103,15 @@ class Mixed(AbstractModule):
             x: points of any shape.
             arrangement: None counts `eigenvalues(key)`; a name counts `periodic_eigenvalues(key, arrangement)`.
         """
-        points = _checks.points("x", x)
+        points, valid = _checks.points("x", x)
         if arrangement is not None:
             _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        counts = self._run("_counts", _checks.typed_key(key), points, arrangement=arrangement)
+        return _checks.masked(valid, counts)
+
+    def _counts(self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: str | None) -> Int[Array, "..."]:
         if arrangement == "magnitude":  # the levels themselves decide which are repeated
-            return count_below(self.periodic_eigenvalues(key, arrangement), points)
+            return count_below(self._periodic_eigenvalues(key, arrangement=arrangement), points)
         key_order, key_block, key_arrangement = _keys(key)
         order = self._order(key_order)
         below = self.base._block_counts(key_block, order, points / self._factor(order))
@@ -118,14 +132,16 @@ class Mixed(AbstractModule):
             N → ∞. Over a `Wishart` base, whose law depends on the order, the law at the order μN takes the place of
             base law and mixture.
         """
+        law = _checks.masked(self._valid(), self._law(arrangement))
+        return Symmetrized(law) if symmetrized else law
+
+    def _law(self, arrangement: str | None) -> AbstractLaw:
         by_order = self.normalize == "order"
         if arrangement is None:
-            law = (self.base._rescaled_law if by_order else self.base._binomial_law)(self.mixture)
-        elif by_order:
-            law = PeriodicPadding(self.base._rescaled_law(self.mixture), self.mixture, arrangement, order=self.n)
-        else:
-            law = PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
-        return Symmetrized(law) if symmetrized else law
+            return (self.base._rescaled_law if by_order else self.base._binomial_law)(self.mixture)
+        if by_order:
+            return PeriodicPadding(self.base._rescaled_law(self.mixture), self.mixture, arrangement, order=self.n)
+        return PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
 
     def _order(self, key: KeyScalar) -> Int[Array, ""]:
         # A binomial variate by its definition: n independent trials, exact at any μ, cheap next to n rows of a matrix.

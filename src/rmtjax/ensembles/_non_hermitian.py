@@ -7,6 +7,7 @@ $F_{ii} = 0$ (Horn and Johnson 2013, theorem 6.3.12).
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -63,11 +64,14 @@ class AbstractNonHermitianEnsemble(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """A matrix drawn from the ensemble: n×n, for β = 4 2n×2n with a 2×2 block for each quaternion."""
-        return self._unit() * self._matrix(_checks.typed_key(key))
+        return self._run("_sample", _checks.typed_key(key))
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        return self._unit() * self._matrix(key)
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         """The eigenvalues of a draw, ascending by real and then by imaginary part; for β = 4 those with Im ≥ 0."""
-        return self._eigenvalues(_checks.typed_key(key))
+        return self._run("_eigenvalues", _checks.typed_key(key))
 
     def moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending absolute values of the eigenvalues of a draw, exact in distribution.
@@ -75,7 +79,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         In O(n) time where the squares are those of independent variates (Kostlan's theorem: rotation-invariant
         ensembles of β = 2 and 4), and then not those of `eigenvalues(key)`; else from the dense matrix.
         """
-        return self._moduli(_checks.typed_key(key))
+        return self._run("_moduli", _checks.typed_key(key))
 
     def counts(self, key: KeyScalar, radii: RealLike) -> Int[Array, "..."]:
         """How many of the absolute values `moduli(key)` lie strictly below each radius.
@@ -87,12 +91,15 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         Raises:
             ValueError: `radii` holds NaN.
         """
-        radii = _checks.points("radii", radii)
-        return count_below(self._moduli(_checks.typed_key(key)), radii)
+        points, valid = _checks.points("radii", radii)
+        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points))
+
+    def _counts(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
+        return count_below(self._moduli(key), radii)
 
     def law(self) -> AbstractPlanarLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
-        return self._law()
+        return _checks.masked(self._valid(), self._law())
 
     def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, by area.
@@ -113,7 +120,8 @@ class AbstractNonHermitianEnsemble(AbstractModule):
             raise NotImplementedError(
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
-        return self._log_prob(_levels("eigenvalues", eigenvalues, self.n))
+        levels, valid = _levels("eigenvalues", eigenvalues, self.n)
+        return self._run("_log_prob", levels, valid=valid)
 
 
 def log_determinantal(
@@ -140,13 +148,13 @@ def log_determinantal(
     return jnp.where(jnp.all(above), pairs + heights + jnp.sum(log_weight) - constant, -jnp.inf)
 
 
-def _levels(name: str, value: object, n: int) -> Complex[Array, " n"]:
-    """A vector of n complex numbers without NaN."""
+def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any]:
+    """A vector of n complex numbers, and whether there is no NaN among them."""
     array = jnp.asarray(value)
     array = array.astype(jnp.result_type(array, jnp.complex64))
     if array.shape != (n,):
         raise _checks.refusal(name, f"have the shape ({n},)", array.shape)
-    return _checks.require(array, lambda z: ~jnp.isnan(z), name, "not be NaN")
+    return array, _checks.Rule(lambda z: (z == z).all(), "not be NaN").kept(name, array)
 
 
 @jax.custom_jvp

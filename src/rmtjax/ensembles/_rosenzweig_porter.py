@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.ensembles._semicircular import diagonal_places
 from rmtjax.ensembles._variance_profile import AbstractVarianceProfile
@@ -45,13 +46,13 @@ class RosenzweigPorter(AbstractVarianceProfile):
     """
 
     n: int = eqx.field(static=True)
-    gamma: Float[Array, ""]
-    scale: Float[Array, ""]
+    gamma: Float[Array, ""] = parameter(_checks.NONNEGATIVE)
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, gamma: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
-        self.gamma = _checks.nonnegative("gamma", gamma)
-        self.scale = _checks.positive("scale", scale)
+        self.gamma = _checks.scalar("gamma", gamma)
+        self.scale = _checks.scalar("scale", scale)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return jnp.where(diagonal_places(self.n), 1, self.n ** (-self.gamma / 2))

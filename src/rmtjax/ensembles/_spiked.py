@@ -1,5 +1,6 @@
 """Gaussian and Wishart ensembles with a perturbation of finite rank."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian import AbstractGaussian, GaussianBeta
@@ -16,6 +18,12 @@ from rmtjax.ensembles._laguerre import LaguerreBeta
 from rmtjax.ensembles._spiked_models import AbstractSpikedModel, SpikedHermite, SpikedLaguerre
 from rmtjax.ensembles._wishart import Wishart
 from rmtjax.laws import AbstractLaw
+
+# Spikes are added to a Gaussian matrix and multiply a covariance.
+_SPIKES = _checks.Rule(
+    lambda theta, base: ((theta > (-math.inf if isinstance(base, AbstractGaussian) else 0)) & (theta < math.inf)).all(),
+    lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
+)
 
 
 class Spiked(AbstractEnsemble):
@@ -55,7 +63,7 @@ class Spiked(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     base: Any
-    spikes: Float[Array, " r"]
+    spikes: Float[Array, " r"] = parameter(_SPIKES, "base", ndim=1)
 
     def __init__(self, base: Any, spikes: RealLike | list[float] | tuple[float, ...]):
         if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):
@@ -67,10 +75,7 @@ class Spiked(AbstractEnsemble):
         most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
         if theta.ndim != 1 or not 1 <= theta.size <= most:
             raise _checks.refusal("spikes", f"be a vector of 1 to {most} numbers over this base", theta.shape)
-        if isinstance(base, AbstractGaussian):
-            self.spikes = _checks.require(theta, jnp.isfinite, "spikes", "be finite")
-        else:
-            self.spikes = _checks.require(theta, lambda x: (x > 0) & (x < jnp.inf), "spikes", "be positive and finite")
+        self.spikes = theta
 
     def outliers(self) -> Float[Array, " r"]:
         r"""Limits of the extreme levels that belong to the spikes, as n → ∞, in the order of the spikes.
@@ -84,6 +89,9 @@ class Spiked(AbstractEnsemble):
             Péché (2006), Probab. Theory Relat. Fields 134, 127, theorem 1.1; Baik and Silverstein (2006), J. Multivar.
             Anal. 97, 1382, theorems 1.1 and 1.2.
         """
+        return self._run("_outliers")
+
+    def _outliers(self) -> Float[Array, " r"]:
         return self._model().outliers()
 
     def _model(self) -> AbstractSpikedModel:

@@ -35,6 +35,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian import AbstractGaussian
@@ -111,7 +112,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     symmetry: str = eqx.field(static=True)
     n: int = eqx.field(static=True)
     zero_modes: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         self.symmetry = _checks.choice("symmetry", symmetry, (*_WIGNER_DYSON, *_INDICES))
         self.n = _checks.integer("n", n, at_least=1)
         self.zero_modes = _checks.integer("zero_modes", zero_modes, at_least=0)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
         most = min(_MOST_ZERO_MODES.get(symmetry, self.n), self.n - 1)
         if self.zero_modes > most:
             raise _checks.refusal("zero_modes", f"be at most {most} in class {symmetry} with n = {self.n}", zero_modes)

@@ -1,6 +1,7 @@
 """The abstract ensemble of unitary matrices: every public method once, and the hooks that an ensemble fills in."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -44,20 +45,27 @@ class AbstractUnitaryEnsemble(AbstractModule):
         """How many phases determine all: those that `log_prob` takes."""
         return self.n
 
+    def _has_density(self) -> Any:
+        """True where the phases have a joint density at these parameters; checked or traced as `_valid` is."""
+        return True
+
     def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenphases of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """A matrix drawn from the ensemble."""
-        return self._sample(_checks.typed_key(key))
+        return self._run("_sample", _checks.typed_key(key))
 
     def eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending eigenphases of a draw in (-π, π], exact in distribution; not those of `sample(key)`."""
-        return self._eigenphases(_checks.typed_key(key))
+        return self._run("_eigenphases", _checks.typed_key(key))
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         r"""The eigenvalues $e^{i\theta_k}$ to `eigenphases(key)`, in their order."""
-        phases = self.eigenphases(key)
+        return self._run("_eigenvalues", _checks.typed_key(key))
+
+    def _eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
+        phases = self._eigenphases(key)
         # π itself is no number of the dtype: a forced -1 would not be real.
         rounding = jnp.where(phases == jnp.asarray(jnp.pi, phases.dtype), jnp.sin(phases), 0)
         return jnp.cos(phases) + 1j * (jnp.sin(phases) - jax.lax.stop_gradient(rounding))
@@ -72,11 +80,12 @@ class AbstractUnitaryEnsemble(AbstractModule):
         Raises:
             ValueError: `x` holds NaN.
         """
-        return self._counts(_checks.typed_key(key), _checks.points("x", x))
+        points, valid = _checks.points("x", x)
+        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenphase at these parameters, as n → ∞."""
-        return self._law()
+        return _checks.masked(self._valid(), self._law())
 
     def log_prob(self, eigenphases: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
@@ -92,4 +101,5 @@ class AbstractUnitaryEnsemble(AbstractModule):
             NotImplementedError: the eigenphases of this ensemble have no joint density, or none that is known.
             ValueError: `eigenphases` are not as many real numbers without NaN.
         """
-        return self._log_prob(_checks.levels("eigenphases", eigenphases, self._independent_phases()))
+        phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
+        return self._run("_log_prob", phases, valid=_checks.both(valid, self._has_density()))

@@ -1,5 +1,6 @@
 """Real symmetric matrices with independent normal entries of given variances: profiles and bands."""
 
+import math
 from abc import abstractmethod
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import mirrored, square_root
@@ -42,6 +44,9 @@ class AbstractVarianceProfile(AbstractEnsemble):
         return levels(self._sample(key))
 
 
+_VARIANCES = _checks.Rule(lambda v: ((v >= 0) & (v < math.inf)).all(), "be finite and not negative")
+
+
 class VarianceProfile(AbstractVarianceProfile):
     r"""Real symmetric matrices with independent normal entries of any variances.
 
@@ -72,17 +77,16 @@ class VarianceProfile(AbstractVarianceProfile):
     """
 
     n: int = eqx.field(static=True)
-    variances: Float[Array, "n n"]
-    scale: Float[Array, ""]
+    variances: Float[Array, "n n"] = parameter(_VARIANCES, ndim=2)
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, variances: RealLike, scale: RealScalarLike = 1.0):
         array = _checks.real("variances", variances)
         if array.ndim != 2:
             raise _checks.refusal("variances", "be one square matrix", array.shape)
-        array = _checks.square_matrix("variances", array)
-        self.variances = _checks.require(array, lambda v: v >= 0, "variances", "not be negative")
+        self.variances = _checks.square_matrix("variances", array)
         self.n = array.shape[0]
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return square_root(hermitian_part(self.variances))
@@ -121,14 +125,14 @@ class Banded(AbstractVarianceProfile):
 
     n: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, width: int, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=3)
         self.width = _checks.integer("width", width, at_least=1)
         if 2 * self.width + 1 > self.n:
             raise _checks.refusal("width", f"be at most {(self.n - 1) // 2}", width)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return jnp.where(self._band(), (2 * self.width + 1) ** -0.5, 0.0)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored, square_root
 from rmtjax.linalg import PaddedSpectrum
@@ -60,8 +61,8 @@ class Wigner(AbstractSemicircular):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""]
-    diagonal_variance: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    diagonal_variance: Float[Array, ""] = parameter(_checks.NONNEGATIVE)
     entries: str | Entries = eqx.field(static=True)
 
     def __init__(
@@ -72,8 +73,8 @@ class Wigner(AbstractSemicircular):
         entries: str | Entries = "normal",
     ):
         self.n = _checks.integer("n", n, at_least=1)
-        self.scale = _checks.positive("scale", scale)
-        self.diagonal_variance = _checks.nonnegative("diagonal_variance", diagonal_variance)
+        self.scale = _checks.scalar("scale", scale)
+        self.diagonal_variance = _checks.scalar("diagonal_variance", diagonal_variance)
         self.entries = entries if callable(entries) else _checks.choice("entries", entries, _ENTRIES)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
@@ -95,5 +96,5 @@ class Wigner(AbstractSemicircular):
         if xi.shape != shape or jnp.iscomplexobj(xi):
             raise _checks.refusal("entries", f"return a real array of shape {shape}", (xi.dtype.name, xi.shape))
         if callable(self.entries):
-            xi = _checks.require(xi, jnp.isfinite, "entries", "return finite numbers")
+            xi = _checks.Rule(_checks.FINITE.holds, "return finite numbers")("entries", xi)
         return xi.astype(jnp.result_type(self.scale))

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.ensembles._gram import gram
@@ -54,13 +55,13 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         beta = jnp.asarray(self.beta, self.scale.dtype)

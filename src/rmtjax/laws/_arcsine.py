@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 
@@ -37,10 +38,10 @@ class Arcsine(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lectures 1 and 12.
     """
 
-    radius: Float[Array, ""]
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, radius: RealScalarLike = 2.0):
-        self.radius = _checks.positive("radius", radius)
+        self.radius = _checks.scalar("radius", radius)
 
     def _support(self) -> tuple[Array, Array]:
         return -self.radius, self.radius

@@ -1,7 +1,6 @@
 """The abstract law: every public method once, and the hooks that a law fills in."""
 
 from abc import abstractmethod
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -84,43 +83,43 @@ class AbstractLaw(AbstractModule):
 
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Left and right end of the smallest interval that carries the law."""
-        return self._support()
+        return self._run("_support")
 
     def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """Locations and masses of the point masses; both empty for a continuous law."""
-        return self._atoms()
+        return self._run("_atoms")
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support.
 
         At an end of the support it is the limit from inside, but 0 where that is infinite.
         """
-        return _on_support(self, "pdf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="pdf")
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where that is 0."""
-        return _on_support(self, "logpdf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="logpdf")
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
         """Distribution function P(X ≤ x)."""
-        return _on_support(self, "cdf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="cdf")
 
     def logcdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the distribution function."""
-        return _on_support(self, "logcdf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="logcdf")
 
     def sf(self, x: RealLike) -> Float[Array, "..."]:
         """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
-        return _on_support(self, "sf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="sf")
 
     def logsf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the survival function."""
-        return _on_support(self, "logsf", _checks.real("x", x))
+        return self._run("_on_support", _checks.real("x", x), quantity="logsf")
 
     def quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
         p = _checks.real("p", p)
-        return _quantile(self, p, 1 - p)
+        return self._run("_everywhere_quantile", p, 1 - p)
 
     def isf(self, q: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
@@ -128,7 +127,7 @@ class AbstractLaw(AbstractModule):
         It is the quantile of 1 - q, without the rounding of that where the law has a formula for `sf`.
         """
         q = _checks.real("q", q)
-        return _quantile(self, 1 - q, q)
+        return self._run("_everywhere_quantile", 1 - q, q)
 
     def median(self) -> Float[Array, ""]:
         """The quantile of one half."""
@@ -141,15 +140,15 @@ class AbstractLaw(AbstractModule):
             key: a typed key.
             shape: shape of the array of draws.
         """
-        return self._as_promised(self._sample(_checks.typed_key(key), shape))
+        return self._run("_promised_sample", _checks.typed_key(key), shape=tuple(shape))
 
     def mean(self) -> Float[Array, ""]:
         """Expected value."""
-        return self._as_promised(self._moment(1))
+        return self._run("_promised_moment", k=1)
 
     def variance(self) -> Float[Array, ""]:
         """Variance."""
-        return self._as_promised(self._variance())
+        return self._run("_promised_variance")
 
     def std(self) -> Float[Array, ""]:
         """Standard deviation."""
@@ -157,15 +156,30 @@ class AbstractLaw(AbstractModule):
 
     def skewness(self) -> Float[Array, ""]:
         """Third central moment in units of the standard deviation."""
-        return self._as_promised(self._central_moment(3) / self._variance() ** 1.5)
+        return self._run("_skewness")
 
     def kurtosis(self) -> Float[Array, ""]:
         """Excess kurtosis: the fourth central moment over the square of the variance, less 3, so 0 for a Gaussian."""
-        return self._as_promised(self._central_moment(4) / self._variance() ** 2 - 3)
+        return self._run("_kurtosis")
 
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
-        return self._as_promised(self._moment(_checks.integer("k", k, at_least=0)))
+        return self._run("_promised_moment", k=_checks.integer("k", k, at_least=0))
+
+    def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return self._as_promised(self._sample(key, shape))
+
+    def _promised_moment(self, *, k: int) -> Float[Array, ""]:
+        return self._as_promised(self._moment(k))
+
+    def _promised_variance(self) -> Float[Array, ""]:
+        return self._as_promised(self._variance())
+
+    def _skewness(self) -> Float[Array, ""]:
+        return self._as_promised(self._central_moment(3) / self._variance() ** 1.5)
+
+    def _kurtosis(self) -> Float[Array, ""]:
+        return self._as_promised(self._central_moment(4) / self._variance() ** 2 - 3)
 
     def _first_atom(self) -> Float[Array, ""]:
         """Mass of the point at the lower end of the support."""
@@ -177,42 +191,35 @@ class AbstractLaw(AbstractModule):
         parameters = [leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
 
+    def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> Float[Array, "..."]:
+        """One of `pdf` … `logsf`: a formula inside the support, given values below it, at its ends and above it."""
+        atom = self._first_atom()
+        density_at_lower, density_at_upper = map(jnp.asarray, self._pdf_at_ends())
+        formula, below, at_lower, at_upper, above = {
+            "pdf": (self._pdf, 0, density_at_lower, density_at_upper, 0),
+            "logpdf": (self._logpdf, -jnp.inf, _log(density_at_lower), _log(density_at_upper), -jnp.inf),
+            "cdf": (self._cdf, 0, atom, 1, 1),
+            "logcdf": (self._logcdf, -jnp.inf, _log(atom), 0, 0),
+            "sf": (self._sf, 1, 1 - atom, 0, 0),
+            "logsf": (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
+        }[quantity]
+        lower, upper = self._support()
+        # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
+        x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
+        inside = (x > lower) & (x < upper)
+        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+        values = formula(jnp.where(inside, x, _inside(lower, upper)))
+        outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above)))
+        return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
 
-@partial(jax.jit, static_argnums=1)
-def _on_support(law: AbstractLaw, name: str, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The method of that name: a formula inside the support; given values below it, at its lower end, and above it.
-
-    Compiled here, so that calls outside of `jit` neither trace the formula nor run it operation by operation.
-    """
-    atom = law._first_atom()
-    density_at_lower, density_at_upper = map(jnp.asarray, law._pdf_at_ends())
-    formula, below, at_lower, at_upper, above = {
-        "pdf": (law._pdf, 0, density_at_lower, density_at_upper, 0),
-        "logpdf": (law._logpdf, -jnp.inf, _log(density_at_lower), _log(density_at_upper), -jnp.inf),
-        "cdf": (law._cdf, 0, atom, 1, 1),
-        "logcdf": (law._logcdf, -jnp.inf, _log(atom), 0, 0),
-        "sf": (law._sf, 1, 1 - atom, 0, 0),
-        "logsf": (law._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
-    }[name]
-    lower, upper = law._support()
-    # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
-    x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
-    inside = (x > lower) & (x < upper)
-    # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
-    values = formula(jnp.where(inside, x, _inside(lower, upper)))
-    outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above)))
-    return law._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
-
-
-@jax.jit
-def _quantile(law: AbstractLaw, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them, compiled as `_on_support` is."""
-    lower, upper = law._support()
-    # A point mass at the lower end holds a whole interval of probabilities.
-    inside = (p > law._first_atom()) & (q > 0)
-    x = law._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
-    x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
-    return law._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
+    def _everywhere_quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
+        lower, upper = self._support()
+        # A point mass at the lower end holds a whole interval of probabilities.
+        inside = (p > self._first_atom()) & (q > 0)
+        x = self._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
+        x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
+        return self._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 
 
 def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:

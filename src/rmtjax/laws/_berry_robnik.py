@@ -20,6 +20,7 @@ from jax.scipy.special import erf, erfc
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._base import AbstractLaw
@@ -52,11 +53,10 @@ class BerryRobnik(AbstractLaw):
         Berry and Robnik (1984), J. Phys. A 17, 2413, section 3.
     """
 
-    rho: Float[Array, ""]
+    rho: Float[Array, ""] = parameter(_checks.Rule(lambda rho: (rho >= 0) & (rho <= 1), "lie in [0, 1]"))
 
     def __init__(self, rho: RealScalarLike):
-        inside = lambda rho: (rho >= 0) & (rho <= 1)
-        self.rho = _checks.require(_checks.finite("rho", rho), inside, "rho", "lie in [0, 1]")
+        self.rho = _checks.scalar("rho", rho)
 
     def _rates(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         """Densities of both sequences, ρ and 1 - ρ, and y/s."""

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _semicircle
 from rmtjax.laws._base import AbstractLaw
@@ -40,13 +41,13 @@ class BinomialSemicircle(AbstractLaw):
     """
 
     order: int = eqx.field(static=True)
-    mixture: Float[Array, ""]
-    radius: Float[Array, ""]
+    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, order: int, mixture: RealScalarLike, radius: RealScalarLike = 2.0):
         self.order = _checks.integer("order", order, at_least=1)
-        self.mixture = _checks.fraction("mixture", mixture)
-        self.radius = _checks.positive("radius", radius)
+        self.mixture = _checks.scalar("mixture", mixture)
+        self.radius = _checks.scalar("radius", radius)
 
     def _components(self) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """Weights and radii of the semicircles."""

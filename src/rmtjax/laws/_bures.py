@@ -29,6 +29,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
@@ -63,10 +64,10 @@ class Bures(AbstractLaw):
         Sommers and Życzkowski (2004), J. Phys. A 37, 8457, section 4.
     """
 
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, scale: RealScalarLike = 1.0):
-        self.scale = _checks.positive("scale", scale)
+        self.scale = _checks.scalar("scale", scale)
 
     def _support(self) -> tuple[Array, Array]:
         upper = 3 * math.sqrt(3) * self.scale

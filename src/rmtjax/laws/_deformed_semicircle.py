@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
@@ -64,17 +65,16 @@ class DeformedSemicircle(AbstractLaw):
         Pastur (1972), Theor. Math. Phys. 10, 67; Biane (1997), Indiana Univ. Math. J. 46, 705, corollaries 2 and 3.
     """
 
-    locations: Float[Array, " k"]
-    weights: Float[Array, " k"]
-    radius: Float[Array, ""]
+    locations: Float[Array, " k"] = parameter(_checks.ALL_FINITE, ndim=1)
+    weights: Float[Array, " k"] = parameter(_checks.POSITIVE_PROBABILITIES, ndim=1)
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(
         self, locations: RealLike | Sequence[float], weights: RealLike | Sequence[float], radius: RealScalarLike
     ):
-        points = _checks.vector("locations", locations)
-        self.locations = _checks.require(points, jnp.isfinite, "locations", "be finite")
-        self.weights = _checks.probabilities("weights", weights, points.shape)
-        self.radius = _checks.positive("radius", radius)
+        self.locations = _checks.vector("locations", locations)
+        self.weights = _checks.of_shape("weights", weights, self.locations.shape)
+        self.radius = _checks.scalar("radius", radius)
 
     def _sigma(self) -> Float[Array, ""]:
         return self.radius / 2

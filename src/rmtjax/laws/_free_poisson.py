@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._marchenko_pastur import MarchenkoPastur
 from rmtjax.laws._spectral import AbstractSpectralLaw
@@ -38,12 +39,12 @@ class FreePoisson(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, proposition 12.11.
     """
 
-    rate: Float[Array, ""]
-    jump: Float[Array, ""]
+    rate: Float[Array, ""] = parameter(_checks.POSITIVE)
+    jump: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, rate: RealScalarLike, jump: RealScalarLike = 1.0):
-        self.rate = _checks.positive("rate", rate)
-        self.jump = _checks.positive("jump", jump)
+        self.rate = _checks.scalar("rate", rate)
+        self.jump = _checks.scalar("jump", jump)
 
     def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(1 / self.rate, jnp.sqrt(self.rate * self.jump))

@@ -158,15 +158,15 @@ def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_cou
         Markov Process. Relat. Fields 16, 803, section 6.
     """
     beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
-    alpha = checked_alpha(_checks.full_precision("alpha", _checks.real("alpha", alpha)), beta)
+    alpha = ALPHA("alpha", _checks.full_precision("alpha", _checks.real("alpha", alpha)), beta)
     return _hard_edge(_checks.full_precision("s", _checks.real("s", s)), bessel_order(alpha, beta), beta, count)
 
 
-def checked_alpha(alpha: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
-    """The exponent, having made sure that it is in the range for β."""
-    low, high = _ALPHA[beta]
-    inside = lambda a: (a >= low) & (a <= high)
-    return _checks.require(alpha, inside, "alpha", f"lie in [{low}, {high}] for beta={beta}")
+# The exponents in reach for β.
+ALPHA = _checks.Rule(
+    lambda alpha, beta: (alpha >= _ALPHA[beta][0]) & (alpha <= _ALPHA[beta][1]),
+    lambda beta: f"lie in [{_ALPHA[beta][0]}, {_ALPHA[beta][1]}] for beta={beta}",
+)
 
 
 def bessel_order(alpha: Float[Array, "..."], beta: int) -> Float[Array, "..."]:

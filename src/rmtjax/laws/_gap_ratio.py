@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._base import AbstractLaw
@@ -58,10 +59,10 @@ class GapRatio(AbstractLogarithmicLaw):
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101, equation 7; Oganesyan and Huse (2007).
     """
 
-    beta: Float[Array, ""]
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, beta: RealScalarLike):
-        self.beta = _checks.positive("beta", beta)
+        self.beta = _checks.scalar("beta", beta)
 
     def _beta_variate(self, r: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
         """Both parameters of the variate sin² ω, and at r its value, the rest to 1, and its logarithm."""

@@ -1,5 +1,6 @@
 """The law of Marčenko and Pastur of a general population spectrum."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,10 +9,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._silverstein import Silverstein
 from rmtjax.laws._spectral import AbstractSpectralLaw, pole, reciprocal
 from rmtjax.special import bracketed_root
+
+_POPULATION = _checks.Rule(
+    lambda t: ((t >= 0) & (t < math.inf)).all() & (t > 0).any(), "be finite, not negative and not all 0"
+)
 
 
 class GeneralMarchenkoPastur(AbstractSpectralLaw):
@@ -58,9 +64,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         theorems 1.1, 4.1 and 4.2.
     """
 
-    ratio: Float[Array, ""]
-    population: Float[Array, " k"]
-    weights: Float[Array, " k"]
+    ratio: Float[Array, ""] = parameter(_checks.POSITIVE)
+    population: Float[Array, " k"] = parameter(_POPULATION, ndim=1)
+    weights: Float[Array, " k"] = parameter(_checks.POSITIVE_PROBABILITIES, ndim=1)
 
     def __init__(
         self,
@@ -68,12 +74,10 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         population: RealLike | Sequence[float],
         weights: RealLike | Sequence[float] | None = None,
     ):
-        self.ratio = _checks.positive("ratio", ratio)
-        points = _checks.vector("population", population)
-        proper = lambda t: (jnp.isfinite(t) & (t >= 0)).all() & (t > 0).any()
-        self.population = _checks.require(points, proper, "population", "be finite, not negative and not all 0")
+        self.ratio = _checks.scalar("ratio", ratio)
+        points = self.population = _checks.vector("population", population)
         weights = jnp.full_like(points, 1 / points.size) if weights is None else weights
-        self.weights = _checks.probabilities("weights", weights, points.shape)
+        self.weights = _checks.of_shape("weights", weights, points.shape)
 
     def _frequencies(self) -> Float[Array, " k"]:
         """The weights, of the sum 1 in the precision of the population."""

@@ -18,11 +18,9 @@ from rmtjax.special import bracketed_root, integrate
 class Law(Protocol):
     """What the fall-backs use of a law."""
 
-    def support(self) -> tuple[Array, Array]: ...
-    def atoms(self) -> tuple[Array, Array]: ...
-    def cdf(self, x: Array, /) -> Array: ...
-    def sf(self, x: Array, /) -> Array: ...
-    def quantile(self, p: Array, /) -> Array: ...
+    def _atoms(self) -> tuple[Array, Array]: ...
+    def _on_support(self, x: Array, /, *, quantity: str) -> Array: ...
+    def _everywhere_quantile(self, p: Array, q: Array, /) -> Array: ...
     def _pdf(self, x: Array, /) -> Array: ...
     def _breakpoints(self) -> Array: ...
 
@@ -30,7 +28,7 @@ class Law(Protocol):
 @partial(jax.jit, static_argnums=1)
 def moment(law: Law, k: int, about: Float[Array, ""] | float) -> Float[Array, ""]:
     """E (X - about)^k, by Gauss-Legendre quadrature on the panels of the density, plus the atoms."""
-    locations, masses = law.atoms()
+    locations, masses = law._atoms()
     continuous = integrate(lambda x: (x - about) ** k * law._pdf(x), law._breakpoints())
     return continuous + jnp.sum(masses * (locations - about) ** k)
 
@@ -38,7 +36,7 @@ def moment(law: Law, k: int, about: Float[Array, ""] | float) -> Float[Array, ""
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     """P(X ≤ x), by quadrature from the left end."""
     panels = law._breakpoints()
-    locations, masses = law.atoms()
+    locations, masses = law._atoms()
 
     def below(y: Float[Array, ""]) -> Float[Array, ""]:
         clipped = jnp.minimum(panels, y).astype(jnp.result_type(panels, y))
@@ -57,7 +55,8 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
         dtype = jnp.result_type(p, lower, upper)
 
         def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-            return jnp.where(p <= 0.5, law.cdf(x) - p, q - law.sf(x)).astype(dtype)
+            below, above = (law._on_support(x, quantity=quantity) for quantity in ("cdf", "sf"))
+            return jnp.where(p <= 0.5, below - p, q - above).astype(dtype)
 
         first, last = lower.astype(dtype), upper.astype(dtype)
         x = bracketed_root(excess, first, last)
@@ -70,4 +69,5 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
 def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Inverse-transform sampling, X = quantile(U) with U uniform on (0, 1)."""
     dtype = law._breakpoints().dtype
-    return law.quantile(jax.random.uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny))
+    p = jax.random.uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny)
+    return law._everywhere_quantile(p, 1 - p)

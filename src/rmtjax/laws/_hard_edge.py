@@ -13,9 +13,10 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws import _positive
-from rmtjax.laws._gap_probabilities import bessel_order, checked_alpha, hard_edge_operator
+from rmtjax.laws._gap_probabilities import ALPHA, bessel_order, hard_edge_operator
 from rmtjax.laws._logarithmic import AbstractLogarithmicLaw
 from rmtjax.linalg._decompose import decompose
 from rmtjax.special import (
@@ -93,12 +94,12 @@ class HardEdge(AbstractLogarithmicLaw):
         Nonlinearity 19, 2989; Tracy and Widom (1994), Commun. Math. Phys. 161, 289.
     """
 
-    alpha: Float[Array, ""]
+    alpha: Float[Array, ""] = parameter(ALPHA, "beta")
     beta: int = eqx.field(static=True)
 
     def __init__(self, alpha: RealScalarLike, beta: int = 2):
         self.beta = _checks.dyson_index(beta)
-        self.alpha = checked_alpha(_checks.finite("alpha", alpha), self.beta)
+        self.alpha = _checks.scalar("alpha", alpha)
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._marchenko_pastur import MarchenkoPastur
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
@@ -35,12 +36,12 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         Bai and Silverstein (2010), Spectral Analysis of Large Dimensional Random Matrices, equation 3.1.1.
     """
 
-    ratio: Float[Array, ""]
-    scale: Float[Array, ""]
+    ratio: Float[Array, ""] = parameter(_checks.Rule(lambda c: (c > 0) & (c < 1), "lie in (0, 1)"))
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.ratio = _checks.require(_checks.positive("ratio", ratio), lambda c: c < 1, "ratio", "lie in (0, 1)")
-        self.scale = _checks.positive("scale", scale)
+        self.ratio = _checks.scalar("ratio", ratio)
+        self.scale = _checks.scalar("scale", scale)
 
     def _inverse(self) -> MarchenkoPastur:
         """The law of Y/s² = 1/X."""

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._semicircle import t_minus_sin_t
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
@@ -54,11 +55,10 @@ class KestenMcKay(AbstractSpectralLaw):
         Kesten (1959), Trans. Amer. Math. Soc. 92, 336; McKay (1981), Linear Algebra Appl. 40, 203, theorem 1.1.
     """
 
-    degree: Float[Array, ""]
+    degree: Float[Array, ""] = parameter(_checks.Rule(lambda d: (d >= 2) & (d < math.inf), "be finite and at least 2"))
 
     def __init__(self, degree: RealScalarLike):
-        at_least_2 = lambda d: d >= 2
-        self.degree = _checks.require(_checks.finite("degree", degree), at_least_2, "degree", "be at least 2")
+        self.degree = _checks.scalar("degree", degree)
 
     def _support(self) -> tuple[Array, Array]:
         radius = 2 * jnp.sqrt(self.degree - 1)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
@@ -51,12 +52,12 @@ class MarchenkoPastur(AbstractSpectralLaw):
         Marčenko and Pastur (1967); Bai and Silverstein (2010), equation 3.1.1 and lemma 3.1.
     """
 
-    ratio: Float[Array, ""]
-    scale: Float[Array, ""]
+    ratio: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.ratio = _checks.positive("ratio", ratio)
-        self.scale = _checks.positive("scale", scale)
+        self.ratio = _checks.scalar("ratio", ratio)
+        self.scale = _checks.scalar("scale", scale)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Ends of the continuous part."""

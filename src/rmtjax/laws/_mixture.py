@@ -7,13 +7,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws._base import AbstractLaw
 
-
-def continuous(name: str, law: AbstractLaw) -> AbstractLaw:
-    """A law that has no point masses; listed ones may have the mass 0."""
-    return _checks.require(law, lambda law: law.atoms()[1] == 0, name, "be a law without point masses")
+# Point masses that are listed may have the mass 0.
+CONTINUOUS = _checks.Rule(
+    lambda law: law._atoms()[1].size == 0 or (law._atoms()[1] == 0).all(), "be a law without point masses"
+)
 
 
 class Mixture(AbstractLaw):
@@ -36,14 +37,14 @@ class Mixture(AbstractLaw):
         Anderson, Guionnet and Zeitouni (2010), section 2.1, for the limit laws that are mixed.
     """
 
-    weights: Float[Array, " k"]
+    weights: Float[Array, " k"] = parameter(_checks.PROBABILITIES, ndim=1)
     components: tuple[AbstractLaw, ...]
 
     def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
         # A list of Python numbers is spread out by multiplication, which keeps it weakly typed like a single number.
         if isinstance(weights, Sequence) and not any(isinstance(w, Sequence) for w in weights):
             weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
-        self.weights = _checks.probabilities("weights", weights, (len(components),), positive=False)
+        self.weights = _checks.of_shape("weights", weights, (len(components),))
         self.components = tuple(components)
 
     def _total(self, values: Sequence[Array]) -> Array:
@@ -104,10 +105,10 @@ class Symmetrized(AbstractLaw):
         Süzen (2025), arXiv:2512.22169, where the symmetrised spectrum is Wigner's cat.
     """
 
-    base: AbstractLaw
+    base: AbstractLaw = parameter(CONTINUOUS)
 
     def __init__(self, base: AbstractLaw):
-        self.base = continuous("base", base)
+        self.base = base
 
     def _support(self) -> tuple[Array, Array]:
         lower, upper = self.base.support()

@@ -18,9 +18,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
-from rmtjax.laws._mixture import Symmetrized, continuous
+from rmtjax.laws._mixture import CONTINUOUS, Symmetrized
 from rmtjax.laws._orders import order_distribution
 from rmtjax.laws._semicircle import Semicircle
 from rmtjax.linalg._padded import ARRANGEMENTS
@@ -64,14 +65,14 @@ class PeriodicPadding(AbstractLaw):
         Süzen (2025), arXiv:2512.22169, for the padded ensemble; the law is derived in the manual, "Wigner's cat".
     """
 
-    base: AbstractLaw
-    mixture: Float[Array, ""]
+    base: AbstractLaw = parameter(CONTINUOUS)
+    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
     arrangement: str = eqx.field(static=True)
     order: int | None = eqx.field(static=True)
 
     def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: str, order: int | None = None):
-        self.base = continuous("base", base)
-        self.mixture = _checks.fraction("mixture", mixture)
+        self.base = base
+        self.mixture = _checks.scalar("mixture", mixture)
         self.arrangement = _checks.choice("arrangement", arrangement, ARRANGEMENTS)
         self.order = None if order is None else _checks.integer("order", order, at_least=1)
 

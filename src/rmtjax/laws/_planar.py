@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule
+from rmtjax._module import AbstractModule, parameter
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.special import bracketed_root
 
@@ -48,26 +48,19 @@ class AbstractPlanarLaw(AbstractModule):
         Args:
             z: complex or real points of any shape.
         """
-        z = jnp.asarray(z)
-        x = _checks.real("z", z.real)
-        y = _checks.real("z", z.imag)
-        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._pdf(x, y))
+        return self._run("_in_plane", *_parts(z), density="_pdf")
 
     def logpdf(self, z: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where that is 0."""
-        z = jnp.asarray(z)
-        x, y = _checks.real("z", z.real), _checks.real("z", z.imag)
-        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._logpdf(x, y))
+        return self._run("_in_plane", *_parts(z), density="_logpdf")
 
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
         """Distribution function of the modulus, P(|Z| ≤ r)."""
-        r = _checks.real("r", r)
-        return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
+        return self._run("_everywhere_radial_cdf", _checks.real("r", r))
 
     def radial_quantile(self, p: RealLike) -> Float[Array, "..."]:
         """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
-        p = _checks.real("p", p)
-        return jnp.where((p >= 0) & (p <= 1), self._radial_quantile(jnp.clip(p, 0, 1)), jnp.nan)
+        return self._run("_everywhere_radial_quantile", _checks.real("p", p))
 
     def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
@@ -76,7 +69,24 @@ class AbstractPlanarLaw(AbstractModule):
             key: a typed key.
             shape: shape of the array of draws.
         """
-        return self._sample(_checks.typed_key(key), shape, jnp.result_type(float, *jax.tree.leaves(self)))
+        return self._run("_promised_sample", _checks.typed_key(key), shape=tuple(shape))
+
+    def _in_plane(self, x: Float[Array, "..."], y: Float[Array, "..."], *, density: str) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, getattr(self, density)(x, y))
+
+    def _everywhere_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
+
+    def _everywhere_radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where((p >= 0) & (p <= 1), self._radial_quantile(jnp.clip(p, 0, 1)), jnp.nan)
+
+    def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Complex[Array, "..."]:
+        return self._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self)))
+
+
+def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    z = jnp.asarray(z)
+    return _checks.real("z", z.real), _checks.real("z", z.imag)
 
 
 def polar_sample(
@@ -114,17 +124,12 @@ class EllipticLaw(AbstractPlanarLaw):
         60, 1895.
     """
 
-    correlation: Float[Array, ""]
-    scale: Float[Array, ""]
+    correlation: Float[Array, ""] = parameter(_checks.Rule(lambda tau: abs(tau) < 1, "lie strictly between -1 and 1"))
+    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, correlation: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.correlation = _checks.require(
-            _checks.finite("correlation", correlation),
-            lambda tau: jnp.abs(tau) < 1,
-            "correlation",
-            "lie strictly between -1 and 1",
-        )
-        self.scale = _checks.positive("scale", scale)
+        self.correlation = _checks.scalar("correlation", correlation)
+        self.scale = _checks.scalar("scale", scale)
 
     def _axes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return self.scale * (1 + self.correlation), self.scale * (1 - self.correlation)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._semicircle import Semicircle, density, distribution
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
@@ -72,10 +73,10 @@ class QuarterCircle(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 15.
     """
 
-    radius: Float[Array, ""]
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, radius: RealScalarLike = 2.0):
-        self.radius = _checks.positive("radius", radius)
+        self.radius = _checks.scalar("radius", radius)
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.radius, self.radius

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._planar import AbstractPlanarLaw, polar_sample
 
@@ -60,6 +61,11 @@ class AbstractRadialLaw(AbstractPlanarLaw):
         return jax.lax.complex(radius * cosine, radius * sine)
 
 
+_INSIDE = _checks.Rule(
+    lambda inner, radius: (inner >= 0) & (inner < radius), "not be negative, and smaller than radius"
+)
+
+
 class CircularLaw(AbstractRadialLaw):
     r"""The circular law, uniform on a disc, the limiting spectral density of Ginibre matrices; or uniform on a ring.
 
@@ -81,14 +87,12 @@ class CircularLaw(AbstractRadialLaw):
         ring, Fischmann, Bruzda, Khoruzhenko, Sommers and Życzkowski (2012), J. Phys. A 45, 075203.
     """
 
-    radius: Float[Array, ""]
-    inner: Float[Array, ""]
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    inner: Float[Array, ""] = parameter(_INSIDE, "radius")
 
     def __init__(self, radius: RealScalarLike = 1.0, inner: RealScalarLike = 0.0):
-        self.radius = _checks.positive("radius", radius)
-        smaller = lambda q, r: q < r
-        inner = _checks.nonnegative("inner", inner)
-        self.inner = _checks.require(inner, smaller, "inner", "be smaller than radius", self.radius)
+        self.radius = _checks.scalar("radius", radius)
+        self.inner = _checks.scalar("inner", inner)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return self.inner**2, self.radius**2
@@ -130,11 +134,11 @@ class CircularPowerLaw(AbstractRadialLaw):
     """
 
     power: int = eqx.field(static=True)
-    radius: Float[Array, ""]
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, power: int, radius: RealScalarLike = 1.0):
         self.power = _checks.integer("power", power, at_least=1)
-        self.radius = _checks.positive("radius", radius)
+        self.radius = _checks.scalar("radius", radius)
 
     def _ends(self) -> tuple[float, Float[Array, ""]]:
         return 0.0, self.radius**2
@@ -179,15 +183,10 @@ class TruncatedUnitaryLaw(AbstractRadialLaw):
         Życzkowski and Sommers (2000), J. Phys. A 33, 2045, section 3.
     """
 
-    fraction: Float[Array, ""]
+    fraction: Float[Array, ""] = parameter(_checks.Rule(lambda c: (c > 0) & (c < 1), "lie strictly between 0 and 1"))
 
     def __init__(self, fraction: RealScalarLike):
-        self.fraction = _checks.require(
-            _checks.finite("fraction", fraction),
-            lambda c: (c > 0) & (c < 1),
-            "fraction",
-            "lie strictly between 0 and 1",
-        )
+        self.fraction = _checks.scalar("fraction", fraction)
 
     def _ends(self) -> tuple[float, Float[Array, ""]]:
         return 0.0, self.fraction

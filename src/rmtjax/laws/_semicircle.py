@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, reciprocal
 
@@ -63,10 +64,10 @@ class Semicircle(AbstractSpectralLaw):
         Wigner (1955); Anderson, Guionnet and Zeitouni (2010), equation 2.1.3 and lemma 2.1.3.
     """
 
-    radius: Float[Array, ""]
+    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, radius: RealScalarLike = 2.0):
-        self.radius = _checks.positive("radius", radius)
+        self.radius = _checks.scalar("radius", radius)
 
     def _support(self) -> tuple[Array, Array]:
         return -self.radius, self.radius

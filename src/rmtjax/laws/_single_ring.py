@@ -9,12 +9,19 @@ $$E\,\frac{t - \sigma^2}{p\,t + (1 - p)\,\sigma^2} = 0,$$
 which rises with t and falls with p, at p = 0 gives $1/E\sigma^{-2}$ and at p = 1 gives $E\sigma^2$.
 """
 
+import math
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax.laws._radial import AbstractRadialLaw
 from rmtjax.special import bracketed_root
+
+_SINGULAR_VALUES = _checks.Rule(
+    lambda x: ((x > 0) & (x < math.inf)).all() & (x.max() > x.min()), "be positive, finite and not all equal"
+)
 
 
 class SingleRing(AbstractRadialLaw):
@@ -47,16 +54,13 @@ class SingleRing(AbstractRadialLaw):
         4.4; Guionnet, Krishnapur and Zeitouni (2011), Ann. Math. 174, 1189, theorem 1.
     """
 
-    singular_values: Float[Array, " n"]
+    singular_values: Float[Array, " n"] = parameter(_SINGULAR_VALUES, ndim=1)
 
     def __init__(self, singular_values: Float[Array, " n"]):
         array = _checks.full_precision("singular_values", _checks.real("singular_values", singular_values))
         if array.ndim != 1 or array.size < 2:
             raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)
-        positive = lambda x: (x > 0) & (x < jnp.inf)
-        array = _checks.require(array, positive, "singular_values", "be positive and finite")
-        several = lambda x: jnp.max(x) > jnp.min(x)
-        self.singular_values = _checks.require(array, several, "singular_values", "not all be equal")
+        self.singular_values = array
 
     def _squares(self) -> Float[Array, " n"]:
         return self.singular_values**2

@@ -8,10 +8,8 @@ at infinity, and so that the formulas of the laws, with roots in denominators, h
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, TypeVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
@@ -55,7 +53,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return _stieltjes(self, _numbers("z", z) + 0j)
+        return self._run("_everywhere_stieltjes", _numbers("z", z) + 0j)
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -65,11 +63,11 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             x: real points of any shape.
         """
-        return jnp.real(_stieltjes(self, _checks.full_precision("x", _checks.real("x", x)) + 0j)) / jnp.pi
+        return self._run("_hilbert", _checks.full_precision("x", _checks.real("x", x)))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
         """The k-th free cumulant, for a whole number k ≥ 1; the first is the mean, the second the variance."""
-        return self._as_promised(self._free_cumulant(_checks.integer("k", k, at_least=1)))
+        return self._run("_promised_free_cumulant", k=_checks.integer("k", k, at_least=1))
 
     def r_transform(self, g: ComplexLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
@@ -82,7 +80,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known.
         """
-        return _transform(self, "_r_transform", _numbers("g", g))
+        return self._run("_promised_transform", _numbers("g", g), transform="_r_transform")
 
     def s_transform(self, z: ComplexLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
@@ -95,7 +93,25 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known, or the mean is 0.
         """
-        return _transform(self, "_s_transform", _numbers("z", z))
+        return self._run("_promised_transform", _numbers("z", z), transform="_s_transform")
+
+    def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The transform in the whole plane."""
+        below = jnp.imag(z) < 0
+        infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
+        nan = jnp.isnan(z) & ~infinite
+        values = self._stieltjes(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
+        values = jnp.where(below, jnp.conj(values), values)
+        return self._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
+
+    def _hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.real(self._everywhere_stieltjes(x + 0j)) / jnp.pi
+
+    def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
+        return self._as_promised(self._free_cumulant(k))
+
+    def _promised_transform(self, z: Inexact[Array, "..."], *, transform: str) -> Inexact[Array, "..."]:
+        return self._as_promised(getattr(self, transform)(z), z)
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:
@@ -151,19 +167,3 @@ def _numbers(name: str, value: ComplexLike) -> Inexact[Array, "..."]:
     if not jnp.iscomplexobj(value):
         return _checks.full_precision(name, _checks.real(name, value))
     return _checks.full_precision(name, jnp.asarray(value))
-
-
-@jax.jit
-def _stieltjes(law: AbstractSpectralLaw, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The transform in the whole plane, compiled as the densities of laws are."""
-    below = jnp.imag(z) < 0
-    infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
-    nan = jnp.isnan(z) & ~infinite
-    values = law._stieltjes(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
-    values = jnp.where(below, jnp.conj(values), values)
-    return law._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
-
-
-@partial(jax.jit, static_argnums=1)
-def _transform(law: AbstractSpectralLaw, name: str, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-    return law._as_promised(getattr(law, name)(z), z)

@@ -2,7 +2,7 @@ r"""The laws of Tracy and Widom for all β: a table from the equation of Bloemen
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._logarithmic import AbstractLogarithmicLaw
 from rmtjax.laws._stochastic_airy_equation import LOWER, TAIL, UPPER, left_leading, right_tail, table, unit
@@ -107,6 +108,13 @@ def _of_one_number(fn: Callable) -> Callable:
 _table = _of_one_number(lambda beta: _Table(beta, unit(beta), table(beta)))
 
 
+def _is_enough(beta: Any) -> Any:
+    return (beta >= _LEAST[jnp.finfo(beta.dtype).bits]) & (beta < math.inf)
+
+
+_ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
+
+
 class StochasticAiry(AbstractLogarithmicLaw):
     r"""The law of Tracy and Widom for any β: that of minus the lowest level of the stochastic Airy operator.
 
@@ -153,12 +161,12 @@ class StochasticAiry(AbstractLogarithmicLaw):
         Appl. 1, 1250006.
     """
 
-    beta: Float[Array, ""]
+    beta: Float[Array, ""] = parameter(
+        _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, {_LEAST[32]} in float32")
+    )
 
     def __init__(self, beta: RealScalarLike):
-        value = _checks.finite("beta", beta)
-        least = _LEAST[jnp.finfo(value.dtype).bits]
-        self.beta = _checks.require(value, lambda b: b >= least, "beta", f"be at least {least}")
+        self.beta = _checks.scalar("beta", beta)
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(-jnp.inf), jnp.asarray(jnp.inf)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from scipy.special import zeta
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw
 
@@ -30,6 +31,9 @@ def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
     return jnp.where(small, 2 * s * series, sign * (1 + decay) / (1 - decay) - 1 / large)
 
 
+_LARGER = _checks.Rule(lambda b, a: (b > a) & (b < math.inf), "be finite and larger than lower")
+
+
 class Uniform(AbstractSpectralLaw):
     r"""The uniform law on an interval, the law of an eigenphase of every circular ensemble.
 
@@ -50,15 +54,12 @@ class Uniform(AbstractSpectralLaw):
         0.25
     """
 
-    lower: Float[Array, ""]
-    upper: Float[Array, ""]
+    lower: Float[Array, ""] = parameter(_checks.FINITE)
+    upper: Float[Array, ""] = parameter(_LARGER, "lower")
 
     def __init__(self, lower: RealScalarLike = 0.0, upper: RealScalarLike = 1.0):
-        self.lower = _checks.finite("lower", lower)
-        larger = lambda b, a: b > a
-        self.upper = _checks.require(
-            _checks.finite("upper", upper), larger, "upper", "be larger than lower", self.lower
-        )
+        self.lower = _checks.scalar("lower", lower)
+        self.upper = _checks.scalar("upper", upper)
 
     def _support(self) -> tuple[Array, Array]:
         return self.lower, self.upper

@@ -9,12 +9,13 @@ they have the smallest of the four dimensions as mass.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
@@ -50,6 +51,11 @@ def _sides(a: Float[Array, ""], b: Float[Array, ""], c: Float[Array, ""]) -> _Tr
 def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
     """The value a + b - 1 without a rounding of the sum."""
     return (jnp.maximum(a, b) - 1) + jnp.minimum(a, b)
+
+
+def _is_enough(b: Any, a: Any) -> Any:
+    # Of two rounded quotients, m₁/n and m₂/n, the sum may miss 1 by that.
+    return (b > 0) & (b < math.inf) & (_excess(a, b) >= -2 * jnp.finfo(jnp.result_type(a, b)).eps)
 
 
 class Wachter(AbstractSpectralLaw):
@@ -89,14 +95,12 @@ class Wachter(AbstractSpectralLaw):
         Wachter (1980), Ann. Statist. 8, 937; Collins (2005), Probab. Theory Relat. Fields 133, 315, for subspaces.
     """
 
-    a: Float[Array, ""]
-    b: Float[Array, ""]
+    a: Float[Array, ""] = parameter(_checks.POSITIVE)
+    b: Float[Array, ""] = parameter(_checks.Rule(_is_enough, "be positive, finite and at least 1 - a"), "a")
 
     def __init__(self, a: RealScalarLike, b: RealScalarLike):
-        self.a = _checks.positive("a", a)
-        # Of two rounded quotients, m₁/n and m₂/n, the sum may miss 1 by that.
-        enough = lambda b, a: _excess(a, b) >= -2 * jnp.finfo(jnp.result_type(a, b)).eps
-        self.b = _checks.require(_checks.positive("b", b), enough, "b", "be at least 1 - a", self.a)
+        self.a = _checks.scalar("a", a)
+        self.b = _checks.scalar("b", b)
 
     def _dimensions(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         """The values a, b, c."""

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._generalized_gamma import AbstractGeneralizedGamma
 from rmtjax.special._incomplete import log_gamma_step
@@ -38,10 +39,10 @@ class WignerSurmise(AbstractGeneralizedGamma):
         random matrices, section 1.8.
     """
 
-    beta: Float[Array, ""]
+    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
 
     def __init__(self, beta: RealScalarLike):
-        self.beta = _checks.positive("beta", beta)
+        self.beta = _checks.scalar("beta", beta)
 
     def _shape_power_scale(self) -> tuple[Array, Array | float, Array | float]:
         shape = (self.beta + 1) / 2

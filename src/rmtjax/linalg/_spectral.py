@@ -108,6 +108,9 @@ def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
     return jnp.sum(jnp.where(singular, -jnp.inf, jnp.log(jnp.where(singular, 1, magnitude))), axis=-1)
 
 
+_EXPONENTS = _checks.Rule(lambda p: p >= 1, "be at least 1")
+
+
 def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> Float[Array, "*batch"]:
     r"""Schatten norm of a Hermitian matrix, $\|A\|_p = \big(\sum_k |\lambda_k|^p\big)^{1/p}$.
 
@@ -131,7 +134,7 @@ def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> F
     References:
         Bhatia (1997), Matrix Analysis, section IV.2.
     """
-    p = _checks.at_least("p", p, 1)
+    p = _EXPONENTS("p", _checks.scalar("p", p))
     magnitude = jnp.abs(eigvalsh(a))
     largest = jnp.max(magnitude, axis=-1)
     # In units of the largest level no power overflows; a zero matrix is kept away from the p-th root.

@@ -93,11 +93,12 @@ class SymTridiagonal(AbstractModule):
         Raises:
             ValueError: `x` holds NaN, or the matrix NaN or infinity.
         """
-        x = _checks.points("x", x).astype(self.diagonal.dtype)
-        d = _checks.require(self.diagonal, jnp.isfinite, "diagonal", "be finite")
-        e = _checks.require(self.off_diagonal, jnp.isfinite, "off_diagonal", "be finite")
-        below = jnp.vectorize(_counts, signature="(n),(m),(k)->(k)")(d, e, x.ravel())
-        return below.reshape(*d.shape[:-1], *x.shape)
+        x, valid = _checks.points("x", x)
+        for name, entries in (("diagonal", self.diagonal), ("off_diagonal", self.off_diagonal)):
+            valid = _checks.both(valid, _checks.ALL_FINITE.kept(name, entries))
+        points = x.astype(self.diagonal.dtype).ravel()
+        below = jnp.vectorize(_counts, signature="(n),(m),(k)->(k)")(self.diagonal, self.off_diagonal, points)
+        return _checks.masked(valid, below.reshape(*self.diagonal.shape[:-1], *x.shape))
 
     def eigenvalues(self, select: Select = None) -> Float[Array, "*batch k"]:
         """Ascending eigenvalues.

@@ -1,5 +1,6 @@
 """Streaming summaries of many draws: what is kept of each batch, and how two summaries are merged."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule
+from rmtjax._module import AbstractModule, parameter
 from rmtjax._typing import RealLike
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 
@@ -79,6 +80,11 @@ class HistogramResult(AbstractModule):
         return self.counts / (self.total * np.diff(self.edges))
 
 
+_ASCENDING = _checks.Rule(
+    lambda edges: (abs(edges) < math.inf).all() & (edges[1:] > edges[:-1]).all(), "be finite and strictly ascending"
+)
+
+
 class Histogram(AbstractReducer):
     """Counts all values of all draws into bins, exactly.
 
@@ -103,14 +109,13 @@ class Histogram(AbstractReducer):
         Half-open bins: the convention of `numpy.histogram`.
     """
 
-    edges: Float[Array, " k+1"]
+    edges: Float[Array, " k+1"] = parameter(_ASCENDING, ndim=1)
 
     def __init__(self, edges: RealLike):
         array = _checks.real("edges", edges)
         if array.ndim != 1 or array.size < 2:
             raise _checks.refusal("edges", "be at least two numbers", edges)
-        ascending = lambda edges: jnp.isfinite(edges).all() & (jnp.diff(edges) > 0).all()
-        self.edges = _checks.require(array, ascending, "edges", "be finite and strictly ascending")
+        self.edges = array
 
     def summarize(self, samples: PyTree, valid: Bool[Array, " m"]) -> Int[Array, " k+4"]:
         """Numbers of values below, in each bin, above, and NaN."""

@@ -55,11 +55,12 @@ def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
     return _compiled(*in_one_dtype(*jnp.broadcast_arrays(order, x)))
 
 
+_ORDERS = _checks.Rule(lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER), f"lie in (-1, {_LARGEST_ORDER}]")
+
+
 def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
     """An array of orders that the recurrences reach."""
-    allowed = lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER)
-    array = _checks.full_precision(name, _checks.real(name, order))
-    return _checks.require(array, allowed, name, f"lie in (-1, {_LARGEST_ORDER}]")
+    return _ORDERS(name, _checks.full_precision(name, _checks.real(name, order)))
 
 
 def in_one_dtype(*arrays: Array) -> list[Array]:
