@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -25,8 +25,9 @@ class AbstractModule(eqx.Module):
     `jit`, `vmap`, `grad`, `checkpoint`, `lax.map`, `lax.scan` and `shard_map` all take them. The module itself
     stays a pytree and can be passed into a transformed function.
 
-    Fields declared by `parameter` keep a rule, which is checked when the object is made, and again by every public
-    method: an optimiser's step or `eqx.tree_at` makes objects that no constructor has seen.
+    A field of the type `Annotated[type, rule, *names of related fields]` keeps the rule, which is checked when the
+    object is made, and again by every public method: an optimiser's step or `eqx.tree_at` makes objects that no
+    constructor has seen.
 
     Numbers and short vectors are shown with their values, as `Semicircle(radius=2.0)`.
     """
@@ -45,9 +46,9 @@ class AbstractModule(eqx.Module):
         valid: Any = True
         for each in _declared(type(self)):
             value = getattr(self, each.name)
-            if np.ndim(value) != each.ndim:
-                must = f"have {each.ndim} axes (use `jax.vmap` for a batch of objects)"
-                raise _checks.refusal(each.name, must, np.shape(value))
+            if np.ndim(value) != each.axes:
+                must = f"have {each.axes or 'no'} axes, those of one object (use `jax.vmap` for several)"
+                raise _checks.refusal(each.name, must, f"the shape {np.shape(value)}")
             valid = _checks.both(
                 valid, each.rule.kept(each.name, value, *(getattr(self, name) for name in each.others))
             )
@@ -106,20 +107,20 @@ class _Declared(NamedTuple):
     """A field with a rule, and the names of the parameters that the rule relates it to."""
 
     name: str
+    axes: int
     rule: _checks.Rule
     others: tuple[str, ...]
-    ndim: int
-
-
-def parameter(rule: _checks.Rule, *others: str, ndim: int = 0) -> Any:
-    """A field whose value keeps a rule, which may relate it to other fields."""
-    return eqx.field(metadata={"parameter": (rule, others, ndim)})
 
 
 @cache
 def _declared(cls: type) -> tuple[_Declared, ...]:
-    fields = ((field.name, field.metadata.get("parameter")) for field in dataclasses.fields(cls))
-    return tuple(_Declared(name, *declared) for name, declared in fields if declared)
+    """Fields of the type `Annotated[type, rule, *names of related fields]`."""
+    found = []
+    for field in dataclasses.fields(cls):
+        kind, *declared = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+        if declared:
+            found.append(_Declared(field.name, len(getattr(kind, "dims", ())), declared[0], tuple(declared[1:])))
+    return tuple(found)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import AbstractLaw, Uniform
@@ -193,7 +192,7 @@ class CircularBeta(AbstractCircular):
     """
 
     n: int = eqx.field(static=True)
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE_OR_INFINITE)
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE_OR_INFINITE]
 
     def __init__(self, n: int, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)

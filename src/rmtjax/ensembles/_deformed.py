@@ -1,11 +1,12 @@
 """Gaussian matrices with a deterministic part."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian_invariant import GOE, GSE, GUE
@@ -45,7 +46,7 @@ class Deformed(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     base: GOE | GUE | GSE
-    levels: Float[Array, " n"] = parameter(_checks.ALL_FINITE, ndim=1)
+    levels: Annotated[Float[Array, " n"], _checks.ALL_FINITE]
 
     def __init__(self, base: GOE | GUE | GSE, levels: RealLike):
         if not isinstance(base, GOE | GUE | GSE):

@@ -1,12 +1,13 @@
 """Matrices of normal entries that are correlated across the diagonal, between Ginibre and Hermitian ones."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 from rmtjax.ensembles._semicircular import square_root
@@ -47,9 +48,9 @@ class Elliptic(AbstractNonHermitianEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    correlation: Float[Array, ""] = parameter(_checks.Rule(lambda tau: abs(tau) <= 1, "lie between -1 and 1"))
+    correlation: Annotated[Float[Array, ""], _checks.Rule(lambda tau: abs(tau) <= 1, "lie between -1 and 1")]
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, correlation: RealScalarLike, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

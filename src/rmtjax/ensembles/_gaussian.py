@@ -1,14 +1,13 @@
 """The Gaussian β-ensembles: tridiagonal matrices with the spectra of GOE, GUE and GSE, for every β."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles import _hermite
 from rmtjax.ensembles._semicircular import AbstractSemicircular
@@ -172,8 +171,8 @@ class GaussianBeta(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE_OR_INFINITE)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE_OR_INFINITE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)

@@ -1,12 +1,13 @@
 """The three Gaussian ensembles of full matrices: orthogonal, unitary and symplectic."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._gaussian import AbstractGaussian, number_of_levels
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored, stored
@@ -43,7 +44,7 @@ class GOE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
@@ -87,7 +88,7 @@ class GUE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
@@ -133,7 +134,7 @@ class GSE(AbstractGaussian):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)

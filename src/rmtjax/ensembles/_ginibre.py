@@ -1,6 +1,7 @@
 """Ginibre matrices: independent normal entries, products of such matrices, and the induced ensemble."""
 
 import functools
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -9,7 +10,6 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._rotation_invariant import AbstractRotationInvariant
 from rmtjax.laws._planar import AbstractPlanarLaw
@@ -53,7 +53,7 @@ class Ginibre(AbstractRotationInvariant):
 
     n: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
@@ -108,7 +108,7 @@ class GinibreProduct(AbstractRotationInvariant):
     n: int = eqx.field(static=True)
     factors: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, factors: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
@@ -173,7 +173,7 @@ class InducedGinibre(AbstractRotationInvariant):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

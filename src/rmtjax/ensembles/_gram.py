@@ -1,7 +1,7 @@
 """Sample covariance and correlation matrices of normal data, beyond the white Wishart ensemble."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
@@ -87,7 +86,7 @@ class CorrelatedWishart(AbstractGram):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    covariance: Inexact[Array, "n n"] = parameter(_checks.Rule(_is_definite, "be positive definite"), ndim=2)
+    covariance: Annotated[Inexact[Array, "n n"], _checks.Rule(_is_definite, "be positive definite")]
 
     def __init__(self, covariance: Inexact[Array, "n n"], m: int, beta: int = 1):
         sigma = _checks.square_matrix("covariance", covariance)

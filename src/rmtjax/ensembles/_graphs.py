@@ -1,6 +1,7 @@
 """Random graphs: adjacency and Laplacian matrices of Erdős and Rényi's, and uniform regular graphs."""
 
 import math
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -8,7 +9,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import diagonal_places, mirrored
@@ -48,7 +48,7 @@ class ErdosRenyi(AbstractEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    p: Float[Array, ""] = parameter(_checks.FRACTION)
+    p: Annotated[Float[Array, ""], _checks.FRACTION]
     matrix: str = eqx.field(static=True)
 
     def __init__(self, n: int, p: RealScalarLike, matrix: str = "adjacency"):

@@ -1,13 +1,13 @@
 """The Jacobi (MANOVA) ensembles: dense, and by bidiagonal matrices with the same spectrum, for every β."""
 
 from abc import abstractmethod
+from typing import Annotated
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._cosine_sine import Entries, bidiagonals
@@ -178,9 +178,9 @@ class JacobiBeta(AbstractJacobi):
     """
 
     n: int = eqx.field(static=True)
-    a: Float[Array, ""] = parameter(ABOVE, "n", "beta")
-    b: Float[Array, ""] = parameter(ABOVE, "n", "beta")
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
+    a: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
+    b: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, a: RealScalarLike, b: RealScalarLike, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)

@@ -2,13 +2,13 @@
 
 import math
 from abc import abstractmethod
+from typing import Annotated
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
@@ -120,9 +120,9 @@ class LaguerreBeta(AbstractLaguerre):
     """
 
     n: int = eqx.field(static=True)
-    a: Float[Array, ""] = parameter(ABOVE, "n", "beta")
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    a: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, a: RealScalarLike, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

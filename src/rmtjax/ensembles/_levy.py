@@ -1,12 +1,13 @@
 """Lévy matrices: symmetric, with independent stable entries of infinite variance."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import mirrored
@@ -45,8 +46,8 @@ class Levy(AbstractEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    alpha: Float[Array, ""] = parameter(_checks.Rule(lambda a: (a > 0) & (a < 2), "lie in (0, 2)"))
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    alpha: Annotated[Float[Array, ""], _checks.Rule(lambda a: (a > 0) & (a < 2), "lie in (0, 2)")]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, alpha: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

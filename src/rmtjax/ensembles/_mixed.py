@@ -1,12 +1,14 @@
 """The mixed-matrix ensemble: a fresh binomial order for every draw."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule, parameter
+from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
@@ -52,7 +54,7 @@ class Mixed(AbstractModule):
     """
 
     base: AbstractNestedEnsemble
-    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
+    mixture: Annotated[Float[Array, ""], _checks.FRACTION]
     normalize: str = eqx.field(static=True)
 
     def __init__(self, base: AbstractNestedEnsemble, mixture: RealScalarLike, normalize: str = "order"):

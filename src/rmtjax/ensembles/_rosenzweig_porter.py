@@ -1,11 +1,12 @@
 """The Rosenzweig-Porter ensemble: a random diagonal and weaker entries off it."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.ensembles._semicircular import diagonal_places
 from rmtjax.ensembles._variance_profile import AbstractVarianceProfile
@@ -46,8 +47,8 @@ class RosenzweigPorter(AbstractVarianceProfile):
     """
 
     n: int = eqx.field(static=True)
-    gamma: Float[Array, ""] = parameter(_checks.NONNEGATIVE)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    gamma: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, gamma: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

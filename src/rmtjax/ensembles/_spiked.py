@@ -1,7 +1,7 @@
 """Gaussian and Wishart ensembles with a perturbation of finite rank."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian import AbstractGaussian, GaussianBeta
@@ -63,7 +62,7 @@ class Spiked(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     base: Any
-    spikes: Float[Array, " r"] = parameter(_SPIKES, "base", ndim=1)
+    spikes: Annotated[Float[Array, " r"], _SPIKES, "base"]
 
     def __init__(self, base: Any, spikes: RealLike | list[float] | tuple[float, ...]):
         if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):

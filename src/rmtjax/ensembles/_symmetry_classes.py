@@ -27,7 +27,7 @@ $a = \frac{\alpha + 1}2 + (k - 1) \frac\beta2$.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax
@@ -35,7 +35,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._gaussian import AbstractGaussian
@@ -112,7 +111,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     symmetry: str = eqx.field(static=True)
     n: int = eqx.field(static=True)
     zero_modes: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(
         self,

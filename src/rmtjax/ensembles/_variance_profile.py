@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -9,7 +10,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._base import AbstractEnsemble
 from rmtjax.ensembles._semicircular import mirrored, square_root
@@ -77,8 +77,8 @@ class VarianceProfile(AbstractVarianceProfile):
     """
 
     n: int = eqx.field(static=True)
-    variances: Float[Array, "n n"] = parameter(_VARIANCES, ndim=2)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    variances: Annotated[Float[Array, "n n"], _VARIANCES]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, variances: RealLike, scale: RealScalarLike = 1.0):
         array = _checks.real("variances", variances)
@@ -125,7 +125,7 @@ class Banded(AbstractVarianceProfile):
 
     n: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, width: int, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=3)

@@ -1,6 +1,7 @@
 """Wigner matrices: real symmetric matrices with independent entries."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -8,7 +9,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored, square_root
 from rmtjax.linalg import PaddedSpectrum
@@ -61,8 +61,8 @@ class Wigner(AbstractSemicircular):
     """
 
     n: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
-    diagonal_variance: Float[Array, ""] = parameter(_checks.NONNEGATIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+    diagonal_variance: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
     entries: str | Entries = eqx.field(static=True)
 
     def __init__(

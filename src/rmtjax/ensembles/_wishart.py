@@ -1,11 +1,12 @@
 """Wishart matrices: sample covariance matrices of real, complex or quaternion normal data."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._base import AbstractNestedEnsemble
 from rmtjax.ensembles._gram import gram
@@ -55,7 +56,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
     beta: int = eqx.field(static=True)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)

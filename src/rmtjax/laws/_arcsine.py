@@ -1,13 +1,13 @@
 """The arcsine law."""
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 
@@ -38,7 +38,7 @@ class Arcsine(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lectures 1 and 12.
     """
 
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, radius: RealScalarLike = 2.0):
         self.radius = _checks.scalar("radius", radius)

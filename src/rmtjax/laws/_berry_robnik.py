@@ -13,6 +13,7 @@ and at a Rayleigh distance.
 """
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,6 @@ from jax.scipy.special import erf, erfc
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._base import AbstractLaw
@@ -53,7 +53,7 @@ class BerryRobnik(AbstractLaw):
         Berry and Robnik (1984), J. Phys. A 17, 2413, section 3.
     """
 
-    rho: Float[Array, ""] = parameter(_checks.Rule(lambda rho: (rho >= 0) & (rho <= 1), "lie in [0, 1]"))
+    rho: Annotated[Float[Array, ""], _checks.Rule(lambda rho: (rho >= 0) & (rho <= 1), "lie in [0, 1]")]
 
     def __init__(self, rho: RealScalarLike):
         self.rho = _checks.scalar("rho", rho)

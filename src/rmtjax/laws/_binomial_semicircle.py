@@ -1,12 +1,13 @@
 """The pooled law of leading blocks of binomial order."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _semicircle
 from rmtjax.laws._base import AbstractLaw
@@ -41,8 +42,8 @@ class BinomialSemicircle(AbstractLaw):
     """
 
     order: int = eqx.field(static=True)
-    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    mixture: Annotated[Float[Array, ""], _checks.FRACTION]
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, order: int, mixture: RealScalarLike, radius: RealScalarLike = 2.0):
         self.order = _checks.integer("order", order, at_least=1)

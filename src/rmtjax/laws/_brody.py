@@ -1,13 +1,13 @@
 """Brody's law."""
 
 import math
+from typing import Annotated
 
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._positive import power
@@ -40,7 +40,7 @@ class Brody(AbstractLaw):
         Brody (1973), Lett. Nuovo Cimento 7, 482; Brody et al. (1981), Rev. Mod. Phys. 53, 385, equation 5.6.
     """
 
-    q: Float[Array, ""] = parameter(_checks.Rule(lambda q: (q > -1) & (q < math.inf), "be finite and larger than -1"))
+    q: Annotated[Float[Array, ""], _checks.Rule(lambda q: (q > -1) & (q < math.inf), "be finite and larger than -1")]
 
     def __init__(self, q: RealScalarLike):
         self.q = _checks.scalar("q", q)

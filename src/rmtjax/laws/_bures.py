@@ -23,13 +23,13 @@ The r to an x is the root of r³ = (3r² + 4)/sinh 3t = (3r² + 4) x/√(a² - x
 """
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
@@ -64,7 +64,7 @@ class Bures(AbstractLaw):
         Sommers and Życzkowski (2004), J. Phys. A 37, 8457, section 4.
     """
 
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, scale: RealScalarLike = 1.0):
         self.scale = _checks.scalar("scale", scale)

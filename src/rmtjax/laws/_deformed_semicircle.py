@@ -20,13 +20,13 @@ the semicircle law's own formula for each of the points, in which nothing cancel
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._semicircle import t_minus_sin_t
@@ -65,9 +65,9 @@ class DeformedSemicircle(AbstractLaw):
         Pastur (1972), Theor. Math. Phys. 10, 67; Biane (1997), Indiana Univ. Math. J. 46, 705, corollaries 2 and 3.
     """
 
-    locations: Float[Array, " k"] = parameter(_checks.ALL_FINITE, ndim=1)
-    weights: Float[Array, " k"] = parameter(_checks.POSITIVE_PROBABILITIES, ndim=1)
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    locations: Annotated[Float[Array, " k"], _checks.ALL_FINITE]
+    weights: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(
         self, locations: RealLike | Sequence[float], weights: RealLike | Sequence[float], radius: RealScalarLike

@@ -1,10 +1,11 @@
 """The free Poisson law."""
 
+from typing import Annotated
+
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._marchenko_pastur import MarchenkoPastur
 from rmtjax.laws._spectral import AbstractSpectralLaw
@@ -39,8 +40,8 @@ class FreePoisson(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, proposition 12.11.
     """
 
-    rate: Float[Array, ""] = parameter(_checks.POSITIVE)
-    jump: Float[Array, ""] = parameter(_checks.POSITIVE)
+    rate: Annotated[Float[Array, ""], _checks.POSITIVE]
+    jump: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, rate: RealScalarLike, jump: RealScalarLike = 1.0):
         self.rate = _checks.scalar("rate", rate)

@@ -12,13 +12,13 @@ $$\sin^2\omega = \frac{27}{4} \frac{r^2 (1 + r)^2}{(1 + r + r^2)^3}, \qquad
 """
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._base import AbstractLaw
@@ -59,7 +59,7 @@ class GapRatio(AbstractLogarithmicLaw):
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101, equation 7; Oganesyan and Huse (2007).
     """
 
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)

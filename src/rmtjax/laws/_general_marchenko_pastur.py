@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._silverstein import Silverstein
 from rmtjax.laws._spectral import AbstractSpectralLaw, pole, reciprocal
@@ -64,9 +63,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         theorems 1.1, 4.1 and 4.2.
     """
 
-    ratio: Float[Array, ""] = parameter(_checks.POSITIVE)
-    population: Float[Array, " k"] = parameter(_POPULATION, ndim=1)
-    weights: Float[Array, " k"] = parameter(_checks.POSITIVE_PROBABILITIES, ndim=1)
+    ratio: Annotated[Float[Array, ""], _checks.POSITIVE]
+    population: Annotated[Float[Array, " k"], _POPULATION]
+    weights: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
 
     def __init__(
         self,

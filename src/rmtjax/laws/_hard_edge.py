@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,7 +13,6 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._gap_probabilities import ALPHA, bessel_order, hard_edge_operator
@@ -94,7 +93,7 @@ class HardEdge(AbstractLogarithmicLaw):
         Nonlinearity 19, 2989; Tracy and Widom (1994), Commun. Math. Phys. 161, 289.
     """
 
-    alpha: Float[Array, ""] = parameter(ALPHA, "beta")
+    alpha: Annotated[Float[Array, ""], ALPHA, "beta"]
     beta: int = eqx.field(static=True)
 
     def __init__(self, alpha: RealScalarLike, beta: int = 2):

@@ -1,10 +1,11 @@
 """The law of the inverse of a Marčenko-Pastur variate."""
 
+from typing import Annotated
+
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._marchenko_pastur import MarchenkoPastur
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
@@ -36,8 +37,8 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         Bai and Silverstein (2010), Spectral Analysis of Large Dimensional Random Matrices, equation 3.1.1.
     """
 
-    ratio: Float[Array, ""] = parameter(_checks.Rule(lambda c: (c > 0) & (c < 1), "lie in (0, 1)"))
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    ratio: Annotated[Float[Array, ""], _checks.Rule(lambda c: (c > 0) & (c < 1), "lie in (0, 1)")]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
         self.ratio = _checks.scalar("ratio", ratio)

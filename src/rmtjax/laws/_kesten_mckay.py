@@ -15,12 +15,12 @@ for φ ≤ π/2 a sum of three terms that are not negative, where S(δ) is at mo
 """
 
 import math
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._semicircle import t_minus_sin_t
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
@@ -55,7 +55,7 @@ class KestenMcKay(AbstractSpectralLaw):
         Kesten (1959), Trans. Amer. Math. Soc. 92, 336; McKay (1981), Linear Algebra Appl. 40, 203, theorem 1.1.
     """
 
-    degree: Float[Array, ""] = parameter(_checks.Rule(lambda d: (d >= 2) & (d < math.inf), "be finite and at least 2"))
+    degree: Annotated[Float[Array, ""], _checks.Rule(lambda d: (d >= 2) & (d < math.inf), "be finite and at least 2")]
 
     def __init__(self, degree: RealScalarLike):
         self.degree = _checks.scalar("degree", degree)

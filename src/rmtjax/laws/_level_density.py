@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -60,7 +60,7 @@ class LevelDensity(AbstractLaw):
         J. Stat. Phys. 99, 141, for β = 1 and 4.
     """
 
-    unit: Float[Array, ""]
+    unit: Annotated[Float[Array, ""], _checks.POSITIVE]
     levels: Levels = eqx.field(static=True)
     zeros: int = eqx.field(static=True)
     ones: int = eqx.field(static=True)

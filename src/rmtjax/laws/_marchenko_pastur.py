@@ -6,12 +6,12 @@ of `_triangle`, with $y = 1 + q^2 - 2q\cos φ$, its mass below x is H(φ) times 
 """
 
 import math
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
@@ -52,8 +52,8 @@ class MarchenkoPastur(AbstractSpectralLaw):
         Marčenko and Pastur (1967); Bai and Silverstein (2010), equation 3.1.1 and lemma 3.1.
     """
 
-    ratio: Float[Array, ""] = parameter(_checks.POSITIVE)
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    ratio: Annotated[Float[Array, ""], _checks.POSITIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
         self.ratio = _checks.scalar("ratio", ratio)

@@ -1,13 +1,13 @@
 """Mixtures of laws and the symmetrised law."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws._base import AbstractLaw
 
@@ -37,7 +37,7 @@ class Mixture(AbstractLaw):
         Anderson, Guionnet and Zeitouni (2010), section 2.1, for the limit laws that are mixed.
     """
 
-    weights: Float[Array, " k"] = parameter(_checks.PROBABILITIES, ndim=1)
+    weights: Annotated[Float[Array, " k"], _checks.PROBABILITIES]
     components: tuple[AbstractLaw, ...]
 
     def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
@@ -105,7 +105,7 @@ class Symmetrized(AbstractLaw):
         Süzen (2025), arXiv:2512.22169, where the symmetrised spectrum is Wigner's cat.
     """
 
-    base: AbstractLaw = parameter(CONTINUOUS)
+    base: Annotated[AbstractLaw, CONTINUOUS]
 
     def __init__(self, base: AbstractLaw):
         self.base = base

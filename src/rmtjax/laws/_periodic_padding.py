@@ -13,12 +13,13 @@ finite-N law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ
 manual has the details, and the form in which c + 1{n F(x) < r} is summed as the number of m ≥ 0 with n (m + F(x)) < N.
 """
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._base import AbstractLaw
 from rmtjax.laws._mixture import CONTINUOUS, Symmetrized
@@ -65,8 +66,8 @@ class PeriodicPadding(AbstractLaw):
         Süzen (2025), arXiv:2512.22169, for the padded ensemble; the law is derived in the manual, "Wigner's cat".
     """
 
-    base: AbstractLaw = parameter(CONTINUOUS)
-    mixture: Float[Array, ""] = parameter(_checks.FRACTION)
+    base: Annotated[AbstractLaw, CONTINUOUS]
+    mixture: Annotated[Float[Array, ""], _checks.FRACTION]
     arrangement: str = eqx.field(static=True)
     order: int | None = eqx.field(static=True)
 

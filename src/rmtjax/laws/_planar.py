@@ -1,13 +1,14 @@
 """Laws of complex eigenvalues: the abstract planar law, and the uniform law on an ellipse."""
 
 from abc import abstractmethod
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule, parameter
+from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.special import bracketed_root
 
@@ -124,8 +125,8 @@ class EllipticLaw(AbstractPlanarLaw):
         60, 1895.
     """
 
-    correlation: Float[Array, ""] = parameter(_checks.Rule(lambda tau: abs(tau) < 1, "lie strictly between -1 and 1"))
-    scale: Float[Array, ""] = parameter(_checks.POSITIVE)
+    correlation: Annotated[Float[Array, ""], _checks.Rule(lambda tau: abs(tau) < 1, "lie strictly between -1 and 1")]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, correlation: RealScalarLike, scale: RealScalarLike = 1.0):
         self.correlation = _checks.scalar("correlation", correlation)

@@ -11,12 +11,12 @@ The second form keeps its digits near u = 0, where s = i.
 
 import math
 from fractions import Fraction
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._semicircle import Semicircle, density, distribution
 from rmtjax.laws._spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
@@ -73,7 +73,7 @@ class QuarterCircle(AbstractSpectralLaw):
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 15.
     """
 
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, radius: RealScalarLike = 2.0):
         self.radius = _checks.scalar("radius", radius)

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -9,7 +10,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._planar import AbstractPlanarLaw, polar_sample
 
@@ -87,8 +87,8 @@ class CircularLaw(AbstractRadialLaw):
         ring, Fischmann, Bruzda, Khoruzhenko, Sommers and Życzkowski (2012), J. Phys. A 45, 075203.
     """
 
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
-    inner: Float[Array, ""] = parameter(_INSIDE, "radius")
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
+    inner: Annotated[Float[Array, ""], _INSIDE, "radius"]
 
     def __init__(self, radius: RealScalarLike = 1.0, inner: RealScalarLike = 0.0):
         self.radius = _checks.scalar("radius", radius)
@@ -134,7 +134,7 @@ class CircularPowerLaw(AbstractRadialLaw):
     """
 
     power: int = eqx.field(static=True)
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, power: int, radius: RealScalarLike = 1.0):
         self.power = _checks.integer("power", power, at_least=1)
@@ -183,7 +183,7 @@ class TruncatedUnitaryLaw(AbstractRadialLaw):
         Życzkowski and Sommers (2000), J. Phys. A 33, 2045, section 3.
     """
 
-    fraction: Float[Array, ""] = parameter(_checks.Rule(lambda c: (c > 0) & (c < 1), "lie strictly between 0 and 1"))
+    fraction: Annotated[Float[Array, ""], _checks.Rule(lambda c: (c > 0) & (c < 1), "lie strictly between 0 and 1")]
 
     def __init__(self, fraction: RealScalarLike):
         self.fraction = _checks.scalar("fraction", fraction)

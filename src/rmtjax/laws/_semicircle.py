@@ -1,13 +1,13 @@
 """Wigner's semicircle law."""
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, reciprocal
 
@@ -64,7 +64,7 @@ class Semicircle(AbstractSpectralLaw):
         Wigner (1955); Anderson, Guionnet and Zeitouni (2010), equation 2.1.3 and lemma 2.1.3.
     """
 
-    radius: Float[Array, ""] = parameter(_checks.POSITIVE)
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, radius: RealScalarLike = 2.0):
         self.radius = _checks.scalar("radius", radius)

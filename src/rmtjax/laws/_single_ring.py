@@ -10,12 +10,12 @@ which rises with t and falls with p, at p = 0 gives $1/E\sigma^{-2}$ and at p = 
 """
 
 import math
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax.laws._radial import AbstractRadialLaw
 from rmtjax.special import bracketed_root
 
@@ -54,7 +54,7 @@ class SingleRing(AbstractRadialLaw):
         4.4; Guionnet, Krishnapur and Zeitouni (2011), Ann. Math. 174, 1189, theorem 1.
     """
 
-    singular_values: Float[Array, " n"] = parameter(_SINGULAR_VALUES, ndim=1)
+    singular_values: Annotated[Float[Array, " n"], _SINGULAR_VALUES]
 
     def __init__(self, singular_values: Float[Array, " n"]):
         array = _checks.full_precision("singular_values", _checks.real("singular_values", singular_values))

@@ -2,7 +2,7 @@ r"""The laws of Tracy and Widom for all β: a table from the equation of Bloemen
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,6 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._logarithmic import AbstractLogarithmicLaw
 from rmtjax.laws._stochastic_airy_equation import LOWER, TAIL, UPPER, left_leading, right_tail, table, unit
@@ -115,6 +114,9 @@ def _is_enough(beta: Any) -> Any:
 _ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
 
 
+_ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
+
+
 class StochasticAiry(AbstractLogarithmicLaw):
     r"""The law of Tracy and Widom for any β: that of minus the lowest level of the stochastic Airy operator.
 
@@ -161,9 +163,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
         Appl. 1, 1250006.
     """
 
-    beta: Float[Array, ""] = parameter(
-        _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, {_LEAST[32]} in float32")
-    )
+    beta: Annotated[Float[Array, ""], _ENOUGH]
 
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)

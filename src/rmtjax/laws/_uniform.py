@@ -1,6 +1,7 @@
 """The uniform law."""
 
 import math
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,6 @@ from jaxtyping import Array, Complex, Float, Inexact
 from scipy.special import zeta
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw
 
@@ -54,8 +54,8 @@ class Uniform(AbstractSpectralLaw):
         0.25
     """
 
-    lower: Float[Array, ""] = parameter(_checks.FINITE)
-    upper: Float[Array, ""] = parameter(_LARGER, "lower")
+    lower: Annotated[Float[Array, ""], _checks.FINITE]
+    upper: Annotated[Float[Array, ""], _LARGER, "lower"]
 
     def __init__(self, lower: RealScalarLike = 0.0, upper: RealScalarLike = 1.0):
         self.lower = _checks.scalar("lower", lower)

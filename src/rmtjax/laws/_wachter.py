@@ -9,13 +9,12 @@ they have the smallest of the four dimensions as mass.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._triangle import mass_from_end
@@ -95,8 +94,8 @@ class Wachter(AbstractSpectralLaw):
         Wachter (1980), Ann. Statist. 8, 937; Collins (2005), Probab. Theory Relat. Fields 133, 315, for subspaces.
     """
 
-    a: Float[Array, ""] = parameter(_checks.POSITIVE)
-    b: Float[Array, ""] = parameter(_checks.Rule(_is_enough, "be positive, finite and at least 1 - a"), "a")
+    a: Annotated[Float[Array, ""], _checks.POSITIVE]
+    b: Annotated[Float[Array, ""], _checks.Rule(_is_enough, "be positive, finite and at least 1 - a"), "a"]
 
     def __init__(self, a: RealScalarLike, b: RealScalarLike):
         self.a = _checks.scalar("a", a)

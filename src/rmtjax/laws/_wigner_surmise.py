@@ -1,10 +1,11 @@
 """Wigner's surmise."""
 
+from typing import Annotated
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._module import parameter
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._generalized_gamma import AbstractGeneralizedGamma
 from rmtjax.special._incomplete import log_gamma_step
@@ -39,7 +40,7 @@ class WignerSurmise(AbstractGeneralizedGamma):
         random matrices, section 1.8.
     """
 
-    beta: Float[Array, ""] = parameter(_checks.POSITIVE)
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)

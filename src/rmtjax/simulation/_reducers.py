@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule, parameter
+from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 
@@ -109,7 +109,7 @@ class Histogram(AbstractReducer):
         Half-open bins: the convention of `numpy.histogram`.
     """
 
-    edges: Float[Array, " k+1"] = parameter(_ASCENDING, ndim=1)
+    edges: Annotated[Float[Array, " k+1"], _ASCENDING]
 
     def __init__(self, edges: RealLike):
         array = _checks.real("edges", edges)
