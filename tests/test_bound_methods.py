@@ -9,30 +9,11 @@ import inspect
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import pytest
 
 import rmtjax as rmt
-from tests.registry import PUBLIC
+from tests.methods import INSTANCES, NAMES, OF, X, methods
 
-KEY = jax.random.key(0)
-X = jnp.asarray(0.25)
-ORDER = jnp.asarray(2)
-
-OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile", "isf")}
-OF_A_LAW |= {"mean": (), "variance": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
-OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radial_quantile")}
-OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
-METHODS = {
-    rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
-    rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
-    rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
-    rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
-    rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
-    rmt.laws.AbstractPlanarLaw: {**OF_A_PLANAR_LAW, "sample": (KEY,)},
-    rmt.HaarIsometry: {"sample": (KEY,)},
-    rmt.Mixed: OF_AN_ENSEMBLE,
-}
 TRANSFORMS = {
     "jit": lambda method, args: jax.jit(method)(*args),
     "checkpoint": lambda method, args: jax.checkpoint(method)(*args),
@@ -41,27 +22,19 @@ TRANSFORMS = {
 
 # Each method takes long to compile: `check_law` in its own file transforms all of them.
 SLOW = {rmt.laws.HardEdge}
-INSTANCES = {name: made() if inspect.isfunction(made) else made for name, made in PUBLIC.items()}
-
-
-def _methods(instance):
-    return {name: args for base, of in METHODS.items() if isinstance(instance, base) for name, args in of.items()}
 
 
 def test_every_law_and_ensemble_is_here():
     named = [*vars(rmt.laws).values(), *vars(rmt.ensembles).values()]
-    classes = {cls for cls in named if inspect.isclass(cls) and issubclass(cls, tuple(METHODS))}
+    classes = {cls for cls in named if inspect.isclass(cls) and issubclass(cls, tuple(OF))}
     final = {cls for cls in classes if not cls.__name__.startswith("Abstract")}
     assert final - {type(instance) for instance in INSTANCES.values()} == SLOW
-
-
-NAMES = [name for name, instance in INSTANCES.items() if _methods(instance)]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bound_methods_are_hashable_and_no_pytrees(name):
     def bind(module):
-        for method in _methods(module):
+        for method in methods(module):
             bound = getattr(module, method)
             assert hash(bound) == hash(getattr(module, method)), method
             assert jax.tree.leaves(bound) == [bound], method
@@ -79,7 +52,7 @@ KINDS = ["rmtjax.laws.Semicircle", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.Ci
 @pytest.mark.parametrize("name", NAMES)
 def test_transformations_take_bound_methods(name, transform):
     def shapes(module):
-        return [TRANSFORMS[transform](getattr(module, method), args) for method, args in _methods(module).items()]
+        return [TRANSFORMS[transform](getattr(module, method), args) for method, args in methods(module).items()]
 
     with_arrays = jax.eval_shape(lambda: shapes(INSTANCES[name]))
     with_tracers = jax.eval_shape(shapes, INSTANCES[name])

@@ -109,7 +109,8 @@ class Rule(NamedTuple):
         if not isinstance(kept, Tracer):
             if not (kept if isinstance(kept, bool | np.bool_) else np.all(kept)):
                 # The number itself, where it is being differentiated.
-                raise refusal(name, self._words(*others), jax.tree.map(jax.lax.stop_gradient, value))
+                shown = jnp.asarray(jax.lax.stop_gradient(value)) if isinstance(value, Tracer) else value
+                raise refusal(name, self._words(*others), shown)
             return True
         if _RAISES:
             message = f"`{name}` must {self._words(*others)}; a value met under a JAX transformation does not."

@@ -236,8 +236,7 @@ def test_the_corner_has_every_digit_of_the_whole_matrix(getkey):
 
 
 def test_a_traced_beta_below_one_needs_a_corner(getkey):
-    with pytest.raises(Exception, match="`corner` must be given for a traced beta below 1"):
-        jax.block_until_ready(edges(0.9, jax.random.split(getkey(), 1000)))
+    assert jnp.all(jnp.isnan(edges(0.9, jax.random.split(getkey(), 1000))))
 
 
 def test_a_stream_does_not_depend_on_its_chunks(getkey):
@@ -394,21 +393,19 @@ def test_bad_input(make, message):
 
 
 @pytest.mark.parametrize(
-    ("fn", "good", "bad", "message"),
+    ("fn", "good", "bad"),
     [
-        (lambda scale: rmt.GOE(3, scale).sample(KEY), 1.0, -1.0, "`scale` must be positive and finite"),
-        (lambda beta: rmt.GaussianBeta(3, beta).tridiagonal(KEY).diagonal, 1.0, np.nan, "`beta` must be positive"),
-        (lambda order: GOE3.block(KEY, order).values, 3, 4, "`order` must lie between 1 and 3"),
+        (lambda scale: rmt.GOE(3, scale).sample(KEY), 1.0, -1.0),
+        (lambda beta: rmt.GaussianBeta(3, beta).tridiagonal(KEY).diagonal, 1.0, np.nan),
+        (lambda order: GOE3.block(KEY, order).values, 3, 4),
     ],
     ids=["scale", "beta", "order"],
 )
-def test_bad_values_under_jit_are_caught(fn, good, bad, message):
+def test_bad_values_under_jit_give_nan(fn, good, bad):
     compiled = jax.jit(fn)
-    jax.block_until_ready(compiled(good))
-    with pytest.raises(Exception, match=message):
-        jax.block_until_ready(compiled(bad))
+    assert jnp.all(jnp.isfinite(compiled(good)))
+    assert jnp.all(jnp.isnan(compiled(bad)))
 
 
 def test_points_without_nan_under_jit(getkey):
-    with pytest.raises(Exception, match="`x` must not be NaN"):
-        jax.block_until_ready(counts(rmt.GaussianBeta(LARGE, np.float64(2)), getkey(), GRID * np.nan))
+    assert jnp.all(counts(rmt.GaussianBeta(LARGE, np.float64(2)), getkey(), GRID * np.nan) == -1)

@@ -298,5 +298,4 @@ def test_bad_input(make, message):
 def test_bad_values_under_jit_are_caught(getkey):
     levels = jax.jit(lambda tau, key: rmt.Elliptic(3, tau).eigenvalues(key))
     jax.block_until_ready(levels(1.0, getkey()))
-    with pytest.raises(Exception, match="`correlation` must lie between -1 and 1"):
-        jax.block_until_ready(levels(1.1, getkey()))
+    assert jnp.all(jnp.isnan(levels(1.1, getkey())))

@@ -399,8 +399,7 @@ def test_bad_input(make, message):
 def test_bad_values_under_jit_are_caught():
     density = jax.jit(lambda b: rmt.JacobiBeta(3, 2.5, b, 2.0).log_prob(jnp.array([0.1, 0.2, 0.3])))
     assert jnp.isfinite(density(2.5))
-    with pytest.raises(Exception, match="`b` must be larger than"):
-        jax.block_until_ready(density(2.0))
+    assert jnp.all(jnp.isnan(density(2.0)))
 
 
 @pytest.mark.float32

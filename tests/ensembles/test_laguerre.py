@@ -240,12 +240,10 @@ def test_bad_input(make, message):
 def test_bad_values_under_jit_are_caught(getkey):
     levels = jax.jit(lambda a, key: rmt.LaguerreBeta(3, a, 2.0).eigenvalues(key))
     jax.block_until_ready(levels(2.5, getkey()))
-    with pytest.raises(Exception, match="`a` must be larger than"):
-        jax.block_until_ready(levels(2.0, getkey()))
+    assert jnp.all(jnp.isnan(levels(2.0, getkey())))
     law = jax.jit(lambda beta: rmt.LaguerreBeta(3, 2.0, beta).law().ratio)
     assert law(1.0) == 0.75
-    with pytest.raises(Exception, match="`a` must be larger than"):
-        jax.block_until_ready(law(2.0))
+    assert jnp.all(jnp.isnan(law(2.0)))
 
 
 @functools.partial(jax.jit, static_argnums=1)

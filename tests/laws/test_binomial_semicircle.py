@@ -61,8 +61,7 @@ def test_bad_arguments_are_refused(arguments, message):
 
 
 def test_a_traced_bad_mixture_is_refused():
-    with pytest.raises(RuntimeError, match=r"`mixture` must lie in \(0, 1\]"):
-        jax.block_until_ready(jax.jit(lambda m: BinomialSemicircle(8, m).pdf(0.1))(1.1))
+    assert jnp.all(jnp.isnan(jax.jit(lambda m: BinomialSemicircle(8, m).pdf(0.1))(1.1)))
 
 
 @pytest.mark.float32

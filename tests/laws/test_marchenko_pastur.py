@@ -342,8 +342,7 @@ def test_a_bad_parameter_is_refused(name, value):
 @pytest.mark.parametrize("name", ["ratio", "scale"])
 def test_a_traced_bad_parameter_is_refused(name):
     density_at = jax.jit(lambda value: MarchenkoPastur(**{"ratio": 0.5, "scale": 1.0, name: value}).pdf(0.9))
-    with pytest.raises(RuntimeError, match=f"`{name}` must be positive and finite"):
-        jax.block_until_ready(density_at(-1.0))
+    assert jnp.all(jnp.isnan(density_at(-1.0)))
 
 
 @pytest.mark.float32

@@ -34,8 +34,7 @@ def test_the_error_shows_the_weights():
 
 def test_traced_bad_weights_are_refused():
     make = lambda w: Mixture(w, [Semicircle(1.0), Semicircle(2.0)]).pdf(0.1)
-    with pytest.raises(RuntimeError, match="`weights` must be non-negative and sum to 1"):
-        jax.block_until_ready(jax.jit(make)(jnp.array([0.5, 0.6])))
+    assert jnp.all(jnp.isnan(jax.jit(make)(jnp.array([0.5, 0.6]))))
 
 
 def test_moments_of_components_with_different_means():
@@ -99,8 +98,7 @@ def test_listed_atoms_of_no_mass_are_none():
     assert jax.jit(at)(0.4) == pytest.approx(at(0.4))
     with pytest.raises(ValueError, match="`base` must be a law without point masses"):
         at(1.4)
-    with pytest.raises(Exception, match="`base` must be a law without point masses"):
-        jax.block_until_ready(jax.jit(at)(1.4))
+    assert jnp.all(jnp.isnan(jax.jit(at)(1.4)))
 
 
 def test_a_law_without_parameters():

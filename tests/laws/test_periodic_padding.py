@@ -257,5 +257,4 @@ def test_bad_arguments_of_the_cat_are_refused():
 
 @pytest.mark.parametrize("mixture", [0.0, 1.1, np.nan])
 def test_a_traced_bad_mixture_is_refused(mixture):
-    with pytest.raises(RuntimeError, match=r"`mixture` must lie in \(0, 1\]"):
-        jax.block_until_ready(jax.jit(lambda m: WignerCat(m).pdf(0.1))(mixture))
+    assert jnp.all(jnp.isnan(jax.jit(lambda m: WignerCat(m).pdf(0.1))(mixture)))

@@ -93,9 +93,8 @@ def test_the_error_shows_the_value():
 
 
 @pytest.mark.parametrize("radius", [-1.0, np.nan])
-def test_a_traced_bad_radius_is_refused(radius):
-    with pytest.raises(RuntimeError, match="`radius` must be positive and finite"):
-        jax.block_until_ready(jax.jit(lambda r: Semicircle(r).pdf(0.1))(radius))
+def test_a_traced_bad_radius_gives_nan(radius):
+    assert jnp.all(jnp.isnan(jax.jit(lambda r: Semicircle(r).pdf(0.1))(radius)))
 
 
 @pytest.mark.float32

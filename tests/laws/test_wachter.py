@@ -418,8 +418,7 @@ def test_too_few_dimensions_are_refused():
     with pytest.raises(ValueError, match=r"`b` must be at least 1 - a, got 0\.3"):
         Wachter(0.6, 0.3)
     density_at = jax.jit(lambda b: Wachter(0.5, b).pdf(0.4))
-    with pytest.raises(RuntimeError, match="`b` must be at least 1 - a"):
-        jax.block_until_ready(density_at(0.4))
+    assert jnp.all(jnp.isnan(density_at(0.4)))
 
 
 @pytest.mark.float32

@@ -159,8 +159,7 @@ def test_a_bad_exponent_is_refused(p):
 
 
 def test_a_traced_bad_exponent_is_refused():
-    with pytest.raises(RuntimeError, match="`p` must be at least 1"):
-        jax.block_until_ready(jax.jit(schatten_norm)(jnp.eye(2), 0.5))
+    assert jnp.all(jnp.isnan(jax.jit(schatten_norm)(jnp.eye(2), 0.5)))
 
 
 def test_composability():

@@ -415,8 +415,7 @@ def test_counts_of_a_matrix_that_is_not_finite_are_refused(bad):
         SymTridiagonal(d, e).counts(0.0)
     with pytest.raises(ValueError, match="`off_diagonal` must be finite"):
         SymTridiagonal(np.ones(2), np.array([bad])).counts(0.0)
-    with pytest.raises(RuntimeError, match="`diagonal` must be finite"):
-        jax.block_until_ready(jax.jit(lambda d: SymTridiagonal(d, e).counts(0.0))(d))
+    assert jnp.all(jax.jit(lambda d: SymTridiagonal(d, e).counts(0.0))(d) == -1)
 
 
 # Refusals
@@ -455,8 +454,7 @@ def test_bad_points_are_refused():
     for bad in (np.nan, np.array([0.0, np.nan])):
         with pytest.raises(ValueError, match="`x` must not be NaN"):
             matrix.counts(bad)
-    with pytest.raises(RuntimeError, match="`x` must not be NaN"):
-        jax.block_until_ready(jax.jit(matrix.counts)(np.nan))
+    assert jax.jit(matrix.counts)(np.nan) == -1
     for method in (matrix.counts, matrix.logdet):
         with pytest.raises(ValueError, match="`x` must be real"):
             method(1j)

@@ -165,5 +165,4 @@ def test_wrong_arguments(draw, name):
         draw(key, 1.0, (-1,))
     with pytest.raises(ValueError, match="typed key"):
         draw(jax.random.PRNGKey(0), 1.0)
-    with pytest.raises(Exception, match=f"`{name}` must be positive and finite"):
-        jax.jit(draw)(key, -1.0).block_until_ready()
+    assert jnp.all(jnp.isnan(jax.jit(draw)(key, -1.0)))

@@ -42,7 +42,8 @@ class AbstractEnsemble(AbstractModule):
         return eigvalsh(self._sample(key))
 
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
-        return count_below(self._eigenvalues(key), x)
+        levels = self._eigenvalues(key)
+        return _checks.masked(~jnp.isnan(levels).any(), count_below(levels, x))
 
     def _independent_levels(self) -> int:
         """How many levels determine all: those that `log_prob` takes."""

@@ -1,0 +1,53 @@
+"""The public methods of the objects in the registry, with example arguments, for the batteries over all of them."""
+
+import inspect
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import rmtjax as rmt
+from tests.registry import PUBLIC
+
+KEY = jax.random.key(0)
+X = jnp.asarray(0.25)
+ORDER = jnp.asarray(2)
+
+OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile", "isf")}
+OF_A_LAW |= {"mean": (), "variance": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
+OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radial_quantile")}
+OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
+OF = {
+    rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
+    rmt.laws.AbstractSpectralLaw: {"stieltjes": (X,), "hilbert": (X,)},
+    rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
+    rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
+    rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
+    rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
+    rmt.laws.AbstractPlanarLaw: {**OF_A_PLANAR_LAW, "sample": (KEY,)},
+    rmt.HaarIsometry: {"sample": (KEY,)},
+    rmt.Mixed: OF_AN_ENSEMBLE,
+}
+
+INSTANCES = {name: made() if inspect.isfunction(made) else made for name, made in PUBLIC.items()}
+
+
+def methods(instance: Any) -> dict[str, tuple]:
+    """Names of the public methods of an object that take no more than keys and numbers, with arguments for them."""
+    return {name: args for base, of in OF.items() if isinstance(instance, base) for name, args in of.items()}
+
+
+NAMES = [name for name, instance in INSTANCES.items() if methods(instance)]
+
+
+def log_prob_arguments(instance: Any) -> tuple | None:
+    """Arguments of `log_prob` where the object has a joint density."""
+    number = getattr(instance, "_independent_levels", getattr(instance, "_independent_phases", lambda: None))()
+    if number is None:
+        return None
+    levels = jnp.linspace(0.2, 0.9, number)
+    try:
+        jax.eval_shape(instance.log_prob, levels)
+    except NotImplementedError:
+        return None
+    return (levels,)

@@ -1,0 +1,145 @@
+"""Calls outside of `jit` compile once, for whatever values, and no program calls back to Python."""
+
+import gc
+import inspect
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+import rmtjax as rmt
+from tests.methods import INSTANCES, NAMES, log_prob_arguments, methods
+from tests.registry import PUBLIC, Call
+
+COMPILATIONS: list[str] = []
+
+
+def _listen(event: str, *_: object, **__: object) -> None:
+    if event == "/jax/core/compile/backend_compile_duration":
+        COMPILATIONS.append(event)
+
+
+jax.monitoring.register_event_duration_secs_listener(_listen)
+
+
+@contextmanager
+def no_compilation() -> Iterator[None]:
+    before = len(COMPILATIONS)
+    yield
+    assert len(COMPILATIONS) == before
+
+
+def with_new_values(tree, turn):
+    """Other keys, and other numbers next to the old ones."""
+
+    def new(leaf):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.fold_in(leaf, turn)
+        if jnp.issubdtype(leaf.dtype, jnp.inexact):
+            return leaf * (1 - 1e-7 * turn)
+        return leaf
+
+    return jax.tree.map(new, tree)
+
+
+def call_three_times(instance, method, args):
+    turns = [with_new_values((instance, args), turn) for turn in range(3)]
+    jax.block_until_ready(getattr(instance, method)(*args))
+    for one, values in turns:
+        with no_compilation():
+            jax.block_until_ready(getattr(one, method)(*values))
+
+
+def test_a_compilation_is_noticed():
+    with pytest.raises(AssertionError), no_compilation():
+        jax.jit(lambda x: 3 * x - 7)(jnp.arange(5))
+
+
+# Every method of one of each kind, and the first method of the others, every day.
+KINDS = {"rmtjax.laws.MarchenkoPastur", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw", "rmtjax.CUE"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_methods_compile_once(name):
+    for method, args in [*methods(INSTANCES[name]).items()][: None if name in KINDS else 1]:
+        call_three_times(INSTANCES[name], method, args)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_methods_compile_once(name):
+    for method, args in methods(INSTANCES[name]).items():
+        call_three_times(INSTANCES[name], method, args)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if log_prob_arguments(INSTANCES[name])])
+def test_joint_densities_compile_once(name):
+    call_three_times(INSTANCES[name], "log_prob", log_prob_arguments(INSTANCES[name]))
+
+
+CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}
+# They integrate or search for the root of a function that is made for the call.
+MADE_FOR_THE_CALL = {"rmtjax.special.bracketed_root", "rmtjax.special.fredholm_det", "rmtjax.special.integrate"}
+
+
+@pytest.mark.parametrize("name", CALLS.keys() - MADE_FOR_THE_CALL)
+def test_functions_compile_once(name):
+    call = CALLS[name]
+    jax.block_until_ready(call.fn(*call.args))
+    for turn in range(1, 3):
+        args = with_new_values(jax.tree.map(jnp.asarray, call.args), turn)
+        with no_compilation():
+            jax.block_until_ready(call.fn(*args))
+
+
+def resident() -> int:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# A GOE draw kept 1.7 MB with every call before its loops were compiled once.
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory of the process is not told here")
+@pytest.mark.parametrize(
+    "ensemble",
+    [rmt.GOE(4), rmt.GUE(4), rmt.Levy(4, 1.4), rmt.RandomRegular(6, 3), rmt.AltlandZirnbauer("C", 4)],
+    ids=lambda ensemble: type(ensemble).__name__,
+)
+def test_eager_loops_keep_no_memory(ensemble, getkey):
+    for _ in range(20):
+        jax.block_until_ready((ensemble.sample(getkey()), ensemble.eigenvalues(getkey())))
+    before = resident()
+    for _ in range(200):
+        jax.block_until_ready((ensemble.sample(getkey()), ensemble.eigenvalues(getkey())))
+    assert resident() - before < 20_000_000
+
+
+def primitives(jaxpr: Jaxpr) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        for value in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, Jaxpr | ClosedJaxpr)):
+            if isinstance(value, Jaxpr | ClosedJaxpr):
+                yield from primitives(value.jaxpr if isinstance(value, ClosedJaxpr) else value)
+
+
+def calls_back(fn, *args):
+    return any("callback" in name for name in primitives(jax.make_jaxpr(fn)(*args).jaxpr))
+
+
+def test_a_call_back_is_noticed():
+    assert calls_back(jax.jit(lambda x: jax.pure_callback(lambda y: y, x, x)), jnp.ones(2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_program_calls_back(name):
+    every = lambda instance, given: [getattr(instance, method)(*args) for method, args in given.items()]
+    assert not calls_back(every, INSTANCES[name], methods(INSTANCES[name]))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_function_calls_back(name):
+    assert not calls_back(CALLS[name].fn, *jax.tree.map(jnp.asarray, CALLS[name].args))
