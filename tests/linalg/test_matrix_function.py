@@ -181,3 +181,8 @@ def test_coincident_levels_of_a_rotated_matrix(dtype, f, slope, levels, size):
     eps = np.finfo(dtype).eps
     # The level itself is known to eps: f' is then known to eps times f'' = size², at most.
     np.testing.assert_allclose(derivative, slope(levels[0]) * direction, atol=100 * eps * max(size, size**2 / 2))
+
+
+def test_numpy_functions_are_named():
+    with pytest.raises(ValueError, match=r"`f` calls numpy .*; use jax.numpy, got <ufunc 'exp'>"):
+        matrix_function(np.exp, jnp.eye(2))

@@ -30,10 +30,15 @@ def one_device() -> dict:
 def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     several = run(devices)
     assert several.keys() == one_device.keys()
-    for case, expected in one_device.items():
+    zero, one = np.asarray(several.pop("arguments"))
+    np.testing.assert_allclose(zero, one_device["arguments"][0], rtol=1e-6)
+    np.testing.assert_allclose(one, zero + 2, rtol=1e-6)
+    for case in several:
+        expected = one_device[case]
         # Integer results bit for bit; floating ones to the rounding of float32, the dtype of the draws.
         assert several[case]["counts"] == expected["counts"], case
         assert several[case]["count"] == expected["count"], case
+        assert several[case]["above"] == expected["above"], case
         for name in ("mean", "variance", "stacked"):
             np.testing.assert_allclose(several[case][name], expected[name], rtol=1e-5, atol=1e-6, err_msg=case)
 

@@ -1,5 +1,6 @@
 """Histogram and Moments against numpy on the stacked draws, and the exactness of large totals."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -140,3 +141,40 @@ def test_a_reducer_of_the_users(getkey):
     fn = lambda k: jax.random.normal(k, (3,))
     expected = float(rmt.simulate(fn, key, 11).max())
     assert rmt.simulate(fn, key, 11, reduce=Largest(), batch_size=4) == expected
+
+
+def test_several_reducers_in_one_pass(getkey):
+    key, histogram, moments = getkey(), rmt.Histogram(EDGES), rmt.Moments()
+    fn = lambda k: jax.random.normal(k, (3,))
+    run = lambda reduce: rmt.simulate(fn, key, 11, reduce=reduce, batch_size=4)
+    alone = [run(histogram), run(moments), run(Largest())]
+    for several in [(histogram, moments, Largest()), [histogram, moments, Largest()]]:
+        result = run(several)
+        assert type(result) is type(several)
+        for one, other in zip(result, alone, strict=True):
+            assert eqx.tree_equal(one, other)
+    nested = run({"b": (histogram, {"x": moments}), "a": Largest()})
+    assert eqx.tree_equal(nested, {"b": (alone[0], {"x": alone[1]}), "a": alone[2]})
+
+
+class Count(rmt.simulation.AbstractReducer):
+    """A summary of Python numbers, and one that depends on a parameter."""
+
+    above: jax.Array
+
+    def summarize(self, samples, valid):
+        return {"batches": 1, "above": jnp.sum(valid & (samples > self.above))}
+
+    def merge(self, left, right):
+        return jax.tree.map(np.add, left, right)
+
+    def finish(self, summary):
+        return {name: int(number) for name, number in summary.items()}
+
+
+def test_a_summary_may_hold_python_numbers(getkey):
+    key = getkey()
+    drawn = np.asarray(rmt.simulate(jax.random.normal, key, 11))
+    for above in (-0.5, 0.5):
+        result = rmt.simulate(jax.random.normal, key, 11, reduce=Count(jnp.asarray(above)), batch_size=4)
+        assert result == {"batches": 3 * jax.device_count(), "above": (drawn > above).sum()}

@@ -31,6 +31,26 @@ def test_output_is_any_pytree(getkey):
     assert (spectra.values.shape, spectra.order.shape) == ((6, 4), (6,))
 
 
+def test_numbers_and_numpy_arrays_as_results(getkey):
+    fn = lambda key: (1.5, True, np.arange(2), np.float32(3.0), uniform(key))
+    number, truth, array, scalar, drawn = rmt.simulate(fn, getkey(), 5, batch_size=2)
+    assert (number.tolist(), truth.tolist(), scalar.tolist()) == ([1.5] * 5, [True] * 5, [3.0] * 5)
+    assert array.tolist() == [[0, 1]] * 5
+    assert drawn.shape == (5, 3)
+    result = rmt.simulate(fn, getkey(), 5, reduce=rmt.Moments())
+    assert result.mean[:2] == (1.5, 1.0)
+
+
+def test_args_are_traced_and_promote_as_numbers_do(getkey):
+    fn = lambda key, scale, shift: scale * jax.random.normal(key, (2,), jnp.float32) + shift["by"]
+    key = getkey()
+    one, two = (rmt.simulate(fn, key, 4, args=(s, {"by": s})) for s in (1.0, 2))
+    assert one.dtype == two.dtype == jnp.float32
+    np.testing.assert_allclose(two, 2 * one, rtol=1e-6)
+    by_hand = [fn(jax.random.fold_in(key, i), 1.0, {"by": 1.0}) for i in range(4)]
+    np.testing.assert_allclose(one, jnp.stack(by_hand), rtol=1e-6)
+
+
 def test_one_compilation_for_all_chunks_and_calls(getkey):
     traces = []
 
@@ -43,19 +63,6 @@ def test_one_compilation_for_all_chunks_and_calls(getkey):
     rmt.simulate(fn, getkey(), 10, batch_size=3)
     # Once for the shapes and the memory, once to compile.
     assert (first, len(traces)) == (2, 2)
-
-
-def test_parameters_in_a_partial_do_not_compile_again(getkey):
-    traces = []
-
-    def scaled(scale, key):
-        traces.append(1)
-        return scale * uniform(key)
-
-    key = getkey()
-    one, two = (rmt.simulate(jax.tree_util.Partial(scaled, jnp.asarray(s)), key, 4) for s in (1.0, 2.0))
-    np.testing.assert_allclose(2 * one, two, rtol=1e-12)
-    assert len(traces) == 3
 
 
 @pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit])
@@ -94,10 +101,13 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
 
     batches = []
     original = module._run_chunk
-    monkeypatch.setattr(module, "_run_chunk", lambda *args: batches.append(args[4].batch) or original(*args))
+    run_chunk = lambda *args: batches.append((args[2].batch, original(*args).shape)) or original(*args)
+    monkeypatch.setattr(module, "_run_chunk", run_chunk)
     monkeypatch.setattr(module, "memory_budget", lambda mesh: 10 * module.peak_bytes(uniform, getkey()))
-    rmt.simulate(uniform, getkey(), 25, mesh=jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",)))
-    assert batches == [9, 9, 9]
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",))
+    assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
+    # Traced once for three chunks.
+    assert batches == [(9, (9, 3))]
 
 
 def test_progress_is_reported(getkey, capsys):
@@ -131,6 +141,22 @@ def bad_mesh():
         ({"fn": lambda key: jnp.zeros(jax.random.randint(key, (), 1, 9))}, "`fn` must have an output shape"),
         ({"fn": lambda key: (u := uniform(key))[u > 0.5]}, "`fn` must have an output shape"),
         ({"fn": lambda key: 1.0 if uniform(key)[0] > 0.5 else 2.0}, "`fn` must have an output shape"),
+        ({"fn": lambda key: float(uniform(key)[0])}, "`fn` must have .* and no Python branch on its values or number"),
+        ({"fn": lambda key, n: jnp.zeros(n), "args": (3,)}, "`fn` must have .* bind a size with `functools.partial`"),
+        ({"fn": lambda key: np.sin(uniform(key))}, "`fn` calls numpy on a traced value; use jax.numpy"),
+        ({"fn": lambda key: np.linalg.eigvalsh(uniform(key))}, "`fn` calls numpy on a traced value; use jax.numpy"),
+        ({"fn": lambda key: None}, "`fn` must return at least one array, got None"),
+        ({"fn": lambda key: (uniform(key), "text")}, "`fn` must return arrays or numbers, got 'text'"),
+        ({"fn": lambda key: uniform}, "`fn` must return arrays or numbers, got <function uniform"),
+        ({"fn": rmt.GOE(3)}, "`fn` must be a function of a key, got GOE"),
+        ({"args": 2.0}, "`args` must be a tuple, got 2.0"),
+        (
+            {"reduce": rmt.Histogram},
+            r"`reduce` must be a reducer, an instance such as `rmt.Histogram\(edges\)`, .*got <cl",
+        ),
+        ({"reduce": (rmt.Moments(), rmt.Moments)}, "`reduce` must be a reducer, an instance such as"),
+        ({"reduce": (rmt.Moments(), None)}, r"`reduce` must be a reducer, .* got \(Moments\(\), None\)"),
+        ({"reduce": ()}, r"`reduce` must be a reducer, .* got \(\)"),
     ],
 )
 def test_bad_input(arguments, message):

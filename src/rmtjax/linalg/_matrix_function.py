@@ -66,7 +66,7 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
         f(A), of the shape of `a`; Hermitian for a real-valued `f`.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `a` is not square, not floating-point, or holds NaN or infinity; `f` calls numpy.
 
     Example:
         >>> import jax.numpy as jnp
@@ -79,7 +79,10 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
     """
     a = hermitian_part(_checks.square_matrix("a", a))
     # Parameters that f closes over become explicit, so that the rule below can pass on their derivatives.
-    scalar_f, parameters = jax.closure_convert(f, jnp.zeros((), jnp.finfo(a.dtype).dtype))
+    try:
+        scalar_f, parameters = jax.closure_convert(f, jnp.zeros((), jnp.finfo(a.dtype).dtype))
+    except jax.errors.TracerArrayConversionError as error:
+        raise ValueError(f"`f` calls numpy on a traced value; use jax.numpy, got {f!r}.") from error
 
     def elementwise(x: Array, *parameters: Array) -> Array:
         return jax.vmap(lambda y: scalar_f(y, *parameters))(x.ravel()).reshape(x.shape)

@@ -1,11 +1,10 @@
 """Many independent draws of a function of a key, over all devices."""
 
-import itertools
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +16,8 @@ from rmtjax._typing import KeyScalar
 from rmtjax.simulation._memory import memory_budget, peak_bytes
 from rmtjax.simulation._mesh import AXIS, resolve_mesh
 from rmtjax.simulation._progress import progress_bar
-from rmtjax.simulation._reducers import AbstractReducer
+from rmtjax.simulation._reduction import check_reducers, merge_and_finish, on_host, summarize
+from rmtjax.simulation._structure import Structure, kept_for_structure, split
 
 # Bytes from which a draw counts as large on a CPU, about one core's cache.
 _LARGE_DRAW = 2**20
@@ -26,68 +26,89 @@ _LARGE_DRAW = 2**20
 _SHAPE_ERRORS = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
-    jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
 
 
 def simulate(
-    fn: Callable[[KeyScalar], PyTree],
+    fn: Callable[..., PyTree],
     key: KeyScalar,
     num_samples: int,
     *,
-    reduce: AbstractReducer | None = None,
+    args: tuple = (),
+    reduce: PyTree = None,
     batch_size: int | None = None,
     mesh: Mesh | None = None,
     progress: bool | None = None,
 ) -> Any:
-    """Draw `fn(key_i)` for i = 0 … num_samples - 1, batched and sharded over devices.
+    """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
 
     Draw i uses `jax.random.fold_in(key, i)` and nothing else, so a result does not depend on how the draws are spread:
     integer results are the same bit for bit, floating ones to the rounding of their dtype, for every batch size and
-    number of devices. Batches run under `vmap` and `shard_map` in one compiled function; calling `simulate` again
-    with the same `fn` object does not compile again.
+    number of devices. Batches run under `vmap` and `shard_map` in one compiled function, which later calls use again
+    whatever the values of `args`, of arrays in a partial, and of the parameters of a module whose method `fn` is.
 
     Args:
-        fn: a JAX function of one typed key, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree of arrays.
+        fn: a JAX function of one typed key and of `args`, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree
+            of arrays and numbers.
         key: a typed key.
         num_samples: number of draws, at least 1 and below 2^31.
-        reduce: a reducer, e.g. `rmt.Histogram(edges)`: draws are streamed through it in constant memory.
-            None stacks them.
+        args: further arguments of `fn`, pytrees of arrays and numbers, e.g. `(scale, goe)`; new values never compile
+            again. Every device gets a copy.
+        reduce: a reducer, e.g. `rmt.Histogram(edges)`, or a tuple, list or dict of them: draws are streamed through
+            it in constant memory. None stacks them.
         batch_size: draws per device at a time; by default what an estimate of the memory of `fn` allows, at most a
             quarter of the device's memory (256 MiB where the device does not tell).
         mesh: devices with an axis named "draws", over which the draws are spread; by default all local devices.
         progress: whether to show a tqdm bar; by default on a terminal, if tqdm is installed.
 
     Returns:
-        The result of the reducer; or, without one, the pytree of `fn` with a leading axis of length `num_samples`,
-        sharded over the mesh where its size divides `num_samples`.
+        The result of the reducer, of several in the same structure; or, without one, the pytree of `fn` with a leading
+        axis of length `num_samples`, sharded over the mesh where its size divides `num_samples`.
 
     Raises:
-        ValueError: `num_samples` or `batch_size` below 1, a mesh without the axis "draws", or an `fn` whose output
-            shape depends on the key.
+        ValueError: `num_samples` or `batch_size` below 1, a mesh without the axis "draws", `reduce` with anything but
+            reducers, or an `fn` that calls numpy, returns no arrays, or has an output shape that depends on the key.
         ImportError: `progress=True` without tqdm.
 
     Example:
         >>> import jax, rmtjax as rmt
-        >>> levels = rmt.simulate(rmt.GOE(8).eigenvalues, jax.random.key(0), 100)
-        >>> print(levels.shape)
-        (100, 8)
+        >>> trace = lambda key, scale: rmt.GOE(8, scale).sample(key).trace()
+        >>> traces = [rmt.simulate(trace, jax.random.key(0), 100, args=(scale,)) for scale in (1.0, 2.0)]
+        >>> print(traces[1].shape, bool(abs(traces[1] - 2 * traces[0]).max() < 1e-4))
+        (100,) True
     """
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
     if num_samples >= 2**31:
         raise _checks.refusal("num_samples", "be below 2^31 (`fold_in` takes 32 bits)", num_samples)
+    if not callable(fn):
+        raise _checks.refusal("fn", "be a function of a key", fn)
+    if not isinstance(args, tuple):
+        raise _checks.refusal("args", "be a tuple", args)
+    if reduce is not None:
+        check_reducers(reduce)
     mesh = resolve_mesh(mesh)
-    peak = _peak_of_one_draw(fn, key)
+    operands, draw = split((fn, jax.tree.map(_number_as_array, args)))
+    peak = _peak_of_one_draw(draw, tuple(map(_shape, operands)), _shape(key))
     plan = _Plan(
         mesh=mesh,
         batch=_batch_size(peak, math.ceil(num_samples / mesh.shape[AXIS]), batch_size, mesh),
         one_by_one=_is_one_by_one(peak, mesh),
     )
     with progress_bar(num_samples, progress) as advance:
-        chunks = _chunks(fn, key, num_samples, reduce, plan, advance)
-        return _stack(chunks, num_samples, mesh) if reduce is None else _reduce(chunks, reduce)
+        chunks = _chunks(draw, operands, key, num_samples, reduce, plan, advance)
+        return _stack(chunks, num_samples, mesh) if reduce is None else merge_and_finish(reduce, on_host(chunks))
+
+
+def _number_as_array(leaf: Any) -> Any:
+    """A Python number as a weakly typed array, so that its value is no part of the program."""
+    return jnp.asarray(leaf) if isinstance(leaf, bool | int | float | complex | np.generic) else leaf
+
+
+def _shape(array: Array) -> jax.ShapeDtypeStruct:
+    aval = jax.typeof(array)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
 class _Plan(NamedTuple):
@@ -110,17 +131,37 @@ def _is_one_by_one(peak: int, mesh: Mesh) -> bool:
     return on_cpu and (mesh.devices.size > 1 or peak >= _LARGE_DRAW)
 
 
-def _peak_of_one_draw(fn: Callable, key: KeyScalar) -> int:
-    """Bytes that a draw needs; this is also where a shape that depends on the key is found out."""
+@kept_for_structure
+def _peak_of_one_draw(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> int:
+    """Bytes that a draw needs; this is also where functions that cannot be traced are found out."""
     try:
-        return max(1, peak_bytes(fn, key))
+        return max(1, peak_bytes(functools.partial(_one_draw, draw), operands, key))
+    except jax.errors.TracerArrayConversionError as error:
+        raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
     except (TypeError, IndexError) as error:
         if not (isinstance(error, _SHAPE_ERRORS) or "concrete values" in str(error)):
             raise
         raise ValueError(
-            "`fn` must have an output shape that does not depend on the key, and no Python branch on its values "
-            "(return arrays of static size with a mask, like `rmt.PaddedSpectrum`)."
+            "`fn` must have an output shape that does not depend on the key or on `args`, and no Python branch on its "
+            "values or number made of them (return arrays of static size with a mask, like `rmt.PaddedSpectrum`; bind "
+            "a size with `functools.partial`)."
         ) from error
+
+
+def _one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
+    """What `fn` returns, as arrays."""
+    fn, args = draw.combine(operands)
+    output = fn(key, *args)
+    if not jax.tree.leaves(output):
+        raise _checks.refusal("fn", "return at least one array", output)
+    return jax.tree.map(_as_array, output)
+
+
+def _as_array(leaf: Any) -> Array:
+    try:
+        return jnp.asarray(leaf)
+    except (TypeError, ValueError):
+        raise _checks.refusal("fn", "return arrays or numbers", leaf) from None
 
 
 def _batch_size(peak: int, per_device: int, asked: int | None, mesh: Mesh) -> int:
@@ -132,65 +173,65 @@ def _batch_size(peak: int, per_device: int, asked: int | None, mesh: Mesh) -> in
 
 
 def _chunks(
-    fn: Callable,
+    draw: Structure,
+    operands: list[Array],
     key: KeyScalar,
     num_samples: int,
-    reduce: AbstractReducer | None,
+    reduce: PyTree,
     plan: _Plan,
     advance: Callable[[int], object],
 ) -> Iterator[PyTree]:
     """Run all draws, a batch on each device at a time."""
     per_chunk = plan.batch * plan.mesh.shape[AXIS]
-    arrays, static = eqx.partition((fn, reduce), eqx.is_array)
+    of_reducers, reducers = split(reduce)
+    run = _program(draw, reducers, plan)
     # Whatever device the key and the parameters of fn live on, every device of the mesh gets a copy.
-    arrays, key = jax.device_put((arrays, key), NamedSharding(plan.mesh, PartitionSpec()))
+    arrays = jax.device_put((operands, of_reducers, key), NamedSharding(plan.mesh, PartitionSpec()))
     for start in range(0, num_samples, per_chunk):
-        bounds = np.array([start, num_samples], np.uint32)
-        yield _run_chunk(arrays, static, key, bounds, plan)
+        yield run(arrays, np.array([start, num_samples], np.uint32))
         advance(min(per_chunk, num_samples - start))
 
 
-@eqx.filter_jit
-def _run_chunk(arrays: PyTree, static: PyTree, key: KeyScalar, bounds: np.ndarray, plan: _Plan) -> PyTree:
+@kept_for_structure
+def _program(draw: Structure, reducers: Structure, plan: _Plan) -> Callable:
+    """A compiled function of its own, which is freed with the program that is kept."""
+    return jax.jit(functools.partial(_run_chunk, draw, reducers, plan))
+
+
+def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree, bounds: Array) -> PyTree:
     """Draws from the first bound on, one batch for each device: stacked, or the devices' summaries stacked."""
 
-    def on_device(arrays: PyTree, key: KeyScalar, index: Array, stop: Array) -> PyTree:
-        fn, reduce = eqx.combine(arrays, static)
+    def on_device(arrays: PyTree, index: Array, stop: Array) -> PyTree:
+        operands, of_reducers, key = arrays
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, index)
-        samples = jax.lax.map(fn, keys) if plan.one_by_one else jax.vmap(fn)(keys)
+        one_draw = functools.partial(_one_draw, draw, operands)
+        samples = jax.lax.map(one_draw, keys) if plan.one_by_one else jax.vmap(one_draw)(keys)
+        reduce = reducers.combine(of_reducers)
         if reduce is None:
             return samples
-        return jax.tree.map(lambda leaf: leaf[None], reduce.summarize(samples, index < stop))
+        return jax.tree.map(lambda leaf: leaf[None], summarize(reduce, samples, index < stop))
 
     everywhere, spread = PartitionSpec(), PartitionSpec(AXIS)
     # Without the check of varying axes, user functions may scan from a constant initial value.
     run = jax.shard_map(
         on_device,
         mesh=plan.mesh,
-        in_specs=(everywhere, everywhere, spread, everywhere),
+        in_specs=(everywhere, spread, everywhere),
         out_specs=spread,
         check_vma=False,
     )
-    start, stop = jnp.asarray(bounds)
+    start, stop = bounds
     index = start + jnp.arange(plan.batch * plan.mesh.shape[AXIS], dtype=jnp.uint32)
-    return run(arrays, key, index, stop)
+    return run(arrays, index, stop)
 
 
 def _stack(chunks: Iterator[PyTree], num_samples: int, mesh: Mesh) -> PyTree:
     """All draws in one array, without the padding of the last chunk."""
+    sharding = None if num_samples % mesh.shape[AXIS] else NamedSharding(mesh, PartitionSpec(AXIS))
+    return _join(list(chunks), num_samples, sharding)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _join(chunks: list[PyTree], num_samples: int, sharding: NamedSharding | None) -> PyTree:
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:num_samples], *chunks)
-    if num_samples % mesh.shape[AXIS]:
-        return stacked
-    return jax.device_put(stacked, NamedSharding(mesh, PartitionSpec(AXIS)))
-
-
-def _reduce(chunks: Iterator[PyTree], reduce: AbstractReducer) -> Any:
-    """Merge the devices' summaries on the host, one chunk behind the devices so that these never wait."""
-    total, pending = None, next(chunks)
-    for chunk in itertools.chain(chunks, [None]):
-        on_host = jax.tree.map(np.asarray, pending)
-        for device in range(jax.tree.leaves(on_host)[0].shape[0]):
-            summary = jax.tree.map(lambda leaf, i=device: leaf[i], on_host)
-            total = summary if total is None else reduce.merge(total, summary)
-        pending = chunk
-    return reduce.finish(total)
+    return stacked if sharding is None else jax.lax.with_sharding_constraint(stacked, sharding)

@@ -1,0 +1,139 @@
+"""What of a function is data and what is program.
+
+`jax.jit` keeps a program for a function *object*, so that `GOE(30, s).eigenvalues`, a new object for every s, would be
+compiled again and again. Here any pytree with functions in it is split into its arrays, the operands of a program, and
+a hashable `Structure`, for which the program is kept: two bound methods of modules that differ in the values of their
+parameters have the same structure.
+
+A structure refers weakly to functions, and to all that is equal to itself alone. A program kept for a lambda is dropped
+together with the lambda, whereas the caches of JAX would keep both for ever.
+"""
+
+import functools
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from types import MethodType
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+# A compiled simulation takes a few MiB.
+_MOST_KEPT = 128
+
+# Inside of another program these do nothing, and what they wrap may have arrays.
+_JITTED: tuple[type, ...] = (type(jax.jit(lambda: None)), type(eqx.filter_jit(lambda: None)))
+
+
+class _Call(eqx.Module):
+    """A bound method or a partial, as a pytree in which its object and its arguments can be reached."""
+
+    function: Any
+    args: tuple
+    keywords: dict[str, Any]
+
+
+def _opened(tree: PyTree) -> PyTree:
+    """The tree with a `_Call` for every bound method and partial, and without `jit`."""
+    return jax.tree.map(_open, tree, is_leaf=lambda node: isinstance(node, (MethodType, functools.partial, *_JITTED)))
+
+
+def _open(node: Any) -> PyTree:
+    if isinstance(node, _JITTED):
+        return _opened(node.__wrapped__)
+    if isinstance(node, MethodType):
+        return _Call(_opened(node.__func__), (_opened(node.__self__),), {})
+    if isinstance(node, functools.partial):
+        return _Call(_opened(node.func), _opened(node.args), _opened(node.keywords))
+    return node
+
+
+def _closed(tree: PyTree) -> PyTree:
+    """The inverse of `_opened`, but for `jit`."""
+    return jax.tree.map(_close, tree, is_leaf=lambda node: isinstance(node, _Call))
+
+
+def _close(node: Any) -> Any:
+    if isinstance(node, _Call):
+        return jax.tree_util.Partial(_closed(node.function), *_closed(node.args), **_closed(node.keywords))
+    return node
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A leaf that is compared by its value, as a number is."""
+
+    value: Any = field(compare=False)
+    identity: Hashable
+
+
+def _constant(leaf: Any) -> Hashable:
+    """What stands for a leaf that is not traced; equal for leaves that make the same program."""
+    if type(leaf).__eq__ is object.__eq__:
+        try:
+            return weakref.ref(leaf)
+        except TypeError:  # An object with slots; it is kept alive, so that its address is not used again.
+            return _Value(leaf, (type(leaf), id(leaf)))
+    # To Python 1, 1.0 and True are equal, and 0.0 and -0.0.
+    if isinstance(leaf, float | complex | np.inexact):
+        return _Value(leaf, (type(leaf), repr(leaf)))
+    try:
+        hash(leaf)
+    except TypeError:
+        return _Value(leaf, (type(leaf), id(leaf)))
+    return _Value(leaf, (type(leaf), leaf))
+
+
+def _is_traced(leaf: object) -> bool:
+    if isinstance(leaf, np.ndarray):  # There are arrays of strings and of objects.
+        return jnp.issubdtype(leaf.dtype, np.number) or leaf.dtype == np.bool_
+    return isinstance(leaf, jax.Array)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A pytree without its arrays: hashable, and of no weight."""
+
+    treedef: Any
+    constants: tuple[Hashable, ...]  # One for each leaf; None for an array.
+
+    def combine(self, arrays: Sequence[Array]) -> PyTree:
+        """The tree with these arrays; whoever calls holds the functions in it."""
+        remaining = iter(arrays)
+        value = lambda each: each() if isinstance(each, weakref.ref) else each.value
+        leaves = [next(remaining) if each is None else value(each) for each in self.constants]
+        return _closed(jax.tree.unflatten(self.treedef, leaves))
+
+    def on_death(self, forget: Callable[[Any], object]) -> list[weakref.ref]:
+        """References that call `forget` when the first of the functions is gone; to be kept as long as it may."""
+        return [weakref.ref(each(), forget) for each in self.constants if isinstance(each, weakref.ref)]
+
+
+def split(tree: PyTree) -> tuple[list[Array], Structure]:
+    """The arrays of a tree, those of its bound methods and partials included, and the rest."""
+    leaves, treedef = jax.tree.flatten(_opened(tree))
+    constants = tuple(None if _is_traced(leaf) else _constant(leaf) for leaf in leaves)
+    return [leaf for leaf in leaves if _is_traced(leaf)], Structure(treedef, constants)
+
+
+def kept_for_structure(make: Callable) -> Callable:
+    """Like `functools.lru_cache`, but an entry goes when a function of a structure among its arguments does."""
+    entries: dict[tuple, tuple[Any, list]] = {}
+
+    @functools.wraps(make)
+    def kept(*key: Hashable) -> Any:
+        entry = entries.pop(key, None)
+        if entry is None:
+            forget = lambda _: entries.pop(key, None)
+            watches = [watch for each in key if isinstance(each, Structure) for watch in each.on_death(forget)]
+            entry = make(*key), watches
+        entries[key] = entry  # At the end, so that the first is the one longest unused.
+        while len(entries) > _MOST_KEPT:
+            entries.pop(next(iter(entries)), None)
+        return entry[0]
+
+    return kept
