@@ -105,9 +105,9 @@ class Rule(NamedTuple):
         else:
             # Looked at outside of the program that may be in the making, and by NumPy, which has nothing to compile.
             with jax.ensure_compile_time_eval():
-                kept = self.holds(*map(_on_host, (value, *others)))
+                kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
-            if not (kept if isinstance(kept, bool | np.bool_) else np.all(kept)):
+            if not np.asarray(kept).all():
                 # The number itself, where it is being differentiated.
                 shown = jnp.asarray(jax.lax.stop_gradient(value)) if isinstance(value, Tracer) else value
                 raise refusal(name, self._words(*others), shown)
