@@ -39,8 +39,9 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     Its mean is $4 - 2\sqrt3 = 0.5359$, $\frac{2\sqrt3}\pi - \frac12 = 0.6027$ and
     $\frac{32\sqrt3}{15\pi} - \frac12 = 0.6762$ for β = 1, 2, 4, that of large spectra, `mean_gap_ratio(beta)`, is
     0.5307, 0.5998 and 0.6744. Its distribution function is too small by up to 0.010, 0.006 and 0.005, and its density
-    off by up to 5 % for β = 1, so a hundred thousand ratios reject it. All formulas hold to some
-    ten ulp, the tails in relative error; moments are numerical.
+    off by up to 5 % for β = 1, so a hundred thousand ratios reject it.
+
+    All formulas hold to some ten ulp, the tails in relative error; moments are numerical.
 
     Convention: the ratio needs no unfolding. β → 0 gives three independent normal levels, which are not a stretch of
     a Poisson process: that is `PoissonGapRatio`.
@@ -145,8 +146,8 @@ def mean_gap_ratio(beta: int) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of large spectra.
 
     $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it is not that of the surmise
-    `GapRatioSurmise`, which is up to 1 % larger: for β = 2 it follows from a Fredholm determinant of the sine kernel and is given to 12 digits, for
-    β = 1 and 4 it is known from simulations, to within $10^{-4}$.
+    `GapRatioSurmise`, which is up to 1 % larger: for β = 2 it follows from a Fredholm determinant of the sine kernel
+    and is given to 12 digits, for β = 1 and 4 it is known from simulations, to within $10^{-4}$.
 
     Args:
         beta: 0, 1, 2 or 4.
