@@ -37,6 +37,8 @@ def _plain(value: object) -> object:
 def integer(name: str, value: object, *, at_least: int) -> int:
     """A static whole number, e.g. a matrix size; booleans and floats are refused."""
     must = f"be an integer of at least {at_least}"
+    if isinstance(value, Tracer):
+        raise refusal(name, must + ", known before tracing (static)", value)
     if isinstance(value, bool):
         raise refusal(name, must, value)
     try:
@@ -95,7 +97,10 @@ def require(value: T, holds: Callable[..., Array], name: str, must: str, *others
 def _array(name: str, value: object, must: str = "be numbers") -> Array:
     """Numbers as an array."""
     try:
-        return jnp.asarray(value)
+        with np.errstate(over="ignore"):  # whoever minds an overflow says so himself
+            return jnp.asarray(value)
+    except OverflowError:  # integers wider than JAX's
+        return _array(name, jax.tree.map(float, value), must)
     except (TypeError, ValueError):
         raise refusal(name, must, value) from None
 
@@ -107,6 +112,16 @@ def full_precision(name: str, array: Array) -> Array:
     return array
 
 
+def _not_overflowed(name: str, value: object, array: Array) -> None:
+    """Refuse finite numbers that are none of the array's dtype."""
+    if isinstance(value, jax.Array) or isinstance(array, Tracer):
+        return
+    lost = np.isfinite(np.asarray(value, float)) & np.isinf(np.asarray(array))
+    if lost.any():
+        largest = f"the largest {array.dtype.name} (`jax_enable_x64` allows for more)"
+        raise refusal(name, f"not exceed {jnp.finfo(array.dtype).max:.2g}, {largest}", value)
+
+
 def _parameter(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
@@ -116,7 +131,9 @@ def _parameter(name: str, value: RealScalarLike) -> Array:
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         with jax.ensure_compile_time_eval():
             array = array * 1.0
-    return full_precision(name, array)
+    full_precision(name, array)
+    _not_overflowed(name, value, array)
+    return array
 
 
 def positive(name: str, value: RealScalarLike, *, finite: bool = True) -> Array:
@@ -175,6 +192,7 @@ def vector(name: str, value: object) -> Array:
     array = full_precision(name, real(name, value))
     if array.ndim != 1 or array.size == 0:
         raise refusal(name, "be a vector of at least one number", array.shape)
+    _not_overflowed(name, value, array)
     return array
 
 
@@ -198,15 +216,18 @@ def levels(name: str, value: object, n: int) -> Array:
     """A vector of n real numbers without NaN."""
     array = points(name, value)
     if array.shape != (n,):
-        raise refusal(name, f"have the shape ({n},)", array.shape)
+        several = " (use `jax.vmap` for several)" if array.ndim > 1 and array.shape[-1] == n else ""
+        raise refusal(name, f"have the shape ({n},){several}", array.shape)
     return array
 
 
 def square_matrix(name: str, value: object) -> Array:
-    """A batch of square real or complex floating-point matrices without NaN or infinity."""
+    """A batch of square real or complex matrices without NaN or infinity; whole numbers become those of JAX's float."""
     array = _array(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
+    if array.dtype == bool or jnp.issubdtype(array.dtype, jnp.integer):
+        array = array.astype(float)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
+        raise refusal(name, "hold real or complex numbers", array.dtype.name)
     return require(full_precision(name, array), jnp.isfinite, name, "be finite")
