@@ -127,9 +127,9 @@ PAGES = {
     "Poisson": Page("Spacings of independent levels", ("Poisson()", "Poisson(3)")),
     "Brody": Page("Brody's law", ("Brody(0.5)", "Brody(0.0)", "Brody(1.0)")),
     "BerryRobnik": Page("Berry and Robnik", ("BerryRobnik(0.25)", "BerryRobnik(0.75)")),
-    "GapRatio": Page(
-        "Gap ratios",
-        ("GapRatio(1.0)", "GapRatio(2.0)", "GapRatio(4.0)"),
+    "GapRatioSurmise": Page(
+        "Surmise for gap ratios",
+        ("GapRatioSurmise(1.0)", "GapRatioSurmise(2.0)", "GapRatioSurmise(4.0)"),
         f"(lambda s: jnp.minimum(s[:, 1:] / s[:, :-1], s[:, :-1] / s[:, 1:]))"
         f"(jnp.diff({_mapped('COE(200).eigenphases', 50)}))",
         "ratios of COE(200)",

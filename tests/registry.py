@@ -134,7 +134,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.EllipticLaw": lambda: rmt.laws.EllipticLaw(0.4, 1.5),
     "rmtjax.laws.FreePoisson": lambda: rmt.laws.FreePoisson(2.5, 0.8),
     "rmtjax.laws.FussCatalan": lambda: rmt.laws.FussCatalan(2),
-    "rmtjax.laws.GapRatio": lambda: rmt.laws.GapRatio(1.7),
+    "rmtjax.laws.GapRatioSurmise": lambda: rmt.laws.GapRatioSurmise(1.7),
     "rmtjax.laws.GeneralMarchenkoPastur": lambda: rmt.laws.GeneralMarchenkoPastur(0.4, [1.0, 2.5], [0.75, 0.25]),
     # Every point costs the eigenvalues of a matrix.
     "rmtjax.laws.HardEdge": Elsewhere("laws/test_hard_edge.py"),

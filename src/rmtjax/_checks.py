@@ -41,6 +41,8 @@ def _plain(value: object) -> object:
 def integer(name: str, value: object, *, at_least: int) -> int:
     """A static whole number, e.g. a matrix size; booleans and floats are refused."""
     must = f"be an integer of at least {at_least}"
+    if isinstance(value, Tracer):
+        raise refusal(name, must + ", known before tracing (static)", value)
     if isinstance(value, bool):
         raise refusal(name, must, value)
     try:
@@ -169,7 +171,10 @@ NO_NAN = Rule(lambda x: x == x, "not be NaN")
 def _array(name: str, value: object, must: str = "be numbers") -> Array:
     """Numbers as an array."""
     try:
-        return jnp.asarray(value)
+        with np.errstate(over="ignore"):  # whoever minds an overflow says so himself
+            return jnp.asarray(value)
+    except OverflowError:  # integers wider than JAX's
+        return _array(name, jax.tree.map(float, value), must)
     except (TypeError, ValueError):
         raise refusal(name, must, value) from None
 
@@ -181,6 +186,16 @@ def full_precision(name: str, array: Array) -> Array:
     return array
 
 
+def _not_overflowed(name: str, value: object, array: Array) -> None:
+    """Refuse finite numbers that are none of the array's dtype."""
+    if isinstance(value, jax.Array) or isinstance(array, Tracer):
+        return
+    lost = np.isfinite(np.asarray(value, float)) & np.isinf(np.asarray(array))
+    if lost.any():
+        largest = f"the largest {array.dtype.name} (`jax_enable_x64` allows for more)"
+        raise refusal(name, f"not exceed {jnp.finfo(array.dtype).max:.2g}, {largest}", value)
+
+
 def scalar(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
@@ -190,7 +205,9 @@ def scalar(name: str, value: RealScalarLike) -> Array:
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         with jax.ensure_compile_time_eval():
             array = array * 1.0
-    return full_precision(name, array)
+    full_precision(name, array)
+    _not_overflowed(name, value, array)
+    return array
 
 
 def positive(name: str, value: RealScalarLike) -> Array:
@@ -228,6 +245,7 @@ def vector(name: str, value: object) -> Array:
     array = full_precision(name, real(name, value))
     if array.ndim != 1 or array.size == 0:
         raise refusal(name, "be a vector of at least one number", array.shape)
+    _not_overflowed(name, value, array)
     return array
 
 
@@ -247,7 +265,11 @@ def points(name: str, value: object) -> tuple[Array, Any]:
 
 def levels(name: str, value: object, n: int) -> tuple[Array, Any]:
     """A vector of n real numbers, and whether there is no NaN among them, as in `points`."""
-    array, valid = points(name, of_shape(name, value, (n,)))
+    array = real(name, value)
+    if array.shape != (n,):
+        several = " (use `jax.vmap` for several)" if array.ndim > 1 and array.shape[-1] == n else ""
+        raise refusal(name, f"have the shape ({n},){several}", array.shape)
+    array, valid = points(name, array)
     return array, valid if valid is True else valid.all()
 
 
@@ -255,12 +277,14 @@ _FINITE_MATRIX = Rule(lambda a: (abs(a) < math.inf).all((-2, -1), keepdims=True)
 
 
 def square_matrix(name: str, value: object) -> Array:
-    """A batch of square real or complex floating-point matrices; one with NaN or infinity is refused if at hand."""
+    """A batch of square real or complex matrices, finite if at hand; whole numbers become those of JAX's float."""
     array = _array(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
+    if array.dtype == bool or jnp.issubdtype(array.dtype, jnp.integer):
+        array = array.astype(float)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise refusal(name, "have a floating-point or complex dtype", array.dtype.name)
+        raise refusal(name, "hold real or complex numbers", array.dtype.name)
     return _FINITE_MATRIX(name, full_precision(name, array))
 
 

@@ -97,6 +97,22 @@ def test_symmetries_and_exact_laws(getkey, symmetry, n, zero_modes, beta, alpha,
         assert scipy.stats.ks_2samp(positive[:, k], dense[:, k]).pvalue > ERROR_RATE
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize(("symmetry", "rows"), [("D", 1), ("DIII", 2)])
+def test_a_single_zero_mode(getkey, symmetry, rows):
+    # The only antisymmetric matrix of one row is 0.
+    ensemble, key, x = AltlandZirnbauer(symmetry, 1, 1, SCALE), getkey(), jnp.array([-1.0, 0.0, 1e-30, 2.0])
+    np.testing.assert_array_equal(ensemble.sample(key), np.zeros((rows, rows)))
+    levels, counts = jax.jit(lambda e, key: (e.eigenvalues(key), e.counts(key, x)))(ensemble, key)
+    np.testing.assert_array_equal(levels, [0.0])
+    np.testing.assert_array_equal(counts, [0, 0, 1, 1])
+    assert levels.dtype == ensemble.scale.dtype
+    assert ensemble.log_prob(jnp.zeros(0)) == 0
+    for n, zero_modes in ((1, 0), (2, 1), (3, 3)):
+        with pytest.raises(ValueError, match=r"`(n|zero_modes)` must be"):
+            AltlandZirnbauer(symmetry, n, zero_modes)
+
+
 @pytest.mark.everyday("BDI", "CII", "DIII", "A*")
 @pytest.mark.parametrize("symmetry", ["AIII", "BDI", "CII", "D", "DIII", "C", "CI"])
 def test_variances_of_entries(getkey, symmetry):

@@ -24,7 +24,7 @@ LAWS = {
     "berry-robnik": lambda f: laws.BerryRobnik(f(0.3)),
     "poisson": lambda f: laws.Poisson(2),
     "surmise": lambda f: laws.WignerSurmise(f(2.0)),
-    "gap ratio": lambda f: laws.GapRatio(f(1.0)),
+    "gap ratio": lambda f: laws.GapRatioSurmise(f(1.0)),
     "poisson gap ratio": lambda f: laws.PoissonGapRatio(),
     "porter-thomas": lambda f: laws.PorterThomas(1),
     "eigenvector": lambda f: laws.EigenvectorIntensity(5, 1),

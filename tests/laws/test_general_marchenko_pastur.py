@@ -252,6 +252,25 @@ def test_moments_by_traces(name):
     np.testing.assert_allclose(law.variance(), expected[2] - a**2, rtol=rtol)
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize("ratio", [2.0**-20, 0.75])
+def test_skewness_and_kurtosis(ratio):
+    # For a small ratio and a narrow population sums over moments about 0 cancel.
+    population, weights = [4.0, 4.015625, 3.96875], [0.25, 0.5, 0.25]
+    with mpmath.workdps(60):
+        moments = [mpmath.fdot(weights, [mpmath.mpf(t) ** k for t in population]) for k in (1, 2, 3, 4)]
+        c, (a, b, d, e) = mpmath.mpf(ratio), moments
+        fourth = e + c * (4 * d * a + 2 * b**2) + 6 * c**2 * b * a**2 + c**3 * a**4
+        m2, m3 = b + c * a**2, d + 3 * c * b * a + c**2 * a**3
+        variance, third = m2 - a**2, m3 - 3 * a * m2 + 2 * a**3
+        kurtosis = (fourth - 4 * a * m3 + 6 * a**2 * m2 - 3 * a**4) / variance**2
+    law = GeneralMarchenkoPastur(ratio, population, weights)
+    # The mean of the population is known to its rounding, which is so large next to the standard deviation.
+    rtol = 20 * float(jnp.finfo(law.mean().dtype).eps) * float(a / mpmath.sqrt(variance))
+    np.testing.assert_allclose(law.skewness(), float(third / variance**1.5), rtol=rtol)
+    np.testing.assert_allclose(law.kurtosis() + 3, float(kurtosis), rtol=rtol)
+
+
 def test_twenty_points_by_the_fixed_point():
     t = np.geomspace(0.1, 10, 20)
     law, ratio = GeneralMarchenkoPastur(0.4, t), 0.4

@@ -3,6 +3,7 @@
 import inspect
 
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
@@ -30,6 +31,34 @@ def test_values(expression):
         # A rounding of the logarithm is as many roundings of a tiny probability.
         size = np.maximum(1, -np.log(np.where(right > 0, right, 1)))
         np.testing.assert_array_less(np.abs(got - right), bound * np.where(right > 0, right * size, 1), err_msg=method)
+
+
+def log_tails(expression, x):
+    """Logarithms of the probabilities below and above x, of 30 digits."""
+    law = generator.LAWS[expression]()
+    with mpmath.workdps(50):
+        near_lower = x < (law.joints[0] + law.joints[-1]) / 2
+        atom = sum(mass for _, mass in law.atoms)  # at the lower end
+        tail = generator.mass(law.density, law.joints, *((law.joints[0], x) if near_lower else (x, law.joints[-1])))
+        below = atom + tail if near_lower else 1 - tail
+        return float(mpmath.log(below)), float(mpmath.log(1 - below))
+
+
+# Laws without logarithms of their own, and the ends that rounding moves: there a few ulp of the end count.
+ROUNDED = {"Bures()": ["upper"], "InverseMarchenkoPastur(0.25)": ["lower", "upper"]}
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("end", ["lower", "upper"])
+@pytest.mark.parametrize("expression", ["KestenMcKay(10.0)", "FreePoisson(4.0)", "QuarterCircle(2.0)", *ROUNDED])
+def test_logarithms_near_the_ends(expression, end):
+    law = accuracy.law(expression, DTYPE)
+    lower, upper = map(float, law.support())
+    distance = (upper - lower) * (2.0**-20 if DTYPE == np.float64 else 2.0**-10)
+    x = DTYPE(upper - distance if end == "upper" else lower + distance)
+    ulps = 4 * upper / distance if end in ROUNDED.get(expression, []) else 16
+    got = [float(law.logcdf(x)), float(law.logsf(x))]
+    np.testing.assert_allclose(got, log_tails(expression, float(x)), rtol=ulps * np.finfo(DTYPE).eps)
 
 
 def test_every_law_has_values():

@@ -174,7 +174,12 @@ def test_reverse_mode_near_0_and_far_out():
     law, x = HardEdge(0.7), jnp.array([1e-300, 1e-13, 1e-3, 3.0, 200.0, 1e5])
     by_law, by_x = jax.jit(jax.vmap(jax.grad(lambda law, x: law.cdf(x), (0, 1)), (None, 0)))(law, x)
     assert np.isfinite(by_law.alpha).all()
-    np.testing.assert_allclose(by_x, law.pdf(x), rtol=1e-10, atol=1e-200)
+    # Up to 3 two programs agree to 1e-15. Where the determinants end, at 99.6, the tail 1 - F = e^-19, with which it
+    # goes on to 200, is as small as 1 minus the largest eigenvalue: every rounding of the matrix, which is another one
+    # with other vector instructions, counts e^19 eps = 4e-8 there; 1.5e-10 was seen.
+    pdf = law.pdf(x)
+    np.testing.assert_allclose(by_x[:4], pdf[:4], rtol=1e-13, atol=1e-200)
+    np.testing.assert_allclose(by_x[4:], pdf[4:], rtol=4e-8, atol=1e-200)
 
 
 @pytest.mark.float32

@@ -317,6 +317,31 @@ def test_free_cumulants_make_the_moments(name):
     np.testing.assert_allclose(cumulants[:2], [law.mean(), law.variance()], rtol=20 * eps, atol=1e-30)
 
 
+@functools.cache
+def skewness_and_kurtosis(name):
+    """By Cauchy's formula: the transform times powers, summed over a circle of twice the size of the support."""
+    case, (lower, upper) = CASES[name], map(mpmath.mpf, map(float, CASES[name].law.support()))
+    with mpmath.workdps(40):
+        arms = [(upper - lower) * mpmath.expjpi((j + mpmath.mpf(1) / 2) / 60) for j in range(60)]
+        masses = [arm * case.transform((upper + lower) / 2 + arm) / 60 for arm in arms]
+        moment = lambda k, about: sum(
+            mpmath.re(mass * ((upper + lower) / 2 + arm - about) ** k) for mass, arm in zip(masses, arms, strict=True)
+        )
+        mean = moment(1, 0)
+        variance, third, fourth = (moment(k, mean) for k in (2, 3, 4))
+        return float(third / variance**1.5), float(fourth / variance**2 - 3)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("name", CASES)
+def test_skewness_and_kurtosis(name):
+    law = CASES[name].law
+    eps = float(jnp.finfo(law.mean().dtype).eps)
+    skewness, kurtosis = skewness_and_kurtosis(name)
+    np.testing.assert_allclose(law.skewness(), skewness, rtol=8 * eps, atol=8 * eps)
+    np.testing.assert_allclose(law.kurtosis(), kurtosis, rtol=0, atol=4 * eps * (3 + kurtosis))
+
+
 def test_free_cumulants_of_moments_against_exact_integers():
     catalan = [math.comb(2 * k, k) // (k + 1) for k in range(13)]
     for k in range(1, 13):

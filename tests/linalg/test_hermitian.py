@@ -141,7 +141,6 @@ BAD = [
     (jnp.ones((2, 3)), r"`a` must have square matrices.*\(2, 3\)"),
     (jnp.ones(3), r"`a` must have square matrices.*\(3,\)"),
     (jnp.ones((0, 0)), r"`a` must have square matrices.*\(0, 0\)"),
-    (jnp.ones((2, 2), jnp.int32), r"`a` must have a floating-point.*int32"),
     (jnp.array([[1.0, jnp.nan], [0.0, 1.0]]), r"`a` must be finite.*nan"),
     (jnp.array([[1.0, jnp.inf], [0.0, 1.0]]), r"`a` must be finite.*inf"),
 ]
@@ -157,7 +156,7 @@ FUNCTIONS = [
 
 @SINGLE
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=["eigvalsh", "eigh", "radius", "logdet", "schatten", "function"])
-@pytest.mark.parametrize(("a", "message"), BAD, ids=["oblong", "vector", "empty", "integer", "nan", "inf"])
+@pytest.mark.parametrize(("a", "message"), BAD, ids=["oblong", "vector", "empty", "nan", "inf"])
 def test_bad_matrices_are_refused(fn, a, message):
     with pytest.raises(ValueError, match=r"(?s)" + message):
         fn(a)

@@ -124,7 +124,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         self.n = _checks.integer("n", n, at_least=1)
         self.zero_modes = _checks.integer("zero_modes", zero_modes, at_least=0)
         self.scale = _checks.scalar("scale", scale)
-        most = min(_MOST_ZERO_MODES.get(symmetry, self.n), self.n - 1)
+        most = _MOST_ZERO_MODES.get(symmetry, self.n - 1)
         if self.zero_modes > most:
             raise _checks.refusal("zero_modes", f"be at most {most} in class {symmetry} with n = {self.n}", zero_modes)
         if symmetry not in _WIGNER_DYSON and (self.n - self.zero_modes) % 2:
@@ -141,6 +141,12 @@ class AltlandZirnbauer(AbstractEnsemble):
         beta, alpha = _INDICES[self.symmetry]
         pairs = (self.n - self.zero_modes) // 2
         return pairs, (alpha + beta * self.zero_modes + 1) / 2 + (pairs - 1) * beta / 2, beta
+
+    def _positive_levels(self, key: KeyScalar) -> Float[Array, " k"]:
+        pairs, *_ = self._parameters()
+        if pairs == 0:
+            return jnp.zeros(0, self.scale.dtype)
+        return self._unit() * block_singular_values(0, pairs, *self._bidiagonal(key), jnp.int32(pairs))
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
         pairs, a, beta = self._parameters()
@@ -165,17 +171,15 @@ class AltlandZirnbauer(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.symmetry in _WIGNER_DYSON:
             return self._wigner_dyson()._eigenvalues(key)
-        diagonal, below = self._bidiagonal(key)
-        pairs = diagonal.size
-        positive = self._unit() * block_singular_values(0, pairs, diagonal, below, jnp.int32(pairs))
+        positive = self._positive_levels(key)
         return jnp.concatenate([-positive[::-1], jnp.zeros(self.zero_modes, positive.dtype), positive])
 
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         if self.symmetry in _WIGNER_DYSON:
             return self._wigner_dyson()._counts(key, x, chunk)
-        diagonal, below = self._bidiagonal(key)
-        pairs = diagonal.size
-        nearer = block_singular_counts(diagonal, below, jnp.int32(pairs), jnp.abs(x) / self._unit())
+        pairs, nearer = self._parameters()[0], jnp.zeros(x.shape, jnp.int32)
+        if pairs > 0:
+            nearer = block_singular_counts(*self._bidiagonal(key), jnp.int32(pairs), jnp.abs(x) / self._unit())
         return jnp.where(x > 0, pairs + self.zero_modes + nearer, pairs - nearer)
 
     def _law(self) -> AbstractLaw:
@@ -188,6 +192,8 @@ class AltlandZirnbauer(AbstractEnsemble):
         if self.symmetry in _WIGNER_DYSON:
             return self._wigner_dyson()._log_prob(levels)
         pairs, a, beta = self._parameters()
+        if pairs == 0:  # one matrix, 0, and no level whose density there could be
+            return jnp.zeros((), jnp.result_type(levels, self.scale))
         unit = self.scale * (2 / (beta * self.n)) ** 0.5
         positive = jnp.all(levels > 0)
         # The squares x have the Laguerre density, with the weight exp(-x/2); dx = 2 √x dε/unit.

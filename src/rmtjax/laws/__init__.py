@@ -12,7 +12,7 @@ from rmtjax.laws._fuss_catalan import FussCatalan as FussCatalan
 from rmtjax.laws._gap_probabilities import bulk_gap_probabilities as bulk_gap_probabilities
 from rmtjax.laws._gap_probabilities import hard_edge_gap_probabilities as hard_edge_gap_probabilities
 from rmtjax.laws._gap_probabilities import soft_edge_gap_probabilities as soft_edge_gap_probabilities
-from rmtjax.laws._gap_ratio import GapRatio as GapRatio
+from rmtjax.laws._gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._gap_ratio import mean_gap_ratio as mean_gap_ratio
 from rmtjax.laws._general_marchenko_pastur import GeneralMarchenkoPastur as GeneralMarchenkoPastur

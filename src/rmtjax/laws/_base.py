@@ -44,10 +44,10 @@ class AbstractLaw(AbstractModule):
         return 1 - self._cdf(x)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _log(self._cdf(x))
+        return _log_of_one_of_two(self._cdf(x), self._sf(x))
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _log(self._sf(x))
+        return _log_of_one_of_two(self._sf(x), self._cdf(x))
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
@@ -233,3 +233,9 @@ def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""
 def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:
     positive = probability > 0
     return jnp.where(positive, jnp.log(jnp.where(positive, probability, 1)), -jnp.inf)
+
+
+def _log_of_one_of_two(probability: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The logarithm of a probability; near 1 it is computed from the rest, which alone has the digits."""
+    near_one = probability > 0.75  # XLA's log1p loses two digits near -0.41
+    return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), _log(jnp.where(near_one, 1, probability)))

@@ -101,9 +101,6 @@ class QuarterCircle(AbstractSpectralLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return float(_unit_moment(k)) * self.radius**k
 
-    def _variance(self) -> Float[Array, ""]:
-        return (1 / 4 - (4 / (3 * math.pi)) ** 2) * self.radius**2
-
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         u = z / self.radius
         s = edge_root(u, -jnp.ones_like(self.radius), jnp.ones_like(self.radius))

@@ -38,6 +38,13 @@ class AbstractSpectralLaw(AbstractLaw):
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return free_cumulant_of_moments([self._moment(j) for j in range(k + 1)])
 
+    def _central_moment(self, k: int) -> Float[Array, ""]:
+        """The sum over the non-crossing partitions without singletons, of order 2, 3 or 4."""
+        if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
+            return super()._central_moment(k)  # the fall-back goes through moments about 0, and those cancel
+        pairs = 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
+        return self._free_cumulant(k) + pairs
+
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         raise NotImplementedError(f"No closed form of the R-transform of {type(self).__name__} is known.")
 

@@ -71,7 +71,7 @@ def spectral_radius(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
         One number per matrix.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `a` is not square, or holds NaN or infinity.
 
     Example:
         >>> import jax.numpy as jnp

@@ -68,7 +68,7 @@ def eigh(
         Eigenvalues of shape `(*batch, n)`, ascending, and eigenvectors `(*batch, n, n)` as columns.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `a` is not square, or holds NaN or infinity.
 
     Example:
         >>> import jax.numpy as jnp
@@ -95,7 +95,7 @@ def eigvalsh(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
         Eigenvalues of shape `(*batch, n)`, ascending.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `a` is not square, or holds NaN or infinity.
 
     Example:
         >>> import jax, jax.numpy as jnp

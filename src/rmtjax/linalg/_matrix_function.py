@@ -66,7 +66,7 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
         f(A), of the shape of `a`; Hermitian for a real-valued `f`.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity; `f` calls numpy.
+        ValueError: `a` is not square, or holds NaN or infinity; `f` calls numpy.
 
     Example:
         >>> import jax.numpy as jnp

@@ -96,7 +96,7 @@ def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
         One number per matrix.
 
     Raises:
-        ValueError: `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `a` is not square, or holds NaN or infinity.
 
     Example:
         >>> import jax.numpy as jnp
@@ -124,7 +124,7 @@ def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> F
         One number per matrix.
 
     Raises:
-        ValueError: `p` is below 1 or NaN; `a` is not square, not floating-point, or holds NaN or infinity.
+        ValueError: `p` is below 1 or NaN; `a` is not square, or holds NaN or infinity.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,0 +1,70 @@
+"""What arguments are taken, and the words for those that are not."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+
+INTEGERS = [np.array([[2, 1], [1, 2]]), [[2, 1], [1, 2]], jnp.array([[2, 1], [1, 2]], jnp.int8)]
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("a", INTEGERS, ids=["numpy", "list", "int8"])
+def test_matrices_of_whole_numbers_are_matrices(a):
+    default = jnp.zeros(0).dtype
+    for got, expected in [
+        (rmt.eigvalsh(a), [1, 3]),
+        (rmt.eigh(a)[0], [1, 3]),
+        (rmt.spectral_radius(a), 3),
+        (rmt.linalg.logdet(a), np.log(3)),
+        (rmt.linalg.schatten_norm(a, 1), 4),
+    ]:
+        assert got.dtype == default
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_an_adjacency_matrix_of_booleans():
+    cycle = np.roll(np.eye(4, dtype=bool), 1, axis=0)
+    np.testing.assert_allclose(rmt.eigvalsh(cycle | cycle.T), [-2, 0, 0, 2], atol=1e-14)
+
+
+def test_a_matrix_of_something_else_is_refused():
+    with pytest.raises(ValueError, match="`a` must hold real or complex numbers, got 'key<fry>'"):
+        rmt.eigvalsh(jax.random.split(jax.random.key(0), (2, 2)))
+
+
+def test_a_traced_size_is_named_as_such():
+    message = r"`n` must be an integer of at least 1, known before tracing \(static\), got"
+    with pytest.raises(ValueError, match=message):
+        jax.jit(lambda n: rmt.GOE(n).scale)(3)
+    with pytest.raises(ValueError, match=message):
+        jax.vmap(lambda n: rmt.CUE(n).n)(jnp.arange(1, 4))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("value", [1e300, np.float64(1e300), 10**300], ids=["float", "numpy", "integer"])
+def test_what_overflows_single_precision_is_named_as_such(value):
+    make = [lambda: rmt.GOE(3, value), lambda: rmt.laws.GeneralMarchenkoPastur(0.5, [1.0, value])]
+    if jax.config.read("jax_enable_x64"):
+        assert [float(leaf) for leaf in jax.tree.leaves(make[0]())] == [1e300]
+        return
+    for call, name in zip(make, ("scale", "population"), strict=True):
+        largest = r"3.4e\+38, the largest float32 \(`jax_enable_x64` allows for more\)"
+        with pytest.raises(ValueError, match=rf"`{name}` must not exceed {largest}, got .*1(e\+300|0{{300}})"):
+            call()
+    # A point may lie beyond all numbers.
+    assert rmt.laws.Semicircle().cdf(float(value)) == 1
+
+
+@pytest.mark.float32
+def test_a_wide_whole_number_is_a_number():
+    np.testing.assert_allclose(rmt.GOE(3, 2**70).scale, 2.0**70)
+
+
+def test_the_density_of_a_batch_asks_for_vmap():
+    with pytest.raises(ValueError, match=r"must have the shape \(4,\) \(use `jax.vmap` for several\), got \(3, 4\)"):
+        rmt.GOE(4).log_prob(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match=r"must have the shape \(4,\), got \(3,\)"):
+        rmt.GOE(4).log_prob(np.zeros(3))
