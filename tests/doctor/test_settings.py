@@ -1,7 +1,7 @@
 import jax
 import pytest
 
-from rmtjax.doctor._settings import SLOW, setting_findings, settings, usable_cores
+from rmtjax.doctor._settings import SLOW, setting_findings, settings, threads, usable_cores
 
 HEALTHY = dict.fromkeys(SLOW, False) | {"jax_enable_x64": True}
 
@@ -34,3 +34,5 @@ def test_a_switch_for_debugging_is_named(name):
 
 def test_cores_are_counted():
     assert usable_cores() >= 1
+    assert threads({}) == f"{usable_cores()} for this process"
+    assert threads({"OPENBLAS_NUM_THREADS": "1"}).endswith("for this process, OPENBLAS_NUM_THREADS=1")

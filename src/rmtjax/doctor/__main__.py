@@ -45,7 +45,7 @@ def _devices() -> list[Finding]:
     devices = jax.devices()
     kinds = [device.device_kind for device in devices]
     _say("devices", ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)))
-    _say("cores", f"{_settings.usable_cores()} for this process")
+    _say("cores", _settings.threads(os.environ))
     platforms = [device.platform for device in devices]
     return _installation.gpu_findings(platforms, _installation.gpu_present(), os.environ.get("JAX_PLATFORMS", ""))
 

@@ -18,6 +18,8 @@ SLOW = {
     "jax_disable_most_optimizations": "programs compile faster and run slower",
 }
 
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
 
 def settings() -> dict[str, Any]:
     """The present values of all switches that the findings look at."""
@@ -36,6 +38,12 @@ def setting_findings(values: Mapping[str, Any]) -> list[Finding]:
             remedy = f"Unless you are debugging: unset {name.upper()}, or jax.config.update({name!r}, False)."
             findings.append(Finding(f"{name} is on: {cost}", remedy))
     return findings
+
+
+def threads(environment: Mapping[str, str]) -> str:
+    """The cores of this process, and what limits the threads of LAPACK."""
+    limits = [f"{name}={environment[name]}" for name in _THREADS if environment.get(name)]
+    return ", ".join([f"{usable_cores()} for this process", *limits])
 
 
 def usable_cores() -> int:
