@@ -102,7 +102,7 @@ def test_the_users_cache_folder(monkeypatch, platform, environment, expected):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert PureWindowsPath(_cache._user_folder()).as_posix() == expected
+    assert PureWindowsPath(_cache.user_folder()).as_posix() == expected
 
 
 def test_a_new_folder_is_the_users_alone_and_its_path_absolute(tmp_path, monkeypatch):

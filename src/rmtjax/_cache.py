@@ -44,7 +44,7 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
         True
     """
     told = jax.config.values["jax_compilation_cache_dir"]
-    folder = _writable((told or _user_folder()) if path is None else path)
+    folder = _writable((told or user_folder()) if path is None else path)
     jax.config.update("jax_enable_compilation_cache", True)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -55,7 +55,7 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
     return folder
 
 
-def _user_folder() -> Path:
+def user_folder() -> Path:
     """The folder of this library in the user's cache folder."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "rmtjax"

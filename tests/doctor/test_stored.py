@@ -28,14 +28,27 @@ def test_a_healthy_cache_needs_nothing():
     assert str(HEALTHY) == "/cache: 3 entries, 3.0 MiB"
 
 
-def test_a_cache_that_is_off_is_advice(set_to):
-    for folder, enabled in ((None, True), ("/tmp", False)):
-        set_to(folder, enabled)
-        state = _stored.store()
-        assert str(state) == "off"
-        (finding,) = store_findings(state)
-        assert "rmt.enable_compilation_cache()" in finding.remedy
-        assert not finding.broken
+@pytest.mark.parametrize("off", ["no folder", "switch"])
+def test_a_cache_that_is_off_is_advice(set_to, monkeypatch, tmp_path, off):
+    monkeypatch.setattr(_stored, "user_folder", lambda: tmp_path)
+    set_to(*(None, True) if off == "no folder" else (str(tmp_path), False))
+    state = _stored.store()
+    assert str(state) == "off"
+    (finding,) = store_findings(state)
+    assert "rmt.enable_compilation_cache()" in finding.remedy
+    assert not finding.broken
+
+
+def test_a_cache_that_scripts_switch_on_for_themselves_is_found(set_to, monkeypatch, tmp_path):
+    monkeypatch.setattr(_stored, "user_folder", lambda: tmp_path)
+    set_to(None)
+    (tmp_path / "whole-cache").write_bytes(zlib.compress(b"a program"))
+    state = _stored.store()
+    assert str(state) == f"off in this process; {tmp_path}: 1 entries, 0.0 MiB"
+    assert store_findings(state, has_filelock=True) == []
+    (tmp_path / "half-cache").write_bytes(b"")
+    (finding,) = store_findings(_stored.store(), has_filelock=True)
+    assert finding.problem == "incomplete entries in the compilation cache: 1"
 
 
 def test_entries_are_counted_and_incomplete_ones_found(tmp_path, set_to):
@@ -50,7 +63,7 @@ def test_entries_are_counted_and_incomplete_ones_found(tmp_path, set_to):
     assert (state.entries, state.size) == (4, sum(map(len, contents.values())))
     assert state.writable
     (finding,) = [found for found in store_findings(state) if "incomplete" in found.problem]
-    assert finding.problem.startswith("2 entries")
+    assert finding.problem == "incomplete entries in the compilation cache: 2"
     assert str(tmp_path / "half-cache") in finding.remedy
     assert not finding.broken
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jax
 
+from rmtjax._cache import user_folder
 from rmtjax.doctor._finding import Finding
 
 _SWITCH_ON = "rmt.enable_compilation_cache()"
@@ -21,7 +22,8 @@ class Store:
     """The state of the cache.
 
     Args:
-        folder: where entries lie; None if the cache is off.
+        folder: where entries lie, or would lie.
+        enabled: whether this process uses it; a script that does may have switched it on for itself.
         entries: how many there are.
         size: bytes of all of them.
         incomplete: those that some process did not finish writing.
@@ -30,7 +32,8 @@ class Store:
         bounded: whether JAX is told to keep the folder below a size.
     """
 
-    folder: Path | None
+    folder: Path
+    enabled: bool = True
     entries: int = 0
     size: int = 0
     incomplete: tuple[Path, ...] = ()
@@ -39,19 +42,22 @@ class Store:
     bounded: bool = False
 
     def __str__(self) -> str:
-        return f"{self.folder}: {self.entries} entries, {self.size / 2**20:.1f} MiB" if self.folder else "off"
+        contents = f"{self.folder}: {self.entries} entries, {self.size / 2**20:.1f} MiB"
+        if self.enabled:
+            return contents
+        return f"off in this process; {contents}" if self.entries else "off"
 
 
 def store() -> Store:
-    """The cache of this process."""
+    """The cache of this process, or the one that `enable_compilation_cache()` would take."""
     told = jax.config.values
-    if not told["jax_compilation_cache_dir"] or not told["jax_enable_compilation_cache"]:
-        return Store(None)
-    folder = Path(told["jax_compilation_cache_dir"])
+    enabled = bool(told["jax_compilation_cache_dir"] and told["jax_enable_compilation_cache"])
+    folder = Path(told["jax_compilation_cache_dir"] or user_folder())
     files = sorted(folder.glob("*-cache"))
     existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     return Store(
         folder,
+        enabled,
         entries=len(files),
         size=sum(file.stat().st_size for file in files),
         incomplete=tuple(incomplete(files)),
@@ -79,7 +85,7 @@ def _is_complete(entry: bytes) -> bool:
 
 def store_findings(store: Store, has_filelock: bool | None = None) -> list[Finding]:
     """What keeps programs from being found on disk."""
-    if store.folder is None:
+    if not store.enabled and not store.entries:
         remedy = f"To keep them: {_SWITCH_ON} after the imports."
         return [Finding("the compilation cache is off, every new process compiles its programs anew", remedy)]
     findings = []
@@ -89,8 +95,8 @@ def store_findings(store: Store, has_filelock: bool | None = None) -> list[Findi
     if store.incomplete:
         files = " ".join(map(str, store.incomplete))
         remedy = f"Each is compiled in every process, with a warning, until it is removed: rm {files}"
-        findings.append(Finding(f"{len(store.incomplete)} entries of the compilation cache are incomplete", remedy))
-    if store.min_seconds > _SMALL:
+        findings.append(Finding(f"incomplete entries in the compilation cache: {len(store.incomplete)}", remedy))
+    if store.enabled and store.min_seconds > _SMALL:
         problem = f"the compilation cache leaves out what compiles in less than {store.min_seconds:g} s"
         findings.append(Finding(problem, f"{_SWITCH_ON} stores small programs too."))
     if has_filelock is None:
