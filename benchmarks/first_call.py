@@ -6,8 +6,8 @@ Clock and processor seconds of the first call and of the second, which compiles 
 program; the number of compilations in either call. The ratio is that of processor seconds to
 `jax.scipy.linalg.eigh_tridiagonal` of order 100, eigenvalues only, from the same run, where it is the median of three
 processes: processor seconds hardly depend on what else the machine does. Imports, the start of the devices and the
-arguments come before the clock starts; README's lines import the library themselves. What the target is beside goes by
-the clock where it is in seconds, and is marked where it is missed. The exit status is 1 if a call failed.
+arguments come before the clock starts; README's lines import the library themselves. A target in seconds is held
+against the clock, and a target that is missed is marked. The exit status is 1 if a call failed.
 
 Everything takes about an hour on two quiet cores; the scripts and the core, which come first, some minutes.
 """
