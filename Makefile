@@ -12,15 +12,17 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 pyth
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow check docs bench clean
+.PHONY: help demo test test-slow check docs bench first-call doctor clean
 
 help:
 	@echo "make demo       install and draw Wigner's cat"
-	@echo "make test       install and run the test suite, then its float32 part without 64-bit types"
+	@echo "make test       install and run the test suite and its float32 part without 64-bit types, with one verdict"
 	@echo "make test-slow  the long statistical tests"
 	@echo "make check      style, types, layers, manual"
 	@echo "make docs       the manual, in docs/_build/html"
 	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
+	@echo "make first-call what the first call of every public name costs (an hour; ONLY=GOE for a part)"
+	@echo "make doctor     what is installed, how it is set, and whether it computes right"
 	@echo "make clean      remove the environment, caches and built files"
 
 demo: $(VENV)/.installed-plot
@@ -29,9 +31,13 @@ demo: $(VENV)/.installed-plot
 # Most of the time goes into compilation, on one core: a process for each core, up to four, and whole files to each.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
+# The second run does not wait for the first to be green: one verdict on both, in the last line.
 test: $(VENV)/.installed-test
-	$(PYTEST)
-	RMTJAX_X64=0 $(PYTEST) -m "float32 and not slow"
+	@failed=; \
+	$(PYTEST) || failed="the suite"; \
+	RMTJAX_X64=0 $(PYTEST) -m "float32 and not slow" || failed="$${failed:+$$failed and }its float32 part"; \
+	if [ -n "$$failed" ]; then echo "make test: failed: $$failed" >&2; exit 1; fi; \
+	echo "make test: the suite and its float32 part passed"
 
 test-slow: $(VENV)/.installed-test
 	RMTJAX_FULL_COMPILATION=1 $(PYTEST) -m slow
@@ -51,6 +57,12 @@ docs: $(VENV)/.installed-test $(VENV)/.installed-docs
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m rmtjax.benchmark
 	$(BIN)/python benchmarks/cat_baseline.py
+
+first-call: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/first_call.py $(if $(ONLY),--only '$(ONLY)')
+
+doctor: $(VENV)/.installed-test
+	$(BIN)/python -m rmtjax.doctor
 
 clean:
 	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist

@@ -5,12 +5,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 # Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
-# `jax.config`, so that tests which start another process share it. A worker of pytest-xdist has its own: JAX writes
-# entries in place, and another process would read half of one.
-os.environ.setdefault(
-    "JAX_COMPILATION_CACHE_DIR",
-    str(Path(__file__).resolve().parent / ".jax_cache" / os.environ.get("PYTEST_XDIST_WORKER", "")),
-)
+# `jax.config`, so that tests which start another process share it, as the workers of pytest-xdist do. JAX writes
+# entries in place, so one process may read what another has half written: JAX notices, warns, which `pyproject.toml`
+# lets pass, and compiles.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).resolve().parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -115,6 +115,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.eigh": Call(gauge_invariant, (HERMITIAN,)),
     "rmtjax.eigvalsh": Call(rmt.eigvalsh, (SYMMETRIC,)),
+    "rmtjax.enable_compilation_cache": Elsewhere("test_cache.py"),
     "rmtjax.ensembles.AbstractEnsemble": Elsewhere("ensembles/test_wigner.py"),
     "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/test_wigner.py"),
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/test_ginibre.py"),

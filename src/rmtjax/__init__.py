@@ -3,7 +3,8 @@
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
 level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation` and `rmtjax.special` hold the rest.
-`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` are imported by name.
+`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` are imported by name; `python -m rmtjax.doctor` looks after
+the installation.
 """
 
 from importlib.metadata import version as _version
@@ -14,6 +15,7 @@ from rmtjax import linalg as linalg
 from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
+from rmtjax._cache import enable_compilation_cache as enable_compilation_cache
 from rmtjax.ensembles import COE as COE
 from rmtjax.ensembles import CSE as CSE
 from rmtjax.ensembles import CUE as CUE

@@ -150,13 +150,13 @@ def test_run_case_refuses_a_wrong_answer_and_states_the_work(monkeypatch):
     assert (row.case, row.size, row.measurement.work.flops) == ("matmul", 16, 2 * 16**3)
     wrong = replace(only("matmul"), fn=lambda a, b: jnp.sum(a + b))
     with pytest.raises(WrongAnswer, match="sum of AB: off by"):
-        run_case(replace(case, problems=lambda n, dtype: [wrong]), size=16, repeats=1)
+        list(run_case(replace(case, problems=lambda n, dtype: [wrong]), size=16, repeats=1))
 
 
 @pytest.mark.parametrize("size", [1, 0, 2.5])
 def test_size_must_be_a_whole_number(size):
     with pytest.raises(ValueError, match="`size` must be an integer of at least 2"):
-        run_case(CASES["matmul"], size=size)
+        next(run_case(CASES["matmul"], size=size))
 
 
 def test_recurrence_counts_every_step():

@@ -7,13 +7,15 @@ import pytest
 
 from rmtjax.benchmark import Measurement, measure
 from rmtjax.benchmark.__main__ import main
-from rmtjax.benchmark._registry import CASES, Row
-from rmtjax.benchmark._report import table
+from rmtjax.benchmark._registry import CASES, Case, Problem, Row
+from rmtjax.benchmark._report import header, line
 
 
 def cells(text):
-    header, _, *lines = text.splitlines()
-    return header, [line.split() for line in lines]
+    """The header and the cells of what follows; what stands before it is the plan."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("case "))
+    return lines[start], [line.split() for line in lines[start + 2 :]]
 
 
 def test_table_and_json_of_some_cases(tmp_path, capsys):
@@ -83,14 +85,58 @@ def test_default_sizes_depend_on_the_device(monkeypatch):
     case = CASES["wigner"]
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     assert case.default_size() == case.cpu_size
+    assert case.default_size(full=True) == case.full_cpu_size > case.cpu_size
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert case.default_size() == case.accelerator_size
+    assert case.default_size() == case.default_size(full=True) == case.accelerator_size
+
+
+def planted(monkeypatch, names, problem):
+    """In the place of all cases those of these names, with one problem for all."""
+    for name in list(CASES):
+        monkeypatch.delitem(CASES, name)
+    for name in names:
+        monkeypatch.setitem(CASES, name, Case(name, lambda n, dtype: [problem(n)], 3, 30, 3))
+
+
+def test_the_plan_comes_first_and_each_row_before_the_next_is_measured(monkeypatch, capsys):
+    shown = []
+
+    def problem(n):
+        shown.append(capsys.readouterr().out)
+        return Problem("", n, jnp.sin, (jnp.ones(n),), lambda result: None)
+
+    planted(monkeypatch, ["one", "two"], problem)
+    assert main(["--repeats", "1"]) == 0
+    plan, *head = shown[0].splitlines()
+    assert "1 timed calls after the first: one 3, two 3." in plan
+    assert head[0].startswith("About a minute")
+    assert [line.split()[0] for line in head[1:2]] == ["case"]
+    assert [line.split()[:2] for line in shown[1].splitlines()] == [["one", "3"]]
+    assert capsys.readouterr().out.split()[:2] == ["two", "3"]
+
+
+def test_full_takes_the_large_sizes_and_promises_no_minute(monkeypatch, capsys):
+    planted(monkeypatch, ["one"], lambda n: Problem("", n, jnp.sin, (jnp.ones(n),), lambda result: None))
+    assert main(["--full", "--repeats", "1"]) == 0
+    output = capsys.readouterr().out
+    assert "one 30." in output
+    assert "About a minute" not in output
+
+
+def test_columns_are_aligned_whatever_the_device():
+    record = measure(jnp.sin, jnp.ones(3), repeats=1)
+    for device in ("cpu", "NVIDIA H100 80GB HBM3"):
+        row = line(Row("spectral_radius/jitted loop", 16_384, replace(record, device=device, num_devices=8)), device)
+        names = header(device).splitlines()[0]
+        assert len(row) == len(names)
+        assert f" 8×{device} " in row
 
 
 def test_table_marks_cached_compilations_several_devices_and_absent_numbers():
     record = replace(measure(jnp.sin, jnp.ones(3), repeats=1), compile_cached=True, compile_seconds=0.25)
     absent = replace(record, trace_seconds=None, compile_seconds=None, compile_cached=None, num_devices=4)
-    _, (first, second) = cells(table([Row("one", 3, record), Row("two", 3, absent)]))
+    rows = [line(Row(name, 3, each), "cpu") for name, each in (("one", record), ("two", absent))]
+    _, (first, second) = cells("\n".join([header("cpu"), *rows]))
     assert first[5] == "0.25c"
     assert second[3:6] == [f"4×{record.device}", "-", "-"]
     # Without stated work there is no rate, whatever XLA counted.

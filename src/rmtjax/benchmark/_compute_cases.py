@@ -24,7 +24,8 @@ def _normal(seed: int, shape: tuple[int, ...], dtype: Any) -> Array:
 
 @register(
     "matmul",
-    cpu_size=4096,
+    cpu_size=2048,
+    full_cpu_size=4096,
     accelerator_size=16_384,
     reference="46 to 48 TFLOP/s at n = 16,000 to 20,000 in float32 on an RTX 4080",
 )
@@ -43,7 +44,7 @@ def matmul(n: int, dtype: Any) -> Iterable[Problem]:
     yield Problem("", n, lambda a, b: jnp.sum(jnp.matmul(a, b, precision=_PRECISION)), (a, b), check, work)
 
 
-@register("sharded_matmul", cpu_size=4096, accelerator_size=16_384)
+@register("sharded_matmul", cpu_size=2048, full_cpu_size=4096, accelerator_size=16_384)
 def sharded_matmul(n: int, dtype: Any) -> Iterable[Problem]:
     """C = AB over a mesh x×y of all devices, summed over y; the answer is that of the unsharded A(Bv).
 
@@ -76,10 +77,10 @@ def sharded_matmul(n: int, dtype: Any) -> Iterable[Problem]:
 
 
 _FEEDBACK = 0.25
-_CPU_STEPS, _ACCELERATOR_STEPS = 2_000, 100_000
+_CPU_STEPS, _ACCELERATOR_STEPS = 1000, 100_000
 
 
-@register("recurrence", cpu_size=2048, accelerator_size=2048)
+@register("recurrence", cpu_size=1024, full_cpu_size=2048, accelerator_size=2048)
 def recurrence(n: int, dtype: Any) -> Iterable[Problem]:
     """Iterate x ← tanh(Wx + b) + αx in one compiled loop; the answer is the same loop in float64 NumPy.
 
@@ -115,7 +116,7 @@ def recurrence_problem(w: Float[Array, "n n"], b: Float[Array, " n"], x: Float[A
 _SPIKE = 3.0
 
 
-@register("while", cpu_size=4096, accelerator_size=8192)
+@register("while", cpu_size=2048, full_cpu_size=4096, accelerator_size=8192)
 def power_iteration(n: int, dtype: Any) -> Iterable[Problem]:
     """Power iteration on a spiked Wigner matrix, stopped on the device by its residual.
 

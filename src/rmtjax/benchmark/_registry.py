@@ -1,7 +1,7 @@
 """What a benchmark case is, how it is run, and how its answer is held against something independent."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,20 +46,24 @@ class Case:
     Args:
         name: on the command line.
         problems: its rows, for a size and a dtype.
-        cpu_size: default size on a CPU, some seconds on two cores.
-        accelerator_size: default size elsewhere.
+        cpu_size: default size on a CPU, a few seconds on two cores, most of them compilation.
+        full_cpu_size: size on a CPU with `--full`, where the computation itself counts.
+        accelerator_size: size elsewhere.
         reference: a published figure that the table quotes.
     """
 
     name: str
     problems: Callable[[int, Any], Iterable[Problem]]
     cpu_size: int
+    full_cpu_size: int
     accelerator_size: int
     reference: str = ""
 
-    def default_size(self) -> int:
+    def default_size(self, full: bool = False) -> int:
         """The size for the default backend."""
-        return self.cpu_size if jax.default_backend() == "cpu" else self.accelerator_size
+        if jax.default_backend() != "cpu":
+            return self.accelerator_size
+        return self.full_cpu_size if full else self.cpu_size
 
 
 @dataclass(frozen=True)
@@ -75,33 +79,31 @@ CASES: dict[str, Case] = {}
 
 
 def register(
-    name: str, *, cpu_size: int, accelerator_size: int, reference: str = ""
+    name: str, *, cpu_size: int, full_cpu_size: int, accelerator_size: int, reference: str = ""
 ) -> Callable[[Callable[[int, Any], Iterable[Problem]]], Callable[[int, Any], Iterable[Problem]]]:
     """Enter a function of (size, dtype) into the table of cases."""
 
     def enter(problems: Callable[[int, Any], Iterable[Problem]]) -> Callable[[int, Any], Iterable[Problem]]:
-        CASES[name] = Case(name, problems, cpu_size, accelerator_size, reference)
+        CASES[name] = Case(name, problems, cpu_size, full_cpu_size, accelerator_size, reference)
         return problems
 
     return enter
 
 
-def run_case(case: Case, size: int | None = None, dtype: Any = np.float32, repeats: int = 5) -> list[Row]:
-    """Time every problem of a case and check its answer.
+def run_case(case: Case, size: int | None = None, dtype: Any = np.float32, repeats: int = 5) -> Iterator[Row]:
+    """Time every problem of a case and check its answer, one after the other.
 
     Raises:
         WrongAnswer: a result is not what it must be.
     """
     size = case.default_size() if size is None else _checks.integer("size", size, at_least=2)
-    rows = []
     for problem in case.problems(size, np.dtype(dtype)):
         record, result = measure_with_result(problem.fn, *problem.args, repeats=repeats, jit=problem.jit)
         problem.check(result)
         if problem.work is not None:
             record = replace(record, work=problem.work(result))
         label = f"{case.name}/{problem.variant}" if problem.variant else case.name
-        rows.append(Row(label, problem.size, record))
-    return rows
+        yield Row(label, problem.size, record)
 
 
 def expect_close(what: str, got: Any, expected: Any, tolerance: float) -> None:

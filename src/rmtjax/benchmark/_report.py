@@ -1,27 +1,36 @@
 """Measurements as a table and as JSON."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from rmtjax.benchmark._measure import Measurement
 from rmtjax.benchmark._registry import Row
 
-_COLUMNS = (
-    "case", "n", "dtype", "device", "trace s", "compile s", "first s", "median s", "min s", "max s",
-    "TFLOP/s", "GB/s", "MiB",
-)  # fmt: skip
+# Columns and their widths, fixed so that a row can be shown before the next is measured.
+_COLUMNS = {
+    "case": 27, "n": 6, "dtype": 10, "device": 7, "trace s": 10, "compile s": 10, "first s": 10, "median s": 10,
+    "min s": 10, "max s": 10, "TFLOP/s": 10, "GB/s": 10, "MiB": 10,
+}  # fmt: skip
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Lines of aligned columns; a dash where there is no number.
+def header(device: str) -> str:
+    """The names of the columns, for a kind of device, and a rule below."""
+    names = _line(tuple(_COLUMNS), device)
+    return f"{names}\n{'-' * len(names)}"
+
+
+def line(row: Row, device: str) -> str:
+    """One row below `header(device)`; a dash where there is no number.
 
     Rates come from the work that the case states, never from XLA's count, which would mislead where loops or
     LAPACK do the work. A compile time marked `c` was a look-up in the persistent compilation cache.
     """
-    cells = [_COLUMNS, *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ["  ".join(map(_aligned, range(len(line)), line, widths)).rstrip() for line in cells]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    return _line(_cells(row), device)
+
+
+def _line(cells: tuple[str, ...], device: str) -> str:
+    # Names of GPUs are long; the number of devices may stand before them.
+    widths = _COLUMNS | {"device": max(_COLUMNS["device"], len(device) + 4)}
+    return "".join(map(_aligned, range(len(cells)), cells, widths.values())).rstrip()
 
 
 def to_record(row: Row) -> dict[str, Any]:
@@ -56,4 +65,4 @@ def _number(value: float | None, mark: str = "") -> str:
 
 
 def _aligned(column: int, text: str, width: int) -> str:
-    return text.ljust(width) if column == 0 else text.rjust(width)
+    return text.ljust(width) if column == 0 else f" {text}".rjust(width)

@@ -26,7 +26,13 @@ def _semicircle_cdf(x: np.ndarray) -> np.ndarray:
     return 0.5 + x * np.sqrt(4 - x**2) / (4 * np.pi) + np.arcsin(x / 2) / np.pi
 
 
-@register("wigner", cpu_size=2000, accelerator_size=8000, reference="25.65 s at n = 15,000 on an RTX 4080")
+@register(
+    "wigner",
+    cpu_size=1000,
+    full_cpu_size=2000,
+    accelerator_size=8000,
+    reference="25.65 s at n = 15,000 on an RTX 4080",
+)
 def wigner(n: int, dtype: Any) -> Iterable[Problem]:
     """The spectrum of one dense GOE matrix, from its key.
 
@@ -53,7 +59,13 @@ def wigner(n: int, dtype: Any) -> Iterable[Problem]:
 _MATRICES, _MIXTURE = 100, 0.9
 
 
-@register("cat", cpu_size=400, accelerator_size=1000, reference="24.37 s at N = 1000, 100 matrices, μ = 0.9")
+@register(
+    "cat",
+    cpu_size=200,
+    full_cpu_size=1000,
+    accelerator_size=1000,
+    reference="24.37 s at N = 1000, 100 matrices, μ = 0.9",
+)
 def cat(n: int, dtype: Any) -> Iterable[Problem]:
     """Wigner's cat from the key to the pooled histogram: 100 GOE blocks of binomial order, padded cyclically.
 
@@ -80,7 +92,7 @@ def cat(n: int, dtype: Any) -> Iterable[Problem]:
     yield Problem("", n, run, (jax.random.key(0),), check, jit=False)
 
 
-@register("derivatives", cpu_size=400, accelerator_size=1000)
+@register("derivatives", cpu_size=100, full_cpu_size=400, accelerator_size=1000)
 def derivatives(n: int, dtype: Any) -> Iterable[Problem]:
     """Gradient (n×n) and Hessian (√n×√n) of Σ λ³, which is tr A³: the answers are polynomials in A."""
     yield derivative_problem("gradient", n, dtype)
@@ -109,7 +121,7 @@ def derivative_problem(variant: str, n: int, dtype: Any) -> Problem:
     return Problem(variant, n, jax.hessian(cubes), (a,), check_hessian)
 
 
-@register("spectral_radius", cpu_size=128, accelerator_size=128)
+@register("spectral_radius", cpu_size=32, full_cpu_size=128, accelerator_size=128)
 def spectral_radii(count: int, dtype: Any) -> Iterable[Problem]:
     """Spectral radii of 3×3 matrices, as many as the size says, four ways; the answers are NumPy's.
 

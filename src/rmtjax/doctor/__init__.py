@@ -1,0 +1,1 @@
+"""What is installed, how it is set, and whether it computes right: `python -m rmtjax.doctor`."""
