@@ -12,6 +12,7 @@ from jax.core import Tracer
 from jaxtyping import PyTree
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 
 # Longer vectors are shown by their shapes.
 _MOST_SHOWN = 8
@@ -59,7 +60,7 @@ class AbstractModule(eqx.Module):
                     valid = _checks.both(valid, part._valid())
         return valid
 
-    def _run(self, hook: str, *operands: PyTree, valid: Any = True, **options: Any) -> Any:
+    def _run(self, hook: str, *operands: PyTree, valid: Any = True, order: int | None = None, **options: Any) -> Any:
         """The result of a hook, from one compiled program for all values of parameters and operands.
 
         Calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and closures
@@ -69,15 +70,19 @@ class AbstractModule(eqx.Module):
             hook: name of the method.
             operands: its positional arguments, pytrees of arrays.
             valid: whether the operands are; where they or the parameters are not, the result is NaN.
+            order: size of the matrix that the hook works on, by default n; small ones are compiled quickly.
             options: its keyword arguments, static.
         """
         valid = _checks.both(valid, self._valid())
+        order = getattr(self, "n", 0) if order is None else order
         leaves, structure = jax.tree.flatten((self, operands))
         if not all(map(_is_number, leaves)):
             numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
             others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
-            return _checks.masked(valid, _compiled_parts(numbers, others, structure, hook, tuple(options.items())))
-        return _checks.masked(valid, _compiled(self, operands, hook, tuple(options.items())))
+            return _checks.masked(
+                valid, _compiled_parts(numbers, others, structure, hook, order, tuple(options.items()))
+            )
+        return _checks.masked(valid, _compiled(self, operands, hook, order, tuple(options.items())))
 
     def __repr__(self) -> str:
         # A half-built object, as a debugger meets it, lacks fields.
@@ -85,13 +90,13 @@ class AbstractModule(eqx.Module):
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
 
 
-@partial(jax.jit, static_argnums=(2, 3))
-def _compiled(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
+@partial(compiled, static_argnums=(2, 3, 4))
+def _compiled(module: AbstractModule, operands: tuple, hook: str, order: int, options: tuple) -> Any:
     return getattr(module, hook)(*operands, **dict(options))
 
 
-@partial(jax.jit, static_argnums=(1, 2, 3, 4))
-def _compiled_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
+@partial(compiled, static_argnums=(1, 2, 3, 4, 5))
+def _compiled_parts(numbers: list, others: tuple, structure: Any, hook: str, order: int, options: tuple) -> Any:
     """The same for an object some leaves of which are no numbers, as a user's own may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
     module, operands = jax.tree.unflatten(structure, leaves)

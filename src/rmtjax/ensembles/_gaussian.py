@@ -86,7 +86,7 @@ class AbstractGaussian(AbstractSemicircular):
             Edelman and Persson (2005), arXiv:math-ph/0501068, section 1.2; Edelman and Sutton (2007), section 4.
         """
         k, size, valid = self._corner(k, corner)
-        return self._run("_largest_eigenvalues", _checks.typed_key(key), valid=valid, k=k, size=size)
+        return self._run("_largest_eigenvalues", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
     def edge_levels(self, key: KeyScalar, k: int = 1, corner: int | None = None) -> Float[Array, " k"]:
         r"""The k largest of the levels `eigenvalues(key)` in the variable of `edge`, computed in that variable.
@@ -111,7 +111,7 @@ class AbstractGaussian(AbstractSemicircular):
             (2,)
         """
         k, size, valid = self._corner(k, corner)
-        return self._run("_edge_levels", _checks.typed_key(key), valid=valid, k=k, size=size)
+        return self._run("_edge_levels", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
     def _corner(self, k: int, corner: int | None) -> tuple[int, int, Any]:
         """The number of levels, that of rows that they need, and whether these are enough."""
