@@ -74,15 +74,15 @@ class AbstractModule(eqx.Module):
             options: its keyword arguments, static.
         """
         valid = _checks.both(valid, self._valid())
-        order = getattr(self, "n", 0) if order is None else order
+        size: int = getattr(self, "n", 0) if order is None else order
         leaves, structure = jax.tree.flatten((self, operands))
         if not all(map(_is_number, leaves)):
             numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
             others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
             return _checks.masked(
-                valid, _compiled_parts(numbers, others, structure, hook, order, tuple(options.items()))
+                valid, _compiled_parts(numbers, others, structure, hook, size, tuple(options.items()))
             )
-        return _checks.masked(valid, _compiled(self, operands, hook, order, tuple(options.items())))
+        return _checks.masked(valid, _compiled(self, operands, hook, size, tuple(options.items())))
 
     def __repr__(self) -> str:
         # A half-built object, as a debugger meets it, lacks fields.
