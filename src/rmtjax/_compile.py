@@ -55,7 +55,7 @@ def _nothing() -> jax.Array:
     return jax.numpy.zeros(())
 
 
-def compiled(fn: Callable[P, R], static_argnums: tuple[int, ...] = ()) -> Callable[P, R]:
+def compiled(fn: Callable[P, R], static_argnums: int | tuple[int, ...] = ()) -> Callable[P, R]:
     """The function as one compiled program for each shape and static argument: quickly compiled where it is small."""
     whole = jax.jit(fn, static_argnums=static_argnums)
 

@@ -31,6 +31,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.laws._tracy_widom import TracyWidom
 from rmtjax.linalg._decompose import decompose
@@ -215,7 +216,7 @@ def _bessel(order: Float[Array, ""], log_z: Float[Array, "..."]) -> tuple[Float[
     return bessel_j(order, jnp.exp(log_z - excess)), order * excess
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))
+@functools.partial(compiled, static_argnums=(1, 2))
 def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
     # So many levels of β = 1 are looked for in this length.
     inside, length = (2 * count, 2 * s) if beta == 4 else (count, s)
@@ -242,7 +243,7 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
     return _outside(values, resolved, jnp.zeros_like(resolved), length >= 0)
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))
+@functools.partial(compiled, static_argnums=(1, 2))
 def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
     inside = 2 * count if beta == 4 else count
     t, w = _legendre(40 + 4 * inside, s.dtype)
@@ -259,7 +260,7 @@ def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, ".
     return _outside(probabilities(jnp.where(resolved, s, 0)), resolved, s > 0, ~jnp.isnan(s))
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3))
+@functools.partial(compiled, static_argnums=(2, 3))
 def _hard_edge(s: Float[Array, "..."], order: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
     inside, length = (2 * count, 4 * s) if beta == 4 else (count, s)
     dtype = jnp.result_type(s, order)

@@ -32,6 +32,7 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._gap_probabilities import distribution, not_negative
 from rmtjax.linalg._decompose import decompose
@@ -80,7 +81,7 @@ def hermite_gap_probabilities(
     return _probabilities(n, lower, upper, beta, count)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 3, 4))
+@functools.partial(compiled, static_argnums=(0, 3, 4))
 def _probabilities(
     n: int, lower: Float[Array, ""], upper: Float[Array, ""], beta: int, count: int
 ) -> Float[Array, " k"]:

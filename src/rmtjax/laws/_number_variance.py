@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.laws._two_point import BETAS, pair_correlation
 from rmtjax.special import gauss_legendre
@@ -102,7 +103,7 @@ def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
     return _rigidity(_checks.real("length", length), _checks.dyson_index(beta, BETAS))
 
 
-@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(compiled, static_argnums=1)
 def _number_variance(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
     inside = (length >= 0) & (length < jnp.inf)
     x = _finite_phase(jnp.where(inside, length, 1)) * jnp.pi
@@ -118,7 +119,7 @@ def _number_variance(length: Float[Array, "..."], beta: int) -> Float[Array, "..
     return jnp.where(inside, values, jnp.where(length > 0, jnp.inf, jnp.nan))
 
 
-@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(compiled, static_argnums=1)
 def _rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
     inside = (length >= 0) & (length < jnp.inf)
     if beta == 0:

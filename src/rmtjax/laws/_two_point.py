@@ -14,11 +14,11 @@ import functools
 import math
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.special._sine_integral import sine_integral
 
@@ -93,7 +93,7 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
     return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, BETAS))
 
 
-@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(compiled, static_argnums=1)
 def _pair_correlation(r: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
     # So far out it is 1, and a sine has no value at infinity.
     x = jnp.minimum(jnp.where(r < 0, -r, r), 1e18) * jnp.pi
@@ -109,7 +109,7 @@ def _pair_correlation(r: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
     return _hole(x) + jnp.pi / 2 * slope
 
 
-@functools.partial(jax.jit, static_argnums=1)
+@functools.partial(compiled, static_argnums=1)
 def _form_factor(tau: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
     tau = jnp.where(tau < 0, -tau, tau)
     if beta == 0:

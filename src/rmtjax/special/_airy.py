@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.special._double import pair_product, pair_root, two_thirds
 
@@ -103,7 +104,7 @@ def _airy_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
 
 
 # Calls outside of `jit` do not trace it anew.
-_compiled = jax.jit(airy_and_excess)
+_compiled = compiled(airy_and_excess)
 
 
 def _phase_limit(dtype: np.dtype) -> float:

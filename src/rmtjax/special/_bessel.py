@@ -18,6 +18,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 
 _LARGEST_ORDER = 50
@@ -88,7 +89,7 @@ def _bessel_j_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
 
 
 # Calls outside of `jit` do not trace it anew.
-_compiled = jax.jit(_bessel_j)
+_compiled = compiled(_bessel_j)
 
 
 def _slope(order: Float[Array, "..."], x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -15,6 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.special._airy import airy_and_excess
 from rmtjax.special._bessel import as_order, in_one_dtype, three_bessel_j
@@ -76,7 +77,7 @@ def airy_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
 # The formulas are compiled here, so that calls outside of `jit` do not trace them anew.
 
 
-@jax.jit
+@compiled
 def _airy_kernel(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     x, y = (jnp.minimum(each, _AIRY_END) for each in (x, y))
     (ai_x, prime_x, *_, excess_x), (ai_y, prime_y, *_, excess_y) = airy_and_excess(x), airy_and_excess(y)
@@ -141,7 +142,7 @@ def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..
     return _bessel_kernel(*in_one_dtype(alpha, *_points(x, y)))
 
 
-@jax.jit
+@compiled
 def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     inside = (x >= 0) & (y >= 0)
     infinite = inside & (alpha < 0) & (jnp.minimum(x, y) == 0)
@@ -253,7 +254,7 @@ def hermite_kernel(x: RealLike, y: RealLike, n: int) -> Float[Array, "..."]:
     return _hermite_kernel(_checks.integer("n", n, at_least=1), *_points(x, y))
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(compiled, static_argnums=0)
 def _hermite_kernel(n: int, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     ndim = max(x.ndim, y.ndim)
     x, y = (jnp.expand_dims(each, tuple(range(ndim - each.ndim))) for each in (x, y))
