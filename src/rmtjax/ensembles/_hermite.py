@@ -19,6 +19,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._tridiagonal import block_counts
 from rmtjax.random._gamma import unit_chi
+from rmtjax.random._words import normal_variates, random_words
 
 BLOCK = 1 << 9
 # Rows drawn at a time unless told.
@@ -34,16 +35,15 @@ def _rows(
     key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
     """Diagonal entries of a block of rows, and the off-diagonal ones to their right; 0 for the last row of all."""
-    key_diagonal, key_off_diagonal = jax.random.split(jax.random.fold_in(key, block))
-    normal = jax.random.normal(key_diagonal, (size,), beta.dtype)
+    words, key = random_words(jax.random.fold_in(key, block), size, beta.dtype)
     row = block * BLOCK + 1 + jnp.arange(size)
     left = jnp.maximum(n - row, 0).astype(beta.dtype)
-    chi = unit_chi(key_off_diagonal, jnp.where(left > 0, beta * left, 0))
+    chi = unit_chi(key, jnp.where(left > 0, beta * left, 0))
     # √(left/n), in the upper half from 1 - row/n: at n = 10⁹ the edge in float32 would see the rounding of left/n.
     upper = row < n // 2
     part = jnp.where(upper, row, 0).astype(beta.dtype) / n
     root = jnp.where(upper, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
-    return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal, root * chi
+    return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal_variates(words, beta.dtype), root * chi
 
 
 def _blocks(
@@ -98,7 +98,7 @@ def streamed_counts(
         squares = _sturm.scaled(jnp.concatenate([left[None], right[:-1]]), -exponent) ** 2
         row = group * BLOCK * step + jnp.arange(diagonal.size)
         diagonal = jnp.where(row < n, _sturm.scaled(diagonal, -exponent), _sturm.ABOVE_ALL)
-        q, more = _sturm.count(_sturm.Tridiagonal(_sturm.pack(diagonal, squares), exponent), q, points)
+        q, more = _sturm.count(_sturm.Tridiagonal(_sturm.pack(diagonal, squares), exponent, -1.0, 1.0), q, points)
         return (q, total + more, right[-1]), None
 
     state = jnp.ones_like(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), beta.dtype)

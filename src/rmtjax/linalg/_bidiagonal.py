@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax.linalg import _levels, _sturm
-from rmtjax.linalg._tridiagonal import block_eigenvectors
+from rmtjax.linalg._tridiagonal import vectors_of_levels
 
 
 class Bidiagonal(_sturm.AbstractSturm):
@@ -26,7 +26,8 @@ class Bidiagonal(_sturm.AbstractSturm):
 
     rows: Float[Array, "steps 2 rows"]  # b² and c²
     exponent: Int[Array, ""]
-    lowest: ClassVar[float] = 0.0
+    lower: float
+    upper: float
     factors: ClassVar[int] = 2
     behind: ClassVar[int] = 0
 
@@ -57,17 +58,20 @@ def _trailing(
     return jnp.where(inside, jnp.abs(b), 0), jnp.where(inside[:-1], jnp.abs(c), 0), inside
 
 
-def prepare(b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]) -> Bidiagonal:
+def prepare(
+    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], rows: int = _sturm.ROWS
+) -> Bidiagonal:
     """Rows of the trailing block, of an order that may be traced."""
     b, c, inside = _trailing(b, c, order)
     # ‖B‖ is at most the larger one of its two norms by sums; they are below 1 after scaling.
-    first = _sturm.exponent_above(jnp.maximum(jnp.max(b), jnp.max(c, initial=0)))
-    b, c = _sturm.scaled(b, -first), _sturm.scaled(jnp.pad(c, 1), -first)
+    c = jnp.pad(c, 1)
+    first = _sturm.exponent_above(jnp.max(jnp.maximum(b, c[1:])))
+    b, c = _sturm.scaled(b, -first), _sturm.scaled(c, -first)
     exponent = _sturm.exponent_above(jnp.max(b + jnp.maximum(c[1:], c[:-1])))
     b, c = _sturm.scaled(b, -exponent), _sturm.scaled(c[1:], -exponent)
     b2, above = jnp.where(inside, _sturm.floored(b**2), _sturm.ABOVE_ALL**2), _sturm.ABOVE_ALL**2
-    rows = _sturm.packed((b2, above), (_sturm.floored(c**2), _sturm.floor(c.dtype)))
-    return Bidiagonal(rows, first + exponent)
+    packed = _sturm.packed(rows, (b2, above), (_sturm.floored(c**2), _sturm.floor(c.dtype)))
+    return Bidiagonal(packed, first + exponent, 0.0, 1.0)
 
 
 @jax.jit
@@ -94,7 +98,8 @@ def _block_singular_values(
     first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
     """Ascending singular values of the trailing block of finite entries, padded with +inf."""
-    levels = _levels.eigenvalues(prepare(b, c, order), order, first, last)
+    matrix = prepare(b, c, order, _levels.rows_in_a_step(last - first, b.dtype))
+    levels = _levels.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, levels, jnp.inf)
 
 
@@ -110,10 +115,12 @@ def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: 
     above = jnp.max(size_b) + jnp.max(size_c, initial=0) + jnp.finfo(b.dtype).tiny
     far = above * (2 + jnp.arange(n, dtype=b.dtype))
     entries = _interleaved(jnp.where(inside, b, far), jnp.where(inside[:-1], c, 0))
-    v = block_eigenvectors(n + first, n + last, jnp.zeros(2 * n, b.dtype), entries, jnp.int32(2 * n))
+    levels, level = block_singular_values(first, last, *primals), jnp.arange(first, last)
+    known = jnp.where(level < order, levels, far[jnp.maximum(level - order, 0)])
+    v = vectors_of_levels(n + first, n + last, jnp.zeros(2 * n, b.dtype), entries, jnp.int32(2 * n), known)
     rates = _interleaved(jnp.where(inside, b_dot, 0), jnp.where(inside[:-1], c_dot, 0))
     change = 2 * rates @ (v[1:] * v[:-1])
-    return block_singular_values(first, last, *primals), jnp.where(jnp.arange(first, last) < order, change, 0)
+    return levels, jnp.where(level < order, change, 0)
 
 
 def _interleaved(b: Float[Array, " n"], c: Float[Array, " n-1"]) -> Float[Array, " 2n-1"]:

@@ -53,8 +53,9 @@ class Circular(_sturm.AbstractSturm):
 
     rows: Float[Array, "steps 3 rows"]  # 1 - |γ|², 2 Im γ, |1 - γ|²
     exponent: Int[Array, ""]
+    lower: float
+    upper: float
     boundary: Float[Array, ""]
-    lowest: ClassVar[float] = -1.0
     factors: ClassVar[int] = 2
     behind: ClassVar[int] = 0
 
@@ -80,13 +81,13 @@ class Circular(_sturm.AbstractSturm):
         return x / _sturm.nonzero(y), minors
 
 
-def _prepare(coefficients: Verblunsky) -> tuple[Circular, int]:
+def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circular, int]:
     """The matrix, and how many levels at -π its padding adds: a padded row changes the sign at every angle."""
     squeeze, shear, stretch = coefficients.affine()
     least = _sturm.floor(squeeze.dtype)
-    rows = _sturm.packed((_sturm.floored(squeeze), least), (shear, 1.0), (_sturm.floored(stretch), least))
+    packed = _sturm.packed(rows, (_sturm.floored(squeeze), least), (shear, 1.0), (_sturm.floored(stretch), least))
     ratio = 1 / jnp.tan(coefficients.boundary / 2)
-    return Circular(rows, jnp.int32(0), ratio), -coefficients.n % _sturm.ROWS
+    return Circular(packed, jnp.int32(0), -1.0, 1.0, ratio), -coefficients.n % rows
 
 
 @jax.jit
@@ -101,8 +102,8 @@ def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> In
 
 @jax.custom_jvp
 def _eigenphases(coefficients: Verblunsky) -> Float[Array, " n"]:
-    matrix, padding = _prepare(coefficients)
     n = coefficients.n
+    matrix, padding = _prepare(coefficients, _levels.rows_in_a_step(n, coefficients.modulus.dtype))
     return math.pi * _levels.eigenvalues(matrix, padding + n, padding, padding + n)
 
 

@@ -1,8 +1,8 @@
 r"""All eigenvalues of a symmetric tridiagonal matrix, or a range of them, from Sturm sweeps alone.
 
-Three bounded loops, of which a turn is one sweep with a lane for every level wanted.
+Two rounds of two bounded loops, of which a turn is one sweep with a lane for every level wanted.
 
-*Isolate.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
+*Divide.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
 divide it evenly among their lanes, all lanes learn from all counts, and lanes of levels that need no more are lent to
 the rest. A cluster of m levels so shrinks (m+1)-fold in a turn, and the last few clusters hundredfold. It ends when
 every level is alone or its bracket has the width of rounding: after 3 or 4 turns for a random spectrum.
@@ -12,15 +12,18 @@ the bracket by inverse quadratic interpolation where that is safe, by bisection 
 determinants matter, so their exponents may wrap. No step is smaller than the final width, which makes the last steps
 land on both sides of the level: the bracket itself is the certificate. 8 to 12 turns in float64.
 
-*Finish.* The stragglers go on as in the first loop, on an eighth of the lanes.
+The first round may leave a few brackets open, and the second one divides until all are closed: with the lanes of all
+levels for a few of them that takes a turn or two. So each loop stands in the program once.
+
+A point and what a sweep finds there are one complex number, x + i·count or x + i·minor: XLA compiles a loop in
+proportion to the number of arrays that leave it.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax.linalg import _sturm
 
@@ -28,27 +31,30 @@ from rmtjax.linalg import _sturm
 _FEWEST_LANES = 16
 # Comparing so many points and levels takes no longer than a binary search, and compiles sooner.
 _FEW_PAIRS = 1 << 14
-# Polishing leaves the last 1/64 of the levels to the finish.
-_STRAGGLERS = 64
-# A turn halves every bracket that has a lane, so this many exhaust its digits.
+# So many levels have a lane each. Of more, a quarter are served in a turn: levels need different numbers of turns, and
+# with a queue no lane waits for others, but to take levels out of the queue and back costs as much as 50 rows.
+_FEW_LEVELS = 256
+# Polishing leaves the last 1/500 of the levels to the second round.
+_STRAGGLERS = 500
+# Halvings that exhaust the digits of a bracket.
 _TURNS = 64
+
+Points = Complex[Array, " k"]
 
 
 class _Brackets(NamedTuple):
-    """For each wanted level a bracket, and the counts at its ends."""
+    """For each wanted level the ends of a bracket, with the counts there; counts start at the first wanted level."""
 
-    lower: Float[Array, " k"]
-    upper: Float[Array, " k"]
-    below_lower: Int[Array, " k"]
-    below_upper: Int[Array, " k"]
+    lower: Points
+    upper: Points
 
     @property
     def alone(self) -> Bool[Array, " k"]:
-        return self.below_upper - self.below_lower == 1
+        return self.upper.imag - self.lower.imag == 1
 
     @property
     def wide(self) -> Bool[Array, " k"]:
-        return self.upper - self.lower > _width(self.lower.dtype)
+        return self.upper.real - self.lower.real > _width(self.lower.real.dtype)
 
 
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
@@ -56,16 +62,18 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
 
     The matrix has `order` of them, which may be traced; from there on the result has no meaning.
     """
-    size = last - first
-    order = jnp.int32(order)
-    ones, none = jnp.ones(size, matrix.rows.dtype), jnp.zeros(size, jnp.int32)
+    size, dtype = last - first, matrix.rows.dtype
+    # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
+    low, high = matrix.lower - _width(dtype), matrix.upper + _width(dtype)
     present = jnp.arange(first, last) < order
-    brackets = _Brackets(jnp.where(present, matrix.lowest * ones, ones), ones, none, none + order)
-    lanes = size * -(-_FEWEST_LANES // size)
-    brackets = _divide(matrix, brackets, first, lanes, lambda b: b.wide & ~b.alone)
-    brackets = _polish(matrix, brackets)
-    brackets = _divide(matrix, brackets, first, max(_FEWEST_LANES, size // 8), lambda b: b.wide)
-    return _sturm.scaled(jnp.sort((brackets.lower + brackets.upper) / 2), matrix.exponent)
+    ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
+    counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
+    brackets = _Brackets(*(_points(x, n) for x, n in zip(ends, counts, strict=True)))
+    lower, upper = jax.lax.fori_loop(
+        0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
+    )
+    levels = jnp.clip((lower.real + upper.real) / 2, matrix.lower, matrix.upper)
+    return _sturm.scaled(jnp.sort(levels), matrix.exponent)
 
 
 def _width(dtype: jnp.dtype) -> float:
@@ -73,141 +81,140 @@ def _width(dtype: jnp.dtype) -> float:
     return float(jnp.finfo(dtype).eps)
 
 
-def _divide(
-    matrix: _sturm.AbstractSturm,
-    brackets: _Brackets,
-    first: int,
-    lanes: int,
-    unresolved: Callable[[_Brackets], Bool[Array, " k"]],
-) -> _Brackets:
-    """Divide brackets by counts, sharing the lanes among those that are `unresolved`, until none is."""
-    size = brackets.lower.size
-    dtype = matrix.rows.dtype
-    level = jnp.arange(first, first + size)
-    lane = jnp.arange(lanes)
+def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
+    """For sweeps with few lanes the smallest program; from n = 1000 on more rows in a step are up to twice as fast."""
+    return _sturm.block(dtype) if size <= _FEW_LEVELS else _sturm.ROWS
+
+
+def _lanes(size: int) -> int:
+    """Lanes of a sweep for so many levels."""
+    return size * -(-_FEWEST_LANES // size) if size <= _FEW_LEVELS else -(-size // 4)
+
+
+def _turns(size: int) -> int:
+    """A turn halves every bracket that has a lane, and levels in want of lanes are served one lot after the other."""
+    return _TURNS * -(-size // _lanes(size))
+
+
+def _points(x: Float[Array, "*shape"], value: Float[Array, "..."]) -> Complex[Array, "*shape"]:
+    return jax.lax.complex(x, jnp.broadcast_to(value, x.shape))
+
+
+def _wanted(count: Int[Array, "*shape"], first: int, size: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
+    """Counts from the first wanted level on; how far they are outside of the range of wanted levels does not matter."""
+    return jnp.clip(count - first, -1, size + 1).astype(dtype)
+
+
+def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: int, all_levels: Bool[Array, ""]) -> _Brackets:
+    """Divide brackets by counts until every level is alone, or until all of them are closed."""
+    size, dtype = brackets.lower.size, matrix.rows.dtype
+    lane = jnp.arange(_lanes(size))
+
+    def in_need(b: _Brackets) -> Bool[Array, " k"]:
+        return b.wide & (all_levels | ~b.alone)
 
     def turn(carry: tuple[Int[Array, ""], _Brackets]) -> tuple[Int[Array, ""], _Brackets]:
         number, b = carry
-        in_need = unresolved(b)
-        served = jnp.sum(in_need)
-        share = jnp.maximum(lanes // jnp.maximum(served, 1), 1)
-        mine = _first(in_need)[jnp.minimum(lane // share, size - 1)]
-        lowest = jnp.maximum(b.below_lower, first)[mine]
-        members = jnp.minimum(b.below_upper, first + size)[mine] - lowest
-        place = (level[mine] - lowest) * share + lane % share + 1
-        part = place.astype(dtype) / (members * share + 1).astype(dtype)
-        x = b.lower[mine] + part * (b.upper - b.lower)[mine]
-        x = jnp.where(lane < served * share, x, _sturm.FARTHEST)
+        needy = in_need(b)
+        served = jnp.sum(needy)
+        share = jnp.maximum(jax.lax.div(lane.size, jnp.maximum(served, 1)), 1)
+        turn_of = jax.lax.div(lane, share)
+        mine = _first(needy)[jnp.minimum(turn_of, size - 1)]
+        lower, upper = (ends.at[mine].get(mode="clip") for ends in b)
+        lowest = jnp.maximum(lower.imag, 0)
+        members = jnp.minimum(upper.imag, size) - lowest
+        place = (mine - lowest) * share + (lane - turn_of * share + 1)
+        x = lower.real + place / (members * share + 1) * (upper.real - lower.real)
+        x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
         # Sorted, should rounding have made counts descend somewhere.
-        return number + 1, _narrowed(b, level, x, jnp.sort(_sturm.total_count(matrix, x)))
+        below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))
+        return number + 1, _narrowed(b, _points(x, below))
 
     def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
-        # Where levels outnumber the lanes they are served one lot after the other.
-        return (carry[0] < _TURNS * -(-size // lanes)) & jnp.any(unresolved(carry[1]))
+        return (carry[0] < _turns(size)) & jnp.any(in_need(carry[1]))
 
     return jax.lax.while_loop(goes_on, turn, (jnp.int32(0), brackets))[1]
 
 
-def _narrowed(
-    b: _Brackets, level: Int[Array, " k"], x: Float[Array, " lanes"], below: Int[Array, " lanes"]
-) -> _Brackets:
-    """Brackets after the counts `below` at the ascending points x."""
-    few = x.size * level.size <= _FEW_PAIRS
-    right = jnp.searchsorted(below, level, side="right", method="compare_all" if few else "scan")
-    left = jnp.maximum(right - 1, 0)
-    right = jnp.minimum(right, x.size - 1)
-    raised = (below[left] <= level) & (x[left] > b.lower)
-    lowered = (below[right] > level) & (x[right] < b.upper)
+def _narrowed(b: _Brackets, points: Complex[Array, " lanes"]) -> _Brackets:
+    """Brackets after the counts at ascending points."""
+    level = jnp.arange(b.lower.size, dtype=b.lower.real.dtype)
+    few = points.size * level.size <= _FEW_PAIRS
+    right = jnp.searchsorted(points.imag, level, side="right", method="compare_all" if few else "scan")
+    below, above = points[jnp.maximum(right - 1, 0)], points[jnp.minimum(right, points.size - 1)]
     return _Brackets(
-        jnp.where(raised, x[left], b.lower),
-        jnp.where(lowered, x[right], b.upper),
-        jnp.where(raised, below[left], b.below_lower),
-        jnp.where(lowered, below[right], b.below_upper),
+        jnp.where((below.imag <= level) & (below.real > b.lower.real), below, b.lower),
+        jnp.where((above.imag > level) & (above.real < b.upper.real), above, b.upper),
     )
 
 
 def _first(wanted: Bool[Array, " k"]) -> Int[Array, " k"]:
-    """Indices of the wanted entries, ascending, and then the others; by a sort, which compiles in a moment."""
+    """Indices of the wanted entries, ascending, and then larger numbers; by a sort, which compiles in a moment."""
     index = jnp.arange(wanted.size)
-    return jnp.sort(jnp.where(wanted, index, index + wanted.size)) % wanted.size
-
-
-class _Point(NamedTuple):
-    """A shift for each level, and the last minor there."""
-
-    x: Float[Array, " k"]
-    minor: Float[Array, " k"]
+    return jnp.sort(jnp.where(wanted, index, wanted.size))
 
 
 class _Search(NamedTuple):
-    """Chandrupatla's three points: the newest, the one across the zero, and the one before."""
+    """Chandrupatla's three points with their minors: the newest, the one across the zero, and the one before."""
 
-    a: _Point
-    b: _Point
-    c: _Point
+    a: Points
+    b: Points
+    c: Points
+
+    @property
+    def open(self) -> Bool[Array, " k"]:
+        return jnp.abs(self.b.real - self.a.real) > _width(self.a.real.dtype)
+
+    @property
+    def across(self) -> Bool[Array, " k"]:
+        return jnp.sign(self.a.imag) * jnp.sign(self.b.imag) < 0
 
 
 def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
     """Close the brackets of levels that are alone, but for a few stragglers."""
     size = brackets.lower.size
-    unknown = jnp.ones_like(brackets.lower)
-    s = _Search(_Point(brackets.lower, unknown), *2 * [_Point(brackets.upper, unknown)])
-    few = size // _STRAGGLERS
-    half = size // 2
-    if half < _FEWEST_LANES:
-        s = _search(matrix, s, brackets.alone, 0, few)
-    else:
-        # Levels need different numbers of turns: the slower half goes on alone.
-        s = _search(matrix, s, brackets.alone, 0, half)
-        unfinished = _is_open(s) & brackets.alone
-        slow = _first(unfinished)[:half]
-        some = _search(matrix, jax.tree.map(lambda a: a[slow], s), unfinished[slow], 2, few)
-        s = jax.tree.map(lambda a, b: a.at[slow].set(b), s, some)
-    # Should rounding give both ends of a bracket one sign, it stays as it was, for the finish.
-    closed = brackets.alone & ((s.a.minor > 0) != (s.b.minor > 0))
-    lower, upper = jnp.minimum(s.a.x, s.b.x), jnp.maximum(s.a.x, s.b.x)
-    return brackets._replace(
-        lower=jnp.where(closed, lower, brackets.lower), upper=jnp.where(closed, upper, brackets.upper)
-    )
-
-
-def _is_open(s: _Search) -> Bool[Array, " k"]:
-    return jnp.abs(s.b.x - s.a.x) > _width(s.a.x.dtype)
-
-
-def _search(matrix: _sturm.AbstractSturm, s: _Search, alone: Bool[Array, " k"], known: int, few: int) -> _Search:
-    """Chandrupatla's method until no more than a `few` brackets are open; 0 or 2 minors of s are `known`."""
 
     def turn(carry: tuple[Int[Array, ""], _Search]) -> tuple[Int[Array, ""], _Search]:
-        number, s = carry
-        # The first two turns evaluate the ends of the bracket.
-        x = jnp.where(number == 0, s.a.x, jnp.where(number == 1, s.b.x, _proposal(s)))
-        new = _Point(x, _sturm.last_minor(matrix, x))
-        across = (new.minor > 0) != (s.a.minor > 0)
-        later = _Search(new, _chosen(across, s.a, s.b), _chosen(across, s.b, s.a))
-        later = _chosen(_is_open(s) & alone, later, s)
-        ends = _chosen(number == 0, _Search(new, s.b, s.c), _Search(s.a, new, new))
-        return number + 1, _chosen(number < 2, ends, later)
+        number, every = carry
+        if size <= _FEW_LEVELS:
+            later = (jnp.where(every.open, new, old) for new, old in zip(_step(matrix, every), every, strict=True))
+        else:
+            mine = _first(every.open)[: _lanes(size)]
+            some = _step(matrix, _Search(*(points.at[mine].get(mode="clip") for points in every)))
+            later = (old.at[mine].set(new, mode="drop") for new, old in zip(some, every, strict=True))
+        return number + 1, _Search(*later)
 
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
-        number, s = carry
-        return (number < 2) | (number < _TURNS) & (jnp.sum(_is_open(s) & alone) > few)
+        return (carry[0] < _turns(size)) & (jnp.sum(carry[1].open) > size // _STRAGGLERS)
 
-    return jax.lax.while_loop(goes_on, turn, (jnp.int32(known), s))[1]
+    # A bracket of several levels counts as closed. The minor 0 says that it is not known.
+    lower, upper = brackets.lower.real, jnp.where(brackets.alone, brackets.upper, brackets.lower).real
+    a, b = (_points(x, jnp.zeros_like(x)) for x in (lower, upper))
+    _, s = jax.lax.while_loop(goes_on, turn, (jnp.int32(0), _Search(a, b, b)))
+    # Should rounding give both ends of a bracket one sign, it stays as it was, for the second round.
+    lower = jnp.where(s.across, jnp.minimum(s.a.real, s.b.real), brackets.lower.real)
+    upper = jnp.where(s.across, jnp.maximum(s.a.real, s.b.real), brackets.upper.real)
+    return _Brackets(_points(lower, brackets.lower.imag), _points(upper, brackets.upper.imag))
 
 
-T = TypeVar("T", bound=tuple)
-
-
-def _chosen(condition: Bool[Array, "..."], yes: T, no: T) -> T:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:
+    """A turn of Chandrupatla's method; the first two evaluate the ends of the bracket."""
+    start = s.a.imag == 0
+    x = jnp.where(start, s.a.real, _proposal(s))
+    new = _points(x, _sturm.last_minor(matrix, x))
+    across = (new.imag > 0) != (s.a.imag > 0)
+    return _Search(
+        jnp.where(start, s.b, new),
+        jnp.where(start, new, jnp.where(across, s.a, s.b)),
+        jnp.where(start, new, jnp.where(across, s.b, s.a)),
+    )
 
 
 def _proposal(s: _Search) -> Float[Array, " k"]:
     """The next point, by Chandrupatla's rule."""
-    a, b, c = (p.x for p in s)
+    a, b, c = (p.real for p in s)
     # In units of the minor at b, which takes the common exponent out.
-    at_a, at_c = (_sturm.ratio(p.minor, s.b.minor) for p in (s.a, s.c))
+    at_a, at_c = (_sturm.ratio(p.imag, s.b.imag) for p in (s.a, s.c))
     xi, phi = (a - b) / (c - b), (at_a - 1) / (at_c - 1)
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
     quadratic = at_a / (1 - at_a) * at_c / (1 - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) / (at_c - 1)

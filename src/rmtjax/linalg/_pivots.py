@@ -66,8 +66,9 @@ def both_pivots(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n k"], Inexact[Array, "n k"]]:
     """q⁺, q⁻ and γ."""
-    down = pivots(diagonal, off_diagonal, z)
-    up = pivots(diagonal[::-1], off_diagonal[::-1], z)[::-1]
+    both_ways = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
+    down, up = jax.vmap(pivots, (0, 0, None))(*both_ways, z)
+    up = up[::-1]
     return down, up, down + up - (diagonal[:, None] - z)
 
 
@@ -115,10 +116,10 @@ def twisted_vectors(
 
         return jax.lax.scan(step, jnp.zeros_like(eigenvalues), (jnp.arange(n), ratios), unroll=4)[1]
 
-    below = outward(-e[:-1] / jnp.where(up == 0, 1, up), twist)
-    above = outward((-e[1:] / jnp.where(down == 0, 1, down))[::-1], n - 1 - twist)[::-1]
+    ratios = -e[:-1] / jnp.where(up == 0, 1, up), (-e[1:] / jnp.where(down == 0, 1, down))[::-1]
+    below, above = jax.vmap(outward)(jnp.stack(ratios), jnp.stack([twist, n - 1 - twist]))
     here = jnp.arange(n)[:, None] == twist
-    v = jnp.where(here, 1, below + above)
+    v = jnp.where(here, 1, below + above[::-1])
     squares = jnp.sum(v**2, axis=0)
     # In a cluster of equal levels v may leave the range of exponents.
     return jnp.where(jnp.isfinite(squares), v / jnp.sqrt(squares), here)

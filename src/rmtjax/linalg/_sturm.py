@@ -30,7 +30,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._module import AbstractModule
 
-# Rows in one step of the scan: enough to hide the cost of a step, few enough to stay in registers.
+# Rows in one step of the scan: for few points enough to hide the cost of a step.
 ROWS = 16
 # The shifts that a sweep takes are cut to this multiple of the Gershgorin bound.
 FARTHEST = 1.5
@@ -65,7 +65,8 @@ class AbstractSturm(AbstractModule):
 
     rows: eqx.AbstractVar[Float[Array, "steps columns rows"]]
     exponent: eqx.AbstractVar[Int[Array, ""]]  # the rows were multiplied by 2^-exponent
-    lowest: eqx.AbstractClassVar[float]  # every eigenvalue is above it, in the units of the rows, and below 1
+    lower: eqx.AbstractVar[Float[Array, ""] | float]  # every eigenvalue is between the two, in the units of the rows
+    upper: eqx.AbstractVar[Float[Array, ""] | float]
     factors: eqx.AbstractClassVar[int]  # floored entries in the determinant of the transfer matrix of a row
     behind: eqx.AbstractClassVar[int]  # how many minors before the last one is the divisor at the end of a block
 
@@ -89,7 +90,8 @@ class Tridiagonal(AbstractSturm):
 
     rows: Float[Array, "steps 2 rows"]  # diagonal, and squares of the off-diagonal to the left
     exponent: Int[Array, ""]
-    lowest: ClassVar[float] = -1.0
+    lower: Float[Array, ""] | float
+    upper: Float[Array, ""] | float
     factors: ClassVar[int] = 1
     behind: ClassVar[int] = 1
 
@@ -123,16 +125,21 @@ def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.where(x == 0, x.dtype.type(jnp.finfo(x.dtype).tiny), x)
 
 
-def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"]) -> Float[Array, "steps 2 rows"]:
+def block(dtype: np.dtype) -> int:
+    """Rows between two divisions: as the rows of a step they make small programs, for a sweep with many points."""
+    return _RANGES[np.dtype(dtype)].block
+
+
+def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
     """Scaled rows, `squares` being e² to the left of each, for the scan; padding counts as above every shift."""
-    return packed((diagonal, ABOVE_ALL), (floored(squares), floor(squares.dtype)))
+    return packed(rows, (diagonal, ABOVE_ALL), (floored(squares), floor(squares.dtype)))
 
 
-def packed(*columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
-    """Columns of numbers, each with its padding, for the scan."""
-    padding = (0, -columns[0][0].shape[0] % ROWS)
+def packed(rows: int, *columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
+    """Columns of numbers, each with its padding, for a scan with so many rows in a step."""
+    padding = (0, -columns[0][0].shape[0] % rows)
     padded = [jnp.pad(column, padding, constant_values=value) for column, value in columns]
-    return jnp.stack([column.reshape(-1, ROWS) for column in padded], axis=1)
+    return jnp.stack([column.reshape(-1, rows) for column in padded], axis=1)
 
 
 def floor(dtype: np.dtype) -> float:
@@ -174,24 +181,38 @@ def normalised(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""]]:
     """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing that matters is rounded."""
-    sizes = jax.lax.stop_gradient((jnp.abs(diagonal), jnp.abs(off_diagonal)))
-    first = exponent_above(jnp.maximum(jnp.max(sizes[0]), jnp.max(sizes[1], initial=0)))
-    d, e = scaled(sizes[0], -first), jnp.pad(scaled(sizes[1], -first), 1)
-    exponent = first + exponent_above(jnp.max(d + e[1:] + e[:-1]))
+    exponent, _ = _gershgorin(*jax.lax.stop_gradient((diagonal, off_diagonal)))
     return scaled(diagonal, -exponent), scaled(off_diagonal, -exponent), exponent
 
 
+def _gershgorin(
+    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
+) -> tuple[Int[Array, ""], Float[Array, "2"]]:
+    """The exponent that brings Gershgorin's bound into [1/2, 1), and the bounds of -T and T in its units."""
+    e = jnp.pad(jnp.abs(off_diagonal), 1)
+    first = exponent_above(jnp.max(jnp.maximum(jnp.abs(diagonal), e[1:])))
+    d, radius = scaled(diagonal, -first), scaled(e[1:], -first) + scaled(e[:-1], -first)
+    bounds = jnp.max(jnp.stack([radius - d, radius + d]), axis=1)
+    second = exponent_above(jnp.maximum(bounds[0], bounds[1]))
+    return first + second, scaled(bounds, -second)
+
+
 def prepare(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], inside: Bool[Array, " n"] | None = None
+    diagonal: Float[Array, " n"],
+    off_diagonal: Float[Array, " n-1"],
+    inside: Bool[Array, " n"] | None = None,
+    rows: int = ROWS,
 ) -> Tridiagonal:
     """Rows of a finite matrix for `count` and `last_minor`; those outside a trailing block count as above all."""
     if inside is not None:
-        diagonal, off_diagonal = jnp.where(inside, diagonal, 0), jnp.where(inside[:-1], off_diagonal, 0)
-    d, e, exponent = normalised(diagonal, off_diagonal)
+        # The last diagonal entry leaves the bounds as they are.
+        diagonal, off_diagonal = jnp.where(inside, diagonal, diagonal[-1]), jnp.where(inside[:-1], off_diagonal, 0)
+    exponent, bounds = _gershgorin(diagonal, off_diagonal)
     # No point but 0 is near the levels of the zero matrix.
-    exponent = jnp.where(jnp.any(d != 0) | jnp.any(e != 0), exponent, jnp.finfo(d.dtype).minexp)
+    exponent = jnp.where(jnp.any(bounds != 0), exponent, jnp.finfo(diagonal.dtype).minexp)
+    d, e = scaled(diagonal, -exponent), scaled(off_diagonal, -exponent)
     d = d if inside is None else jnp.where(inside, d, ABOVE_ALL)
-    return Tridiagonal(pack(d, jnp.pad(e**2, (1, 0))), exponent)
+    return Tridiagonal(pack(d, jnp.pad(e**2, (1, 0)), rows), exponent, -bounds[0], bounds[1])
 
 
 def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, "*shape"]:
@@ -212,8 +233,8 @@ def count(
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, total = state.real, state.imag
         changes = jnp.zeros(x.shape, integer)
-        for block in _blocks(matrix, row):
-            ratio, minors = matrix.block(block, ratio, shift)
+        for some in _blocks(matrix, row):
+            ratio, minors = matrix.block(some, ratio, shift)
             bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
             for p, previous in zip(bits[1:], bits[:-1], strict=True):
                 changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
@@ -225,7 +246,7 @@ def count(
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """How many eigenvalues lie strictly below each x, for any number of rows."""
-    rows, (steps, piece) = matrix.rows, (matrix.rows.shape[0], (1 << 20) // ROWS)
+    rows, (steps, piece) = matrix.rows, (matrix.rows.shape[0], (1 << 20) // matrix.rows.shape[2])
     if steps <= piece:
         return count(matrix, matrix.start(x), x)[1]
 
@@ -248,8 +269,8 @@ def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array,
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, product = state.real, state.imag
-        for block in _blocks(matrix, row):
-            ratio, minors = matrix.block(block, ratio, shift)
+        for some in _blocks(matrix, row):
+            ratio, minors = matrix.block(some, ratio, shift)
             product = reduced(product * reduced(minors[-1 - matrix.behind]))
         return jax.lax.complex(ratio, product), None
 
@@ -277,5 +298,5 @@ def reduced(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 def _blocks(matrix: AbstractSturm, row: Float[Array, "columns rows"]) -> list[Float[Array, "columns block"]]:
-    size = _RANGES[np.dtype(row.dtype)].block // matrix.factors
-    return [row[:, first : first + size] for first in range(0, ROWS, size)]
+    size = block(row.dtype) // matrix.factors
+    return [row[:, first : first + size] for first in range(0, row.shape[1], size)]

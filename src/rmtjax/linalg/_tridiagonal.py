@@ -211,7 +211,7 @@ def _inside(
     """
     inside = jnp.arange(d.size) >= d.size - order
     d, e = jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0)
-    finite = jnp.all(jnp.isfinite(d)) & jnp.all(jnp.isfinite(e))
+    finite = jnp.max(jnp.maximum(jnp.abs(d), jnp.pad(jnp.abs(e), (0, 1)))) < jnp.inf
     return jnp.where(finite, d, 0), jnp.where(finite, e, 0), inside, finite
 
 
@@ -221,27 +221,35 @@ def _block_eigenvalues(
 ) -> Float[Array, " k"]:
     """Eigenvalues of the trailing block of an order that may be traced, padded with +inf."""
     d, e, inside, finite = _inside(d, e, order)
-    levels = _levels.eigenvalues(_sturm.prepare(d, e, inside), order, first, last)
-    # Gershgorin's bounds make the levels of a multiple of the identity exact.
-    radius = jnp.abs(jnp.pad(e, (1, 0))) + jnp.abs(jnp.pad(e, (0, 1)))
-    levels = jnp.clip(
-        levels, jnp.min(d - radius, where=inside, initial=jnp.inf), jnp.max(d + radius, where=inside, initial=-jnp.inf)
-    )
+    matrix = _sturm.prepare(d, e, inside, _levels.rows_in_a_step(last - first, d.dtype))
+    levels = _levels.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
 @_block_eigenvalues.defjvp
 def _block_eigenvalues_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
-    (d, e, _), v = tangents, block_eigenvectors(first, last, *primals)
-    return block_eigenvalues(first, last, *primals), d @ v**2 + 2 * e @ (v[1:] * v[:-1])
+    (d, e, _), levels = tangents, block_eigenvalues(first, last, *primals)
+    v = vectors_of_levels(first, last, *primals, levels)
+    return levels, d @ v**2 + 2 * e @ (v[1:] * v[:-1])
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _block_eigenvectors(
+def block_eigenvectors(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, "n k"]:
     """Eigenvectors of the trailing block as columns; 0 outside the block and for levels that it does not have."""
-    levels = block_eigenvalues(first, last, d, e, order)
+    return vectors_of_levels(first, last, d, e, order, block_eigenvalues(first, last, d, e, order))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _vectors_of_levels(
+    first: int,
+    last: int,
+    d: Float[Array, " n"],
+    e: Float[Array, " n-1"],
+    order: Int[Array, ""],
+    levels: Float[Array, " k"],
+) -> Float[Array, "n k"]:
+    """`block_eigenvectors` for known levels: the search for them is the larger part of the program."""
     d, e, inside, finite = _inside(d, e, order)
     d, e, exponent = _sturm.normalised(d, e)
     present = jnp.arange(first, last) < order
@@ -252,11 +260,15 @@ def _block_eigenvectors(
     return jnp.where(finite, _pivots.eigenvectors(d, e, scaled) * present, jnp.nan)
 
 
-@_block_eigenvectors.defjvp
-def _block_eigenvectors_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
-    """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states."""
-    (d, e, _), n = tangents, primals[0].size
-    levels, every = block_eigenvalues(0, n, *primals), block_eigenvectors(0, n, *primals)
+@_vectors_of_levels.defjvp
+def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
+    """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states.
+
+    The levels depend on the entries alone, so their tangent has nothing to add.
+    """
+    (*matrix, levels), (d, e, *_), n = primals, tangents, primals[0].size
+    levels = levels if (first, last) == (0, n) else block_eigenvalues(0, n, *matrix)
+    every = vectors_of_levels(0, n, *matrix, levels)
     levels = jnp.where(jnp.isinf(levels), 0, levels)  # their vectors are 0
     v = every[:, first:last]
     change = _pivots.product(d, e, v.T).T
@@ -265,7 +277,7 @@ def _block_eigenvectors_jvp(first: int, last: int, primals: tuple, tangents: tup
 
 # Compiled here, so that calls outside of `jit` do not compile their loops each time.
 block_eigenvalues = jax.jit(_block_eigenvalues, static_argnums=(0, 1))
-block_eigenvectors = jax.jit(_block_eigenvectors, static_argnums=(0, 1))
+vectors_of_levels = jax.jit(_vectors_of_levels, static_argnums=(0, 1))
 
 
 @jax.jit

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.random._implicit import with_derivative
+from rmtjax.random._words import normal_variates, random_words
 
-# Rejected elements are redrawn in columns of this depth, one element of a column at a time.
-_DEPTH = 16
-# A proposal is rejected with probability 0.048 at most (a = 1). A column is unfinished after 48 rounds only if 49 of
-# 16 + 48 proposals were rejected: binom(64, 49) 0.05^49 < 1e-49.
+# Elements are drawn in columns of this depth, one element of a column at a time. With a million elements that is two to
+# three times as fast as rounds for all, where five or six are needed; fewer and longer columns cost more rounds.
+_DEPTH = 8
+# A proposal is rejected with probability 0.048 at most (a = 1). A column is unfinished after 48 rounds only if 41 of 48
+# proposals were rejected: binom(48, 41) 0.05^41 < 1e-45.
 _MAX_ROUNDS = 48
 
 
@@ -136,57 +138,42 @@ def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """One accepted proposal for every element.
-
-    After a round for all elements, every further round redraws the first unfinished element of each column. With a
-    million elements that is twice to three times as fast as rounds for all, where five or six are needed.
-    """
-    y, excess, done = _propose(jax.random.fold_in(key, 0), b)
+    """One accepted proposal y and its excess for every element; a round proposes for an element of each column."""
     depth = max(1, min(_DEPTH, b.size))
     width = -(-b.size // depth)
-    column = jnp.arange(width)
-
-    def columns(values: Array, fill: float | bool) -> Array:
-        padding = (0, depth * width - b.size)
-        return jnp.pad(values.ravel(), padding, constant_values=fill).reshape(depth, width)
-
-    parameters = columns(b, 1)
+    parameters = jnp.pad(b.ravel(), (0, depth * width - b.size), constant_values=1).reshape(depth, width)
+    row, column = jnp.arange(depth)[:, None], jnp.arange(width)
 
     def unfinished(state: tuple) -> Bool[Array, ""]:
-        count, _, _, done = state
-        return (count < _MAX_ROUNDS) & ~jnp.all(done)
+        count, _, proposals = state
+        return (count < _MAX_ROUNDS) & jnp.any(proposals.imag < 0)
 
-    def redraw(state: tuple) -> tuple:
-        count, y, excess, done = state
-        row = jnp.argmin(done, axis=0)
-        new_y, new_excess, accept = _propose(jax.random.fold_in(key, count + 1), parameters[row, column])
-        # Beyond the last row nothing is written.
-        row = jnp.where(accept & ~done[row, column], row, depth)
-        write = lambda old, new: old.at[row, column].set(new, mode="drop")
-        return count + 1, write(y, new_y), write(excess, new_excess), write(done, True)
+    def propose(state: tuple) -> tuple:
+        count, key, proposals = state
+        missing = proposals.imag < 0
+        first = jnp.argmax(missing, axis=0)
+        # All bits of a word, and never 0, for the sake of the lower tail of gamma variates at a < 1.
+        words, key = random_words(key, 2 * width, b.dtype)
+        uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
+        new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
+        return count + 1, key, jnp.where(missing & (row == first), new, proposals)
 
-    # y = 0, the mode, is what would be left after the last round.
-    start = 0, columns(jnp.where(done, y, 0), 0), columns(jnp.where(done, excess, 0), 0), columns(done, True)
-    _, y, excess, _ = jax.lax.while_loop(unfinished, redraw, start)
-    return y.ravel()[: b.size].reshape(b.shape), excess.ravel()[: b.size].reshape(b.shape)
+    # A negative excess: nothing is accepted yet. The mode, y = 0, is what would be left after the last round.
+    start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
+    _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, key, start))
+    proposals = proposals.ravel()[: b.size].reshape(b.shape)
+    return proposals.real, jnp.maximum(proposals.imag, 0)
 
 
-def _propose(
-    key: KeyScalar, b: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."], Bool[Array, "..."]]:
-    """Proposals y for parameters b ≥ 1, the excess log p(y) - log(u), and whether u ≤ p(y).
+def _proposed(
+    x: Float[Array, " width"], uniform: Float[Array, " width"], b: Float[Array, " width"]
+) -> Complex[Array, " width"]:
+    r"""Proposals y for parameters b ≥ 1, and the excess log p(y) - log(u), as y + i·excess; u ≤ p(y) accepts.
 
     Given acceptance, u/p is uniform and independent of y, so the excess is an exponential variate.
     """
-    key_normal, key_uniform = jax.random.split(key)
-    x = jax.random.normal(key_normal, b.shape, b.dtype)
-    # All bits of a word, and never 0, for the sake of the lower tail of gamma variates at a < 1.
-    bits = jnp.finfo(b.dtype).bits
-    word = jax.random.bits(key_uniform, b.shape, f"uint{bits}")
-    log_uniform = jnp.log((word.astype(b.dtype) + 0.5) * 2.0**-bits)
     y = jnp.maximum(x / (3 * jnp.sqrt(b - 1 / 3)), -1)
-    excess = _log_acceptance(x, y) - log_uniform
-    return y, excess, excess >= 0
+    return jax.lax.complex(y, _log_acceptance(x, y) - jnp.log(uniform))
 
 
 def _log_acceptance(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
