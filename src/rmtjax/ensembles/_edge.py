@@ -19,8 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._typing import KeyScalar
-from rmtjax.ensembles._hermite import BLOCK
-from rmtjax.random._gamma import log_ratio
+from rmtjax.ensembles._hermite import BLOCK, variates
 
 # The bracket of every level is cut into so many parts at a time, in asinh μ.
 _PARTS = 128
@@ -42,18 +41,9 @@ def shifted_entries(
 def _block(
     key: KeyScalar, size: int, n: int, beta: Float[Array, ""], block: Int[Array, ""]
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
-    # The variates of `_hermite._rows`.
-    key_diagonal, key_off_diagonal = jax.random.split(jax.random.fold_in(key, block))
-    normal = jax.random.normal(key_diagonal, (size,), beta.dtype)
-    row = block * BLOCK + 1 + jnp.arange(size)
-    left = jnp.maximum(n - row, 0).astype(beta.dtype)
-    last = left == 0
-    logarithm = log_ratio(
-        key_off_diagonal, jnp.where(last, 1, jnp.maximum(beta * left / 2, jnp.finfo(beta.dtype).tiny))
-    )
-    part = row.astype(beta.dtype) / n
-    epsilon = jnp.where(last, 1, part - left / n * jnp.expm1(logarithm))
-    return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal, epsilon
+    row, left, diagonal, log_square = variates(key, block, size, n, beta)
+    epsilon = row.astype(beta.dtype) / n - left / n * jnp.expm1(log_square)
+    return diagonal, jnp.where(left == 0, 1, epsilon)
 
 
 def largest(d: Float[Array, " rows"], epsilon: Float[Array, " rows"], n: int, k: int) -> Float[Array, " k"]:

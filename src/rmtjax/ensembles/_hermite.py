@@ -7,7 +7,7 @@ a stream has the same entries whatever the number of rows it draws at a time.
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._tridiagonal import block_counts
-from rmtjax.random._gamma import unit_chi
+from rmtjax.random._gamma import log_ratio
 from rmtjax.random._words import normal_variates, random_words
 
 BLOCK = 1 << 9
@@ -31,19 +31,35 @@ _SMALLEST_TRACED = 1.0
 _TRACED = _checks.Rule(lambda beta: beta >= _SMALLEST_TRACED, "be given for a traced beta below 1")
 
 
+class Block(NamedTuple):
+    """Variates of a block of rows i: the diagonal entries, and what stands to the right of them as logarithms."""
+
+    row: Int[Array, " size"]
+    left: Float[Array, " size"]  # n - i, and 0 from the last row on
+    diagonal: Float[Array, " size"]
+    log_square: Float[Array, " size"]  # log χ²/k with k = β (n - i); of no meaning from the last row on
+
+
+def variates(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]) -> Block:
+    """All that is random in a block of rows, from a key of its own."""
+    words, key = random_words(jax.random.fold_in(key, block), size, beta.dtype)
+    row = block * BLOCK + 1 + jnp.arange(size)
+    left = jnp.maximum(n - row, 0).astype(beta.dtype)
+    half = jnp.where(left > 0, beta * left, 1) / 2
+    log_square = log_ratio(key, jnp.maximum(half, jnp.finfo(beta.dtype).tiny))
+    return Block(row, left, (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal_variates(words, beta.dtype), log_square)
+
+
 def _rows(
     key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
     """Diagonal entries of a block of rows, and the off-diagonal ones to their right; 0 for the last row of all."""
-    words, key = random_words(jax.random.fold_in(key, block), size, beta.dtype)
-    row = block * BLOCK + 1 + jnp.arange(size)
-    left = jnp.maximum(n - row, 0).astype(beta.dtype)
-    chi = unit_chi(key, jnp.where(left > 0, beta * left, 0))
+    row, left, diagonal, log_square = variates(key, block, size, n, beta)
     # √(left/n), in the upper half from 1 - row/n: at n = 10⁹ the edge in float32 would see the rounding of left/n.
     upper = row < n // 2
     part = jnp.where(upper, row, 0).astype(beta.dtype) / n
     root = jnp.where(upper, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
-    return (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal_variates(words, beta.dtype), root * chi
+    return diagonal, root * jnp.exp(log_square / 2)
 
 
 def _blocks(
