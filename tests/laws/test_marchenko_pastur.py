@@ -9,6 +9,7 @@ import pytest
 
 from rmtjax.laws import MarchenkoPastur, Mixture, Semicircle, _generic
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.cases import further
 from tests.laws.methods import METHODS, slopes
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -315,8 +316,7 @@ def test_the_atom_grows_with_the_ratio():
 # The contract
 
 
-@pytest.mark.everyday("2.0-1.2")
-@pytest.mark.parametrize(("ratio", "scale"), [(1.0, 0.7), (2.0, 1.2)])
+@pytest.mark.parametrize(("ratio", "scale"), [*further((1.0, 0.7)), (2.0, 1.2)])
 def test_the_contract_of_laws(ratio, scale):
     check_law(MarchenkoPastur(ratio, scale))
 
