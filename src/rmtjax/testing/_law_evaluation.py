@@ -4,7 +4,7 @@ Nearly all of the time of a check is compilation. So there are two programs, one
 derivatives, each at a fixed number of points: laws of one kind and dtype share them, whatever their parameters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ def tabulated(law: Any, x: Float[Array, " n"]) -> dict[str, Float[Array, " n"]]:
 
 
 @jax.jit
-def _values(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[str, Any]:
+def everything(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[str, Any]:
     """Methods and their forward derivatives by the point, the methods mapped over the points, and the quantiles.
 
     XLA merges what the mapped methods have in common with the others, which is all of it for most laws.
@@ -48,20 +48,22 @@ def _gradients(law: Any, x: Float[Array, " n"], names: tuple[str, ...]) -> tuple
     return jax.grad(lambda p, y: sum(method(p, y, name) for name in names), (0, 1))(parameters, x)
 
 
-def evaluate(law: Any, x: np.ndarray, p: np.ndarray | None = None) -> dict[str, Any]:
-    """All methods of a law at any number of points, and its quantiles of as many probabilities.
+def evaluate(
+    law: Any, x: np.ndarray, p: np.ndarray | None = None, program: Callable[..., dict[str, Any]] = everything
+) -> dict[str, Any]:
+    """What a compiled program makes of a law, any number of points and as many probabilities.
 
     Returns:
         Of each method its `values` at x, the `mapped` ones, and the `slopes`; the `quantile` and the `isf` of p.
     """
     p = np.full_like(x, 0.5) if p is None else p
-    tables = [_values(law, *piece) for piece in _pieces(x, p)]
+    tables = [program(_plain(law, x.dtype), *piece) for piece in _pieces(x, p)]
     return jax.tree.map(lambda *parts: np.concatenate([host(part) for part in parts])[: x.size], *tables)
 
 
 def gradients(law: Any, x: np.ndarray, names: tuple[str, ...] = METHODS) -> tuple[PyTree, np.ndarray]:
     """By the parameters and by each point, in reverse mode, of the weighted sum of methods over all points."""
-    by_parameters, by_x = zip(*(_gradients(law, piece, names) for (piece,) in _pieces(x)), strict=True)
+    by_parameters, by_x = zip(*(_gradients(_plain(law, x.dtype), piece, names) for (piece,) in _pieces(x)), strict=True)
     total = lambda *parts: sum(map(host, parts))
     return jax.tree.map(total, *by_parameters), np.concatenate([host(part) for part in by_x])[: x.size]
 
@@ -70,3 +72,8 @@ def _pieces(*columns: np.ndarray) -> Iterator[list[jax.Array]]:
     """Columns cut into pieces of one size, the last of them filled with its own numbers."""
     for start in range(0, columns[0].size, SIZE):
         yield [jnp.asarray(np.resize(column[start : start + SIZE], SIZE)) for column in columns]
+
+
+def _plain(law: Any, dtype: np.dtype) -> Any:
+    """The same law, for one program: Python numbers as parameters become arrays where they have the dtype of points."""
+    return jax.tree.map(lambda leaf: jnp.asarray(host(leaf)) if is_inexact(leaf) and leaf.dtype == dtype else leaf, law)
