@@ -50,12 +50,10 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Examples of docstrings run with and without 64-bit types: a user sees both. Further cases become slow tests."""
+    """Further cases become slow tests."""
     unused: dict[str, set[str]] = {}
     for item in items:
-        if isinstance(item, pytest.DoctestItem):
-            item.add_marker(pytest.mark.float32)
-        elif not _is_everyday(item, unused):
+        if not isinstance(item, pytest.DoctestItem) and not _is_everyday(item, unused):
             item.add_marker(pytest.mark.slow)
     # Of a whole file every pattern has to fit a case.
     if any(unused.values()) and not any("::" in argument for argument in config.args):

@@ -12,27 +12,33 @@ from scipy import integrate, stats
 from rmtjax import laws
 from rmtjax.laws import _generic
 from rmtjax.testing import check_law
-from tests.laws.methods import METHODS, slopes
+from tests.cases import further
+from tests.laws.methods import METHODS, check_slopes
 from tests.laws.reference import CASES
 
 BELOW = {"pdf": 0, "logpdf": -np.inf, "cdf": 0, "logcdf": -np.inf, "sf": 1, "logsf": 0}
 ABOVE = {"pdf": 0, "logpdf": -np.inf, "cdf": 1, "logcdf": 0, "sf": 0, "logsf": -np.inf}
 # Nearly all of the time is compilation, once for each structure of a law: laws that differ by parameters share it.
-every_law = pytest.mark.parametrize("name", CASES)
+
+
+def every(names, *, but=()):
+    """These laws as cases of a test; those with such a part in their names are further ones."""
+    later = [name for name in names if any(part in name for part in but)]
+    return pytest.mark.parametrize("name", [*(name for name in names if name not in later), *further(*later)])
+
+
+every_law = every(CASES)
 # Each order is compiled anew: what is long to compile is left to a middle one, for what both arrangements share to the
 # limit.
 MIDDLE = [name for name in CASES if not any(order in name for order in ("N=1 ", "N=2 ", "N=1000"))]
-every_middle_law = pytest.mark.parametrize("name", MIDDLE)
-every_law_with_gradients = pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in MIDDLE
-        if name.startswith(
-            ("semicircle", "uniform", "mixture", "binomial", "ascending N=8", "magnitude N=None", "cat N=None")
-        )
-    ],
-)
+every_middle_law = every(MIDDLE)
+WITH_GRADIENTS = [
+    name
+    for name in MIDDLE
+    if name.startswith(
+        ("semicircle", "uniform", "mixture", "binomial", "ascending N=8", "magnitude N=None", "cat N=None")
+    )
+]
 # One case of each way to compute.
 KINDS = [
     "semicircle of radius 0.7",
@@ -83,8 +89,7 @@ def table(name):
     return {key: np.asarray(v) for key, v in tabulate(CASES[name].law, jnp.asarray(points(name))).items()}
 
 
-@pytest.mark.everyday("[!bmacr]*", "binomial* N=8*", "ascending N=8*", "magnitude N=[8N]*", "random*", "cat*")
-@every_law
+@every(CASES, but=("N=1 ", "N=2 ", "N=1000", "ascending N=None"))
 def test_density_and_distribution_are_those_of_the_definition(name):
     case, x = CASES[name], points(name)
     np.testing.assert_allclose(table(name)["pdf"], case.pdf(x), rtol=1e-12, atol=1e-14)
@@ -104,8 +109,7 @@ def test_logarithms(name):
         np.testing.assert_allclose(np.exp(got["log" + key]), got[key], rtol=1e-13, atol=1e-300)
 
 
-@pytest.mark.everyday("[!m]*", "m* N=8*", "mixture*")
-@every_middle_law
+@every(MIDDLE, but=("magnitude N=None",))
 def test_moments_against_quadrature(name):
     total, mean, variance, third, panels = map(np.asarray, averages(CASES[name].law))
     panels = np.unique(panels)
@@ -181,18 +185,12 @@ def test_outside_the_support_and_at_nan(name):
             np.testing.assert_array_equal(got[:7], expected, err_msg=key)
 
 
-@pytest.mark.everyday("semicircle*", "mixture*", "*N=8*", "cat*")
-@every_law_with_gradients
+@every(WITH_GRADIENTS, but=("uniform", "magnitude N=None"))
 def test_gradients_are_finite_at_inside_and_outside_the_edges(name):
     law, (lower, upper) = CASES[name].law, ends(name)
     near = 4 * np.spacing(max(abs(lower), abs(upper)))
     x = np.array([lower - 1, lower, lower + near, 0.7 * lower + 0.3 * upper, upper - near, upper, upper + 1])
-    by_law, by_x = slopes(law, jnp.asarray(x))
-    for k, key in enumerate(METHODS):
-        assert np.isfinite(by_x[k]).all(), f"{key} by x: {by_x[k]}"
-        assert (by_x[k, np.array([0, 1, 5, 6])] == 0).all(), f"{key} by x outside: {by_x[k]}"
-        for leaf in jax.tree.leaves(by_law):
-            assert np.isfinite(leaf[k]).all(), f"{key} by the parameters: {leaf[k]}"
+    check_slopes(law, x, flat=(0, 1, 5, 6))
 
 
 @every_sampler
@@ -393,12 +391,11 @@ class Logistic(laws.AbstractLaw):
         return -jnp.logaddexp(0, x / self.scale)
 
 
-@pytest.mark.everyday("half-line")
 @pytest.mark.parametrize(
     ("law", "reference"),
     [
         (Exponential(jnp.asarray(2.5)), stats.expon(scale=0.4)),
-        (Logistic(jnp.asarray(0.7)), stats.logistic(scale=0.7)),
+        *further((Logistic(jnp.asarray(0.7)), stats.logistic(scale=0.7))),
     ],
     ids=["half-line", "line"],
 )

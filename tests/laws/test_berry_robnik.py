@@ -8,6 +8,7 @@ import pytest
 
 from rmtjax.laws import BerryRobnik, Poisson, WignerSurmise
 from rmtjax.testing import check_derivatives, check_law
+from tests.cases import further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -80,8 +81,7 @@ def test_derivatives():
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.everyday("0.4")
-@pytest.mark.parametrize("rho", [0.0, 0.4])
+@pytest.mark.parametrize("rho", [*further(0.0), 0.4])
 def test_the_contract_of_laws(rho):
     check_law(BerryRobnik(rho))
 

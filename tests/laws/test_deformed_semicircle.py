@@ -11,6 +11,7 @@ import pytest
 
 from rmtjax.laws import DeformedSemicircle, Semicircle, _generic
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.cases import further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # One interval of two points, two, the cusp where they meet; three points, not in order, in two intervals; equal points.
@@ -80,8 +81,7 @@ def test_density_by_the_roots_of_a_polynomial(name, dtype):
     np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=8 * eps)
 
 
-@pytest.mark.everyday("merged*")
-@pytest.mark.parametrize("name", ["merged", "two intervals", "lopsided", "equal"])
+@pytest.mark.parametrize("name", ["merged", *further("two intervals", "lopsided", "equal")])
 def test_distribution_is_the_integral_of_the_density(name):
     law, x = make(name), points(name)[::3]
     _, cdf, _, slope = tabulate(law, x)

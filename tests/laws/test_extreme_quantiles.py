@@ -8,6 +8,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import laws
+from tests.cases import further
 
 LAWS = {
     "semicircle": lambda f: laws.Semicircle(f(3.0)),
@@ -52,8 +53,7 @@ def slopes(law, p):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday(*SHORT)
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", [*SHORT, *further(*(name for name in LAWS if name not in SHORT))])
 def test_tiny_probabilities_from_both_ends(name):
     dtype = jnp.zeros(0).dtype
     law, info = LAWS[name](dtype.type if "general" not in name else lambda x: jnp.asarray(x, dtype)), np.finfo(dtype)
@@ -99,8 +99,7 @@ def test_slopes_of_fuss_catalan_at_the_upper_end_go_as_the_cube_root(order):
     np.testing.assert_allclose(law.isf(q[number:]), law.support()[1], rtol=8 * np.finfo(q.dtype).eps)
 
 
-@pytest.mark.everyday("50.0-4")
-@pytest.mark.parametrize(("alpha", "beta"), [(50.0, 2), (24.0, 1), (50.0, 4)])
+@pytest.mark.parametrize(("alpha", "beta"), [*further((50.0, 2), (24.0, 1)), (50.0, 4)])
 def test_the_upper_tail_of_the_hard_edge_is_reached_at_large_orders(alpha, beta):
     law = laws.HardEdge(alpha, beta)
     q = np.array([1e-200, 1e-300])

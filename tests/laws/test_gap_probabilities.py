@@ -18,6 +18,7 @@ from rmtjax.laws import (
     hermite_gap_probabilities,
     soft_edge_gap_probabilities,
 )
+from tests.cases import further
 
 FLOAT32 = pytest.mark.float32
 
@@ -26,9 +27,9 @@ def mean(probabilities):
     return np.asarray(probabilities, float) @ np.arange(np.shape(probabilities)[-1])
 
 
-@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
-    ("beta", "dtype"), [(1, np.float64), (2, np.float64), (4, np.float64), pytest.param(1, np.float32, marks=FLOAT32)]
+    ("beta", "dtype"),
+    [(1, np.float64), *further((2, np.float64)), (4, np.float64), pytest.param(1, np.float32, marks=FLOAT32)],
 )
 def test_bulk_is_that_of_the_spacings(beta, dtype):
     count = 3
@@ -55,9 +56,9 @@ def test_bulk_with_many_levels():
     assert (got > -1e-15).all()
 
 
-@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
-    ("beta", "dtype"), [(1, np.float64), (2, np.float64), (4, np.float64), pytest.param(4, np.float32, marks=FLOAT32)]
+    ("beta", "dtype"),
+    [(1, np.float64), *further((2, np.float64)), (4, np.float64), pytest.param(4, np.float32, marks=FLOAT32)],
 )
 def test_soft_edge_is_that_of_tracy_and_widom(beta, dtype):
     count = {1: 3, 2: 2, 4: 1}[beta]
@@ -83,12 +84,11 @@ def closed_form(beta, alpha, s):
     return np.exp(-beta * s / 8) * np.linalg.det(minors)
 
 
-@pytest.mark.everyday("1", "4")
 @pytest.mark.parametrize(
     ("beta", "alphas", "dtype"),
     [
         (1, [-0.5, 0.0, 1.0], np.float64),
-        (2, [0.0, 1.0, 3.0, 5.0], np.float64),
+        *further((2, [0.0, 1.0, 3.0, 5.0], np.float64)),
         (4, [1.0], np.float64),
         pytest.param(4, [1.0], np.float32, marks=FLOAT32),
     ],
@@ -166,9 +166,10 @@ def test_two_and_three_levels(n, beta):
         np.testing.assert_allclose(got, [*brute_force(n, interval, beta), 0], atol=1e-13)
 
 
-@pytest.mark.everyday("ensemble0-1", "ensemble3-4")
 @pytest.mark.float32
-@pytest.mark.parametrize(("ensemble", "beta"), [(rmt.GOE(7), 1), (rmt.GOE(8), 1), (rmt.GUE(12), 2), (rmt.GSE(6), 4)])
+@pytest.mark.parametrize(
+    ("ensemble", "beta"), [(rmt.GOE(7), 1), *further((rmt.GOE(8), 1), (rmt.GUE(12), 2)), (rmt.GSE(6), 4)]
+)
 def test_mean_number_of_levels(ensemble, beta):
     n, law = ensemble.n, LevelDensity(ensemble)
     eps = float(jnp.finfo(jnp.result_type(float)).eps)

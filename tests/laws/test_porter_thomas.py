@@ -10,6 +10,7 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.laws import EigenvectorIntensity, PorterThomas
 from rmtjax.testing import check_law
+from tests.cases import further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -26,9 +27,8 @@ def test_limit_against_mpmath(beta, dtype):
     check_against(PorterThomas(beta), density, lower, survival, X, dtype, 40)
 
 
-@pytest.mark.everyday("3-1", "30-4")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "beta"), [(3, 1), (200, 2), (30, 4)])
+@pytest.mark.parametrize(("n", "beta"), [(3, 1), *further((200, 2)), (30, 4)])
 def test_finite_n_against_mpmath(n, beta, dtype):
     a, b = mpmath.mpf(beta) / 2, mpmath.mpf(beta * (n - 1)) / 2
     norm = lambda: n * mpmath.beta(a, b)
@@ -76,8 +76,7 @@ def test_eigenvectors_of_samples(beta, ensemble, getkey):
     assert np.abs(probability - (np.arange(4000) + 0.5) / 4000).max() < 2 / 4000**0.5
 
 
-@pytest.mark.everyday("law1")
-@pytest.mark.parametrize("law", [PorterThomas(1), EigenvectorIntensity(5, 4)])
+@pytest.mark.parametrize("law", [*further(PorterThomas(1)), EigenvectorIntensity(5, 4)])
 def test_the_contract_of_laws(law):
     check_law(law)
 

@@ -12,6 +12,7 @@ from flint import arb, ctx
 import rmtjax as rmt
 from rmtjax.laws import Spacing
 from rmtjax.testing import check_law
+from tests.cases import further
 from tests.laws.methods import METHODS
 
 LAWS = {f"{beta}, {k}": Spacing(beta, k) for beta, most in ((1, 7), (2, 3), (4, 3)) for k in range(most + 1)}
@@ -49,8 +50,7 @@ def reference(beta, k, s):
     return {key: float(v.mid()) for key, v in (rows | {f"log{name}": v.log() for name, v in rows.items()}).items()}
 
 
-@pytest.mark.everyday("4, 0", "1, 7")
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", ["4, 0", "1, 7", *further("1, 0", "2, 0", "2, 3")])
 def test_both_tails_in_relative_error_against_determinants(name):
     law = LAWS[name]
     got = tabulate(law, jnp.asarray(POINTS))
@@ -98,8 +98,7 @@ def test_the_mean_is_one_spacing_more_than_the_levels_inside(name):
     np.testing.assert_allclose(LAWS[name].mean(), LAWS[name].k + 1, rtol=2e-14)
 
 
-@pytest.mark.everyday("1")
-@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize("beta", [1, *further(2, 4)])
 def test_all_spacings_together_are_the_pair_correlation(beta):
     # Σ_k p(k; s) = 1 - Y_2(s); up to s = 1.5 more than three levels inside do not occur at β = 2 and 4.
     s = np.array([0.2, 0.7, 1.0, 1.4])
@@ -115,8 +114,7 @@ def test_published_variances():
     np.testing.assert_allclose(variances, [0.286, 0.180, 0.104], atol=6e-4)
 
 
-@pytest.mark.everyday("4")
-@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize("beta", [*further(1, 2), 4])
 def test_upper_tail_beyond_the_table(beta):
     law = Spacing(beta)
     s = np.array([19.9, 20.1, 39.0, 41.0, 4000.0]) / law._stretch()
@@ -132,8 +130,7 @@ def test_upper_tail_beyond_the_table(beta):
     np.testing.assert_allclose(got[-1] / s[-1] ** 2, -(np.pi**2) * beta / 16, rtol=1e-3)
 
 
-@pytest.mark.everyday("2, 1")
-@pytest.mark.parametrize("name", ["1, 0", "2, 1", "4, 3"])
+@pytest.mark.parametrize("name", [*further("1, 0", "4, 3"), "2, 1"])
 def test_quantile_far_into_both_tails(name):
     law = LAWS[name]
     p = np.array([1e-300, 1e-100, 1e-12, 1e-3, 0.3, 0.55, 0.8, 0.999, 1 - 1e-12, 1 - 2**-53])
@@ -153,8 +150,7 @@ def test_law_in_either_precision():
     check_law(Spacing(2))
 
 
-@pytest.mark.everyday("ensemble2-4")
-@pytest.mark.parametrize(("ensemble", "beta"), [(rmt.COE(60), 1), (rmt.CUE(60), 2), (rmt.CSE(60), 4)])
+@pytest.mark.parametrize(("ensemble", "beta"), [*further((rmt.COE(60), 1), (rmt.CUE(60), 2)), (rmt.CSE(60), 4)])
 def test_simulated_spacings(getkey, ensemble, beta):
     # Circular ensembles have a uniform density: spacings of the phases times n/2π, corrected to O(1/n²).
     phases = np.asarray(jax.jit(jax.vmap(ensemble.eigenphases))(jax.random.split(getkey(), 400)))

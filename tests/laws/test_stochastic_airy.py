@@ -9,6 +9,7 @@ from scipy import integrate, linalg, special
 import rmtjax as rmt
 from rmtjax.laws import StochasticAiry, TracyWidom
 from rmtjax.testing import check_law
+from tests.cases import further
 from tests.statistical import assert_law
 
 X = np.array([-7.0, -5.5, -4.2, -3.1, -2.5, -2.05, -1.4, -0.6, 0.5, 1.7, 3.1, 4.4])
@@ -20,8 +21,7 @@ def tabulate(beta, x):
     return {"logcdf": law.logcdf(x), "logsf": law.logsf(x), "pdf": law.pdf(x)}
 
 
-@pytest.mark.everyday("1", "4")
-@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize("beta", [1, *further(2), 4])
 def test_tracy_widom(beta):
     law = TracyWidom(beta, "stochastic-airy")
     got = tabulate(jnp.asarray(float(beta)), X)
@@ -164,8 +164,7 @@ def test_small_beta():
     np.testing.assert_allclose(got[2:], -2 / (np.pi * beta) * np.arctan(ai / bi)[2:], rtol=0.003)
 
 
-@pytest.mark.everyday("0.001", "3.0")
-@pytest.mark.parametrize("beta", [0.001, 0.05, 3.0, 1e4])
+@pytest.mark.parametrize("beta", [0.001, 3.0, *further(0.05, 1e4)])
 def test_pieces_meet(beta):
     natural = (1 + 1 / beta) ** (2 / 3)
     x = natural * np.add.outer([-8.0, 9.0], [-1e-9, 1e-9])

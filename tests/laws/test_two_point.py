@@ -10,6 +10,7 @@ import pytest
 
 from rmtjax.laws import form_factor, number_variance, pair_correlation, rigidity
 from rmtjax.testing import check_derivatives
+from tests.cases import further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 BETAS = [1, 2, 4]
@@ -136,9 +137,8 @@ def test_form_factor(dtype):
         assert np.isfinite(jax.vmap(jax.grad(lambda t, b=beta: form_factor(t, b)))(tau)).all()
 
 
-@pytest.mark.everyday("0", "2", "4")
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [0, *BETAS])
+@pytest.mark.parametrize("beta", [0, *further(1), 2, 4])
 def test_the_ends_of_the_range(beta):
     np.testing.assert_array_equal(
         pair_correlation(jnp.array([0.0, np.inf, np.nan]), beta), [0.0 if beta else 1.0, 1.0, np.nan]
@@ -154,8 +154,7 @@ def test_the_ends_of_the_range(beta):
     ).all()
 
 
-@pytest.mark.everyday("4")
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("beta", [*further(1, 2), 4])
 def test_derivatives(beta):
     x = jnp.array([0.1, 0.9, 1.7, 6.2])
     curves = lambda x: [fn(x, beta) for fn in (pair_correlation, form_factor, number_variance, rigidity)]

@@ -9,6 +9,8 @@ import pytest
 from rmtjax._module import AbstractModule
 from rmtjax.laws import AbstractLaw
 from rmtjax.testing import check_law
+from rmtjax.testing._law import _check_modes
+from rmtjax.testing._law_evaluation import evaluate, gradients
 from rmtjax.testing._law_sampling import within_binomial_limits
 
 
@@ -145,6 +147,15 @@ def test_a_derivative_by_the_parameters_that_is_not_finite_is_found():
 
     with pytest.raises(AssertionError, match="derivative of pdf by the parameters"):
         check_law(Blunt(Uniform()))
+
+
+def test_modes_that_differ_are_found():
+    law, x = Uniform(), np.array([-1.1, 0.2, 0.9])
+    forward, inside = evaluate(law, x)["slopes"], evaluate(law, x)["values"]
+    _, reverse = gradients(law, x)
+    _check_modes(x, forward, reverse, inside, 1e-12)
+    with pytest.raises(AssertionError, match=r"in reverse mode and .* in forward mode"):
+        _check_modes(x, forward, reverse * np.array([1, 1 + 1e-6, 1]), inside, 1e-12)
 
 
 def test_binomial_limits_are_two_sided():

@@ -6,9 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
+from rmtjax.laws import AbstractLaw
 from rmtjax.testing._compare import host, magnitude, require, require_close, require_finite
-from rmtjax.testing._law_evaluation import METHODS, Evaluation, tabulated
+from rmtjax.testing._law_evaluation import METHODS, WEIGHTS, evaluate, gradients
 from rmtjax.testing._law_sampling import check_sampler
 from rmtjax.testing._transformations import require_hashable
 
@@ -40,8 +42,8 @@ def check_law(
     by automatic differentiation; quantile inverts F and isf 1 - F; logpdf, logcdf, sf and logsf agree with pdf and cdf;
     mean, variance and moments agree with quadrature; draws lie in the support and in each of 16 bins within
     their two-sided binomial limits at 1e-6; values outside the support are exact, NaN gives NaN; derivatives
-    by x and by the parameters are finite at, inside and outside the ends; methods give the same under `jit`
-    and `vmap`.
+    by x, the same in forward and in reverse mode, and by the parameters are finite at, inside and outside the ends;
+    methods give the same under `jit` and `vmap`.
 
     Args:
         law: an `AbstractLaw`, or any pytree with its public methods.
@@ -64,61 +66,61 @@ def check_law(
     require(np.isfinite(panels), _CHECK, f"the breakpoints {panels} are not finite.")
     between_calls = {} if rtol is None else {"rtol": rtol, "atol": rtol}
     rtol = 2000 * float(jnp.finfo(panels.dtype).eps) if rtol is None else rtol
-    # A table holds points inside, these and the ends of the panels, and five points outside.
-    at = Evaluation(law, 2 * len(_FRACTIONS) * min(_MOST_PANELS, panels.size - 1) + panels.size + 5)
-    x = _interior(at, panels)
+    x = _interior(law, panels)
     ends = np.unique(np.concatenate([panels, x]))
     width = panels[-1] - panels[0]
     outside = np.array([lower - width, -np.inf, upper + width, np.inf, np.nan], x.dtype)
-    table = _tabulate(at, np.concatenate([x, ends, outside]), between_calls)
+    table = _tabulate(law, np.concatenate([x, ends, outside]), between_calls)
     inside, at_ends, beyond = (
         {name: column[part] for name, column in table.items()}
         for part in (slice(x.size), slice(x.size, -5), slice(-5, None))
     )
     _check_beyond(beyond)
-    _check_integral(at, ends, at_ends["cdf"], rtol)
+    _check_integral(law, ends, at_ends["cdf"], rtol)
     _check_logarithms(inside, rtol)
-    _check_derivatives(at, x, inside["pdf"], np.array([lower, upper]), panels, rtol)
-    _check_quantile(at, x, inside, np.array([lower, upper]), width, rtol)
-    check_sampler(at, lower, upper, num_draws)
+    _check_derivatives(law, x, inside, np.array([lower, upper]), panels, rtol)
+    _check_quantile(law, x, inside, np.array([lower, upper]), width, rtol)
+    check_sampler(law, lower, upper, num_draws)
 
 
-def _tabulate(at: Evaluation, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
+def _tabulate(law: Any, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
     """All methods at all points, held equal: compiled, eager, and mapped over the points."""
     for name in METHODS:
-        require_hashable(getattr(at.law, name), f"{_CHECK}, {name}")
-    points, compiled = at.filled(x), at.table(x)
-    cut = lambda table: {name: values[: x.size] for name, values in table.items()}
-    require_close(_CHECK, "jit against eager", compiled, cut(tabulated(at.law, points)), **tolerance)
-    mapped = jax.jit(jax.vmap(tabulated, in_axes=(None, 0)))(at.law, points)
-    require_close(_CHECK, "vmap against an array", cut(mapped), compiled, **tolerance)
+        require_hashable(getattr(law, name), f"{_CHECK}, {name}")
+    table = evaluate(law, x)
+    compiled = table["values"]
+    # The methods of `AbstractLaw` are compiled whoever calls them.
+    own = [name for name in METHODS if getattr(type(law), name, None) is not getattr(AbstractLaw, name)]
+    eager = {name: host(getattr(law, name)(jnp.asarray(x))) for name in own}
+    require_close(_CHECK, "jit against eager", {name: compiled[name] for name in own}, eager, **tolerance)
+    require_close(_CHECK, "vmap against an array", table["mapped"], compiled, **tolerance)
     return compiled
 
 
-def _interior(at: Evaluation, panels: np.ndarray) -> np.ndarray:
+def _interior(law: Any, panels: np.ndarray) -> np.ndarray:
     """A few points in the panels of most probability, away from their ends, where the density may jump or diverge."""
-    mass = np.diff(at.cdf(panels))
+    mass = np.diff(evaluate(law, panels)["values"]["cdf"])
     chosen = np.sort(np.argsort(mass)[-_MOST_PANELS:])
     fractions = np.array(_FRACTIONS, panels.dtype)
     return (panels[chosen, None] + np.diff(panels)[chosen, None] * fractions).ravel()
 
 
-def _quadrature(at: Evaluation, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _quadrature(law: Any, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Abscissae and weighted densities, one row for each panel, by Gauss-Legendre in the angle."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_NODES)
     angle = np.pi * (nodes + 1) / 2
     half = np.diff(ends.astype(float))[:, None] / 2
     middle = ends[:-1, None] + half
     x = (middle - half * np.cos(angle)).astype(ends.dtype)
-    density = at.pdf(x.ravel()).reshape(x.shape)
+    density = host(law.pdf(jnp.asarray(x)))
     worst = density.argmin()
     require(density >= 0, _CHECK, f"the pdf is {density.flat[worst]} at x = {x.flat[worst]}.")
     return x.astype(float), density * (half * np.pi / 2 * weights * np.sin(angle))
 
 
-def _check_integral(at: Evaluation, ends: np.ndarray, cdf: np.ndarray, rtol: float) -> None:
-    nodes, measure = _quadrature(at, ends)
-    locations, masses = map(host, at.law.atoms())
+def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) -> None:
+    nodes, measure = _quadrature(law, ends)
+    locations, masses = map(host, law.atoms())
     require(masses >= 0, _CHECK, f"an atom has negative mass: {masses}.")
     _close("∫ pdf and the atoms together", measure.sum() + masses.sum(), 1.0, rtol)
     below = (np.where(locations[:, None] <= ends, masses[:, None], 0)).sum(0)
@@ -128,7 +130,7 @@ def _check_integral(at: Evaluation, ends: np.ndarray, cdf: np.ndarray, rtol: flo
     raw = [(measure * nodes**k).sum() + (masses * locations**k).sum() for k in range(4)]
     variance = (measure * (nodes - raw[1]) ** 2).sum() + (masses * (locations - raw[1]) ** 2).sum()
     expected = {f"moment({k})": (raw[k], k) for k in range(4)} | {"mean()": (raw[1], 1), "variance()": (variance, 2)}
-    for name, got in _moments(at.law).items():
+    for name, got in _moments(law).items():
         value, degree = expected[name]
         _close(name, host(got), value, rtol, size**degree)
 
@@ -146,12 +148,13 @@ def _check_logarithms(table: dict[str, np.ndarray], rtol: float) -> None:
 
 
 def _check_quantile(
-    at: Evaluation, x: np.ndarray, table: dict[str, np.ndarray], support: np.ndarray, width: float, rtol: float
+    law: Any, x: np.ndarray, table: dict[str, np.ndarray], support: np.ndarray, width: float, rtol: float
 ) -> None:
     pdf = table["pdf"]
     for name, probability in (("quantile", "cdf"), ("isf", "sf")):
         column = table[probability]
-        got = getattr(at, name)(np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)]))
+        p = np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)])
+        got = evaluate(law, np.resize(x, p.size), p)[name]
         values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
         # The inverse is as uncertain as the probability, divided by the slope; where that is flat it is not unique.
         steep = pdf * width > 1e-3
@@ -173,7 +176,7 @@ def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
 
 
 def _check_derivatives(
-    at: Evaluation, x: np.ndarray, pdf: np.ndarray, support: np.ndarray, panels: np.ndarray, rtol: float
+    law: Any, x: np.ndarray, inside: dict[str, np.ndarray], support: np.ndarray, panels: np.ndarray, rtol: float
 ) -> None:
     """That of the cdf is the pdf; all are finite inside, and at, next to, and away from the ends, infinite ones too."""
     first, last = panels[0], panels[-1]
@@ -182,12 +185,45 @@ def _check_derivatives(
     offsets = [-width, -near, 0, near]
     edges = [*(first + d for d in offsets), first + width / 3, *(last - d for d in offsets), *support]
     points = np.concatenate([x, np.array(edges, panels.dtype)])
-    derivatives = at.derivatives(points)
-    slope = derivatives["cdf"][0][: x.size]
-    _close("the derivative of the cdf against the pdf", slope, pdf, rtol)
-    for name, (by_x, by_parameters) in derivatives.items():
-        require_finite(_CHECK, f"the derivative of {name} by x at the points {points}", by_x)
-        require_finite(_CHECK, f"the derivative of {name} by the parameters at the points {points}", by_parameters)
+    slopes = evaluate(law, points)["slopes"]
+    _close("the derivative of the cdf against the pdf", slopes["cdf"][: x.size], inside["pdf"], rtol)
+    for name in METHODS:
+        require_finite(_CHECK, f"the derivative of {name} by x at the points {points}", slopes[name])
+    by_parameters, by_x = gradients(law, points)
+    _require_finite_gradients(law, points, METHODS, by_parameters, by_x)
+    _check_modes(x, {name: slope[: x.size] for name, slope in slopes.items()}, by_x[: x.size], inside, rtol)
+
+
+def _check_modes(
+    x: np.ndarray, forward: dict[str, np.ndarray], reverse: np.ndarray, inside: dict[str, np.ndarray], rtol: float
+) -> None:
+    """The derivatives by x in the two modes: they differ by rounding, however long the computation.
+
+    A logarithm multiplies the rounding by the inverse of its argument, which may be one itself in a tail.
+    """
+    terms = {name: WEIGHTS[name] * forward[name].astype(float) for name in METHODS}
+    least = np.finfo(x.dtype).eps ** 2
+    sizes = [np.abs(terms[name]) / np.clip(inside[name[3:]], least, 1) for name in METHODS if name.startswith("log")]
+    sizes += [np.abs(terms[name]) for name in ("pdf", "cdf", "sf")]
+    expected = np.sum(list(terms.values()), axis=0)
+    deviation = np.abs(reverse - expected) / (1 + np.sum(sizes, axis=0))
+    worst = np.argmax(deviation)
+    values = f"{reverse[worst]} in reverse mode and {expected[worst]} in forward mode"
+    message = f"the derivative by x of the weighted sum of methods is {values} at {x[worst]}."
+    require(deviation <= max(rtol, 1e-9), _CHECK, message)
+
+
+def _require_finite_gradients(
+    law: Any, points: np.ndarray, names: tuple[str, ...], by_parameters: PyTree, by_x: np.ndarray
+) -> None:
+    """End the check at the first method with a derivative that is not finite; they are compiled apart to find it."""
+    if all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((by_parameters, by_x))):
+        return
+    for name in names if len(names) > 1 else ():
+        _require_finite_gradients(law, points, (name,), *gradients(law, points, (name,)))
+    what = " and ".join(names)
+    require_finite(_CHECK, f"the derivative of {what} by x at the points {points}", by_x)
+    require_finite(_CHECK, f"the derivative of {what} by the parameters at the points {points}", by_parameters)
 
 
 def _close(what: str, got: Any, expected: Any, rtol: float, size: float = 1.0) -> None:

@@ -1,66 +1,79 @@
-"""Compiled evaluation of the methods of a law."""
+"""Compiled evaluation of the methods of a law.
 
+Nearly all of the time of a check is compilation. So there are two programs, one of the values and one of the
+derivatives, each at a fixed number of points: laws of one kind and dtype share them, whatever their parameters.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax.testing._compare import host, is_inexact
 
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+# Points of a call.
+SIZE = 64
+# Of the methods in a sum: no two of their derivatives, such as those of cdf and sf, cancel.
+WEIGHTS = {"pdf": 1.0, "logpdf": 0.7, "cdf": 1.4, "logcdf": 0.6, "sf": 1.9, "logsf": 0.8}
 
 
-def tabulated(law: Any, x: jax.Array) -> dict[str, jax.Array]:
+def tabulated(law: Any, x: Float[Array, " n"]) -> dict[str, Float[Array, " n"]]:
     """All methods at all points."""
     return {name: getattr(law, name)(x) for name in METHODS}
 
 
-class Evaluation:
-    """A law at numpy arrays of points: all calls have one shape, so that each method is compiled once.
+@jax.jit
+def everything(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[str, Any]:
+    """Methods and their forward derivatives by the point, the methods mapped over the points, and the quantiles.
 
-    Nearly all of the time of a check is compilation.
+    XLA merges what the mapped methods have in common with the others, which is all of it for most laws.
     """
+    values, slopes = jax.jvp(partial(tabulated, law), (x,), (jnp.ones_like(x),))
+    mapped = jax.vmap(tabulated, in_axes=(None, 0))(law, x)
+    return {"values": values, "slopes": slopes, "mapped": mapped, "quantile": law.quantile(p), "isf": law.isf(p)}
 
-    def __init__(self, law: Any, size: int):
-        self.law = law
-        self.size = size
-        parameters, rest = eqx.partition(law, is_inexact)
-        total = lambda name: lambda p, y: jnp.sum(getattr(eqx.combine(p, rest), name)(y))
-        slopes = jax.jit(lambda p, x: {name: jax.grad(total(name), argnums=(1, 0))(p, x) for name in METHODS})
-        table = jax.jit(tabulated)
-        pdf = jax.jit(lambda law, x: law.pdf(x))
-        self._table = lambda x: table(law, x)
-        self._pdf = lambda x: pdf(law, x)
-        self._slopes = lambda x: slopes(parameters, x)
 
-    def filled(self, x: np.ndarray) -> jax.Array:
-        """At most `size` points, the first of them repeated behind the last."""
-        return jnp.asarray(np.concatenate([x, np.full(self.size - x.size, x[0])]))
+@partial(jax.jit, static_argnums=2)
+def _gradients(law: Any, x: Float[Array, " n"], names: tuple[str, ...]) -> tuple[PyTree, Float[Array, " n"]]:
+    """By the parameters and by each point, in reverse mode, of the weighted sum of methods over all points."""
+    parameters, rest = eqx.partition(law, is_inexact)
+    # A number that is infinite or NaN in one of the derivatives is none in their sum.
+    method = lambda p, y, name: WEIGHTS[name] * jnp.sum(getattr(eqx.combine(p, rest), name)(y))
+    return jax.grad(lambda p, y: sum(method(p, y, name) for name in names), (0, 1))(parameters, x)
 
-    def table(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """All methods."""
-        return {name: host(values)[: x.size] for name, values in self._table(self.filled(x)).items()}
 
-    def cdf(self, x: np.ndarray) -> np.ndarray:
-        """The distribution function."""
-        return self.table(x)["cdf"]
+def evaluate(
+    law: Any, x: np.ndarray, p: np.ndarray | None = None, program: Callable[..., dict[str, Any]] = everything
+) -> dict[str, Any]:
+    """What a compiled program makes of a law, any number of points and as many probabilities.
 
-    def pdf(self, x: np.ndarray) -> np.ndarray:
-        """The density, at any number of points."""
-        pieces = np.split(x, range(self.size, x.size, self.size))
-        return np.concatenate([host(self._pdf(self.filled(piece)))[: piece.size] for piece in pieces])
+    Returns:
+        Of each method its `values` at x, the `mapped` ones, and the `slopes`; the `quantile` and the `isf` of p.
+    """
+    p = np.full_like(x, 0.5) if p is None else p
+    tables = [program(_plain(law, x.dtype), *piece) for piece in _pieces(x, p)]
+    return jax.tree.map(lambda *parts: np.concatenate([host(part) for part in parts])[: x.size], *tables)
 
-    def quantile(self, p: np.ndarray) -> np.ndarray:
-        """The quantiles, not compiled here: `quantile` and `isf` of a law share one compiled program of their own."""
-        return host(self.law.quantile(self.filled(p)))[: p.size]
 
-    def isf(self, q: np.ndarray) -> np.ndarray:
-        """The inverse of the survival function."""
-        return host(self.law.isf(self.filled(q)))[: q.size]
+def gradients(law: Any, x: np.ndarray, names: tuple[str, ...] = METHODS) -> tuple[PyTree, np.ndarray]:
+    """By the parameters and by each point, in reverse mode, of the weighted sum of methods over all points."""
+    by_parameters, by_x = zip(*(_gradients(_plain(law, x.dtype), piece, names) for (piece,) in _pieces(x)), strict=True)
+    total = lambda *parts: sum(map(host, parts))
+    return jax.tree.map(total, *by_parameters), np.concatenate([host(part) for part in by_x])[: x.size]
 
-    def derivatives(self, x: np.ndarray) -> dict[str, tuple[np.ndarray, Any]]:
-        """Of each method by x, and of its sum over the points by the parameters, in reverse mode."""
-        found = self._slopes(self.filled(x))
-        return {name: (host(by_x)[: x.size], by_parameters) for name, (by_x, by_parameters) in found.items()}
+
+def _pieces(*columns: np.ndarray) -> Iterator[list[jax.Array]]:
+    """Columns cut into pieces of one size, the last of them filled with its own numbers."""
+    for start in range(0, columns[0].size, SIZE):
+        yield [jnp.asarray(np.resize(column[start : start + SIZE], SIZE)) for column in columns]
+
+
+def _plain(law: Any, dtype: np.dtype) -> Any:
+    """The same law, for one program: Python numbers as parameters become arrays where they have the dtype of points."""
+    return jax.tree.map(lambda leaf: jnp.asarray(host(leaf)) if is_inexact(leaf) and leaf.dtype == dtype else leaf, law)
