@@ -66,8 +66,8 @@ def both_pivots(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n k"], Inexact[Array, "n k"]]:
     """q⁺, q⁻ and γ."""
-    both_ways = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
-    down, up = jax.vmap(pivots, (0, 0, None))(*both_ways, z)
+    d, e = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
+    down, up = jax.vmap(pivots, (0, 0, None))(d, e, z)
     up = up[::-1]
     return down, up, down + up - (diagonal[:, None] - z)
 
@@ -137,15 +137,12 @@ def eigenvectors(
         eigenvalues, twisted_vectors(diagonal, off_diagonal, eigenvalues)
     )
     problem = _clustered(diagonal, off_diagonal, eigenvalues)
+    v = _where_needed(jnp.any(problem.size > 1), lambda v: _bases(problem, v), v)
     small, large = (problem.size > 1) & (problem.size <= _SMALL), problem.size > _SMALL
-    width = min(_SMALL, eigenvalues.size)
-    v = _where_needed(jnp.any(small), lambda v: _small_rotations(problem, _bases(problem, v, small, width), small), v)
+    v = _where_needed(jnp.any(small), lambda v: _small_rotations(problem, v, small), v)
     if eigenvalues.size <= _SMALL:
         return v
-    width = eigenvalues.size
-    return _where_needed(
-        jnp.any(large), lambda v: _large_rotations(problem, _bases(problem, v, large, width), large), v
-    )
+    return _where_needed(jnp.any(large), lambda v: _large_rotations(problem, v, large), v)
 
 
 def _where_needed(
@@ -190,8 +187,12 @@ def _small_rotations(
     k = problem.levels.size
     r = _residuals(problem, v)
     place = jnp.arange(min(_SMALL, k))
-    shifted = lambda a, by: jnp.roll(a, -by, axis=1)
-    bands = jnp.stack([jnp.sum(v * shifted(r, by) + r * shifted(v, by), axis=0) / 2 for by in range(place.size)])
+
+    def band(by: Int[Array, ""]) -> Float[Array, " k"]:
+        column = jnp.minimum(jnp.arange(k) + by, k - 1)
+        return jnp.sum(v * r[:, column] + r * v[:, column], axis=0) / 2
+
+    bands = jax.lax.map(band, place)
     # For each level the matrix of its cluster, members first.
     member = jnp.minimum(problem.first[:, None] + place, k - 1)
     present = place < problem.size[:, None]
@@ -204,7 +205,8 @@ def _small_rotations(
     _, rotation = decompose(ritz + levels[:, :, None] * jnp.eye(place.size, dtype=v.dtype))
     column = jnp.minimum(jnp.arange(k) - problem.first, place.size - 1)
     coefficients = jnp.where(present, jnp.take_along_axis(rotation, column[:, None, None], axis=2)[:, :, 0], 0)
-    rotated = sum(v[:, member[:, a]] * coefficients[:, a] for a in range(place.size))
+    add = lambda a, total: total + v[:, member[:, a]] * coefficients[:, a]
+    rotated = jax.lax.fori_loop(0, place.size, add, jnp.zeros_like(v))
     return jnp.where(small, rotated, v)
 
 
@@ -241,31 +243,30 @@ def solved(
     return w / jnp.linalg.norm(w)
 
 
-def _bases(
-    problem: _Clustered,
-    v: Float[Array, "n k"],
-    members: Bool[Array, " k"],
-    width: int,
-) -> Float[Array, "n k"]:
-    """Vectors of some clusters, of `width` levels at most, replaced by orthonormal bases of their spans."""
+def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """The vectors of clusters replaced by orthonormal bases of their spans."""
     n, k = v.shape
-    queue = jnp.nonzero(members, size=k, fill_value=0)[0]
+    width = min(_SMALL, k)
+    queue = jnp.nonzero(problem.size > 1, size=k, fill_value=0)[0]
 
     def renew(number: Int[Array, ""], v: Float[Array, "n k"]) -> Float[Array, "n k"]:
         i = queue[number]
-        start = jnp.minimum(problem.first[i], k - width)
-        some = jax.lax.dynamic_slice_in_dim(v, start, width, axis=1)
-        index = start + jnp.arange(width)
-        earlier = (index >= problem.first[i]) & (index < i)
+        first = problem.first[i]
+        pieces = jax.lax.div(i - first + width - 1, width)
 
-        def orthogonal(w: Float[Array, " n"]) -> Float[Array, " n"]:
-            for _ in range(2):  # twice is enough (Kahan)
-                w = w - some @ jnp.where(earlier, w @ some, 0)
+        def against(number: Int[Array, ""], w: Float[Array, " n"]) -> Float[Array, " n"]:
+            """Without its components along some of the earlier members, a few columns at a time."""
+            begin = first + width * jax.lax.rem(number, pieces)
+            start = jnp.minimum(begin, k - width)
+            some, index = jax.lax.dynamic_slice_in_dim(v, start, width, axis=1), start + jnp.arange(width)
+            return w - some @ jnp.where((index >= begin) & (index < i), w @ some, 0)
+
+        def step(_: int, w: Float[Array, " n"]) -> Float[Array, " n"]:
+            w = solved(problem.diagonal, problem.off_diagonal, problem.levels[i], w)
+            w = jax.lax.fori_loop(0, 2 * pieces, against, w)  # twice is enough (Kahan)
             return w / jnp.linalg.norm(w)
 
         w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(v.dtype)
-        step = lambda _, w: solved(problem.diagonal, problem.off_diagonal, problem.levels[i], orthogonal(w))
-        w = jax.lax.fori_loop(0, _ITERATIONS, step, w)
-        return v.at[:, i].set(orthogonal(w))
+        return v.at[:, i].set(jax.lax.fori_loop(0, _ITERATIONS, step, w))
 
-    return jax.lax.fori_loop(0, jnp.sum(members), renew, v)
+    return jax.lax.fori_loop(0, jnp.sum(problem.size > 1), renew, v)

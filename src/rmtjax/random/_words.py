@@ -9,7 +9,7 @@ from rmtjax._typing import KeyScalar
 
 
 def random_words(key: KeyScalar, size: int, dtype: np.dtype) -> tuple[UInt[Array, " size"], KeyScalar]:
-    """Random integers as wide as a floating-point type, and a new key, made of further ones as by `split`."""
+    """Random integers as wide as a floating-point type, and a new key, made of further ones as `split` does it."""
     length = jax.random.key_data(key).size
     words = jax.random.bits(key, (size + length,), f"uint{jnp.finfo(dtype).bits}")
     return words[:size], jax.random.wrap_key_data(words[size:].astype(jnp.uint32), impl=jax.random.key_impl(key))
