@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._threefry import unrolled
 
 # Longer vectors are shown by their shapes.
 _MOST_SHOWN = 8
@@ -92,7 +93,7 @@ class AbstractModule(eqx.Module):
 
 @partial(compiled, static_argnums=(2, 3, 4))
 def _compiled(module: AbstractModule, operands: tuple, hook: str, order: int, options: tuple) -> Any:
-    return getattr(module, hook)(*operands, **dict(options))
+    return getattr(module, hook)(*unrolled(operands), **dict(options))
 
 
 @partial(compiled, static_argnums=(1, 2, 3, 4, 5))
@@ -100,7 +101,7 @@ def _compiled_parts(numbers: list, others: tuple, structure: Any, hook: str, ord
     """The same for an object some leaves of which are no numbers, as a user's own may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
     module, operands = jax.tree.unflatten(structure, leaves)
-    return getattr(module, hook)(*operands, **dict(options))
+    return getattr(module, hook)(*unrolled(operands), **dict(options))
 
 
 def _is_number(leaf: object) -> bool:

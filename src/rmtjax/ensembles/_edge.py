@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._compile import compiled
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._hermite import BLOCK, variates
 
@@ -28,7 +29,7 @@ _ROUNDS = {32: 5, 64: 9}
 _UNROLLED = 4
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(compiled, static_argnums=(1, 3))
 def shifted_entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
@@ -52,7 +53,7 @@ def largest(d: Float[Array, " rows"], epsilon: Float[Array, " rows"], n: int, k:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(compiled, static_argnums=(0, 1))
 def _largest(n: int, k: int, d: Float[Array, " rows"], epsilon: Float[Array, " rows-1"]) -> Float[Array, " k"]:
     h = n ** (-1 / 3)
     left = jnp.concatenate([jnp.ones(1, d.dtype), epsilon])
@@ -80,7 +81,7 @@ def _largest_jvp(n: int, k: int, primals: tuple, tangents: tuple) -> tuple[Array
     return mu, n ** (2 / 3) * (of_d @ d_change + of_epsilon @ epsilon_change)
 
 
-@jax.jit
+@compiled
 def _slopes(
     d: Float[Array, " rows"], epsilon: Float[Array, " rows-1"], shift: Float[Array, " k"]
 ) -> tuple[Float[Array, "k rows"], Float[Array, "k rows-1"]]:

@@ -15,6 +15,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._tridiagonal import block_counts
@@ -71,7 +72,7 @@ def _blocks(
     return diagonal.ravel(), right.ravel()
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(compiled, static_argnums=(1, 3))
 def entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size-1"]]:
@@ -92,7 +93,7 @@ def is_reached(beta: Float[Array, ""] | float) -> Any:
     return _TRACED.kept("corner", beta) if isinstance(beta, Tracer) else True
 
 
-@partial(jax.jit, static_argnums=(1, 4))
+@partial(compiled, static_argnums=(1, 4))
 def streamed_counts(
     key: KeyScalar, n: int, beta: Float[Array, ""], x: Float[Array, "*shape"], chunk: int | None
 ) -> Int[Array, "*shape"]:

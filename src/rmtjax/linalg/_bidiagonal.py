@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._compile import compiled
 from rmtjax.linalg import _levels, _sturm
 from rmtjax.linalg._tridiagonal import vectors_of_levels
 
@@ -74,7 +75,7 @@ def prepare(
     return Bidiagonal(packed, first + exponent, 0.0, 1.0)
 
 
-@jax.jit
+@compiled
 def block_singular_counts(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
@@ -127,4 +128,4 @@ def _interleaved(b: Float[Array, " n"], c: Float[Array, " n-1"]) -> Float[Array,
     return jnp.stack([b, jnp.pad(c, (0, 1))], axis=1).ravel()[:-1]
 
 
-block_singular_values = jax.jit(_block_singular_values, static_argnums=(0, 1))
+block_singular_values = compiled(_block_singular_values, static_argnums=(0, 1))

@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._compile import compiled
 from rmtjax.linalg import _levels, _sturm
 
 
@@ -90,7 +91,7 @@ def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circula
     return Circular(packed, jnp.int32(0), -1.0, 1.0, ratio), -coefficients.n % rows
 
 
-@jax.jit
+@compiled
 def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """Eigenphases in (-π, π) strictly below each x."""
     coefficients, x = jax.lax.stop_gradient((coefficients, x))
@@ -117,7 +118,7 @@ def _eigenphases_jvp(primals: tuple, tangents: tuple) -> tuple:
     return phases, -by_change / by_phase
 
 
-eigenphases = jax.jit(_eigenphases)
+eigenphases = compiled(_eigenphases)
 
 
 def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, " k"]:

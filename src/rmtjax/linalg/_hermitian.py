@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
@@ -21,7 +22,7 @@ def levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
 
 
 # Compiled here, so that calls outside of `jit` do not compile the loops each time.
-@jax.jit
+@compiled
 def _levels_by_platform(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     return jax.lax.platform_dependent(a, cpu=_reduced_levels, default=lambda b: decompose(b)[0])
 

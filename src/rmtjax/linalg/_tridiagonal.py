@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
 from rmtjax.linalg import _levels, _pivots, _sturm
@@ -178,7 +179,7 @@ def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"
     return block_counts(d, e, jnp.int32(d.size), x)
 
 
-@jax.jit
+@compiled
 def block_counts(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
@@ -276,11 +277,11 @@ def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tupl
 
 
 # Compiled here, so that calls outside of `jit` do not compile their loops each time.
-block_eigenvalues = jax.jit(_block_eigenvalues, static_argnums=(0, 1))
-vectors_of_levels = jax.jit(_vectors_of_levels, static_argnums=(0, 1))
+block_eigenvalues = compiled(_block_eigenvalues, static_argnums=(0, 1))
+vectors_of_levels = compiled(_vectors_of_levels, static_argnums=(0, 1))
 
 
-@jax.jit
+@compiled
 def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
     d, e, _, finite = _inside(d, e, jnp.int32(n))
@@ -292,7 +293,7 @@ def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Ar
     return jnp.where(far, at_far, at_near + n * math.log(2) * exponent.astype(d.dtype))
 
 
-@jax.jit
+@compiled
 def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
     d, e, _, finite = _inside(d, e, jnp.int32(d.size))
     z = jnp.where(finite, z, jnp.nan)

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.random._implicit import with_derivative
 from rmtjax.random._words import normal_variates, random_words
@@ -123,7 +125,7 @@ def log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 # Compiled here, so that calls outside of `jit` do not compile the loop each time.
-@jax.jit
+@compiled
 def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Log(x/a) = 3 log(1 + y) + log(d/b), where $x = d\,(1 + y)^3$, d = b - 1/3, is a gamma variate of parameter b.
 
@@ -131,7 +133,7 @@ def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
     """
     boosted = a < 1
     b = jnp.where(boosted, a + 1, a)
-    y, excess = _accepted(key, b)
+    y, excess = _accepted(unrolled(key), b)
     below_one = jnp.where(boosted, a, 1)
     boost = jnp.log1p(below_one) - jnp.log(below_one) - excess / below_one
     return 3 * jnp.log1p(y) + jnp.log1p(-1 / (3 * b)) + jnp.where(boosted, boost, 0)

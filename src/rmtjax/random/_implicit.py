@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from rmtjax._compile import compiled
+
 # The expansion has the terms w^j a^-m with j + 2m ≤ _DEGREE and m < _ORDERS: w² is small like 1/a.
 _DEGREE, _ORDERS = 16, 7
 
@@ -26,7 +28,7 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]
     return w, _slope(a, w) * tangents[0]
 
 
-@jax.jit
+@compiled
 def _slope(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""The derivative $dw/da = (k - 1)/a$ with $k = \frac ax \frac{dx}{da}$."""
     # XLA's sums lose about a/2 ulp and take more and more terms. Errors of k, next to those by rounding of w: here

@@ -12,6 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
+from rmtjax._threefry import looped, unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation._memory import memory_budget, peak_bytes
 from rmtjax.simulation._mesh import AXIS, resolve_mesh
@@ -203,7 +204,7 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree
 
     def on_device(arrays: PyTree, index: Array, stop: Array) -> PyTree:
         operands, of_reducers, key = arrays
-        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, index)
+        keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
         one_draw = functools.partial(_one_draw, draw, operands)
         samples = jax.lax.map(one_draw, keys) if plan.one_by_one else jax.vmap(one_draw)(keys)
         reduce = reducers.combine(of_reducers)

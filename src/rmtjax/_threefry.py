@@ -1,0 +1,88 @@
+"""JAX's default generator, bit for bit, in programs that compile sooner.
+
+The generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw 2011, Proc. SC11, article 16, figure 2).
+On a CPU JAX lowers it as a loop over the rounds, which takes XLA half a second to compile, at each place where bits are
+drawn. The rounds one after the other, as JAX lowers them elsewhere, become one kernel in 0.07 s, which runs twice as
+fast. Public methods turn their keys into keys of this implementation; all of `jax.random` then goes through it.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.random import define_prng_impl
+from jaxtyping import Array, Int, PyTree, UInt
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+
+
+# As a function of its own in the program: traced and lowered once for each shape.
+@jax.jit
+def _hash(key: UInt[Array, " 2"], count: UInt[Array, "*shape"]) -> tuple[UInt[Array, "*shape"], UInt[Array, "*shape"]]:
+    """The two words that belong to counters below 2³²."""
+    words = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    x, y = jnp.broadcast_to(words[0], count.shape), count + words[1]
+    for block in range(5):
+        for rotation in _ROTATIONS[block % 2]:
+            x = x + y
+            y = x ^ (y << np.uint32(rotation) | y >> np.uint32(32 - rotation))
+        x, y = x + words[(block + 1) % 3], y + words[(block + 2) % 3] + np.uint32(block + 1)
+    return x, y
+
+
+def _seed(seed: Int[Array, ""]) -> UInt[Array, " 2"]:
+    return jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
+
+
+def _split(key: UInt[Array, " 2"], shape: Sequence[int]) -> UInt[Array, "*shape 2"]:
+    return _fold_in(key, jnp.arange(math.prod(shape)).reshape(tuple(shape)))
+
+
+def _fold_in(key: UInt[Array, " 2"], data: Any) -> UInt[Array, "*shape 2"]:
+    return jnp.stack(_hash(key, data.astype(jnp.uint32)), axis=-1)
+
+
+def _random_bits(key: UInt[Array, " 2"], bit_width: int, shape: Sequence[int]) -> UInt[Array, "*shape"]:
+    size = math.prod(shape)
+    if bit_width not in (32, 64) or size >= 2**32:
+        return jax.random.bits(_looped(key), tuple(shape), f"uint{bit_width}")
+    high, low = _hash(key, jnp.arange(size, dtype=jnp.uint32).reshape(tuple(shape)))
+    return high ^ low if bit_width == 32 else high.astype(jnp.uint64) << 32 | low.astype(jnp.uint64)
+
+
+def _looped(data: UInt[Array, "*shape 2"]) -> Any:
+    return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+_IMPLEMENTATION = define_prng_impl(
+    key_shape=(2,),
+    seed=_seed,
+    split=_split,
+    random_bits=_random_bits,
+    fold_in=_fold_in,
+    name="threefry2x32_unrolled",
+    tag="fru",
+)
+# The dtypes of keys of JAX's generator and of this one.
+_LOOPED = jax.eval_shape(lambda: jax.random.key(0, impl="threefry2x32")).dtype
+_UNROLLED = jax.eval_shape(lambda: jax.random.wrap_key_data(jnp.zeros(2, jnp.uint32), impl=_IMPLEMENTATION)).dtype
+
+
+def unrolled(tree: PyTree) -> PyTree:
+    """The tree with keys of this implementation in the place of JAX's default ones."""
+    return jax.tree.map(lambda leaf: _wrapped(leaf, _LOOPED, _IMPLEMENTATION), tree)
+
+
+def looped(tree: PyTree) -> PyTree:
+    """The inverse of `unrolled`."""
+    return jax.tree.map(lambda leaf: _wrapped(leaf, _UNROLLED, "threefry2x32"), tree)
+
+
+def _wrapped(leaf: Any, dtype: Any, implementation: Any) -> Any:
+    if getattr(leaf, "dtype", None) != dtype:
+        return leaf
+    return jax.random.wrap_key_data(jax.random.key_data(leaf), impl=implementation)
