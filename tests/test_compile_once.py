@@ -77,9 +77,12 @@ def test_methods_compile_once(name):
         call_three_times(INSTANCES[name], method, args)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if log_prob_arguments(INSTANCES[name])])
-def test_joint_densities_compile_once(name):
-    call_three_times(INSTANCES[name], "log_prob", log_prob_arguments(INSTANCES[name]))
+def test_joint_densities_compile_once():
+    arguments = {name: log_prob_arguments(INSTANCES[name]) for name in NAMES}
+    known = [name for name, args in arguments.items() if args]
+    assert len(known) > 15
+    for name in known:
+        call_three_times(INSTANCES[name], "log_prob", arguments[name])
 
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}
@@ -87,7 +90,7 @@ CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) a
 MADE_FOR_THE_CALL = {"rmtjax.special.bracketed_root", "rmtjax.special.fredholm_det", "rmtjax.special.integrate"}
 
 
-@pytest.mark.parametrize("name", CALLS.keys() - MADE_FOR_THE_CALL)
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in MADE_FOR_THE_CALL])
 def test_functions_compile_once(name):
     call = CALLS[name]
     jax.block_until_ready(call.fn(*call.args))
