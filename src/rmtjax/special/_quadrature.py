@@ -5,6 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from rmtjax.special._gauss import gauss_legendre
@@ -41,12 +42,14 @@ def integrate(
     # Offsets from the nearer end, 1 ∓ cos, keep full relative accuracy close to an edge.
     from_left, from_right = jnp.sin(angles / 2) ** 2, jnp.cos(angles / 2) ** 2
 
-    def panel(ends: Float[Array, " 2"]) -> Float[Array, ""]:
-        a, b = ends
+    def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
+        a, b = (end[..., None] for end in ends)
         x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
         # An empty panel has x = a = b, where fn may be singular: its value there is never used.
         inside = b > a
-        values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2))
-        return jnp.where(inside, (b - a) / 2 * jnp.dot(measure, values), 0)
+        values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2).ravel()).reshape(x.shape)
+        return jnp.where(inside, (b - a) / 2 * values, 0) @ measure
 
-    return jnp.sum(jax.lax.map(panel, jnp.stack([panels[:-1], panels[1:]], axis=-1)))
+    # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
+    ends = panels[:-1], panels[1:]
+    return jnp.sum(jax.lax.map(panel, ends) if isinstance(panels, Tracer) else panel(ends))

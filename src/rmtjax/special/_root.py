@@ -19,6 +19,9 @@ def bracketed_root(
     1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
     negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
 
+    Outside of `jit` every call compiles, as it is for a function that JAX has not seen: put the call into a function of
+    your own, and that into `jax.jit`.
+
     The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$; where $f'(x) = 0$ it
     is set to 0.
 
