@@ -46,9 +46,11 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Cases that are left to the run with 64-bit types off are slow in the other one."""
+    """What is left to the run with 64-bit types off is slow in the other one, unless its file is named by hand."""
+    if not X64 or any(argument.split("::")[0].endswith(".py") for argument in config.args):
+        return
     for item in items:
-        if X64 and _is_left_to_single(item):
+        if _is_left_to_single(item):
             item.add_marker(pytest.mark.slow)
 
 
