@@ -23,7 +23,6 @@ if not FULL:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false".strip()
 
-import fnmatch
 import gc
 from collections.abc import Iterator
 
@@ -39,9 +38,6 @@ jax.config.update("jax_enable_x64", X64)
 hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("rmtjax")
 
-# Parts of the names of cases which are no part of those in the marker `everyday`.
-DTYPES = ("float32", "float64", "complex64", "complex128")
-
 # Traced programs are millions of objects that stay: the collector would walk all of them again and again.
 gc.set_threshold(50_000, 20, 50)
 
@@ -50,29 +46,18 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Further cases become slow tests."""
-    unused: dict[str, set[str]] = {}
+    """What is left to the run with 64-bit types off is slow in the other one, unless its file is named by hand."""
+    if not X64 or any(argument.split("::")[0].endswith(".py") for argument in config.args):
+        return
     for item in items:
-        if not isinstance(item, pytest.DoctestItem) and not _is_everyday(item, unused):
+        if _is_left_to_single(item):
             item.add_marker(pytest.mark.slow)
-    # Of a whole file every pattern has to fit a case.
-    if any(unused.values()) and not any("::" in argument for argument in config.args):
-        raise pytest.UsageError(f"no such cases: {unused}")
 
 
-def _is_everyday(item: pytest.Item, unused: dict[str, set[str]]) -> bool:
-    parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+def _is_left_to_single(item: pytest.Item) -> bool:
     single = item.get_closest_marker("float32")
-    # With 64-bit types off they run.
-    if X64 and single and (single.kwargs.get("only") or not {"float32", "complex64"}.isdisjoint(parts)):
-        return False
-    everyday = item.get_closest_marker("everyday")
-    if everyday is None:
-        return True
-    case = "-".join(part for part in parts if part not in DTYPES)
-    fitting = {pattern for pattern in everyday.args if fnmatch.fnmatchcase(case, pattern)}
-    unused.setdefault(item.nodeid.split("[")[0], set(everyday.args)).difference_update(fitting)
-    return bool(fitting)
+    parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+    return single is not None and (bool(single.kwargs.get("only")) or not {"float32", "complex64"}.isdisjoint(parts))
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """Cases of tests that are not run every day."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -8,3 +9,13 @@ import pytest
 def further(*cases: Any) -> list:
     """Cases of one parameter, or tuples of several, that `make test-slow` runs: long programs, much like the others."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+
+
+def daily(cases: Iterable, *, only: Collection | None = None, but: Collection = ()) -> list:
+    """All of the cases, in their order: `only` these run every day, or all `but` these; the others are further ones."""
+    cases = list(cases)
+    chosen = [case for case in cases if case not in but] if only is None else only
+    unknown = [case for case in (*chosen, *but) if case not in cases]
+    if unknown:
+        raise ValueError(f"no such cases: {unknown}")
+    return [case if case in chosen else further(case)[0] for case in cases]

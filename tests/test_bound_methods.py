@@ -12,6 +12,7 @@ import jax
 import pytest
 
 import rmtjax as rmt
+from tests.cases import daily
 from tests.methods import INSTANCES, NAMES, OF, X, methods
 
 TRANSFORMS = {
@@ -47,9 +48,8 @@ def test_bound_methods_are_hashable_and_no_pytrees(name):
 KINDS = ["rmtjax.laws.Semicircle", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw"]
 
 
-@pytest.mark.everyday(*(f"{kind}-*" for kind in KINDS))
 @pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", daily(NAMES, only=KINDS))
 def test_transformations_take_bound_methods(name, transform):
     def shapes(module):
         return [TRANSFORMS[transform](getattr(module, method), args) for method, args in methods(module).items()]

@@ -14,6 +14,7 @@ from rmtjax.testing import (
     check_unitary_ensemble,
     check_vmap,
 )
+from tests.cases import daily, further
 from tests.registry import PUBLIC, Call, Elsewhere
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call)}
@@ -46,8 +47,7 @@ LONG = {
 }
 
 
-@pytest.mark.everyday(*CALLS.keys() - LONG)
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", daily(CALLS, but=LONG))
 def test_function_composes(name):
     call = CALLS[name]
     check_composable(call.fn, *call.args, second_derivative=call.second_derivative)
@@ -66,21 +66,18 @@ WITHOUT_DIFFERENCES = [
 ]
 
 
-@pytest.mark.everyday(*WITHOUT_DIFFERENCES)
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", daily(LAWS, only=WITHOUT_DIFFERENCES))
 def test_law_composes(name):
     check_composable(lambda law_and_x: law_and_x[0].cdf(law_and_x[1]), (LAWS[name], X))
 
 
-@pytest.mark.everyday("rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur")
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", daily(LAWS, only=["rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur"]))
 def test_law_maps_over_parameters_and_points_apart(name):
     check_vmap(lambda law, x: law.cdf(x), LAWS[name], X)
 
 
-@pytest.mark.everyday("logpdf-*", "logsf-*")
 @pytest.mark.parametrize("name", ["rmtjax.laws.Semicircle"])
-@pytest.mark.parametrize("method", ["pdf", "logpdf", "logcdf", "sf", "logsf"])
+@pytest.mark.parametrize("method", ["logpdf", "logsf", *further("pdf", "logcdf", "sf")])
 def test_densities_tails_and_logarithms_compose(name, method):
     check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
 
@@ -90,14 +87,29 @@ def test_quantile_composes():
     check_composable(lambda law, p: law.quantile(p), law, jnp.array([0.1, 0.4, 0.8]))
 
 
-@pytest.mark.everyday("*.[AB]*", "*.[DE]*", "*.GOE", "*.JacobiBeta", "*.L*", "*.RandomRegular", "*.S*", "*.Wigner")
-@pytest.mark.parametrize("name", ENSEMBLES)
+# Each is computed much like another one, which runs every day.
+LIKE_ANOTHER = {
+    "rmtjax.CorrelatedWishart",
+    "rmtjax.GSE",
+    "rmtjax.GUE",
+    "rmtjax.GaussianBeta",
+    "rmtjax.HilbertSchmidt",
+    "rmtjax.InverseWishart",
+    "rmtjax.Jacobi",
+    "rmtjax.RosenzweigPorter",
+    "rmtjax.VarianceProfile",
+    "rmtjax.Wishart",
+}
+
+
+@pytest.mark.parametrize("name", daily(ENSEMBLES, but=LIKE_ANOTHER))
 def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
-@pytest.mark.everyday("*.CSE", "*.CircularBeta", "*.HaarSpecialOrthogonal")
-@pytest.mark.parametrize("name", UNITARY)
+@pytest.mark.parametrize(
+    "name", daily(UNITARY, only=["rmtjax.CSE", "rmtjax.CircularBeta", "rmtjax.HaarSpecialOrthogonal"])
+)
 def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
@@ -115,14 +127,12 @@ VARYING = sorted(PARAMETRIC - ELSEWHERE)
 WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.Spiked", "rmtjax.Levy"]
 
 
-@pytest.mark.everyday(*WAYS)
-@pytest.mark.parametrize("name", VARYING)
+@pytest.mark.parametrize("name", daily(VARYING, only=WAYS))
 def test_eigenvalues_compose_in_the_parameters(name):
     check_in_parameters(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 
 
-@pytest.mark.everyday(*WAYS)
-@pytest.mark.parametrize("name", VARYING)
+@pytest.mark.parametrize("name", daily(VARYING, only=WAYS))
 def test_second_derivatives_of_eigenvalues(name):
     check_second_derivative(lambda ensemble: ensemble.eigenvalues(jax.random.key(5)), ENSEMBLES[name])
 

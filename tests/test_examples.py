@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from tests.cases import further
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -49,10 +50,9 @@ def test_semicircle(tmp_path, capsys, dtype):
     assert 0 < furthest < 0.03  # 2000 levels; with a scale wrong by sqrt(2) it is 0.09 and more
 
 
-@pytest.mark.everyday("symmetrized")
 @pytest.mark.parametrize(
     "options",
-    [["--arrangement=ascending"], ["--arrangement=random", "--mixture=0.4", "--no-symmetrize"]],
+    [["--arrangement=ascending"], *further(["--arrangement=random", "--mixture=0.4", "--no-symmetrize"])],
     ids=["symmetrized", "plain"],
 )
 def test_cat(tmp_path, capsys, options):
@@ -62,8 +62,7 @@ def test_cat(tmp_path, capsys, options):
     assert str(output) in capsys.readouterr().out
 
 
-@pytest.mark.everyday("True")
-@pytest.mark.parametrize("symmetrize", [True, False])
+@pytest.mark.parametrize("symmetrize", [True, *further(False)])
 def test_cat_is_held_against_its_own_law(getkey, symmetrize):
     cat, edges, example = rmt.Mixed(rmt.GOE(60), 0.7), jnp.linspace(-2.4, 2.4, 13), load("wigner_cat.py")
     histogram = example["pooled"](cat, "ascending", symmetrize, edges, 150, getkey())

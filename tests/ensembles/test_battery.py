@@ -6,49 +6,53 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from tests.cases import daily, further
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
-# An ensemble of 60 levels and its Dyson index; 0 for independent levels.
+# An ensemble of 60 levels and its Dyson index; 0 for independent levels. Every day some of the ways to the levels; the
+# entries of the others are tested with their families.
 REPULSION = [
     (rmt.GOE(60), 1),
-    (rmt.GSE(60), 4),
-    (rmt.Wigner(60, entries="uniform"), 1),
-    (rmt.Wishart(60, 80, 2), 2),
-    (rmt.InverseWishart(60, 90, 4), 4),
-    (rmt.SampleCorrelation(60, 90), 1),
-    (rmt.CorrelatedWishart(jnp.diag(jnp.linspace(1.0, 2.0, 60)), 90, 2), 2),
-    (rmt.Jacobi(60, 70, 90, 1), 1),
     (rmt.JacobiBeta(60, 140.0, 160.0, 4.0), 4),
-    (rmt.Deformed(rmt.GUE(60), jnp.linspace(-1.0, 1.0, 60)), 2),
-    (rmt.Spiked(rmt.GOE(60), [2.0]), 1),
-    (rmt.Banded(60, 25), 1),
     (rmt.RosenzweigPorter(60, 5.0), 0),
-    (rmt.ErdosRenyi(60, 0.3), 1),
-    (rmt.AltlandZirnbauer("CII", 120), 4),
-    (rmt.AltlandZirnbauer("CI", 120), 1),
-    (rmt.HilbertSchmidt(60), 2),
-    (rmt.Bures(60), 2),
+    *further(
+        (rmt.GSE(60), 4),
+        (rmt.Wigner(60, entries="uniform"), 1),
+        (rmt.Wishart(60, 80, 2), 2),
+        (rmt.InverseWishart(60, 90, 4), 4),
+        (rmt.SampleCorrelation(60, 90), 1),
+        (rmt.CorrelatedWishart(jnp.diag(jnp.linspace(1.0, 2.0, 60)), 90, 2), 2),
+        (rmt.Jacobi(60, 70, 90, 1), 1),
+        (rmt.Deformed(rmt.GUE(60), jnp.linspace(-1.0, 1.0, 60)), 2),
+        (rmt.Spiked(rmt.GOE(60), [2.0]), 1),
+        (rmt.Banded(60, 25), 1),
+        (rmt.ErdosRenyi(60, 0.3), 1),
+        (rmt.AltlandZirnbauer("CII", 120), 4),
+        (rmt.AltlandZirnbauer("CI", 120), 1),
+        (rmt.HilbertSchmidt(60), 2),
+        (rmt.Bures(60), 2),
+    ),
 ]
 # Ensembles of 400 levels, and how many levels the mean counting function may be off, the outliers included.
-LAWS = [
-    (rmt.GUE(400), 1.0),
-    (rmt.Wishart(400, 700, 4), 1.0),
-    (rmt.SampleCorrelation(400, 700), 1.5),
-    (rmt.Jacobi(400, 500, 900), 1.0),
-    (rmt.Spiked(rmt.GOE(400), [2.0]), 2.0),
-    (rmt.AltlandZirnbauer("BDI", 400), 1.0),
-    (rmt.HilbertSchmidt(400, 600), 1.0),
-]
+LAWS = {
+    "GUE": (rmt.GUE(400), 1.0),
+    "Wishart": (rmt.Wishart(400, 700, 4), 1.0),
+    "SampleCorrelation": (rmt.SampleCorrelation(400, 700), 1.5),
+    "Jacobi": (rmt.Jacobi(400, 500, 900), 1.0),
+    "Spiked": (rmt.Spiked(rmt.GOE(400), [2.0]), 2.0),
+    "AltlandZirnbauer": (rmt.AltlandZirnbauer("BDI", 400), 1.0),
+    "HilbertSchmidt": (rmt.HilbertSchmidt(400, 600), 1.0),
+}
 
 
 def levels_of(ensemble, number, key):
     return np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(key, number)))
 
 
-# Every day some of the ways to the levels; the entries of the others are tested with their families.
-@pytest.mark.everyday("GOE-1", "JacobiBeta-4", "RosenzweigPorter-0")
-@pytest.mark.parametrize(("ensemble", "beta"), REPULSION, ids=[f"{type(e).__name__}-{beta}" for e, beta in REPULSION])
+@pytest.mark.parametrize(
+    ("ensemble", "beta"), REPULSION, ids=lambda value: None if isinstance(value, int) else type(value).__name__
+)
 def test_mean_gap_ratio(getkey, ensemble, beta):
     levels = levels_of(ensemble, 200, getkey())
     # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
@@ -59,9 +63,9 @@ def test_mean_gap_ratio(getkey, ensemble, beta):
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
-@pytest.mark.everyday("GUE")
-@pytest.mark.parametrize(("ensemble", "allowed"), LAWS, ids=[type(e).__name__ for e, _ in LAWS])
-def test_law_and_edge_at_400(getkey, ensemble, allowed):
+@pytest.mark.parametrize("name", daily(LAWS, only=["GUE"]))
+def test_law_and_edge_at_400(getkey, name):
+    ensemble, allowed = LAWS[name]
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
     lower, upper = map(float, law.support())
     x = np.linspace(lower, upper, 42)[1:-1]

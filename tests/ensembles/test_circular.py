@@ -1,6 +1,7 @@
 """Circular ensembles: exact laws at finite n of dense matrices, coefficients and `log_prob`, structure, bad input."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
+from tests.cases import daily, further
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 8000
@@ -54,8 +56,7 @@ def assert_circular(phases, beta):
 
 @pytest.mark.heavy
 @pytest.mark.float32
-@pytest.mark.everyday("*-1", "*-5")
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 5, *further(2)])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 7.5])
 def test_exact_laws_for_every_beta(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(rmt.CircularBeta, n, beta, getkey()))
@@ -73,9 +74,7 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
 
 @pytest.mark.heavy
 @pytest.mark.float32
-@pytest.mark.everyday("1-2", "4-4")
-@pytest.mark.parametrize("beta", CLASSICAL)
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize(("n", "beta"), daily(itertools.product([1, 2, 4], CLASSICAL), only=[(1, 2), (4, 4)]))
 def test_classical_matrices(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(CLASSICAL[beta], n, None, getkey()))
     eps, rows = np.finfo(phases.dtype).eps, matrices.shape[-1]

@@ -10,11 +10,12 @@ import scipy.special
 import scipy.stats
 
 from rmtjax import Bures, HilbertSchmidt
+from tests.cases import further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
-CASES = [HilbertSchmidt(2), HilbertSchmidt(2, 5), HilbertSchmidt(4, 3), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3)]
-CASES += [Bures(1), Bures(2), Bures(4)]
+CASES = [HilbertSchmidt(2, 5), HilbertSchmidt(4, 3), Bures(1), Bures(4)]
+CASES += further(HilbertSchmidt(2), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3), Bures(2))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -56,7 +57,6 @@ def mean_entropy(ensemble):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("HilbertSchmidt(n=2, m=5)", "HilbertSchmidt(n=4, m=3)", "Bures(n=4)", "Bures(n=1)")
 @pytest.mark.parametrize("ensemble", CASES, ids=repr)
 def test_structure_and_exact_moments(getkey, ensemble):
     levels, matrices = drawn(ensemble, getkey)
@@ -96,8 +96,7 @@ def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
         assert_law(component, scipy.stats.uniform(-1, 2).cdf)
 
 
-@pytest.mark.everyday("HilbertSchmidt(n=400, m=160)", "Bures*")
-@pytest.mark.parametrize("ensemble", [HilbertSchmidt(400), HilbertSchmidt(400, 160), Bures(400)], ids=repr)
+@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(400)), HilbertSchmidt(400, 160), Bures(400)], ids=repr)
 def test_pooled_levels_have_the_law(getkey, ensemble):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
     n, x = 400, np.linspace(0.02, 6, 40) / 400
@@ -107,8 +106,7 @@ def test_pooled_levels_have_the_law(getkey, ensemble):
     np.testing.assert_allclose(ensemble.law().mean(), 1 / n, rtol=1e-6)
 
 
-@pytest.mark.everyday("HilbertSchmidt(n=6, m=4)", "Bures*")
-@pytest.mark.parametrize("ensemble", [HilbertSchmidt(5), HilbertSchmidt(6, 4), Bures(4)], ids=repr)
+@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(5)), HilbertSchmidt(6, 4), Bures(4)], ids=repr)
 def test_counts_are_those_of_the_levels(getkey, ensemble):
     key = getkey()
     levels = np.asarray(ensemble.eigenvalues(key))

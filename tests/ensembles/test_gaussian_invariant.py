@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 
 import rmtjax as rmt
+from tests.cases import further
 from tests.ensembles.beta_hermite import assert_beta_hermite, level_unit
 from tests.statistical import assert_law, assert_mean
 
@@ -105,8 +106,7 @@ def test_blocks_are_leading_samples(getkey, beta):
         np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
-@pytest.mark.everyday("1", "4")
-@BETAS
+@pytest.mark.parametrize("beta", [1, *further(2), 4])
 def test_mixed_samples_and_spectra_have_one_law(getkey, beta):
     # E Σ x² of a block of order k is k + β k (k - 1)/2 in the units of its levels, which `normalize="order"` scales.
     n, mixture = 6, 0.6

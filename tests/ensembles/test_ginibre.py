@@ -1,6 +1,7 @@
 """Matrices with complex eigenvalues: exact laws at finite n of dense matrices and independent moduli, structure."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_vmap
+from tests.cases import daily
 from tests.statistical import ERROR_RATE, assert_counts, assert_law, assert_mean
 
 SCALE = 0.7
@@ -25,6 +27,7 @@ MAKERS = {
     "elliptic": lambda n, beta: rmt.Elliptic(n, TAU, beta, SCALE),
 }
 RADIAL = [name for name in MAKERS if name != "elliptic"]
+ONE_OF_EACH = [("ginibre", 2), ("product", 4), ("induced", 1), ("truncated", 2), ("spherical", 4), ("elliptic", 1)]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -50,8 +53,12 @@ def log_determinant(name, n, beta):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("ginibre-1", "product-4", "induced-4", "spherical-4")
-@pytest.mark.parametrize(("name", "beta"), [(name, beta) for name in RADIAL for beta in (1, 2, 4)])
+@pytest.mark.parametrize(
+    ("name", "beta"),
+    daily(
+        itertools.product(RADIAL, (1, 2, 4)), only=[("ginibre", 1), ("product", 4), ("induced", 4), ("spherical", 4)]
+    ),
+)
 def test_exact_laws(getkey, name, beta):
     n = 3
     matrices, levels, moduli = map(np.asarray, drawn(name, n, beta, getkey()))
@@ -97,10 +104,8 @@ def test_exact_laws(getkey, name, beta):
         np.testing.assert_allclose(matrices[:, 1::2, ::2], -b.conj(), atol=size)
 
 
-@pytest.mark.everyday("ginibre-2", "product-4", "induced-1", "truncated-2", "spherical-4", "elliptic-1")
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [1, 2, 4])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(("name", "beta"), daily(itertools.product(MAKERS, (1, 2, 4)), only=ONE_OF_EACH))
 def test_eigenvalues_are_those_of_the_sample(getkey, name, beta):
     matrices, levels, _ = map(np.asarray, drawn(name, 3, beta, getkey()))
     # 1000 eps: eigenvalues of matrices that are not normal have condition numbers.
@@ -186,8 +191,10 @@ def test_hermitian_ends_of_elliptic_matrices(getkey, beta, limit):
     np.testing.assert_array_equal(k, -k.conj().T)
 
 
-@pytest.mark.everyday("ginibre-2", "truncated-1")
-@pytest.mark.parametrize(("name", "beta"), [*((name, 2) for name in RADIAL), ("truncated", 1)])
+@pytest.mark.parametrize(
+    ("name", "beta"),
+    daily([*((name, 2) for name in RADIAL), ("truncated", 1)], only=[("ginibre", 2), ("truncated", 1)]),
+)
 def test_pooled_moduli_have_the_law(getkey, name, beta):
     # At the edge n F(r) is missed by √n, elsewhere by less: 0.04 n at n = 400.
     n, number = 400, 1 if beta == 1 else 20

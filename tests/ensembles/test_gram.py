@@ -9,13 +9,14 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import further
 from tests.ensembles.draws import drawn
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 20_000
 REAL = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.5]])
 COMPLEX = REAL + 1j * np.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
-CASES = pytest.mark.parametrize(("beta", "m"), [(1, 5), (1, 2), (2, 4), (2, 2), (4, 3), (4, 2)])
+CASES = pytest.mark.parametrize(("beta", "m"), [(1, 2), (4, 3), *further((1, 5), (2, 4), (2, 2), (4, 2))])
 
 
 def levels_and_matrices(ensemble, key):
@@ -33,7 +34,6 @@ def entries(matrices, beta):
     return matrices[:, ::2, ::2] if beta == 4 else matrices
 
 
-@pytest.mark.everyday("1-2", "4-3")
 @pytest.mark.float32
 @CASES
 def test_population_covariance(getkey, beta, m):
@@ -65,7 +65,6 @@ def test_white_covariance_is_wishart(getkey):
         assert scipy.stats.ks_2samp(levels[:, k], others[:, k]).pvalue > 1e-6
 
 
-@pytest.mark.everyday("1-2", "4-3")
 @pytest.mark.float32
 @CASES
 def test_correlations(getkey, beta, m):

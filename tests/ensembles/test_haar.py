@@ -12,6 +12,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_jit, check_vmap
+from tests.cases import daily, further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -67,8 +68,10 @@ def dense_phases(matrices):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("HaarOrthogonal-4", "HaarSpecialOrthogonal-5", "HaarSymplectic-4")
-@pytest.mark.parametrize(("make", "n"), CASES)
+@pytest.mark.parametrize(
+    ("make", "n"),
+    daily(CASES, only=[(rmt.HaarOrthogonal, 4), (rmt.HaarSpecialOrthogonal, 5), (rmt.HaarSymplectic, 4)]),
+)
 def test_exact_laws(getkey, make, n):
     phases, matrices = map(np.asarray, drawn(make(n), jax.random.split(getkey(), DRAWS)))
     eps = np.finfo(phases.dtype).eps
@@ -222,10 +225,14 @@ def test_forced_eigenvalues_are_real(getkey):
     np.testing.assert_allclose(np.abs(rmt.HaarOrthogonal(3).eigenvalues(key)), 1, rtol=4 * jnp.finfo(phases.dtype).eps)
 
 
-@pytest.mark.everyday("HaarSpecialOrthogonal*", "HaarSymplectic*")
 @pytest.mark.parametrize(
     "ensemble",
-    [rmt.HaarOrthogonal(40), rmt.HaarSpecialOrthogonal(1), rmt.HaarSpecialOrthogonal(41), rmt.HaarSymplectic(2)],
+    [
+        rmt.HaarSpecialOrthogonal(1),
+        rmt.HaarSpecialOrthogonal(41),
+        rmt.HaarSymplectic(2),
+        *further(rmt.HaarOrthogonal(40)),
+    ],
     ids=repr,
 )
 def test_counts_and_eigenvalues_are_those_of_the_phases(getkey, ensemble):
@@ -253,8 +260,7 @@ def test_law_of_many_phases(getkey):
     assert np.abs(counts - 400 * np.asarray(ensemble.law().cdf(x))).max() < 5
 
 
-@pytest.mark.everyday("1", "4")
-@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize("beta", [1, *further(2), 4])
 def test_isometries(getkey, beta):
     frames = rmt.HaarIsometry(5, 2, beta)
     v = np.asarray(jax.jit(jax.vmap(frames.sample))(jax.random.split(getkey(), DRAWS)))

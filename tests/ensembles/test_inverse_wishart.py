@@ -9,24 +9,15 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import further
 from tests.ensembles.draws import drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 SCALE = 0.7
 
 
-@pytest.mark.everyday("3-12-1", "2-6-4")
 @pytest.mark.float32
-@pytest.mark.parametrize(
-    ("n", "m", "beta"),
-    [
-        (3, 12, 1),
-        pytest.param(3, 3, 1, marks=pytest.mark.slow),
-        pytest.param(3, 9, 2, marks=pytest.mark.slow),
-        (2, 6, 4),
-        (1, 2, 2),
-    ],
-)
+@pytest.mark.parametrize(("n", "m", "beta"), [(3, 12, 1), (2, 6, 4), *further((3, 3, 1), (3, 9, 2), (1, 2, 2))])
 def test_exact_laws(getkey, n, m, beta):
     levels, matrices = map(np.asarray, drawn(rmt.InverseWishart(n, m, beta, SCALE), 20_000, getkey()))
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))

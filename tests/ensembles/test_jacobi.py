@@ -14,6 +14,7 @@ from scipy.special import betaln, gammaln, xlogy
 import rmtjax as rmt
 from rmtjax.special._selberg import log_selberg
 from rmtjax.testing import check_derivatives
+from tests.cases import further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -339,8 +340,7 @@ def test_laws():
         rmt.JacobiBeta(1, 0.2, 0.4, 2.0).law()
 
 
-@pytest.mark.everyday("300-200")
-@pytest.mark.parametrize(("m1", "m2"), [(400, 600), (300, 200)])
+@pytest.mark.parametrize(("m1", "m2"), [*further((400, 600)), (300, 200)])
 def test_pooled_levels_have_the_law(getkey, m1, m2):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
     n, x = 400, np.linspace(0.01, 0.99, 40)

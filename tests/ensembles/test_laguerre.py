@@ -11,6 +11,7 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
+from tests.cases import daily, further
 from tests.statistical import assert_law, assert_mean
 
 SCALE = 0.7
@@ -77,9 +78,13 @@ def wishart(n, m, beta, number, key):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("3-5-4", "5-3-1", "3-3-2", "4-1-1")
-@pytest.mark.parametrize("beta", [1, 2, 4])
-@pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 3), (3, 3), (1, 4), (4, 1)])
+@pytest.mark.parametrize(
+    ("n", "m", "beta"),
+    daily(
+        [(n, m, beta) for n, m in [(3, 5), (5, 3), (3, 3), (1, 4), (4, 1)] for beta in (1, 2, 4)],
+        only=[(3, 5, 4), (5, 3, 1), (3, 3, 2), (4, 1, 1)],
+    ),
+)
 def test_wishart_dense_and_reduced(getkey, n, m, beta):
     levels, matrices = map(np.asarray, wishart(n, m, beta, DRAWS, getkey()))
     rank, unit = min(n, m), SCALE**2 / (beta * m)
@@ -110,8 +115,7 @@ def test_entries_of_samples(getkey, beta):
         assert_mean(part**2, SCALE**4 / (m * beta))
 
 
-@pytest.mark.everyday("6-4")
-@pytest.mark.parametrize(("n", "m"), [(6, 9), (6, 4)])
+@pytest.mark.parametrize(("n", "m"), [*further((6, 9)), (6, 4)])
 def test_counts_are_those_of_the_levels(getkey, n, m):
     key, ensemble = getkey(), rmt.Wishart(n, m, 1, SCALE)
     levels = np.asarray(ensemble.eigenvalues(key))
@@ -252,8 +256,7 @@ def blocks(ensemble, number, order, key):
     return jax.vmap(draw)(jax.random.split(key, number))
 
 
-@pytest.mark.everyday("6-1-3", "4-4-2")
-@pytest.mark.parametrize(("m", "beta", "order"), [(6, 1, 3), (2, 2, 3), (2, 2, 1), (4, 4, 2)])
+@pytest.mark.parametrize(("m", "beta", "order"), [(6, 1, 3), *further((2, 2, 3), (2, 2, 1)), (4, 4, 2)])
 def test_blocks_are_wishart_matrices_of_fewer_variables(getkey, m, beta, order):
     n = 4
     values, matrices = map(np.asarray, blocks(rmt.Wishart(n, m, beta, SCALE), DRAWS, order, getkey()))

@@ -11,6 +11,7 @@ from scipy.special import gammaln, xlogy
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import daily, further
 from tests.statistical import ERROR_RATE
 
 SCALE = 0.7
@@ -94,11 +95,10 @@ def metropolis(make, key, start):
 
 
 @pytest.mark.heavy
-@pytest.mark.everyday("goe")
-@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY.keys())
-def test_metropolis_finds_the_levels_that_are_drawn(getkey, make):
+@pytest.mark.parametrize("name", daily(EVERY, only=["goe"]))
+def test_metropolis_finds_the_levels_that_are_drawn(getkey, name):
     # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
-    number = 4000
+    make, number = EVERY[name], 4000
     start = 2 * SCALE * jnp.abs(jax.random.normal(getkey(), (number, 3)))
     chains = np.sort(metropolis(make, getkey(), start), axis=-1)
     drawn = np.asarray(jax.vmap(make(3, SCALE).eigenvalues)(jax.random.split(getkey(), number)))
@@ -120,8 +120,7 @@ def test_differences_are_the_formula(getkey):
     np.testing.assert_allclose(ensemble.log_prob(x), ensemble.log_prob(x[::-1]), rtol=1e-13)
 
 
-@pytest.mark.everyday("2", "6")
-@pytest.mark.parametrize("n", [1, 2, 3, 6])
+@pytest.mark.parametrize("n", [2, 6, *further(1, 3)])
 def test_derivatives(getkey, n):
     levels = jnp.sort(jax.random.normal(getkey(), (n,)))
     density = lambda ensemble, x: ensemble.log_prob(x)

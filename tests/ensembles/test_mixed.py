@@ -9,9 +9,8 @@ import pytest
 import scipy.stats
 
 import rmtjax as rmt
+from tests.cases import further
 from tests.statistical import assert_counts, assert_mean
-
-ARRANGEMENTS = ["ascending", "magnitude", "random"]
 
 
 @pytest.mark.parametrize(("n", "mixture"), [(12, 0.7), (6, 0.15), (5, 1.0), (1, 0.5), (2, 0.3)])
@@ -26,11 +25,10 @@ def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
     assert_counts(np.bincount(orders, minlength=n + 1), probabilities)
 
 
-@pytest.mark.everyday("eigenvalues-*-goe")
 @pytest.mark.heavy
-@pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), rmt.Wigner(6, 0.8)], ids=["goe", "wigner"])
+@pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), *further(rmt.Wigner(6, 0.8))], ids=["goe", "wigner"])
 @pytest.mark.parametrize("normalize", ["order", "reference"])
-@pytest.mark.parametrize("method", ["sample", "eigenvalues"])
+@pytest.mark.parametrize("method", [*further("sample"), "eigenvalues"])
 def test_scale_of_each_order(getkey, base, normalize, method):
     draws = jax.vmap(getattr(rmt.Mixed(base, 0.6, normalize), method))(jax.random.split(getkey(), 40_000))
     axes = (-2, -1) if method == "sample" else -1
@@ -58,7 +56,7 @@ def test_eigenvalues_are_padded_and_ascending(getkey):
     assert all((np.diff(v[:k]) > 0).all() for v, k in zip(values, np.asarray(spectra.order), strict=True))
 
 
-@pytest.mark.parametrize("arrangement", [None, *ARRANGEMENTS])
+@pytest.mark.parametrize("arrangement", [None, "ascending", "magnitude", "random"])
 def test_counts_are_those_of_the_levels(getkey, arrangement):
     mixed, key = rmt.Mixed(rmt.GOE(9), 0.6), getkey()
     if arrangement is None:
@@ -167,8 +165,7 @@ def padded_spectra(keys, size, arrangement, mixture):
     return jax.vmap(lambda key: mixed.periodic_eigenvalues(key, arrangement))(keys)
 
 
-@pytest.mark.everyday("*-ascending", "*-random")
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("arrangement", ["ascending", "random", *further("magnitude")])
 @pytest.mark.parametrize("mixture", [0.9, 0.4])
 def test_pooled_padded_spectra(getkey, mixture, arrangement):
     # Coarse bins: at this size the edge is smeared over n^(-2/3), wider than the 1/n correction knows.

@@ -1,6 +1,7 @@
 """Joint densities of complex eigenvalues: total mass, the matrices that are drawn, constants, derivatives."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from scipy.special import gammaln
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import daily
 from tests.statistical import assert_mean
 
 SCALE = 0.7
@@ -42,9 +44,10 @@ def grid_of_moduli(beta, bounded):
     return pairs.reshape(-1, 2), np.broadcast_to(w, r1.shape).ravel()
 
 
-@pytest.mark.everyday("ginibre-2", "induced-4", "truncated-2", "spherical-4")
-@pytest.mark.parametrize("beta", [2, 4])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    ("name", "beta"),
+    daily(itertools.product(MAKERS, (2, 4)), only=[("ginibre", 2), ("induced", 4), ("truncated", 2), ("spherical", 4)]),
+)
 def test_mass_and_moments_of_two_eigenvalues(getkey, name, beta):
     pairs, weights = grid_of_moduli(beta, name == "truncated")
     mass = np.asarray(densities(MAKERS[name], beta, pairs)) * weights

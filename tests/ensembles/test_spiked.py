@@ -8,6 +8,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import daily, further
 from tests.ensembles.draws import drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
@@ -46,9 +47,9 @@ def assert_one_law(levels, others, skip=0):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("goe-1", "gse-2")
-@pytest.mark.parametrize(("make", "beta", "spikes"), GAUSSIAN.values(), ids=GAUSSIAN.keys())
-def test_gaussian_bases(getkey, make, beta, spikes):
+@pytest.mark.parametrize("name", daily(GAUSSIAN, only=["goe-1", "gse-2"]))
+def test_gaussian_bases(getkey, name):
+    make, beta, spikes = GAUSSIAN[name]
     n, theta = make().n, np.array(spikes)
     levels, matrices = map(np.asarray, drawn(rmt.Spiked(make(), spikes), 20_000, getkey()))
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
@@ -63,9 +64,9 @@ def test_gaussian_bases(getkey, make, beta, spikes):
 
 
 @pytest.mark.float32
-@pytest.mark.everyday("real-1-few", "quaternion-2")
-@pytest.mark.parametrize(("make", "m", "beta", "spikes"), WISHART.values(), ids=WISHART.keys())
-def test_wishart_bases(getkey, make, m, beta, spikes):
+@pytest.mark.parametrize("name", daily(WISHART, only=["real-1-few", "quaternion-2"]))
+def test_wishart_bases(getkey, name):
+    make, m, beta, spikes = WISHART[name]
     n = make().n
     levels, matrices = map(np.asarray, drawn(rmt.Spiked(make(), spikes), 20_000, getkey()))
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
@@ -103,16 +104,17 @@ def test_a_neutral_spike_changes_nothing(getkey):
 
 # Ensemble, and which levels the outliers are. The first two are beyond the threshold, the last ones below it.
 OUTLIERS = [
-    pytest.param(rmt.Spiked(rmt.GOE(400, SCALE), [2 * SCALE, -3 * SCALE]), [-1, 0], marks=pytest.mark.slow),
+    *further((rmt.Spiked(rmt.GOE(400, SCALE), [2 * SCALE, -3 * SCALE]), [-1, 0])),
     (rmt.Spiked(rmt.GSE(200, SCALE), [0.5 * SCALE]), [-1]),
-    pytest.param(rmt.Spiked(rmt.Wishart(200, 400, 1, SCALE), [3.0, 0.1]), [-1, 0], marks=pytest.mark.slow),
-    (rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [1.2]), [-1]),
-    pytest.param(rmt.Spiked(rmt.Wishart(400, 200, 1, SCALE), [4.0]), [-1], marks=pytest.mark.slow),
-    pytest.param(rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [0.9]), [0], marks=pytest.mark.slow),
+    *further(
+        (rmt.Spiked(rmt.Wishart(200, 400, 1, SCALE), [3.0, 0.1]), [-1, 0]),
+        (rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [1.2]), [-1]),
+        (rmt.Spiked(rmt.Wishart(400, 200, 1, SCALE), [4.0]), [-1]),
+        (rmt.Spiked(rmt.Wishart(200, 400, 2, SCALE), [0.9]), [0]),
+    ),
 ]
 
 
-@pytest.mark.everyday("ensemble1-places1")
 @pytest.mark.parametrize(("ensemble", "places"), OUTLIERS)
 def test_outliers(getkey, ensemble, places):
     levels = np.asarray(drawn(ensemble, 12, getkey())[0])[:, places].mean(0)
@@ -120,9 +122,10 @@ def test_outliers(getkey, ensemble, places):
     np.testing.assert_allclose(levels, ensemble.outliers(), rtol=0.1)
 
 
-@pytest.mark.everyday("spikes1-base0")
-@pytest.mark.parametrize("base", [rmt.GUE(3, SCALE), rmt.Wishart(3, 5, 1, SCALE), rmt.Wishart(3, 2, 2, SCALE)])
-@pytest.mark.parametrize("spikes", [pytest.param([1.7], marks=pytest.mark.slow), [1.7, 0.4]])
+@pytest.mark.parametrize(
+    "base", [rmt.GUE(3, SCALE), *further(rmt.Wishart(3, 5, 1, SCALE), rmt.Wishart(3, 2, 2, SCALE))]
+)
+@pytest.mark.parametrize("spikes", [*further([1.7]), [1.7, 0.4]])
 def test_derivatives(base, spikes):
     # At a fixed key the levels are smooth in the spikes and in the scale.
     key = jax.random.key(4)

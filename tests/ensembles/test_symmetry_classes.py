@@ -11,28 +11,30 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax import AltlandZirnbauer
 from rmtjax.testing import check_derivatives
+from tests.cases import daily, further
 from tests.ensembles.test_laguerre import assert_laguerre
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 SCALE = 0.7
 DRAWS = 6000
 # Class, n, ν; β and α as in Ivanov (2002), table 1; and the number of real components, counted entry by entry.
-CASES = [
-    ("AIII", 4, 0, 2, 1, 2 * 2 * 2),
-    ("AIII", 5, 1, 2, 3, 2 * 3 * 2),
-    ("BDI", 4, 0, 1, 0, 2 * 2),
-    ("BDI", 6, 2, 1, 2, 4 * 2),
-    ("CII", 4, 0, 4, 3, 4 * 2 * 2),
-    ("CII", 3, 1, 4, 7, 4 * 2 * 1),
-    ("D", 4, 0, 2, 0, 6),
-    ("D", 5, 1, 2, 2, 10),
-    ("DIII", 4, 0, 4, 1, 2 * 6),
-    ("DIII", 5, 1, 4, 5, 2 * 10),
-    ("C", 4, 0, 2, 2, 4 + 2 * 3),
-    ("C", 2, 0, 2, 2, 1 + 2),
-    ("CI", 6, 0, 1, 1, 6 + 6),
-]
-NAMES = [f"{case[0]}-{case[1]}-{case[2]}" for case in CASES]
+CASES = {
+    ("AIII", 4, 0): (2, 1, 2 * 2 * 2),
+    ("AIII", 5, 1): (2, 3, 2 * 3 * 2),
+    ("BDI", 4, 0): (1, 0, 2 * 2),
+    ("BDI", 6, 2): (1, 2, 4 * 2),
+    ("CII", 4, 0): (4, 3, 4 * 2 * 2),
+    ("CII", 3, 1): (4, 7, 4 * 2 * 1),
+    ("D", 4, 0): (2, 0, 6),
+    ("D", 5, 1): (2, 2, 10),
+    ("DIII", 4, 0): (4, 1, 2 * 6),
+    ("DIII", 5, 1): (4, 5, 2 * 10),
+    ("C", 4, 0): (2, 2, 4 + 2 * 3),
+    ("C", 2, 0): (2, 2, 1 + 2),
+    ("CI", 6, 0): (1, 1, 6 + 6),
+}
+# Every day one of each class, with zero modes where it has them.
+FURTHER = [("AIII", 4, 0), ("BDI", 4, 0), ("CII", 4, 0), ("D", 4, 0), ("DIII", 4, 0), ("C", 2, 0)]
 KRAMERS = ("AII", "CII", "DIII")
 
 
@@ -68,10 +70,10 @@ def assert_symmetries(symmetry, h, p):
         np.testing.assert_array_equal(time_reversal @ h.conj() @ time_reversal.T, h)
 
 
-@pytest.mark.everyday("AIII-5-1", "BDI-6-2", "CII-3-1", "D-5-1", "DIII-5-1", "C-4-0", "CI-6-0")
 @pytest.mark.float32
-@pytest.mark.parametrize(("symmetry", "n", "zero_modes", "beta", "alpha", "components"), CASES, ids=NAMES)
-def test_symmetries_and_exact_laws(getkey, symmetry, n, zero_modes, beta, alpha, components):
+@pytest.mark.parametrize(("symmetry", "n", "zero_modes"), daily(CASES, but=FURTHER))
+def test_symmetries_and_exact_laws(getkey, symmetry, n, zero_modes):
+    beta, alpha, components = CASES[symmetry, n, zero_modes]
     levels, matrices = map(np.asarray, drawn(symmetry, n, zero_modes, DRAWS, getkey()))
     copies, pairs, eps = 2 if symmetry in KRAMERS else 1, (n - zero_modes) // 2, np.finfo(levels.dtype).eps
     assert matrices.shape == (DRAWS, copies * n, copies * n)
@@ -113,8 +115,7 @@ def test_a_single_zero_mode(getkey, symmetry, rows):
             AltlandZirnbauer(symmetry, n, zero_modes)
 
 
-@pytest.mark.everyday("BDI", "CII", "DIII", "A*")
-@pytest.mark.parametrize("symmetry", ["AIII", "BDI", "CII", "D", "DIII", "C", "CI"])
+@pytest.mark.parametrize("symmetry", ["AIII", "BDI", "CII", "DIII", *further("D", "C", "CI")])
 def test_variances_of_entries(getkey, symmetry):
     # In units of s²/n: off the diagonals of the blocks, on that of the first block, on that beside it.
     n, blocks = 6, {"D": (1, 0), "DIII": (1 / 2, 0), "C": (1, 1), "CI": (1, 2)}
@@ -163,8 +164,9 @@ def test_the_other_three_are_the_gaussian_ensembles(getkey):
         assert_symmetries(symmetry, np.asarray(ensemble.sample(key)), None)
 
 
-@pytest.mark.parametrize(("symmetry", "n", "zero_modes", "beta", "alpha", "components"), CASES, ids=NAMES)
-def test_joint_density_of_positive_levels(symmetry, n, zero_modes, beta, alpha, components):
+@pytest.mark.parametrize(("symmetry", "n", "zero_modes"), CASES)
+def test_joint_density_of_positive_levels(symmetry, n, zero_modes):
+    beta, alpha, _ = CASES[symmetry, n, zero_modes]
     # In polar coordinates of two levels, ε = r (cos φ, sin φ): both angles of Gauss and Legendre's nodes.
     ensemble = AltlandZirnbauer(symmetry, n, zero_modes, SCALE)
     pairs = (n - zero_modes) // 2
@@ -217,8 +219,7 @@ def test_dtypes_are_those_of_the_scale(getkey, dtype):
         assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
 
 
-@pytest.mark.everyday("('C', 4, 0)")
-@pytest.mark.parametrize("case", [("CII", 3, 1), ("C", 4, 0)], ids=str)
+@pytest.mark.parametrize("case", [pytest.param(("CII", 3, 1), marks=pytest.mark.slow), ("C", 4, 0)], ids=str)
 def test_derivatives_in_the_scale(getkey, case):
     key = getkey()
     draws = lambda scale: [f(key) for e in [AltlandZirnbauer(*case, scale)] for f in (e.eigenvalues, e.sample)]

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cases import further
+
 SCRIPT = Path(__file__).with_name("_device_run.py")
 
 
@@ -25,8 +27,7 @@ def one_device() -> dict:
     return run(1)
 
 
-@pytest.mark.everyday("2")
-@pytest.mark.parametrize("devices", [2, pytest.param(3, marks=pytest.mark.slow), 8])
+@pytest.mark.parametrize("devices", [2, *further(3, 8)])
 def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     several = run(devices)
     assert several.keys() == one_device.keys()
