@@ -37,6 +37,25 @@ def methods(instance: Any) -> dict[str, tuple]:
     return {name: args for base, of in OF.items() if isinstance(instance, base) for name, args in of.items()}
 
 
+# Further methods, which every object of the kind refuses to run with a bad parameter.
+FURTHER = {
+    rmt.laws.AbstractLaw: {"support": (), "atoms": (), "moment": (2,)},
+    rmt.laws.AbstractSpectralLaw: {"free_cumulant": (2,), "r_transform": (X,), "s_transform": (X,)},
+    rmt.ensembles.AbstractEnsemble: {"law": ()},
+    rmt.ensembles.AbstractUnitaryEnsemble: {"law": ()},
+    rmt.ensembles.AbstractNonHermitianEnsemble: {"law": ()},
+    rmt.GOE: {"tridiagonal": (KEY,), "largest_eigenvalues": (KEY, 1), "edge_levels": (KEY, 1), "edge": (X,)},
+    rmt.GaussianBeta: {"tridiagonal": (KEY,), "largest_eigenvalues": (KEY, 1), "edge_levels": (KEY, 1), "edge": (X,)},
+    rmt.Spiked: {"outliers": ()},
+    rmt.Mixed: {"law": (), "periodic_eigenvalues": (KEY, "random")},
+}
+
+
+def further_methods(instance: Any) -> dict[str, tuple]:
+    """More of its public methods, some of which compile a lot or do not exist for every law."""
+    return {name: args for base, of in FURTHER.items() if isinstance(instance, base) for name, args in of.items()}
+
+
 NAMES = [name for name, instance in INSTANCES.items() if methods(instance)]
 
 

@@ -91,7 +91,7 @@ _RAISES = os.environ.get("EQX_ON_ERROR") in ("raise", "breakpoint")
 class Rule(NamedTuple):
     """The values that a parameter may have."""
 
-    # Of the value, and of the parameters that it is related to; works on NumPy's arrays as on JAX's.
+    # Takes the value and its related parameters, as NumPy or JAX arrays.
     holds: Callable[..., Any]
     # The end of "`scale` must …", or a function of the related parameters that gives it.
     must: str | Callable[..., str]
@@ -105,7 +105,7 @@ class Rule(NamedTuple):
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
             kept = self.holds(value, *others)
         else:
-            # Looked at outside of the program that may be in the making, and by NumPy, which has nothing to compile.
+            # Evaluate outside of any trace, with NumPy, which compiles nothing.
             with jax.ensure_compile_time_eval():
                 kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
@@ -171,7 +171,7 @@ NO_NAN = Rule(lambda x: x == x, "not be NaN")
 def _array(name: str, value: object, must: str = "be numbers") -> Array:
     """Numbers as an array."""
     try:
-        with np.errstate(over="ignore"):  # whoever minds an overflow says so himself
+        with np.errstate(over="ignore"):  # callers that refuse overflow check for it
             return jnp.asarray(value)
     except OverflowError:  # integers wider than JAX's
         return _array(name, jax.tree.map(float, value), must)
@@ -187,7 +187,7 @@ def full_precision(name: str, array: Array) -> Array:
 
 
 def _not_overflowed(name: str, value: object, array: Array) -> None:
-    """Refuse finite numbers that are none of the array's dtype."""
+    """Refuse finite numbers that overflow the array's dtype."""
     if isinstance(value, jax.Array) or isinstance(array, Tracer):
         return
     lost = np.isfinite(np.asarray(value, float)) & np.isinf(np.asarray(array))
@@ -251,9 +251,10 @@ def vector(name: str, value: object) -> Array:
 
 def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
     """A real array of one shape."""
-    array = real(name, value)
+    array = full_precision(name, real(name, value))
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
+    _not_overflowed(name, value, array)
     return array
 
 

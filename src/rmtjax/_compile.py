@@ -1,8 +1,8 @@
 """How calls outside of `jit` are compiled: once for all values, and with little effort where there is little to do.
 
 XLA's expensive passes pay in programs that run long or often. One draw of a small matrix runs for a millisecond after
-seconds of compilation, so it is compiled without them: in a quarter of the time, for a run that takes two to three
-times as long. Inside of a user's own `jit`, `vmap`, `grad` or `simulate` nothing of this happens.
+seconds of compilation, so it is compiled without them: in a fifth of the time, for a run that takes two to three times
+as long. Inside of a user's own `jit`, `vmap`, `grad` or `simulate` nothing of this happens.
 """
 
 from collections.abc import Callable
@@ -10,33 +10,35 @@ from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import jax
-from jax.core import Tracer
+import jax.numpy as jnp
+from jax.extend.core import get_opaque_trace_state
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Sizes up to which a program counts as small: matrices of that order, vectors of as many points as they have entries.
-# GOE(100) took 4.4 s of processor time to trace and compile for 0.35 ms, and takes 1.6 s for 0.74 ms.
-_SMALL_ORDER = 256
-_SMALL_SIZE = 1 << 14
+# Matrices up to that order, and that many points, are little work. Compiling a spectrum of GOE(100) takes 3.0 s of
+# processor time in full and 0.6 s without the passes; it then runs for 0.4 ms or 1 ms.
+SMALL_ORDER = 256
+SMALL_SIZE = 1 << 14
 
 # The first set that the installed XLA knows. Its newer code generator for fused loops is the slower one to compile.
 _QUICK = (
     {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     {"xla_backend_optimization_level": 0},
 )
+# What JAX says of itself where nothing is being traced or transformed.
+_OUTSIDE = get_opaque_trace_state(convention="nnx")
 
 
-def is_small(*args: Any) -> bool:
-    """Whether arguments, among them static sizes, are those of a short computation outside of any transformation."""
-    total = 0
-    for leaf in jax.tree.leaves(args):
-        if isinstance(leaf, Tracer):
-            return False
-        if isinstance(leaf, int) and leaf > _SMALL_ORDER:
-            return False
-        total += getattr(leaf, "size", 1)
-    return total <= _SMALL_SIZE
+def is_small(tree: Any, order: int = 0) -> bool:
+    """Whether arguments, and a static size, are those of a short computation outside of all transformations."""
+    # Arguments alone do not tell: inside of a program they may all be constants.
+    if order > SMALL_ORDER or get_opaque_trace_state(convention="nnx") != _OUTSIDE:
+        return False
+    leaves = jax.tree.leaves(tree)
+    if any(isinstance(leaf, int) and leaf > SMALL_ORDER for leaf in leaves):
+        return False
+    return sum(getattr(leaf, "size", 1) for leaf in leaves) <= SMALL_SIZE
 
 
 @cache
@@ -45,26 +47,33 @@ def quick_options() -> dict[str, Any]:
     for options in _QUICK if jax.default_backend() == "cpu" else ():
         try:
             jax.jit(_nothing, compiler_options=options)().block_until_ready()
-        except (RuntimeError, ValueError):  # no such option in this version
+        except (RuntimeError, ValueError):  # This version has no such option.
             continue
         return options
     return {}
 
 
 def _nothing() -> jax.Array:
-    return jax.numpy.zeros(())
+    return jnp.zeros(())
 
 
-def compiled(fn: Callable[P, R], static_argnums: int | tuple[int, ...] = ()) -> Callable[P, R]:
-    """The function as one compiled program for each shape and static argument: quickly compiled where it is small."""
+def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callable[[bool], Callable]:
+    """The function compiled in full, and compiled quickly where it is asked for a small program."""
     whole = jax.jit(fn, static_argnums=static_argnums)
 
     @cache
     def quick() -> Callable:
         return jax.jit(fn, static_argnums=static_argnums, compiler_options=quick_options())
 
+    return lambda small: quick() if small else whole
+
+
+def compiled(fn: Callable[P, R], static_argnums: int | tuple[int, ...] = ()) -> Callable[P, R]:
+    """The function as one compiled program for each shape and static argument: quickly compiled where it is small."""
+    program = programs(fn, static_argnums)
+
     @wraps(fn)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return (quick() if is_small(args, kwargs) else whole)(*args, **kwargs)
+        return program(is_small((args, kwargs)))(*args, **kwargs)
 
     return call

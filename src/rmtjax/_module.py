@@ -1,7 +1,8 @@
 """The common base of ensembles, laws and the other small immutable objects."""
 
 import dataclasses
-from functools import cache, partial
+import math
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import equinox as eqx
@@ -12,8 +13,8 @@ from jax.core import Tracer
 from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
-from rmtjax._threefry import unrolled
+from rmtjax._compile import SMALL_SIZE, is_small, programs
+from rmtjax._threefry import looped, unrolled
 
 # Longer vectors are shown by their shapes.
 _MOST_SHOWN = 8
@@ -71,19 +72,25 @@ class AbstractModule(eqx.Module):
             hook: name of the method.
             operands: its positional arguments, pytrees of arrays.
             valid: whether the operands are; where they or the parameters are not, the result is NaN.
-            order: size of the matrix that the hook works on, by default n; small ones are compiled quickly.
-            options: its keyword arguments, static.
+            order: the largest static size that the hook works with, by default that of the fields; where it is small,
+                the program is compiled quickly.
+            options: its keyword arguments, static; those named `shape` are a number of points.
         """
         valid = _checks.both(valid, self._valid())
-        size: int = getattr(self, "n", 0) if order is None else order
+        points = math.prod(options.get("shape", ()))
+        small = is_small((self, operands), self._order() if order is None else order) and points <= SMALL_SIZE
         leaves, structure = jax.tree.flatten((self, operands))
-        if not all(map(_is_number, leaves)):
-            numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
-            others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
-            return _checks.masked(
-                valid, _compiled_parts(numbers, others, structure, hook, size, tuple(options.items()))
-            )
-        return _checks.masked(valid, _compiled(self, operands, hook, size, tuple(options.items())))
+        static = tuple(options.items())
+        if all(map(_is_number, leaves)):
+            return _checks.masked(valid, _program(small)(self, operands, hook, static))
+        numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
+        others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
+        return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, hook, static))
+
+    def _order(self) -> int:
+        """The largest static size of the object, as the n and m of a Wishart matrix."""
+        sizes = (getattr(self, name) for name in ("n", *_static(type(self))) if hasattr(self, name))
+        return max((size for size in sizes if isinstance(size, int)), default=0)
 
     def __repr__(self) -> str:
         # A half-built object, as a debugger meets it, lacks fields.
@@ -91,17 +98,20 @@ class AbstractModule(eqx.Module):
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
 
 
-@partial(compiled, static_argnums=(2, 3, 4))
-def _compiled(module: AbstractModule, operands: tuple, hook: str, order: int, options: tuple) -> Any:
-    return getattr(module, hook)(*unrolled(operands), **dict(options))
+def _call(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
+    # A user's own hooks get the keys that the user gave.
+    keys = unrolled if type(module).__module__.startswith("rmtjax.") else looped
+    return getattr(module, hook)(*keys(operands), **dict(options))
 
 
-@partial(compiled, static_argnums=(1, 2, 3, 4, 5))
-def _compiled_parts(numbers: list, others: tuple, structure: Any, hook: str, order: int, options: tuple) -> Any:
+def _call_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
     """The same for an object some leaves of which are no numbers, as a user's own may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
-    module, operands = jax.tree.unflatten(structure, leaves)
-    return getattr(module, hook)(*unrolled(operands), **dict(options))
+    return _call(*jax.tree.unflatten(structure, leaves), hook, options)
+
+
+_program = programs(_call, static_argnums=(2, 3))
+_program_of_parts = programs(_call_parts, static_argnums=(1, 2, 3, 4))
 
 
 def _is_number(leaf: object) -> bool:
@@ -126,7 +136,13 @@ def _declared(cls: type) -> tuple[_Declared, ...]:
         kind, *declared = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
         if declared:
             found.append(_Declared(field.name, len(getattr(kind, "dims", ())), declared[0], tuple(declared[1:])))
-    return tuple(found)
+    # Those that others are related to come first, so that an error names the one that is wrong.
+    return tuple(sorted(found, key=lambda each: bool(each.others)))
+
+
+@cache
+def _static(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls) if field.metadata.get("static"))
 
 
 @cache

@@ -42,8 +42,7 @@ class AbstractEnsemble(AbstractModule):
         return eigvalsh(self._sample(key))
 
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
-        levels = self._eigenvalues(key)
-        return _checks.masked(~jnp.isnan(levels).any(), count_below(levels, x))
+        return count_below(self._eigenvalues(key), x)
 
     def _independent_levels(self) -> int:
         """How many levels determine all: those that `log_prob` takes."""

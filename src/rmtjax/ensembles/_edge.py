@@ -132,7 +132,7 @@ def _count_above(
 
 
 def _pivots(d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, " k"]) -> Float[Array, "k rows"]:
-    """What the pivots exceed 1 by."""
+    """The pivots minus 1."""
 
     def step(delta: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
         delta = _next(delta, shift, row)

@@ -1,5 +1,6 @@
 """Sample covariance and correlation matrices of normal data, beyond the white Wishart ensemble."""
 
+import weakref
 from abc import abstractmethod
 from typing import Annotated, Any
 
@@ -42,14 +43,24 @@ class AbstractGram(AbstractEnsemble):
         return jnp.pad(levels, (self.n - levels.size, 0))
 
 
+# Covariances that were found to be definite, by their identity: the test costs as much as a part of a draw.
+_DEFINITE: dict[int, weakref.ref] = {}
+
+
 def _is_definite(covariance: Any) -> Any:
     if not isinstance(covariance, np.ndarray):
         return jnp.isfinite(_root(covariance)).all()
-    try:
-        np.linalg.cholesky(covariance / 2 + covariance.conj().T / 2)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(covariance).all())
+    identity = id(covariance)
+    known = _DEFINITE.get(identity)
+    if known is None or known() is not covariance:
+        try:
+            np.linalg.cholesky(covariance / 2 + covariance.conj().T / 2)
+        except np.linalg.LinAlgError:
+            return False
+        if not np.isfinite(covariance).all():
+            return False
+        _DEFINITE[identity] = weakref.ref(covariance, lambda _: _DEFINITE.pop(identity, None))
+    return True
 
 
 class CorrelatedWishart(AbstractGram):

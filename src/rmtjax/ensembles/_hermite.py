@@ -38,7 +38,7 @@ class Block(NamedTuple):
     row: Int[Array, " size"]
     left: Float[Array, " size"]  # n - i, and 0 from the last row on
     diagonal: Float[Array, " size"]
-    log_square: Float[Array, " size"]  # log χ²/k with k = β (n - i); of no meaning from the last row on
+    log_square: Float[Array, " size"]  # log χ²/k with k = β (n - i); meaningless from the last row on
 
 
 def variates(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]) -> Block:

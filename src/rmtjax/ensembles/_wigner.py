@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._threefry import looped
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._semicircular import AbstractSemicircular, diagonal_places, mirrored, square_root
 from rmtjax.linalg import PaddedSpectrum
@@ -48,7 +49,7 @@ class Wigner(AbstractSemicircular):
 
     Raises:
         ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for
-            `entries`, or a function whose output has another shape, is complex or not finite.
+            `entries`, or a function whose output has another shape or is complex. Entries that are not finite give NaN.
 
     Example:
         >>> import jax
@@ -92,7 +93,7 @@ class Wigner(AbstractSemicircular):
 
     def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]
-        xi = jnp.asarray(draw(key, shape))
+        xi = jnp.asarray(draw(looped(key), shape))
         if xi.shape != shape or jnp.iscomplexobj(xi):
             raise _checks.refusal("entries", f"return a real array of shape {shape}", (xi.dtype.name, xi.shape))
         if callable(self.entries):

@@ -188,7 +188,8 @@ class AbstractLaw(AbstractModule):
 
     def _as_promised(self, values: Array, *arguments: Array) -> Array:
         """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
-        parameters = [leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        parameters = [leaf for leaf in jax.tree.leaves(self) if isinstance(leaf, jax.Array | float)]
+        parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
         return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
 
     def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> Float[Array, "..."]:

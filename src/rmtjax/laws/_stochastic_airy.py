@@ -114,9 +114,6 @@ def _is_enough(beta: Any) -> Any:
 _ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
 
 
-_ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
-
-
 class StochasticAiry(AbstractLogarithmicLaw):
     r"""The law of Tracy and Widom for any β: that of minus the lowest level of the stochastic Airy operator.
 

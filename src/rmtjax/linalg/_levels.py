@@ -101,7 +101,7 @@ def _points(x: Float[Array, "*shape"], value: Float[Array, "..."]) -> Complex[Ar
 
 
 def _wanted(count: Int[Array, "*shape"], first: int, size: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
-    """Counts from the first wanted level on; how far they are outside of the range of wanted levels does not matter."""
+    """Counts from the first wanted level on; counts outside of the wanted range are clipped."""
     return jnp.clip(count - first, -1, size + 1).astype(dtype)
 
 

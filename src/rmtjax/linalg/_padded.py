@@ -100,7 +100,8 @@ class PaddedSpectrum(AbstractModule):
             >>> print(spectrum.counts(jnp.array([0.5, jnp.inf])))
             [1 2]
         """
-        return count_below(self.values, x)
+        points, valid = _checks.points("x", x)
+        return _checks.masked(valid, jnp.minimum(count_below(self.values, points), self.order))
 
     def periodic(self, arrangement: str, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
         r"""The spectrum repeated cyclically up to length n, in ascending order.
@@ -180,8 +181,8 @@ def periodic_counts(
 
 
 def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:
-    """Number of entries of an ascending array strictly below each x."""
-    return jnp.searchsorted(ascending, x, side="left")
+    """Number of entries of an ascending array strictly below each x; -1 if they are no numbers."""
+    return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(ascending, x, side="left"))
 
 
 def block_levels(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:

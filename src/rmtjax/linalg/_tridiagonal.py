@@ -17,6 +17,9 @@ from rmtjax.linalg._decompose import inverse_gaps
 Select = tuple[int, int] | None
 
 
+_FINITE_ROWS = _checks.Rule(lambda entries: (abs(entries) < math.inf).all(-1), "be finite")
+
+
 class SymTridiagonal(AbstractModule):
     r"""A real symmetric tridiagonal matrix, or a batch of them, by its two diagonals.
 
@@ -96,7 +99,8 @@ class SymTridiagonal(AbstractModule):
         """
         x, valid = _checks.points("x", x)
         for name, entries in (("diagonal", self.diagonal), ("off_diagonal", self.off_diagonal)):
-            valid = _checks.both(valid, _checks.ALL_FINITE.kept(name, entries))
+            finite = _FINITE_ROWS.kept(name, entries)
+            valid = _checks.both(valid, finite if finite is True else finite.reshape(*finite.shape, *[1] * x.ndim))
         points = x.astype(self.diagonal.dtype).ravel()
         below = jnp.vectorize(_counts, signature="(n),(m),(k)->(k)")(self.diagonal, self.off_diagonal, points)
         return _checks.masked(valid, below.reshape(*self.diagonal.shape[:-1], *x.shape))

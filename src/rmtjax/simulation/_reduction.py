@@ -22,6 +22,8 @@ def check_reducers(reduce: PyTree) -> None:
     if not leaves or not all(map(_is_reducer, leaves)):
         must = "be a reducer, an instance such as `rmt.Histogram(edges)`, or a tuple, list or dict of reducers"
         raise _checks.refusal("reduce", must, reduce)
+    for reducer in leaves:
+        reducer._valid()
 
 
 def summarize(reduce: PyTree, samples: PyTree, valid: Bool[Array, " m"]) -> PyTree:

@@ -10,6 +10,7 @@ together with the lambda, whereas the caches of JAX would keep both for ever.
 """
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -83,8 +84,8 @@ def _constant(leaf: Any) -> Hashable:
         return _Value(leaf, (type(leaf), repr(leaf)))
     try:
         hash(leaf)
-    except TypeError:
-        return _Value(leaf, (type(leaf), id(leaf)))
+    except TypeError:  # It may change without notice, and is never taken for one that was seen.
+        return _Value(leaf, object())
     return _Value(leaf, (type(leaf), leaf))
 
 
@@ -96,7 +97,7 @@ def _is_traced(leaf: object) -> bool:
 
 @dataclass(frozen=True)
 class Structure:
-    """A pytree without its arrays: hashable, and of no weight."""
+    """A pytree without its arrays: hashable, without arrays."""
 
     treedef: Any
     constants: tuple[Hashable, ...]  # One for each leaf; None for an array.
@@ -123,17 +124,19 @@ def split(tree: PyTree) -> tuple[list[Array], Structure]:
 def kept_for_structure(make: Callable) -> Callable:
     """Like `functools.lru_cache`, but an entry goes when a function of a structure among its arguments does."""
     entries: dict[tuple, tuple[Any, list]] = {}
+    lock = threading.RLock()
 
     @functools.wraps(make)
     def kept(*key: Hashable) -> Any:
-        entry = entries.pop(key, None)
-        if entry is None:
-            forget = lambda _: entries.pop(key, None)
-            watches = [watch for each in key if isinstance(each, Structure) for watch in each.on_death(forget)]
-            entry = make(*key), watches
-        entries[key] = entry  # At the end, so that the first is the one longest unused.
-        while len(entries) > _MOST_KEPT:
-            entries.pop(next(iter(entries)), None)
-        return entry[0]
+        with lock:
+            entry = entries.pop(key, None)
+            if entry is None:
+                forget = lambda _: entries.pop(key, None)
+                watches = [watch for each in key if isinstance(each, Structure) for watch in each.on_death(forget)]
+                entry = make(*key), watches
+            entries[key] = entry  # At the end, so that the first is the one longest unused.
+            for longest_unused in list(entries)[:-_MOST_KEPT]:
+                entries.pop(longest_unused, None)
+            return entry[0]
 
     return kept
