@@ -1,5 +1,8 @@
 """Small computations outside of `jit` are compiled with little effort, and give the same numbers."""
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,11 +14,12 @@ from rmtjax._compile import compiled, is_small, quick_options
 
 
 def test_what_counts_as_small():
-    assert is_small(jnp.ones(100), 100, "pdf", None)
-    assert is_small(rmt.laws.Semicircle(), (jnp.ones((3, 4)),))
+    assert is_small((jnp.ones(100), 100, "pdf", None), order=256)
+    assert is_small((rmt.laws.Semicircle(), jnp.ones((3, 4))))
     assert not is_small(jnp.ones(1 << 15))
-    assert not is_small(jnp.ones(3), 1000)
-    assert not jax.jit(lambda x: jnp.asarray(is_small(x)))(1.0)
+    assert not is_small(jnp.ones(3), order=1000)
+    assert not is_small((jnp.ones(3), 1000))
+    assert not jax.jit(lambda x: jnp.asarray(is_small(1.0)))(1.0)
     assert not jax.vmap(lambda x: jnp.asarray(is_small(x)))(jnp.ones(2)).any()
 
 
@@ -48,6 +52,54 @@ def test_static_arguments_keywords_and_transformations():
     np.testing.assert_array_equal(jax.vmap(lambda y: powers(y, 2))(x), [4, 9])
     assert jax.grad(lambda y: powers(y, 3).sum())(x)[1] == pytest.approx(27)
     assert powers.__name__ == "_powers"
+
+
+CONSTANTS = jnp.linspace(-1.5, 1.5, 5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rmt.laws.Semicircle().cdf(CONSTANTS),
+        lambda: rmt.laws.Semicircle().mean(),
+        lambda: rmt.laws.PorterThomas(1).support()[0],
+        lambda: rmt.GOE(3).eigenvalues(jax.random.key(0)),
+        lambda: rmt.special.airy_kernel(CONSTANTS, CONSTANTS),
+        lambda: rmt.SymTridiagonal(CONSTANTS, CONSTANTS[1:]).eigenvalues(),
+        lambda: rmt.random.chi(jax.random.key(0), CONSTANTS + 2),
+    ],
+    ids=["law", "moment", "no parameter", "ensemble", "kernel", "matrix", "variates"],
+)
+def test_constants_inside_of_larger_programs(call):
+    """JAX refuses options of a program within a program, and constants do not show where they are."""
+    alone = call()
+    np.testing.assert_allclose(jax.jit(lambda s: s * call())(2.0), 2 * alone, rtol=1e-5)
+    carry, _ = jax.lax.scan(lambda total, _: (total + call(), None), jnp.zeros_like(alone), None, length=2)
+    np.testing.assert_allclose(carry, 2 * alone, rtol=1e-5)
+    draws = rmt.simulate(lambda key: jax.random.uniform(key) * call(), jax.random.key(1), 2)
+    assert draws.shape == (2, *alone.shape)
+    np.testing.assert_allclose(jax.vmap(lambda s: s * call())(jnp.ones(2))[1], alone, rtol=1e-5)
+    assert jnp.all(jnp.isfinite(jax.jacfwd(lambda s: s * call())(1.0)))
+
+
+FIRST_IN_JIT = """
+import jax, rmtjax as rmt
+from rmtjax._compile import _QUICK, quick_options
+jax.jit(lambda s: s * rmt.laws.Semicircle().cdf(jax.numpy.ones(3)))(1.0)
+rmt.laws.Semicircle().cdf(jax.numpy.ones(3))
+assert jax.default_backend() != "cpu" or quick_options() in _QUICK
+"""
+
+
+def test_a_first_call_inside_of_a_program_leaves_the_options_alone():
+    run = subprocess.run([sys.executable, "-c", FIRST_IN_JIT], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_all_sizes_of_an_object_count():
+    assert rmt.Wishart(100, 200)._largest_size() == 200
+    assert rmt.Mixed(rmt.GOE(70), 0.5)._largest_size() == 70
+    assert rmt.laws.Semicircle()._largest_size() == 0
 
 
 @pytest.mark.parametrize("n", [50, 300])

@@ -54,6 +54,12 @@ def integer(name: str, value: object, *, at_least: int) -> int:
     return number
 
 
+def shape(value: object) -> tuple[int, ...]:
+    """The static shape of an array of draws; a number is the length of a vector."""
+    sizes = value if isinstance(value, tuple | list) else (value,)
+    return tuple(integer("shape", size, at_least=0) for size in sizes)
+
+
 def choice(name: str, value: T, options: Iterable[T]) -> T:
     """One of a few named options."""
     options = tuple(options)
@@ -80,7 +86,7 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
         raise refusal("key", "be a typed key from `jax.random.key(seed)`", key)
     if key.shape != ():
-        raise refusal("key", "be a single key (use `jax.vmap` for several)", key)
+        raise refusal("key", "be a single key (use `jax.vmap` for several)", key.shape)
     return key
 
 

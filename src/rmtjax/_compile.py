@@ -1,8 +1,8 @@
 """How calls outside of `jit` are compiled: once for all values, and with little effort where there is little to do.
 
 XLA's expensive passes pay in programs that run long or often. One draw of a small matrix runs for a millisecond after
-seconds of compilation, so it is compiled without them: in a fifth of the time, for a run that takes two to three times
-as long. Inside of a user's own `jit`, `vmap`, `grad` or `simulate` nothing of this happens.
+seconds of compilation, so it is compiled without them: in a fifth of the time, for a run that takes two to six times as
+long. Inside of a user's own `jit`, `vmap`, `grad` or `simulate` nothing of this happens.
 """
 
 from collections.abc import Callable

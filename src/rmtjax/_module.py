@@ -16,6 +16,8 @@ from rmtjax import _checks
 from rmtjax._compile import SMALL_SIZE, is_small, programs
 from rmtjax._threefry import looped, unrolled
 
+# What a parameter with so many axes is called.
+_KINDS = ("a scalar", "a vector", "a matrix")
 # Longer vectors are shown by their shapes.
 _MOST_SHOWN = 8
 
@@ -49,9 +51,11 @@ class AbstractModule(eqx.Module):
         valid: Any = True
         for each in _declared(type(self)):
             value = getattr(self, each.name)
+            if not isinstance(value, AbstractModule | jax.Array | np.ndarray | np.generic | int | float):
+                raise _checks.refusal(each.name, f"be {_KINDS[each.axes]}", value)
             if np.ndim(value) != each.axes:
-                must = f"have {each.axes or 'no'} axes, those of one object (use `jax.vmap` for several)"
-                raise _checks.refusal(each.name, must, f"the shape {np.shape(value)}")
+                must = f"be {_KINDS[each.axes]} (use `jax.vmap` for a batch of objects)"
+                raise _checks.refusal(each.name, must, np.shape(value))
             valid = _checks.both(
                 valid, each.rule.kept(each.name, value, *(getattr(self, name) for name in each.others))
             )
@@ -78,7 +82,7 @@ class AbstractModule(eqx.Module):
         """
         valid = _checks.both(valid, self._valid())
         points = math.prod(options.get("shape", ()))
-        small = is_small((self, operands), self._order() if order is None else order) and points <= SMALL_SIZE
+        small = is_small((self, operands), self._largest_size() if order is None else order) and points <= SMALL_SIZE
         leaves, structure = jax.tree.flatten((self, operands))
         static = tuple(options.items())
         if all(map(_is_number, leaves)):
@@ -87,7 +91,7 @@ class AbstractModule(eqx.Module):
         others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
         return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, hook, static))
 
-    def _order(self) -> int:
+    def _largest_size(self) -> int:
         """The largest static size of the object, as the n and m of a Wishart matrix."""
         sizes = (getattr(self, name) for name in ("n", *_static(type(self))) if hasattr(self, name))
         return max((size for size in sizes if isinstance(size, int)), default=0)
@@ -107,7 +111,8 @@ def _call(module: AbstractModule, operands: tuple, hook: str, options: tuple[tup
 def _call_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
     """The same for an object some leaves of which are no numbers, as a user's own may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
-    return _call(*jax.tree.unflatten(structure, leaves), hook, options)
+    module, operands = jax.tree.unflatten(structure, leaves)
+    return _call(module, operands, hook, options)
 
 
 _program = programs(_call, static_argnums=(2, 3))

@@ -39,7 +39,7 @@ def _seed(seed: Int[Array, ""]) -> UInt[Array, " 2"]:
 
 
 def _split(key: UInt[Array, " 2"], shape: Sequence[int]) -> UInt[Array, "*shape 2"]:
-    if not jax.config.jax_threefry_partitionable:
+    if not getattr(jax.config, "jax_threefry_partitionable", True):
         return jax.random.key_data(jax.random.split(_looped(key), tuple(shape)))
     return _fold_in(key, jnp.arange(math.prod(shape)).reshape(tuple(shape)))
 
@@ -51,7 +51,7 @@ def _fold_in(key: UInt[Array, " 2"], data: Any) -> UInt[Array, "*shape 2"]:
 def _random_bits(key: UInt[Array, " 2"], bit_width: int, shape: Sequence[int]) -> UInt[Array, "*shape"]:
     size = math.prod(shape)
     # Without the option JAX has another order of counters.
-    if bit_width not in (32, 64) or size >= 2**32 or not jax.config.jax_threefry_partitionable:
+    if bit_width not in (32, 64) or size >= 2**32 or not getattr(jax.config, "jax_threefry_partitionable", True):
         return jax.random.bits(_looped(key), tuple(shape), f"uint{bit_width}")
     high, low = _hash(key, jnp.arange(size, dtype=jnp.uint32).reshape(tuple(shape)))
     return high ^ low if bit_width == 32 else high.astype(jnp.uint64) << 32 | low.astype(jnp.uint64)

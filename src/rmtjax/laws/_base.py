@@ -133,14 +133,14 @@ class AbstractLaw(AbstractModule):
         """The quantile of one half."""
         return self.quantile(0.5)
 
-    def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
+    def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Independent draws.
 
         Args:
             key: a typed key.
-            shape: shape of the array of draws.
+            shape: shape of the array of draws; a whole number for a vector.
         """
-        return self._run("_promised_sample", _checks.typed_key(key), shape=tuple(shape))
+        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
 
     def mean(self) -> Float[Array, ""]:
         """Expected value."""

@@ -71,15 +71,19 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         """Both parameters of the variate sin² ω, and at r its value, the rest to 1, and its logarithm."""
         q = 1 + r + r**2
         sine, cosine = math.sqrt(6.75) * r * (1 + r), (1 - r) * (2 + r) * (1 + 2 * r) / 2
-        a = (self.beta + 1) / 2
-        return a, 0 * a + 0.5, sine**2 / q**3, cosine**2 / q**3, 2 * jnp.log(sine) - 3 * jnp.log(q)
+        a, rest = (self.beta + 1) / 2, cosine**2 / q**3
+        # Next to r = 1 the two logarithms would cancel, which shows where β is large.
+        near = rest < 0.5
+        logarithm = jnp.where(near, jnp.log1p(-jnp.where(near, rest, 0)), 2 * jnp.log(sine) - 3 * jnp.log(q))
+        return a, 0 * a + 0.5, sine**2 / q**3, rest, logarithm
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.beta, 1 + 0 * self.beta
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # In panels that shrink towards 0 the power of r is smooth.
-        return jnp.append(0 * self.beta, 16.0 ** jnp.arange(-9, 1) + 0 * self.beta)
+        # In panels that shrink towards 0 the power of r is smooth; at large β all lies next to 1.
+        peak = jnp.maximum(1 - 12 / jnp.sqrt(self.beta), 0)
+        return jnp.sort(jnp.stack([0 * self.beta, peak, *(16.0 ** jnp.arange(-9, 1) + 0 * self.beta)]))
 
     def _log_at_one(self) -> Float[Array, ""]:
         r"""Logarithm of the density at 1, $\sqrt3 / B(\frac{\beta+1}2, \frac12)$."""

@@ -63,14 +63,14 @@ class AbstractPlanarLaw(AbstractModule):
         """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
         return self._run("_everywhere_radial_quantile", _checks.real("p", p))
 
-    def sample(self, key: KeyScalar, shape: tuple[int, ...] = ()) -> Complex[Array, "..."]:
+    def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
 
         Args:
             key: a typed key.
-            shape: shape of the array of draws.
+            shape: shape of the array of draws; a whole number for a vector.
         """
-        return self._run("_promised_sample", _checks.typed_key(key), shape=tuple(shape))
+        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
 
     def _in_plane(self, x: Float[Array, "..."], y: Float[Array, "..."], *, density: str) -> Float[Array, "..."]:
         return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, getattr(self, density)(x, y))

@@ -47,7 +47,8 @@ def integrate(
         x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
         # An empty panel has x = a = b, where fn may be singular: its value there is never used.
         inside = b > a
-        values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2).ravel()).reshape(x.shape)
+        values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2).ravel())
+        values = jnp.broadcast_to(values, x.size).reshape(x.shape)  # A constant is a function too.
         return jnp.where(inside, (b - a) / 2 * values, 0) @ measure
 
     # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
