@@ -50,7 +50,7 @@ class AbstractModule(eqx.Module):
         """
         valid: Any = True
         for each in _declared(type(self)):
-            value = getattr(self, each.name)
+            value: Any = getattr(self, each.name)
             if not isinstance(value, AbstractModule | jax.Array | np.ndarray | np.generic | int | float):
                 raise _checks.refusal(each.name, f"be {_KINDS[each.axes]}", value)
             if np.ndim(value) != each.axes:

@@ -284,7 +284,7 @@ def test_laws():
         (lambda: rmt.Ginibre(3, 3), "`beta` must be 1, 2 or 4, got 3"),
         (lambda: rmt.Ginibre(3, 1, -1.0), "`scale` must be positive and finite, got -1"),
         (lambda: rmt.Elliptic(3, 1.5), "`correlation` must lie between -1 and 1, got 1.5"),
-        (lambda: rmt.Elliptic(3, jnp.nan), "`correlation` must be finite, got nan"),
+        (lambda: rmt.Elliptic(3, jnp.nan), "`correlation` must lie between -1 and 1, got nan"),
         (lambda: rmt.Elliptic(3, 1.0).law(), "`correlation` must lie strictly between -1 and 1, got 1"),
         (lambda: rmt.Elliptic(2, -1.0, 2).log_prob(jnp.arange(2.0)), "`correlation` must lie strictly between"),
         (lambda: rmt.GinibreProduct(3, 0), "`factors` must be an integer of at least 1, got 0"),

@@ -228,9 +228,9 @@ KEY = jax.random.key(0)
         (lambda: rmt.LaguerreBeta(3, 1.0, float("inf")), "`beta` must be positive and finite, got inf"),
         (
             lambda: rmt.LaguerreBeta(3, 1.0, 1.0),
-            r"`a` must be larger than \(n - 1\) beta/2 with n = 3 and beta = 1.0, got 1",
+            r"`a` must be finite and larger than \(n - 1\) beta/2 with n = 3 and beta = 1.0, got 1",
         ),
-        (lambda: rmt.LaguerreBeta(3, -1.0, 1.0), "`a` must be positive and finite, got -1"),
+        (lambda: rmt.LaguerreBeta(3, -1.0, 1.0), "`a` must be finite and larger than .*, got -1"),
         (lambda: rmt.LaguerreBeta(3, 2.0, 1.0, 0.0), "`scale` must be positive and finite, got 0"),
         (lambda: rmt.Wishart(3, 4).sample(0), "`key` must be a typed key"),
         (lambda: rmt.Wishart(3, 4).counts(KEY, jnp.nan), "`x` must not be NaN"),

@@ -172,8 +172,8 @@ def test_dtypes(getkey):
     ("make", "message"),
     [
         (lambda: rmt.laws.CircularLaw(0.0), "`radius` must be positive and finite, got 0"),
-        (lambda: rmt.laws.CircularLaw(1.0, -0.1), "`inner` must be finite and not negative, got -0.1"),
-        (lambda: rmt.laws.CircularLaw(1.0, 1.0), "`inner` must be smaller than radius, got 1"),
+        (lambda: rmt.laws.CircularLaw(1.0, -0.1), "`inner` must be at least 0 and smaller than radius, got -0.1"),
+        (lambda: rmt.laws.CircularLaw(1.0, 1.0), "`inner` must be at least 0 and smaller than radius, got 1"),
         (lambda: rmt.laws.CircularPowerLaw(0), "`power` must be an integer of at least 1, got 0"),
         (lambda: rmt.laws.EllipticLaw(1.0), "`correlation` must lie strictly between -1 and 1, got 1"),
         (lambda: rmt.laws.EllipticLaw(0.5, -1.0), "`scale` must be positive and finite, got -1"),

@@ -402,13 +402,16 @@ def test_one_compilation_for_all_parameters():
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_a_bad_parameter_is_refused(name, value):
-    with pytest.raises(ValueError, match=rf"`{name}` must be (positive and finite|a real scalar), got"):
+    with pytest.raises(
+        ValueError,
+        match=rf"`{name}` must be (positive and finite|positive, finite and at least 1 - a|a real scalar), got",
+    ):
         Wachter(**{"a": 1.5, "b": 1.0, name: value})
 
 
 @pytest.mark.float32
 def test_too_few_dimensions_are_refused():
-    with pytest.raises(ValueError, match=r"`b` must be at least 1 - a, got 0\.3"):
+    with pytest.raises(ValueError, match=r"`b` must be positive, finite and at least 1 - a, got 0\.3"):
         Wachter(0.6, 0.3)
     density_at = jax.jit(lambda b: Wachter(0.5, b).pdf(0.4))
     assert jnp.all(jnp.isnan(density_at(0.4)))

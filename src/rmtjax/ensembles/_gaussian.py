@@ -118,10 +118,10 @@ class AbstractGaussian(AbstractSemicircular):
         k = _checks.integer("k", k, at_least=1)
         if k > self.n:
             raise _checks.refusal("k", f"be at most {self.n}", k)
-        valid: Any = True
+        valid = self._valid()
         if corner is None:
             corner = _hermite.corner(self.n, self._beta(), k)
-            valid = _hermite.is_reached(self._beta())
+            valid = _checks.both(valid, _hermite.is_reached(self._beta()))
         return k, min(_checks.integer("corner", corner, at_least=k), self.n), valid
 
     def _largest_eigenvalues(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
