@@ -50,12 +50,13 @@ class AbstractModule(eqx.Module):
         """
         valid: Any = True
         for each in _declared(type(self)):
-            value: Any = getattr(self, each.name)
-            if not isinstance(value, AbstractModule | jax.Array | np.ndarray | np.generic | int | float):
-                raise _checks.refusal(each.name, f"be {_KINDS[each.axes]}", value)
-            if np.ndim(value) != each.axes:
-                must = f"be {_KINDS[each.axes]} (use `jax.vmap` for a batch of objects)"
-                raise _checks.refusal(each.name, must, np.shape(value))
+            value = getattr(self, each.name)
+            if not isinstance(value, AbstractModule):
+                if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
+                    raise _checks.refusal(each.name, f"be {_KINDS[each.axes]}", value)
+                if np.ndim(value) != each.axes:
+                    must = f"be {_KINDS[each.axes]} (use `jax.vmap` for a batch of objects)"
+                    raise _checks.refusal(each.name, must, np.shape(value))
             valid = _checks.both(
                 valid, each.rule.kept(each.name, value, *(getattr(self, name) for name in each.others))
             )

@@ -1,6 +1,6 @@
 """Matrices of normal entries that are correlated across the diagonal, between Ginibre and Hermitian ones."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -67,12 +67,14 @@ class Elliptic(AbstractNonHermitianEnsemble):
         hermitian, other = square_root(1 + self.correlation) / 2, square_root(1 - self.correlation) / 2
         return hermitian * (g + adjoint(g)) + other * (g - adjoint(g))
 
+    def _has_density(self) -> Any:
+        return self._law()._valid()  # refuses ±1
+
     def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         # The Gaussian density of X is that of the eigenvalues x + iy, by x²/(1 + τ) + y²/(1 - τ), and of the strictly
         # upper triangle of Schur's form, with E|T_ij|² = (1 - τ²)s²/n as one pair of entries off the diagonal. So the
         # normalisation leaves that of the diagonal of X: one real part and β - 1 imaginary ones for each eigenvalue.
-        law = self._law()  # refuses ±1
-        tau, rate, z = law.correlation, self.beta * self.n / 2, levels / self.scale
+        tau, rate, z = self.correlation, self.beta * self.n / 2, levels / self.scale
         log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
         a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2
         log_moments = gammaln(a) - a * jnp.log(rate) + jnp.log1p(tau) / 2 + (self.beta - 1) / 2 * jnp.log1p(-tau)

@@ -59,6 +59,10 @@ class AbstractNonHermitianEnsemble(AbstractModule):
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         return jnp.sort(jnp.abs(self._eigenvalues(key)))
 
+    def _has_density(self) -> Any:
+        """True where the levels have a density in the plane at these parameters; checked or traced as `_valid` is."""
+        return True
+
     def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
@@ -121,7 +125,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run("_log_prob", levels, valid=valid)
+        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
 
 
 def log_determinantal(
