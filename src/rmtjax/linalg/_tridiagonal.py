@@ -71,18 +71,14 @@ class SymTridiagonal(AbstractModule):
 
     def todense(self) -> Float[Array, "*batch n n"]:
         """The matrix as a dense array."""
-        index = jnp.arange(self.n)
-        dense = jnp.zeros((*self.diagonal.shape, self.n), self.diagonal.dtype)
-        dense = dense.at[..., index, index].set(self.diagonal)
-        dense = dense.at[..., index[1:], index[:-1]].set(self.off_diagonal)
-        return dense.at[..., index[:-1], index[1:]].set(self.off_diagonal)
+        return _dense(self.diagonal, self.off_diagonal)
 
     def matvec(self, v: Inexact[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
         """The product T v; the batch axes of v broadcast against those of T."""
         v = jnp.asarray(v)
         if v.ndim == 0 or v.shape[-1] != self.n:
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
-        return _pivots.product(self.diagonal, self.off_diagonal, v)
+        return _product(self.diagonal, self.off_diagonal, v)
 
     def counts(self, x: RealLike) -> Int[Array, "..."]:
         r"""Number of eigenvalues strictly below each x.
@@ -177,6 +173,16 @@ class SymTridiagonal(AbstractModule):
         if not first < last <= self.n:
             raise _checks.refusal("select", must, select)
         return first, last
+
+
+@compiled
+def _dense(d: Float[Array, "*batch n"], e: Float[Array, "*batch n-1"]) -> Float[Array, "*batch n n"]:
+    index = jnp.arange(d.shape[-1])
+    dense = jnp.zeros((*d.shape, d.shape[-1]), d.dtype).at[..., index, index].set(d)
+    return dense.at[..., index[1:], index[:-1]].set(e).at[..., index[:-1], index[1:]].set(e)
+
+
+_product = compiled(_pivots.product)
 
 
 def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Int[Array, " k"]:
