@@ -61,9 +61,7 @@ class AbstractRadialLaw(AbstractPlanarLaw):
         return jax.lax.complex(radius * cosine, radius * sine)
 
 
-_INSIDE = _checks.Rule(
-    lambda inner, radius: (inner >= 0) & (inner < radius), "not be negative, and smaller than radius"
-)
+_INSIDE = _checks.Rule(lambda inner, radius: (inner >= 0) & (inner < radius), "be at least 0 and smaller than radius")
 
 
 class CircularLaw(AbstractRadialLaw):
