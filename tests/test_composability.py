@@ -1,5 +1,6 @@
 """The composability battery over every public function, ensemble and law of the registry."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
@@ -25,6 +26,13 @@ UNITARY = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles
 
 # Off every jump and edge of the laws above.
 X = jnp.array([-0.83, 0.21, 0.64])
+
+
+def normalised(law):
+    """The law with weights of the sum 1: the battery moves every number by itself, and a law refuses other weights."""
+    if not hasattr(law, "weights"):
+        return law
+    return eqx.tree_at(lambda mixture: mixture.weights, law, law.weights / law.weights.sum())
 
 
 def check_in_parameters(fn, parameters):
@@ -68,12 +76,12 @@ WITHOUT_DIFFERENCES = [
 
 @pytest.mark.parametrize("name", daily(LAWS, only=WITHOUT_DIFFERENCES))
 def test_law_composes(name):
-    check_composable(lambda law_and_x: law_and_x[0].cdf(law_and_x[1]), (LAWS[name], X))
+    check_composable(lambda law_and_x: normalised(law_and_x[0]).cdf(law_and_x[1]), (LAWS[name], X))
 
 
 @pytest.mark.parametrize("name", daily(LAWS, only=["rmtjax.laws.Mixture", "rmtjax.laws.MarchenkoPastur"]))
 def test_law_maps_over_parameters_and_points_apart(name):
-    check_vmap(lambda law, x: law.cdf(x), LAWS[name], X)
+    check_vmap(lambda law, x: normalised(law).cdf(x), LAWS[name], X)
 
 
 @pytest.mark.parametrize("name", ["rmtjax.laws.Semicircle"])
