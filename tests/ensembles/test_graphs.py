@@ -127,7 +127,7 @@ def test_laws_that_are_not_known():
         rmt.ErdosRenyi(5, 0.3, "laplacian").law()
     with pytest.raises(ValueError, match="`p` must be below 1 for the levels to have a semicircle law, got 1"):
         rmt.ErdosRenyi(5, 1.0).law()
-    with pytest.raises(ValueError, match="`degree` must be at least 2, got 1"):
+    with pytest.raises(ValueError, match="`degree` must be finite and at least 2, got 1"):
         rmt.RandomRegular(4, 1).law()
     with pytest.raises(NotImplementedError, match="few non-edges"):
         rmt.RandomRegular(100, 96).law()

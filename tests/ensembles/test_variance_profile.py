@@ -149,7 +149,7 @@ def test_dtype_follows_the_parameters(getkey, dtype):
         (lambda: rmt.VarianceProfile(np.ones((2, 3))), "`variances` must have square matrices"),
         (lambda: rmt.VarianceProfile(1j * np.ones((2, 2))), "`variances` must be real"),
         (lambda: rmt.VarianceProfile(np.full((2, 2), np.inf)), "`variances` must be finite"),
-        (lambda: rmt.VarianceProfile(-np.ones((2, 2))), "`variances` must not be negative"),
+        (lambda: rmt.VarianceProfile(-np.ones((2, 2))), "`variances` must be finite and not negative"),
         (lambda: rmt.VarianceProfile(np.ones((2, 2)), 0.0), "`scale` must be positive and finite, got 0"),
         (lambda: rmt.Banded(2, 1), "`n` must be an integer of at least 3, got 2"),
         (lambda: rmt.Banded(5, 0), "`width` must be an integer of at least 1, got 0"),

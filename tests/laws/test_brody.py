@@ -66,7 +66,7 @@ def test_the_contract_of_laws():
 
 @pytest.mark.parametrize(
     ("q", "message"),
-    [(-1.0, "be larger than -1, got -1"), (np.nan, "be finite"), (np.inf, "be finite"), (1j, "be a real scalar")],
+    [*((q, f"be finite and larger than -1, got {q}") for q in (-1.0, np.nan, np.inf)), (1j, "be a real scalar")],
 )
 def test_bad_input(q, message):
     with pytest.raises(ValueError, match=f"`q` must {message}"):

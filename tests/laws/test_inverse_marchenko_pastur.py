@@ -46,7 +46,7 @@ def test_contract_and_sampler(getkey):
     ("arguments", "message"),
     [
         ((1.0,), r"`ratio` must lie in \(0, 1\), got 1"),
-        ((0.0,), "`ratio` must be positive and finite, got 0"),
+        ((0.0,), r"`ratio` must lie in \(0, 1\), got 0"),
         ((0.5, -1.0), "`scale` must be positive and finite, got -1"),
     ],
 )

@@ -128,9 +128,9 @@ def test_the_contract_of_laws():
 @pytest.mark.parametrize(
     ("degree", "message"),
     [
-        (1.9, "`degree` must be at least 2, got 1.9"),
-        (np.nan, "`degree` must be finite, got nan"),
-        (np.inf, "`degree` must be finite, got inf"),
+        (1.9, "`degree` must be finite and at least 2, got 1.9"),
+        (np.nan, "`degree` must be finite and at least 2, got nan"),
+        (np.inf, "`degree` must be finite and at least 2, got inf"),
         (3j, "`degree` must be a real scalar"),
         (np.ones(2), "`degree` must be a real scalar"),
     ],

@@ -48,8 +48,8 @@ def test_ends_are_differentiable():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1.0, 1.0), "`upper` must be larger than lower, got 1"),
-        ((0.0, float("inf")), "`upper` must be finite, got inf"),
+        ((1.0, 1.0), "`upper` must be finite and larger than lower, got 1"),
+        ((0.0, float("inf")), "`upper` must be finite and larger than lower, got inf"),
         ((float("nan"), 1.0), "`lower` must be finite, got nan"),
         ((1j, 1.0), "`lower` must be a real scalar"),
         ((0.0, jnp.ones(2)), "`upper` must be a real scalar"),
