@@ -29,7 +29,7 @@ class Levy(AbstractEnsemble):
     Args:
         n: size of the matrix, n ≥ 1; static.
         alpha: the index α, 0 < α < 2, differentiable. As α → 0 the largest entry, about $n^{1/\alpha}$, overflows, and
-            `eigenvalues` refuses the matrix.
+            the levels are NaN.
         scale: s > 0, differentiable.
 
     Raises:
