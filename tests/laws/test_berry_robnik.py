@@ -88,7 +88,12 @@ def test_the_contract_of_laws(rho):
 
 @pytest.mark.parametrize(
     ("rho", "message"),
-    [(-0.1, r"lie in \[0, 1\], got -0.1"), (1.1, r"lie in \[0, 1\]"), (np.nan, r"lie in \[0, 1\]"), (1j, "be a real scalar")],
+    [
+        (-0.1, r"lie in \[0, 1\], got -0.1"),
+        (1.1, r"lie in \[0, 1\]"),
+        (np.nan, r"lie in \[0, 1\]"),
+        (1j, "be a real scalar"),
+    ],
 )
 def test_bad_input(rho, message):
     with pytest.raises(ValueError, match=f"`rho` must {message}"):
