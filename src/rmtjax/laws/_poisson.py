@@ -1,8 +1,10 @@
 """Spacings of independent levels."""
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax.laws._generalized_gamma import AbstractGeneralizedGamma
@@ -41,3 +43,9 @@ class Poisson(AbstractGeneralizedGamma):
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return (1.0 if self.k == 0 else 0.0), 0.0
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return jnp.asarray(float(math.prod(range(self.k + 1, self.k + 1 + k))))
+
+    def _variance(self) -> Float[Array, ""]:
+        return jnp.asarray(self.k + 1.0)
