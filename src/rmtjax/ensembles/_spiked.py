@@ -52,7 +52,7 @@ class Spiked(AbstractEnsemble):
     Example:
         >>> import jax, rmtjax as rmt
         >>> spiked = Spiked(rmt.GOE(1000), [2.0])
-        >>> print(f"{spiked.outliers()[0]} {spiked.eigenvalues(jax.random.key(0))[-1]:.1f}")
+        >>> print(f"{spiked.outliers()[0]} {spiked.eigenvalues(jax.random.key(2))[-1]:.1f}")
         2.5 2.5
 
     References:
