@@ -122,7 +122,9 @@ def _core() -> Iterator[Case]:
     of_scale = {
         "GOE(100, scale)": lambda rmt, key, s: energy(rmt.GOE(100, s).eigenvalues(key)),
         "Wishart(100, 250, 1, scale)": lambda rmt, key, s: energy(rmt.Wishart(100, 250, 1, s).eigenvalues(key)),
-        "JacobiBeta(100, a, 3, 2)": lambda rmt, key, a: energy(rmt.JacobiBeta(100, a, 3.0, 2.0).eigenvalues(key)),
+        "JacobiBeta(100, 99 + a, 150, 2)": lambda rmt, key, a: energy(
+            rmt.JacobiBeta(100, 99 + a, 150.0, 2.0).eigenvalues(key)
+        ),
         "CircularBeta(100, beta)": lambda rmt, key, beta: energy(rmt.CircularBeta(100, beta).eigenphases(key)),
     }
     for name, fn in of_scale.items():

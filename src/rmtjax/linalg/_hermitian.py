@@ -49,6 +49,18 @@ def _levels_jvp(primals: tuple, tangents: tuple) -> tuple:
     return eigenvalues, jnp.real(jnp.sum(jnp.conj(v) * (tangent @ v), axis=-2))
 
 
+@compiled
+def _decomposed(
+    a: Inexact[Array, "*batch n n"],
+) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+    return decompose(hermitian_part(a))
+
+
+@compiled
+def _levels_of(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
+    return levels(hermitian_part(a))
+
+
 def eigh(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
@@ -80,7 +92,7 @@ def eigh(
     References:
         Kato (1966), Perturbation Theory for Linear Operators, chapter II, section 2.
     """
-    return decompose(hermitian_part(_checks.square_matrix("a", a)))
+    return _decomposed(_checks.square_matrix("a", a))
 
 
 def eigvalsh(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
@@ -107,4 +119,4 @@ def eigvalsh(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     References:
         Kato (1966), Perturbation Theory for Linear Operators, chapter II, section 2.
     """
-    return levels(hermitian_part(_checks.square_matrix("a", a)))
+    return _levels_of(_checks.square_matrix("a", a))
