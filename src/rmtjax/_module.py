@@ -83,8 +83,8 @@ class AbstractModule(eqx.Module):
         """
         valid = _checks.both(valid, self._valid())
         points = math.prod(options.get("shape", ()))
-        small = is_small((self, operands), self._largest_size() if order is None else order) and points <= SMALL_SIZE
         leaves, structure = jax.tree.flatten((self, operands))
+        small = is_small(leaves, self._largest_size() if order is None else order) and points <= SMALL_SIZE
         static = tuple(options.items())
         if all(map(_is_number, leaves)):
             return _checks.masked(valid, _program(small)(self, operands, hook, static))

@@ -82,7 +82,7 @@ def _width(dtype: jnp.dtype) -> float:
 
 
 def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
-    """For sweeps with few lanes the smallest program; from n = 1000 on more rows in a step are up to twice as fast."""
+    """Up to 256 wanted levels the smallest program; above, more rows in a step are up to twice as fast."""
     return _sturm.block(dtype) if size <= _FEW_LEVELS else _sturm.ROWS
 
 

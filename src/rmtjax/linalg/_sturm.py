@@ -30,7 +30,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._module import AbstractModule
 
-# Rows in one step of the scan: for few points enough to hide the cost of a step.
+# Rows in one step of the scan, unless asked otherwise: enough to hide the cost of a step.
 ROWS = 16
 # The shifts that a sweep takes are cut to this multiple of the Gershgorin bound.
 FARTHEST = 1.5
