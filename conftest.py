@@ -1,6 +1,7 @@
 """Settings of the whole suite. Their order matters: JAX reads its environment when it is first imported."""
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 # Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
@@ -17,6 +18,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 FULL = os.environ.get("RMTJAX_FULL_COMPILATION", "0") != "0"
 if not FULL:
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    # A flag that XLA does not know ends the process: this one is known to the versions that it was tried with.
+    if version("jaxlib").startswith(("0.8.", "0.9.", "0.10.")):
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false".strip()
 
 import gc
 from collections.abc import Iterator

@@ -123,3 +123,11 @@ def test_derivatives():
     check_second_derivative(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(6)), b, c)
     # Of a block too; the levels that it does not have are infinite.
     check_derivatives(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(4))[:4], b, c)
+
+
+def test_single_precision_stays_single_where_64_bit_types_are_on():
+    b, c = jnp.array([1.0, 2.0, 3.0], jnp.float32), jnp.array([0.5, -0.25], jnp.float32)
+    values = block_singular_values(0, 3, b, c, jnp.int32(3))
+    assert values.dtype == jnp.float32
+    matrix = np.diag(np.asarray(b, float)) + np.diag(np.asarray(c, float), -1)
+    np.testing.assert_allclose(values, np.sort(np.linalg.svd(matrix, compute_uv=False)), rtol=1e-6)

@@ -64,7 +64,7 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
     """
     size, dtype = last - first, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
-    low, high = matrix.lower - _width(dtype), matrix.upper + _width(dtype)
+    low, high = (jnp.asarray(x, dtype) for x in (matrix.lower - _width(dtype), matrix.upper + _width(dtype)))
     present = jnp.arange(first, last) < order
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))

@@ -136,8 +136,12 @@ def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = 
 
 
 def packed(rows: int, *columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
-    """Columns of numbers, each with its padding, for a scan with so many rows in a step."""
-    padding = (0, -columns[0][0].shape[0] % rows)
+    """Columns of numbers, each with its padding, for a scan of two steps or more with at most so many rows in each."""
+    size = columns[0][0].shape[0]
+    # XLA dissolves a loop of one step and computes it anew for each array that depends on it, with other roundings:
+    # next to a zero the parts of a search would disagree about a sign.
+    rows = max(min(rows, -(-size // 2)), 1)
+    padding = (0, max(-size % rows, 2 * rows - size))
     padded = [jnp.pad(column, padding, constant_values=value) for column, value in columns]
     return jnp.stack([column.reshape(-1, rows) for column in padded], axis=1)
 
