@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import MarchenkoPastur, QuarterCircle
-from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from rmtjax.testing import check_derivatives, check_law
 from tests.laws.methods import METHODS, methods_at
 from tests.statistical import assert_law
 
@@ -78,8 +78,7 @@ def test_contract():
 
 def test_derivatives():
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.quantile(x / 2))
-    check_derivatives(formulas, QuarterCircle(1.5), jnp.array([0.1, 0.7, 1.4]))
-    check_second_derivative(formulas, QuarterCircle(1.5), jnp.array([0.1, 0.7, 1.4]))
+    check_derivatives(formulas, QuarterCircle(1.5), jnp.array([0.1, 0.7, 1.4]), second_derivative=True)
 
 
 def test_the_transform_near_the_logarithm_at_0():

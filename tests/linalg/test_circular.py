@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmtjax.linalg._circular import Verblunsky, eigenphase_counts, eigenphases
-from rmtjax.testing import check_derivatives, check_second_derivative
+from rmtjax.testing import check_derivatives
 from tests.cases import further
 
 # 17 needs padding of the last rows, 64 does not; from 128 on the search goes in two halves.
@@ -69,8 +69,7 @@ def test_phases_and_counts(n, beta, dtype):
 def test_derivatives():
     boundary, modulus, _, angle = map(jnp.asarray, coefficients(6, 2.0))
     phases = lambda b, r, t: eigenphases(Verblunsky(b, r, 1 - r**2, t))
-    check_derivatives(phases, boundary, modulus, angle)
-    check_second_derivative(phases, boundary, modulus, angle)
+    check_derivatives(phases, boundary, modulus, angle, second_derivative=True)
 
 
 def test_maps_are_loops():

@@ -10,7 +10,7 @@ import spacing_table
 from flint import arb
 
 from rmtjax.special import fredholm_det
-from rmtjax.testing import check_derivatives, check_second_derivative
+from rmtjax.testing import check_derivatives
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 
@@ -74,8 +74,7 @@ def test_derivatives_by_the_ends_the_coupling_and_what_the_kernel_closes_over():
         )[0]
 
     arguments = jnp.array([-0.4, 0.7, 0.9, 1.3])
-    check_derivatives(value, arguments)
-    check_second_derivative(value, arguments)
+    check_derivatives(value, arguments, second_derivative=True)
 
 
 def test_derivative_at_an_infinite_end_is_finite():

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import scipy  # loads `scipy.special` when it is first used
 from jaxtyping import Array, Complex, Float, Inexact
-from scipy.special import zeta
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
@@ -15,7 +15,7 @@ from rmtjax.laws._spectral import AbstractSpectralLaw
 
 def _bernoulli(k: int) -> float:
     """Bernoulli's number over k!, for k ≥ 2."""
-    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(zeta(k)) / (2 * math.pi) ** k
+    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(scipy.special.zeta(k)) / (2 * math.pi) ** k
 
 
 def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:

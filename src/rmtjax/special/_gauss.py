@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-import scipy.special
+import scipy  # loads `scipy.special` when it is first used
 
 from rmtjax import _checks
 

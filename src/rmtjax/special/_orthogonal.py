@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import jax.scipy.special as on_device
 import numpy as np
-from scipy import special as on_host
+import scipy  # loads `scipy.special` when it is first used
 
 # An array of NumPy or of JAX.
 Values = Any
@@ -30,7 +30,7 @@ Values = Any
 
 def functions(xp: ModuleType) -> ModuleType:
     """The special functions for arrays of `numpy` or of `jax.numpy`."""
-    return on_host if xp is np else on_device
+    return scipy.special if xp is np else on_device
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Laguerre(AbstractWeight):
     def half_total(self) -> float:
         """See the base."""
         # By the duplication formula nothing large is subtracted.
-        return math.sqrt(2 * math.sqrt(math.pi) / on_host.poch((self.a + 1) / 2, 0.5))
+        return math.sqrt(2 * math.sqrt(math.pi) / scipy.special.poch((self.a + 1) / 2, 0.5))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Jacobi(AbstractWeight):
     def half_total(self) -> float:
         """See the base."""
         p, q = (self.a + 1) / 2, (self.b + 1) / 2
-        halves = on_host.poch(p + q, 0.5) / (on_host.poch(p, 0.5) * on_host.poch(q, 0.5))
+        halves = scipy.special.poch(p + q, 0.5) / (scipy.special.poch(p, 0.5) * scipy.special.poch(q, 0.5))
         return math.sqrt(2 * math.sqrt(math.pi) * halves)
 
 

@@ -14,8 +14,8 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy  # loads `scipy.fft` when it is first used
 from jaxtyping import Array, Float
-from scipy.fft import dct
 
 from rmtjax.special._gauss import gauss_legendre
 
@@ -85,7 +85,7 @@ def _coefficients() -> np.ndarray:
     squares = np.outer((np.cos(angles) + 1) / (2 * _SPLIT), s) ** 2
     kernel = measure * np.exp(-s) * squares / (1 + squares)
     distances = np.stack([kernel.sum(1), kernel @ s], axis=1)
-    coefficients = -np.asarray(dct(distances, axis=0)) / _NUM_CHEBYSHEV
+    coefficients = -np.asarray(scipy.fft.dct(distances, axis=0)) / _NUM_CHEBYSHEV
     coefficients[0] = coefficients[0] / 2 + 1
     return coefficients
 

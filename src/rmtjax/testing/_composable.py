@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rmtjax.testing._arguments import has_inexact
-from rmtjax.testing._derivatives import check_derivatives, check_second_derivative
+from rmtjax.testing._derivatives import check_derivatives
 from rmtjax.testing._dtypes import check_dtypes
 from rmtjax.testing._transformations import check_jit, check_vmap
 
@@ -15,8 +15,8 @@ def check_composable(
     """Check that a function composes with JAX: jit, vmap, derivatives, second derivative, dtypes.
 
     Runs `check_jit`, `check_vmap`, `check_dtypes` (where an argument is floating-point), `check_derivatives`
-    and `check_second_derivative` with their defaults; a function that needs other tolerances is given to each
-    of them.
+    and `check_second_derivative` (in one program) with their defaults; a function that needs other tolerances is given
+    to each of them.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
@@ -37,6 +37,4 @@ def check_composable(
     if has_inexact(args):
         check_dtypes(fn, *args)
     if derivatives:
-        check_derivatives(fn, *args)
-    if derivatives and second_derivative:
-        check_second_derivative(fn, *args)
+        check_derivatives(fn, *args, second_derivative=second_derivative)

@@ -1,6 +1,7 @@
 """Checks of first and second derivatives, in float64 whatever the session's default."""
 
 from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from jaxtyping import Array, PyTree
 from rmtjax.testing._arguments import cast, random_like, traced_arguments
 from rmtjax.testing._compare import fail, host, is_inexact, magnitude, require_finite
 
+_FIRST, _SECOND = "check_derivatives", "check_second_derivative"
 # The error of a central difference, h² f'''/6 + eps f/h, is smallest near the cube root of eps.
 _STEP = float(np.cbrt(np.finfo(float).eps))
 _NOISE = 50 * np.finfo(float).eps / _STEP
@@ -22,7 +24,12 @@ _FLOOR = 1000 * np.finfo(float).eps
 
 
 def check_derivatives(
-    fn: Callable[..., Any], *args: Any, rtol: float = 1e-6, atol: float = 0.0, num_directions: int = 2
+    fn: Callable[..., Any],
+    *args: Any,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    num_directions: int = 2,
+    second_derivative: bool = False,
 ) -> None:
     r"""Check first derivatives: forward against reverse mode, and against central finite differences.
 
@@ -37,6 +44,7 @@ def check_derivatives(
         rtol: allowed deviation from finite differences, relative to the largest entry of an array.
         atol: absolute deviation from finite differences allowed in addition.
         num_directions: number of random directions.
+        second_derivative: whether to run `check_second_derivative` as well, on the same compiled program.
 
     Raises:
         AssertionError: a derivative is wrong or not finite, or there is nothing to differentiate.
@@ -46,24 +54,11 @@ def check_derivatives(
         >>> check_derivatives(jnp.sin, 0.3)
     """
     with jax.enable_x64(True):
-        smooth, x = _smooth_part("check_derivatives", fn, args)
-
-        # One program: the derivatives take nearly all of the compilation, values are a part of them.
-        @jax.jit
-        def modes(x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple[list[Array], list[Array], PyTree]:
-            return *jax.jvp(smooth, (x,), (tangent,)), jax.vjp(smooth, x)[1](cotangent)[0]
-
-        unknown = jax.tree.map(jnp.zeros_like, jax.eval_shape(smooth, x))
-        value = lambda y: modes(y, x, unknown)[0]
-        centre = value(x)
-        for seed in range(num_directions):
-            tangent, cotangent = _directions(x, centre, seed)
-            _, forward, reverse = modes(x, tangent, cotangent)
-            require_finite("check_derivatives", "the forward-mode derivative", forward)
-            require_finite("check_derivatives", "the reverse-mode derivative", reverse)
-            pairs = (cotangent, forward), (reverse, tangent), (cotangent, centre)
-            _require_adjoint("check_derivatives", "jvp against vjp", *pairs)
-            _require_differences(value, x, tangent, forward, rtol, atol)
+        smooth, x = _smooth_part(_FIRST, fn, args)
+        modes = _Modes(smooth, x, _orders_two if second_derivative else _orders_one)
+        _check_first(modes, rtol, atol, num_directions)
+        if second_derivative:
+            _check_second(modes)
 
 
 def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
@@ -86,24 +81,66 @@ def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
         >>> check_second_derivative(jnp.sin, 0.3)
     """
     with jax.enable_x64(True):
-        smooth, x = _smooth_part("check_second_derivative", fn, args)
+        smooth, x = _smooth_part(_SECOND, fn, args)
+        _check_second(_Modes(smooth, x, _orders_two))
 
-        @jax.jit
-        def second(x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple[list[Array], list[Array], PyTree]:
-            along = lambda y: jax.jvp(smooth, (y,), (tangent,))[1]
-            adjoint = lambda y: jax.vjp(smooth, y)[1](cotangent)[0]
-            return smooth(x), *(jax.jvp(first, (x,), (tangent,))[1] for first in (along, adjoint))
 
-        # The value comes from the same compilation: a cotangent is random where the value is finite.
-        unknown = jax.tree.map(jnp.zeros_like, jax.eval_shape(smooth, x))
-        centre = second(x, _directions(x, unknown, seed=0)[0], unknown)[0]
-        tangent, cotangent = _directions(x, centre, seed=0)
-        _, forward, reverse = second(x, tangent, cotangent)
-        require_finite("check_second_derivative", "the second derivative (forward over forward)", forward)
-        require_finite("check_second_derivative", "the second derivative (forward over reverse)", reverse)
-        what = "forward over forward against forward over reverse"
-        pairs = (cotangent, forward), (reverse, tangent), (cotangent, centre)
-        _require_adjoint("check_second_derivative", what, *pairs)
+class _Modes:
+    """A function and its derivatives along a direction, in one compiled program: values are a part of derivatives."""
+
+    def __init__(self, smooth: Callable[[PyTree], list], x: PyTree, orders: Callable):
+        self.x = x
+        self._program = jax.jit(partial(orders, smooth))
+        self._unknown = jax.tree.map(jnp.zeros_like, jax.eval_shape(smooth, x))
+
+    def __call__(self, tangent: PyTree, cotangent: list[Array]) -> tuple:
+        return self._program(self.x, tangent, cotangent)
+
+    def value(self, x: PyTree) -> list[Array]:
+        return self._program(x, x, self._unknown)[0]
+
+    @cached_property
+    def centre(self) -> list[Array]:
+        return self.value(self.x)
+
+    def directions(self, seed: int) -> tuple[PyTree, list[Array]]:
+        # A cotangent is random where the value is finite.
+        return random_like(self.x, 2 * seed, scaled=True), random_like(self.centre, 2 * seed + 1, scaled=False)
+
+
+def _orders_one(smooth: Callable, x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple:
+    """Value and first derivatives, in forward and reverse mode."""
+    return *jax.jvp(smooth, (x,), (tangent,)), jax.vjp(smooth, x)[1](cotangent)[0]
+
+
+def _orders_two(smooth: Callable, x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple:
+    """The same, and the derivatives of both along the tangent."""
+    along = lambda y: jax.jvp(smooth, (y,), (tangent,))
+    adjoint = lambda y: jax.vjp(smooth, y)[1](cotangent)[0]
+    (value, forward), (_, second) = jax.jvp(along, (x,), (tangent,))
+    reverse, of_reverse = jax.jvp(adjoint, (x,), (tangent,))
+    return value, forward, reverse, second, of_reverse
+
+
+def _check_first(modes: _Modes, rtol: float, atol: float, num_directions: int) -> None:
+    for seed in range(num_directions):
+        tangent, cotangent = modes.directions(seed)
+        _, forward, reverse, *_ = modes(tangent, cotangent)
+        require_finite(_FIRST, "the forward-mode derivative", forward)
+        require_finite(_FIRST, "the reverse-mode derivative", reverse)
+        pairs = (cotangent, forward), (reverse, tangent), (cotangent, modes.centre)
+        _require_adjoint(_FIRST, "jvp against vjp", *pairs)
+        _require_differences(modes.value, modes.x, tangent, forward, rtol, atol)
+
+
+def _check_second(modes: _Modes) -> None:
+    tangent, cotangent = modes.directions(0)
+    *_, forward, reverse = modes(tangent, cotangent)
+    require_finite(_SECOND, "the second derivative (forward over forward)", forward)
+    require_finite(_SECOND, "the second derivative (forward over reverse)", reverse)
+    what = "forward over forward against forward over reverse"
+    pairs = (cotangent, forward), (reverse, tangent), (cotangent, modes.centre)
+    _require_adjoint(_SECOND, what, *pairs)
 
 
 def _smooth_part(check: str, fn: Callable[..., Any], args: tuple) -> tuple[Callable[[PyTree], list], PyTree]:
@@ -120,10 +157,6 @@ def _smooth_part(check: str, fn: Callable[..., Any], args: tuple) -> tuple[Calla
     if not jax.eval_shape(smooth, x):
         fail(check, "nothing to differentiate: no output is floating-point or complex.")
     return smooth, x
-
-
-def _directions(x: PyTree, value: list[Array], seed: int) -> tuple[PyTree, list[Array]]:
-    return random_like(x, 2 * seed, scaled=True), random_like(value, 2 * seed + 1, scaled=False)
 
 
 def _inner(a: PyTree, b: PyTree) -> tuple[float, float]:
@@ -155,12 +188,12 @@ def _require_differences(
         up, here, down, derivative = map(host, (up, here, down, derivative))
         finite = np.isfinite(here)
         difference = (np.where(finite, up, 0) - np.where(finite, down, 0)) / (2 * _STEP)
-        require_finite("check_derivatives", "the finite difference", jnp.asarray(difference))
+        require_finite(_FIRST, "the finite difference", jnp.asarray(difference))
         deviation = magnitude(difference - np.where(finite, derivative, 0))
         allowed = rtol * magnitude(difference) + _NOISE * magnitude(here) + atol
         if deviation > allowed:
             fail(
-                "check_derivatives",
+                _FIRST,
                 f"jvp against finite differences, floating-point output {leaf}: the worst deviation is "
                 f"{deviation:.3g} of {magnitude(difference):.3g}, allowed is {allowed:.3g}.",
             )
