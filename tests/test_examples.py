@@ -35,7 +35,7 @@ def assert_is_a_picture(path):
         assert len(np.unique(half.reshape(-1, 3).round(1), axis=0)) > 5
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", *further("float64")])
 def test_semicircle(tmp_path, capsys, dtype):
     output = tmp_path / "semicircle.png"
     before = jax.config.read("jax_enable_x64")

@@ -9,6 +9,7 @@ import scipy.linalg
 from rmtjax import GOE, GaussianBeta
 from rmtjax.ensembles import _edge
 from rmtjax.laws import TracyWidom
+from tests.cases import further
 from tests.statistical import assert_law
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -58,7 +59,7 @@ def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_leve
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [1, 2, 4])
+@pytest.mark.parametrize("beta", [1, 4, *further(2)])
 def test_the_law_is_that_of_tracy_and_widom(getkey, beta):
     # The distance between the laws of two β is 0.2; at this n that to the limit is of order 1e-4.
     ensemble = GaussianBeta(10**6, np.float32(beta), np.float32(1))

@@ -37,7 +37,7 @@ LAWS = {
     "hard edge": lambda f: laws.HardEdge(f(50.0), 2),
 }
 # Of each kind of quantile.
-SHORT = ["mixture", "marchenko-pastur", "bures", "deformed", "porter-thomas", "tracy-widom", "spacing"]
+SHORT = ["marchenko-pastur", "bures", "deformed", "porter-thomas", "tracy-widom"]
 
 
 @jax.jit

@@ -36,7 +36,7 @@ def survival(beta):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("beta", [0.5, 4.0, *further(1.0, 2.0, 30.0)])
+@pytest.mark.parametrize("beta", [4.0, *further(0.5, 1.0, 2.0, 30.0)])
 def test_both_tails_against_quadrature(beta, dtype):
     with mpmath.workdps(60):
         functions = [fn(mpmath.mpf(beta)) for fn in (density, cumulative, survival)]

@@ -140,7 +140,7 @@ def test_painleve_ii_gives_the_same(s):
             np.testing.assert_allclose(got["logsf"], float(mpmath.log(1 - f)), rtol=1e-13)
 
 
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("beta", [1, *further(2, 4)])
 def test_published_moments(beta):
     law = TracyWidom(beta)
     got = jax.jit(lambda: (law.mean(), law.variance(), law.skewness(), law.kurtosis()))()

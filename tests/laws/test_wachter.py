@@ -390,14 +390,6 @@ def test_the_contract_of_laws():
     check_law(Wachter(0.75, 0.5))
 
 
-def test_one_compilation_for_all_parameters():
-    a = jnp.array([0.4, 1.0, 3.0])
-    value = jax.jit(lambda a: (Wachter(a, 0.8).cdf(0.4), Wachter(a, 0.8).quantile(0.65)))
-    one_by_one = [value(c) for c in a]
-    assert value._cache_size() == 1
-    np.testing.assert_allclose(np.transpose(jax.jit(jax.vmap(value))(a)), one_by_one, rtol=1e-13)
-
-
 @pytest.mark.float32
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
 @pytest.mark.parametrize("name", ["a", "b"])

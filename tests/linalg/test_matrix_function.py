@@ -186,3 +186,5 @@ def test_coincident_levels_of_a_rotated_matrix(dtype, f, slope, levels, size):
 def test_numpy_functions_are_named():
     with pytest.raises(ValueError, match=r"`f` calls numpy .*; use jax.numpy, got <ufunc 'exp'>"):
         matrix_function(np.exp, jnp.eye(2))
+    with pytest.raises(ValueError, match=r"`f` calls numpy .*; use jax.numpy, got <function"):
+        matrix_function(lambda x: np.exp(x) + 1, jnp.eye(2))

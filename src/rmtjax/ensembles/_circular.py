@@ -18,8 +18,6 @@ from rmtjax.random._gaussian import dual, self_dual_part
 from rmtjax.random._haar import haar_isometry
 from rmtjax.special._selberg import log_circular_vandermonde, log_dyson
 
-_FINITE = _checks.Rule(_checks.FINITE.holds, "be finite for the phases to have a density")
-
 
 class AbstractCircular(AbstractUnitaryEnsemble):
     r"""A circular β-ensemble.
@@ -57,7 +55,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
         return Uniform(-math.pi, math.pi)
 
     def _has_density(self) -> Any:
-        return _FINITE.kept("beta", self._beta())
+        return _checks.WITH_DENSITY.kept("beta", self._beta())
 
     def _log_prob(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._beta()

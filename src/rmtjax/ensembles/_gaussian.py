@@ -28,9 +28,6 @@ def number_of_levels(n: object) -> int:
     return number
 
 
-_FINITE = _checks.Rule(_checks.FINITE.holds, "be finite for the levels to have a density")
-
-
 class AbstractGaussian(AbstractSemicircular):
     r"""A Gaussian β-ensemble.
 
@@ -161,7 +158,7 @@ class AbstractGaussian(AbstractSemicircular):
         return _hermite.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
 
     def _has_density(self) -> Any:
-        return _FINITE.kept("beta", self._beta())
+        return _checks.WITH_DENSITY.kept("beta", self._beta())
 
     def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._dyson_index()
