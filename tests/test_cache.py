@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path, PureWindowsPath
 
+import jax
 import pytest
 
 from rmtjax import _cache
 from rmtjax._cache import enable_compilation_cache
+from rmtjax._compile import _QUICK, quick_options
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
@@ -44,7 +46,9 @@ def test_the_second_start_of_the_ten_lines_compiles_nothing(tmp_path):
     requests, hits = run("enabled()\n" + ten_lines, tmp_path)
     assert hits < requests
     requests, hits = run("enabled()\n" + ten_lines, tmp_path)
-    assert hits == requests > 10
+    # Options that this XLA does not know are asked for, and refused.
+    refused = [*_QUICK, {}].index(quick_options()) if jax.default_backend() == "cpu" else 0
+    assert hits == requests - refused > 10
 
 
 SMALL = "jax.jit(lambda x: jnp.sin(x) @ x)(jnp.ones(3))"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,31 @@ def test_what_counts_as_small():
     assert not is_small((jnp.ones(3), 1000))
     assert not jax.jit(lambda x: jnp.asarray(is_small(1.0)))(1.0)
     assert not jax.vmap(lambda x: jnp.asarray(is_small(x)))(jnp.ones(2)).any()
+
+
+def test_small_is_what_one_derivative_is_taken_of_outside_of_programs():
+    seen = []
+
+    def look(x):
+        seen.append(is_small((x, "pdf", jax.random.key(0))))
+        return x**2
+
+    value = jnp.float32(1.5)
+    jax.grad(look)(value)
+    jax.jvp(look, (value,), (value,))
+    jax.linearize(look, value)
+    jax.jacfwd(look)(value)
+    assert seen == [True] * 4
+    seen.clear()
+    jax.jit(jax.grad(look))(value)
+    jax.jit(lambda x: x + jax.grad(look)(value))(value)
+    jax.vmap(jax.grad(look))(value[None])
+    jax.grad(lambda x: jax.vmap(look)(x).sum())(value[None])
+    jax.grad(jax.grad(look))(value)
+    jax.hessian(look)(value)
+    jax.grad(jax.checkpoint(look))(value)
+    jax.lax.map(jax.grad(look), value[None])
+    assert seen == [False] * 8
 
 
 def test_options_are_known_to_this_version():
@@ -80,6 +106,46 @@ def test_constants_inside_of_larger_programs(call):
     assert draws.shape == (2, *alone.shape)
     np.testing.assert_allclose(jax.vmap(lambda s: s * call())(jnp.ones(2))[1], alone, rtol=1e-5)
     assert jnp.all(jnp.isfinite(jax.jacfwd(lambda s: s * call())(1.0)))
+
+
+def _padded_levels(scale, key):
+    """A result with whole numbers in it."""
+    spectrum = rmt.Mixed(rmt.GOE(6, scale), 0.7).eigenvalues(key)
+    return jnp.where(spectrum.mask, spectrum.values, 0)
+
+
+DIFFERENTIATED = {
+    "law": lambda x, key: rmt.laws.Semicircle(x).cdf(jnp.array([-0.3, 0.8])),
+    "ensemble": lambda x, key: rmt.GOE(5, x).eigenvalues(key),
+    "padded": _padded_levels,
+    "matrix": lambda x, key: rmt.SymTridiagonal(x * jnp.arange(4.0), jnp.ones(3)).eigenvalues(),
+    "variates": lambda x, key: rmt.LaguerreBeta(4, 5 * x, x).eigenvalues(key),
+}
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("fn", DIFFERENTIATED.values(), ids=DIFFERENTIATED)
+def test_derivatives_outside_of_programs(fn, getkey):
+    key, x = getkey(), jnp.asarray(1.3)
+    values, rates = jax.jit(lambda x: jax.jvp(lambda y: fn(y, key), (x,), (jnp.ones_like(x),)))(x)
+    close = partial(np.testing.assert_allclose, rtol=2000 * float(jnp.finfo(x.dtype).eps), atol=1e-5)
+    for got, expected in zip(jax.jvp(lambda y: fn(y, key), (x,), (jnp.ones_like(x),)), (values, rates), strict=True):
+        close(got, expected)
+    close(jax.grad(lambda y: fn(y, key).sum())(x), rates.sum())
+    close(jax.jacfwd(lambda y: fn(y, key))(x), rates)
+    close(jax.jacrev(lambda y: fn(y, key))(x), rates)
+    # What they return goes into programs of the user's.
+    at_x, along = jax.linearize(lambda y: fn(y, key), x)
+    _, back = jax.vjp(lambda y: fn(y, key), x)
+    close(at_x, values)
+    close(jax.jit(along)(x), x * rates)
+    close(jax.lax.map(along, jnp.array([1.0, 2.0])), jnp.outer(jnp.array([1.0, 2.0]), rates))
+    close(jax.jit(back)(jnp.ones_like(values))[0], rates.sum())
+    close(jax.vmap(back)(jnp.eye(values.size, dtype=values.dtype))[0], rates)
+    if fn is DIFFERENTIATED["variates"]:  # These have one derivative.
+        return
+    second = lambda y: jax.grad(lambda z: fn(z, key).sum())(y)
+    close(jax.grad(second)(x), jax.jit(jax.grad(second))(x))
 
 
 FIRST_IN_JIT = """

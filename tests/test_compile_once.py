@@ -60,6 +60,21 @@ def test_a_compilation_is_noticed():
         jax.jit(lambda x: 3 * x - 7)(jnp.arange(5))
 
 
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        jax.grad(lambda scale, key: jnp.sum(rmt.GOE(6, scale).eigenvalues(key) ** 4)),
+        jax.jacfwd(lambda scale, key: rmt.laws.MarchenkoPastur(0.5, scale).cdf(1 + jax.random.uniform(key))),
+    ],
+    ids=["grad", "jacfwd"],
+)
+def test_derivatives_compile_once(differentiate):
+    differentiate(1.0, jax.random.key(0))
+    with no_compilation():
+        again = [differentiate(scale, jax.random.key(1)) for scale in (1.5, 1.5)]
+    assert again[0] == again[1] != 0
+
+
 # Every method of one of each kind, and the first method of the others, every day.
 KINDS = {"rmtjax.laws.MarchenkoPastur", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw", "rmtjax.CUE"}
 
