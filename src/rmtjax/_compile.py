@@ -14,7 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.extend.core import get_opaque_trace_state
+
+try:
+    from jax.extend.core import get_opaque_trace_state
+except ImportError:  # Its place in JAX 0.8.
+    from jax.core import get_opaque_trace_state  # pyright: ignore[reportAttributeAccessIssue]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -66,7 +66,8 @@ def test_counts_are_those_of_the_levels(getkey, arrangement):
         levels = np.asarray(mixed.periodic_eigenvalues(key, arrangement))
         assert levels.shape == (9,)
         unpadded = np.asarray(mixed.eigenvalues(key).values)
-        assert set(levels) == set(unpadded[np.isfinite(unpadded)])
+        # Each program rounds the levels its own way, and copies them exactly.
+        np.testing.assert_allclose(np.unique(levels), unpadded[np.isfinite(unpadded)], rtol=0, atol=1e-13)
     # Nearer to a level than rounding either answer is right.
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
     np.testing.assert_array_equal(mixed.counts(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
