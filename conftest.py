@@ -21,7 +21,7 @@ if not FULL:
     # A flag that XLA does not know ends the process: this one is known to the versions that it was tried with.
     if version("jaxlib").startswith(("0.8.", "0.9.", "0.10.")):
         flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false".strip()
+        os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
 
 import gc
 from collections.abc import Iterator

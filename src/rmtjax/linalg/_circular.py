@@ -88,7 +88,7 @@ def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circula
     least = _sturm.floor(squeeze.dtype)
     packed = _sturm.packed(rows, (_sturm.floored(squeeze), least), (shear, 1.0), (_sturm.floored(stretch), least))
     ratio = 1 / jnp.tan(coefficients.boundary / 2)
-    return Circular(packed, jnp.int32(0), -1.0, 1.0, ratio), packed[:, 0].size - coefficients.n
+    return Circular(packed, jnp.int32(0), -1.0, 1.0, ratio), packed.shape[0] * packed.shape[2] - coefficients.n
 
 
 @compiled
