@@ -85,3 +85,28 @@ def test_vmap_and_jit_over_closed_over_values():
     brackets = jnp.array([0.0, 2.0]), jnp.array([1.0, 3.0])
     ends = jax.vmap(lambda a, b: bracketed_root(lambda x: x - 2.5, a, b))(*brackets)
     np.testing.assert_allclose(ends, [1.0, 2.5], rtol=1e-15)
+
+
+def test_brackets_in_arrays_each_have_their_own_root():
+    # Ends and signs of every kind side by side: a bracket that is finished waits for the others.
+    y, lower, upper = np.array([[-60.0, 1e-200, 0.0], [3.0, 50.0, np.nan]]), np.array([[-9.0], [0.0]]), 3.0
+    got = bracketed_root(lambda x: x**3 - y, *jnp.broadcast_arrays(lower, upper * jnp.ones(3)))
+    one_by_one = [
+        [bracketed_root(lambda x, p=p: x**3 - p, jnp.asarray(left), jnp.asarray(upper)) for p in row]
+        for row, left in zip(y, lower[:, 0], strict=True)
+    ]
+    np.testing.assert_array_equal(got, one_by_one)
+    np.testing.assert_allclose(got[0, :2], np.cbrt(y[0, :2]), rtol=1e-15)
+    slope = jax.grad(lambda y: bracketed_root(lambda x: x**3 - y, jnp.full(2, -9.0), jnp.full(2, 9.0)).sum())
+    np.testing.assert_allclose(slope(y[:, 0]), np.cbrt(y[:, 0]) ** -2 / 3, rtol=1e-13)
+
+
+def test_the_function_is_traced_once():
+    calls = []
+
+    def excess(x):
+        calls.append(x)
+        return x - 1
+
+    jax.make_jaxpr(jax.grad(lambda end: bracketed_root(excess, 0 * end, end)))(2.0)
+    assert len(calls) == 1

@@ -51,19 +51,16 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
     points = law._breakpoints()
     lower, upper = points[0], points[-1]
 
-    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
-        dtype = jnp.result_type(p, lower, upper)
+    dtype = jnp.result_type(p, lower, upper)
 
-        def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-            below, above = (law._on_support(x, quantity=quantity) for quantity in ("cdf", "sf"))
-            return jnp.where(p <= 0.5, below - p, q - above).astype(dtype)
+    def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
+        below, above = (law._on_support(x, quantity=quantity) for quantity in ("cdf", "sf"))
+        return jnp.where(p <= 0.5, below - p, q - above).astype(dtype)
 
-        first, last = lower.astype(dtype), upper.astype(dtype)
-        x = bracketed_root(excess, first, last)
-        # Where the search comes to an end of the support, the quantile has the derivatives of that.
-        return jnp.where(x >= last, last, jnp.where(x <= first, first, x))
-
-    return jnp.vectorize(invert)(p, q)
+    first, last = (jnp.broadcast_to(end.astype(dtype), p.shape) for end in (lower, upper))
+    x = bracketed_root(excess, first, last)
+    # Where the search comes to an end of the support, the quantile has the derivatives of that.
+    return jnp.where(x >= last, last, jnp.where(x <= first, first, x))
 
 
 def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:

@@ -166,15 +166,11 @@ class LevelDensity(AbstractLaw):
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         middle, dtype = table(self.levels), self.unit.dtype
-        first, last = (jnp.asarray(middle.edges[end], dtype) for end in (0, -1))
-
-        def invert(u: Float[Array, ""]) -> Float[Array, ""]:
-            # The soft tails have less than 1e-13 of the mass.
-            share = lambda x: jnp.where(u < 0.5, middle.tail(x, upper=False) - u, 1 - u - middle.tail(x, upper=True))
-            return bracketed_root(share, first, last)
-
+        first, last = (jnp.full(shape, middle.edges[end], dtype) for end in (0, -1))
         u = jax.random.uniform(key, shape, dtype) / self._fraction() - self.zeros / self.levels.n
-        level = self.unit * jnp.vectorize(invert)(u)
+        # The soft tails have less than 1e-13 of the mass.
+        share = lambda x: jnp.where(u < 0.5, middle.tail(x, upper=False) - u, 1 - u - middle.tail(x, upper=True))
+        level = self.unit * bracketed_root(share, first, last)
         return jnp.where(u < 0, 0, jnp.where(u > 1, 1, level)) if self.zeros or self.ones else level
 
     def _moment(self, k: int) -> Float[Array, ""]:

@@ -88,13 +88,9 @@ class PeriodicPadding(AbstractLaw):
 
     def _tails(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
-        reach = jnp.maximum(*map(jnp.abs, self.base.support()))
-
-        def threshold(rho: Float[Array, ""]) -> Float[Array, ""]:
-            outside = lambda t: self.base.cdf(-t) + self.base.sf(t)
-            return bracketed_root(lambda t: rho - outside(t), jnp.zeros_like(reach), reach)
-
-        t = jnp.vectorize(threshold)(excess)
+        reach = jnp.broadcast_to(jnp.maximum(*map(jnp.abs, self.base.support())), excess.shape)
+        outside = lambda t: self.base.cdf(-t) + self.base.sf(t)
+        t = bracketed_root(lambda t: excess - outside(t), jnp.zeros_like(reach), reach)
         return self.base.cdf(-t), self.base.sf(t)
 
     def _support(self) -> tuple[Array, Array]:

@@ -155,13 +155,11 @@ class EllipticLaw(AbstractPlanarLaw):
         return jnp.where(r >= a, 1, jnp.where(crossing, between, disc))
 
     def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        def invert(p: Float[Array, ""]) -> Float[Array, ""]:
-            longer = jnp.maximum(*self._axes()).astype(jnp.result_type(p, self.correlation, self.scale))
-            # Next to the whole mass the search would end where the rest is lost in rounding.
-            root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)
-            return jnp.where(p < 1, root, longer)
-
-        return jnp.vectorize(invert)(p)
+        dtype = jnp.result_type(p, self.correlation, self.scale)
+        longer = jnp.broadcast_to(jnp.maximum(*self._axes()).astype(dtype), p.shape)
+        # Next to the whole mass the search would end where the rest is lost in rounding.
+        root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)
+        return jnp.where(p < 1, root, longer)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
         cosine, sine, level = polar_sample(key, shape, dtype)

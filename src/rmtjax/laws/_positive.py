@@ -29,22 +29,18 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Ar
         q: 1 - p.
         upper: the end of the support, or a point beyond all quantiles that are asked for.
     """
+    dtype = jnp.result_type(p, upper)
+    info = jnp.finfo(dtype)
+    end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
+    # Laws may divide x by their scale; and at the end of a support logarithms have no derivative.
+    least, greatest = _UNDERFLOW * float(info.tiny), end * (1 - float(info.epsneg))
 
-    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
-        dtype = jnp.result_type(p, upper)
-        info = jnp.finfo(dtype)
-        end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
-        # Laws may divide x by their scale; and at the end of a support logarithms have no derivative.
-        least, greatest = _UNDERFLOW * float(info.tiny), end * (1 - float(info.epsneg))
+    def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
+        x = jnp.where(x < least, least, jnp.where(x > greatest, greatest, x))
+        return jnp.where(p <= 0.5, law._logcdf(x) - jnp.log(p), jnp.log(q) - law._logsf(x)).astype(dtype)
 
-        def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-            x = jnp.where(x < least, least, jnp.where(x > greatest, greatest, x))
-            return jnp.where(p <= 0.5, law._logcdf(x) - jnp.log(p), jnp.log(q) - law._logsf(x)).astype(dtype)
-
-        x = bracketed_root(excess, jnp.zeros((), dtype), end)
-        return jnp.where(x > least, x, 0)
-
-    return jnp.vectorize(invert)(p, q)
+    x = bracketed_root(excess, jnp.zeros(p.shape, dtype), jnp.broadcast_to(end, p.shape))
+    return jnp.where(x > least, x, 0)
 
 
 def power(x: Float[Array, "..."], exponent: Array | float) -> Float[Array, "..."]:

@@ -30,6 +30,7 @@ with $i = \sin η/\sin α = ρ/\sqrt D$ and P = sin α - α cos α. The first fo
 $c w κ^2$ is not 1, and what it lacks goes with S(2α).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -39,6 +40,7 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax.laws._semicircle import t_minus_sin_t
 from rmtjax.laws._subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
+from rmtjax.special._root import implicit_root
 
 _NEWTON_STEPS = 5
 
@@ -169,27 +171,19 @@ class Silverstein(NamedTuple):
         it is right Re z increases with u. Two nested searches so come to the right solution, and Newton's method from
         there to the last digits.
         """
+        return implicit_root(lambda omega: self.image(omega) - z, jax.lax.stop_gradient(self)._search, z)
 
-        def search(fn: object, start: Complex[Array, ""]) -> Complex[Array, ""]:
-            del fn
-            x, height = jnp.real(start), jnp.imag(start)
-            spread = self._spread()
-            centre = x - self.ratio * jnp.sum(self.weights * self.points)
-            above = lambda u: bracketed_root(lambda v: v * self._at(u, v) - height, height, height + spread)
-            excess = lambda u: jnp.real(self.image(jax.lax.complex(u, above(u)))) - x
-            u = bracketed_root(excess, centre - spread, centre + spread)
-            return jax.lax.fori_loop(0, _NEWTON_STEPS, step, jax.lax.complex(u, above(u)))
-
+    def _search(self, residual: Callable[[Array], Array], z: Complex[Array, ""]) -> Complex[Array, ""]:
         def step(_: int, omega: Complex[Array, ""]) -> Complex[Array, ""]:
             value, slope = jax.jvp(residual, (omega,), (jnp.ones_like(omega),))
             new = omega - value / slope
             new = jax.lax.complex(jnp.real(new), jnp.maximum(jnp.imag(new), 0))
             return jnp.where(jnp.abs(residual(new)) < jnp.abs(value), new, omega)
 
-        def divide_by_slope(linear: object, y: Complex[Array, ""]) -> Complex[Array, ""]:
-            slope = linear(jnp.ones_like(y))  # pyright: ignore[reportCallIssue]
-            flat = slope == 0
-            return jnp.where(flat, 0, y / jnp.where(flat, 1, slope))
-
-        residual = lambda omega: self.image(omega) - z
-        return jax.lax.custom_root(residual, jax.lax.stop_gradient(z), search, divide_by_slope)
+        x, height = jnp.real(z), jnp.imag(z)
+        spread = self._spread()
+        centre = x - self.ratio * jnp.sum(self.weights * self.points)
+        above = lambda u: bracketed_root(lambda v: v * self._at(u, v) - height, height, height + spread)
+        excess = lambda u: jnp.real(self.image(jax.lax.complex(u, above(u)))) - x
+        u = bracketed_root(excess, centre - spread, centre + spread)
+        return jax.lax.fori_loop(0, _NEWTON_STEPS, step, jax.lax.complex(u, above(u)))

@@ -68,25 +68,18 @@ class SingleRing(AbstractRadialLaw):
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return 1 / jnp.mean(1 / self._squares()), jnp.mean(self._squares())
 
-    def _excess(self, t: Float[Array, ""], p: Float[Array, ""]) -> Float[Array, ""]:
+    def _excess(self, t: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]:
         """The sum of the equation."""
-        squares = self._squares()
-        return jnp.mean((t - squares) / (p * t + (1 - p) * squares))
+        t, p, squares = t[..., None], p[..., None], self._squares()
+        return jnp.mean((t - squares) / (p * t + (1 - p) * squares), -1)
 
     def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
-        def of_one(t: Float[Array, ""]) -> Float[Array, ""]:
-            zero = jnp.zeros((), jnp.result_type(t, self.singular_values))
-            return bracketed_root(lambda p: -self._excess(t, p), zero, zero + 1)
-
-        return jnp.vectorize(of_one)(t)
+        zero = jnp.zeros(t.shape, jnp.result_type(t, self.singular_values))
+        return bracketed_root(lambda p: -self._excess(t, p), zero, zero + 1)
 
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        def of_one(p: Float[Array, ""]) -> Float[Array, ""]:
-            lower, upper = self._ends()
-            dtype = jnp.result_type(p, lower)
-            return bracketed_root(lambda t: self._excess(t, p), lower.astype(dtype), upper.astype(dtype))
-
-        return jnp.vectorize(of_one)(p)
+        lower, upper = (jnp.broadcast_to(end.astype(jnp.result_type(p, end)), p.shape) for end in self._ends())
+        return bracketed_root(lambda t: self._excess(t, p), lower, upper)
 
     def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
         # dp/dt by the implicit function theorem.

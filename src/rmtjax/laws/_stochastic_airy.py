@@ -181,20 +181,15 @@ class StochasticAiry(AbstractLogarithmicLaw):
         return _table(self.beta).logs(not_too_far(x))[1]
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        table = _table(self.beta)
-        least, greatest = _ends(table)
+        table, dtype = _table(self.beta), jnp.result_type(p, self.beta)
+        least, greatest = (jnp.broadcast_to(end, p.shape) for end in _ends(table))
+        below, log_f, log_sf = p < 0.5, jnp.log(p.astype(dtype)), jnp.log(q.astype(dtype))
 
-        def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
-            log_f, log_sf = jnp.log(p), jnp.log(q)
+        def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
+            reached = table.logs(x)
+            return jnp.where(below, reached[0] - log_f, log_sf - reached[1])
 
-            def excess(x: Float[Array, ""]) -> Float[Array, ""]:
-                reached = table.logs(x)
-                return jnp.where(p < 0.5, reached[0] - log_f, log_sf - reached[1])
-
-            return bracketed_root(excess, least, greatest)
-
-        dtype = jnp.result_type(p, self.beta)
-        return jnp.vectorize(invert)(p.astype(dtype), q.astype(dtype))
+        return bracketed_root(excess, least, greatest)
 
     def _moments(self) -> Callable[[Array | float, int], Float[Array, ""]]:
         """The moment of order k about any point, as a function of both."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax.special import bracketed_root
+from rmtjax.special._root import implicit_root
 
 
 def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
@@ -16,17 +17,15 @@ def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) ->
     steps never pass the root, and it takes about ten where bisection takes a hundred.
     """
 
-    def step(deficit: Callable, state: tuple) -> tuple:
-        _, s = state
-        value, slope = jax.jvp(deficit, (s,), (jnp.ones_like(s),))
-        return s, s - value * (1 - value) / slope
+    def search(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
+        def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+            _, s = state
+            value, slope = jax.jvp(deficit, (s,), (jnp.ones_like(s),))
+            return s, s - value * (1 - value) / slope
 
-    def solve(deficit: Callable, start: Float[Array, ""]) -> Float[Array, ""]:
-        first = step(deficit, (start, start))
-        return jax.lax.while_loop(lambda state: state[1] > state[0], lambda state: step(deficit, state), first)[0]
+        return jax.lax.while_loop(lambda state: state[1] > state[0], step, step((start, start)))[0]
 
-    divide_by_slope = lambda linear, y: y / linear(jnp.ones_like(y))
-    return jax.lax.custom_root(deficit, jax.lax.stop_gradient(start), solve, divide_by_slope)
+    return implicit_root(deficit, search, start)
 
 
 def gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[Array, " 2k-2"]:

@@ -1,19 +1,21 @@
 """The root of an increasing function inside a bracket, with the derivative of the implicit function theorem."""
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
 
 def bracketed_root(
-    fn: Callable[[Float[Array, ""]], Float[Array, ""]],
-    lower: Float[Array, ""],
-    upper: Float[Array, ""],
-) -> Float[Array, ""]:
-    r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection.
+    fn: Callable[[Float[Array, "..."]], Float[Array, "..."]],
+    lower: Float[Array, "..."],
+    upper: Float[Array, "..."],
+) -> Float[Array, "..."]:
+    r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, for each bracket of an array its own.
 
     What is halved is how many floating-point numbers the bracket holds, of which there are as many between 1e-300 and
     1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
@@ -26,45 +28,74 @@ def bracketed_root(
     is set to 0.
 
     Args:
-        fn: non-decreasing scalar function of a scalar.
-        lower: left end a, finite.
-        upper: right end b ≥ a, finite.
+        fn: elementwise and non-decreasing; it is given an array of the shape of the brackets, and may close over others
+            of that shape, such as the values that are to be reached.
+        lower: left ends a, finite.
+        upper: right ends b ≥ a, finite.
 
     Returns:
-        The root, of the dtype of the ends.
+        The roots, of the dtype of the ends, and of the shape to which these broadcast.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> root = lambda y: bracketed_root(lambda x: x**3 - y, jnp.array(0.0), jnp.array(9.0))
-        >>> print(f"{root(8.0):.4f} {jax.grad(root)(8.0):.4f}")
-        2.0000 0.0833
+        >>> root = lambda y: bracketed_root(lambda x: x**3 - y, 0 * y, 9 + 0 * y)
+        >>> print(root(jnp.array([1.0, 8.0])), f"{jax.grad(root)(8.0):.4f}")
+        [1. 2.] 0.0833
     """
-    lower, upper = map(jax.lax.stop_gradient, jnp.broadcast_arrays(lower, upper))
+    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(lower, upper))
 
-    def bisect(f: Callable, _: Float[Array, ""]) -> Float[Array, ""]:
-        def unfinished(bracket: tuple) -> Array:
-            a, b, middle, _, begins = bracket
-            return begins | ((a < middle) & (middle < b))
 
-        # The sign is kept for the next turn. If both ends came from it in the same, XLA might compute it for each of
-        # them, with different roundings, and then neither would ever move.
-        def halve(bracket: tuple) -> tuple:
-            a, b, middle, left, _ = bracket
-            a, b = jnp.where(left, middle, a), jnp.where(left, b, middle)
-            middle = (a & b) + ((a ^ b) >> 1)
-            return a, b, middle, f(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
+def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *start: Array) -> Array:
+    """The root `search(fn, *start)` of an elementwise function, with the derivatives of the root, not of the search.
 
-        # The lower end is tried as well.
-        first, last = _rank(lower), _rank(upper)
-        rank = jax.lax.while_loop(unfinished, halve, (first - 1, last, first - 1, True, True))[1]
-        return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
+    The function is traced once for all; what its derivatives cost is paid where they are asked for. The search must
+    not close over anything that may be differentiated.
+    """
+    start = jax.lax.stop_gradient(start)
+    staged = jax.make_jaxpr(fn)(start[0])
+    evaluate = lambda constants, x: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
+    fixed = jax.lax.stop_gradient(staged.consts)
+    root = search(partial(evaluate, fixed), *start)
+    return _differentiable(evaluate, jax.lax.stop_gradient(root), staged.consts)
 
-    def divide_by_slope(linear: Callable, y: Float[Array, ""]) -> Float[Array, ""]:
-        slope = linear(jnp.ones_like(y))
-        flat = slope == 0
-        return jnp.where(flat, 0, y / jnp.where(flat, 1, slope))
 
-    return jax.lax.custom_root(fn, lower, bisect, divide_by_slope)
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _differentiable(fn: Callable[..., Array], root: Array, constants: list) -> Array:
+    """The root of fn(constants, ·) with derivatives by the constants."""
+    del fn, constants
+    return root
+
+
+@_differentiable.defjvp
+def _differentiable_jvp(fn: Callable[..., Array], primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    root = _differentiable(fn, *primals)
+    constants = primals[1]
+    _, change = jax.jvp(lambda constants: fn(constants, root), primals[1:], tangents[1:])
+    _, slope = jax.jvp(partial(fn, constants), (root,), (jnp.ones_like(root),))
+    flat = slope == 0
+    return root, jnp.where(flat, 0, -change / jnp.where(flat, 1, slope))
+
+
+def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
+    first, last = _rank(lower), _rank(upper)
+
+    def unfinished(bracket: tuple) -> Array:
+        a, b, middle, _, begins = bracket
+        return begins | jnp.any((a < middle) & (middle < b))
+
+    # The sign is kept for the next turn. If both ends came from it in the same, XLA might compute it for each of
+    # them, with different roundings, and then neither would ever move.
+    def halve(bracket: tuple) -> tuple:
+        a, b, middle, left, begins = bracket
+        moves = begins | ((a < middle) & (middle < b))
+        a, b = jnp.where(moves & left, middle, a), jnp.where(left | ~moves, b, middle)
+        middle = (a & b) + ((a ^ b) >> 1)
+        return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
+
+    # The lower end is tried as well.
+    begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
+    rank = jax.lax.while_loop(unfinished, halve, begin)[1]
+    return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 
 
 def _rank(x: Float[Array, ""]) -> Int[Array, ""]:

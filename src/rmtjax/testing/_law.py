@@ -35,6 +35,7 @@ def check_law(
     rtol: float | None = None,
     breakpoints: Sequence[float] | None = None,
     num_draws: int = 10_000,
+    reverse_mode: bool = True,
 ) -> None:
     r"""Check the contract of a law.
 
@@ -52,6 +53,8 @@ def check_law(
         breakpoints: points between which the density is smooth, ends of the support included; those the law
             states for its own quadrature if None.
         num_draws: number of draws.
+        reverse_mode: whether derivatives by the parameters, and in reverse mode, are checked as well. They take longer
+            to compile than all the rest.
 
     Raises:
         AssertionError: the contract is broken; the message says where.
@@ -78,7 +81,11 @@ def check_law(
     _check_beyond(beyond)
     _check_integral(law, ends, at_ends["cdf"], rtol)
     _check_logarithms(inside, rtol)
-    _check_derivatives(law, x, inside, np.array([lower, upper]), panels, rtol)
+    points, slopes = _check_slopes(law, x, inside, np.array([lower, upper]), panels, rtol)
+    if reverse_mode:
+        by_parameters, by_x = gradients(law, points)
+        _require_finite_gradients(law, points, METHODS, by_parameters, by_x)
+        _check_modes(x, {name: slope[: x.size] for name, slope in slopes.items()}, by_x[: x.size], inside, rtol)
     _check_quantile(law, x, inside, np.array([lower, upper]), width, rtol)
     check_sampler(law, lower, upper, num_draws)
 
@@ -175,10 +182,14 @@ def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
         require((beyond[name] == expected) | (np.isnan(beyond[name]) & np.isnan(expected)), _CHECK, message)
 
 
-def _check_derivatives(
+def _check_slopes(
     law: Any, x: np.ndarray, inside: dict[str, np.ndarray], support: np.ndarray, panels: np.ndarray, rtol: float
-) -> None:
-    """That of the cdf is the pdf; all are finite inside, and at, next to, and away from the ends, infinite ones too."""
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """That of the cdf is the pdf; all are finite inside, and at, next to, and away from the ends, infinite ones too.
+
+    Returns:
+        These points, those inside first, and the slopes there.
+    """
     first, last = panels[0], panels[-1]
     width = last - first
     near = 4 * np.finfo(panels.dtype).eps * max(abs(first), abs(last), width)
@@ -189,9 +200,7 @@ def _check_derivatives(
     _close("the derivative of the cdf against the pdf", slopes["cdf"][: x.size], inside["pdf"], rtol)
     for name in METHODS:
         require_finite(_CHECK, f"the derivative of {name} by x at the points {points}", slopes[name])
-    by_parameters, by_x = gradients(law, points)
-    _require_finite_gradients(law, points, METHODS, by_parameters, by_x)
-    _check_modes(x, {name: slope[: x.size] for name, slope in slopes.items()}, by_x[: x.size], inside, rtol)
+    return points, slopes
 
 
 def _check_modes(
