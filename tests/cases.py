@@ -19,3 +19,7 @@ def daily(cases: Iterable, *, only: Collection | None = None, but: Collection = 
     if unknown:
         raise ValueError(f"no such cases: {unknown}")
     return [case if case in chosen else further(case)[0] for case in cases]
+
+
+# What `check_law` compiles longest: every day the laws have derivatives of their own tests in reverse mode.
+every_mode = pytest.mark.parametrize("reverse_mode", [False, *further(True)], ids=["forward", "reverse"])

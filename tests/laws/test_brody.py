@@ -8,6 +8,7 @@ import pytest
 
 from rmtjax.laws import Brody, Poisson, WignerSurmise
 from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode
 from tests.laws.methods import check_slopes, methods_at
 from tests.laws.positive import check_against
 
@@ -60,8 +61,9 @@ def test_derivatives():
     np.testing.assert_allclose([by_q(0.0), by_q(1.0)], expected, rtol=1e-12)
 
 
-def test_the_contract_of_laws():
-    check_law(Brody(0.5))
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(Brody(0.5), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from rmtjax.laws import DeformedSemicircle, Semicircle, _generic
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
-from tests.cases import further
+from tests.cases import every_mode, further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # One interval of two points, two, the cusp where they meet; three points, not in order, in two intervals; equal points.
@@ -161,8 +161,9 @@ def test_derivatives():
     check_derivatives(lambda law: (law.support(), law.moment(3), law.variance(), law.quantile(0.3)), law)
 
 
-def test_the_contract_of_laws():
-    check_law(make("lopsided"))
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(make("lopsided"), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

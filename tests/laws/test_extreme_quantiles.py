@@ -37,7 +37,7 @@ LAWS = {
     "hard edge": lambda f: laws.HardEdge(f(50.0), 2),
 }
 # Of each kind of quantile.
-SHORT = ["marchenko-pastur", "bures", "deformed", "porter-thomas", "tracy-widom"]
+SHORT = ["bures", "tracy-widom"]
 
 
 @jax.jit
@@ -99,7 +99,7 @@ def test_slopes_of_fuss_catalan_at_the_upper_end_go_as_the_cube_root(order):
     np.testing.assert_allclose(law.isf(q[number:]), law.support()[1], rtol=8 * np.finfo(q.dtype).eps)
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [*further((50.0, 2), (24.0, 1)), (50.0, 4)])
+@pytest.mark.parametrize(("alpha", "beta"), further((50.0, 2), (24.0, 1), (50.0, 4)))
 def test_the_upper_tail_of_the_hard_edge_is_reached_at_large_orders(alpha, beta):
     law = laws.HardEdge(alpha, beta)
     q = np.array([1e-200, 1e-300])

@@ -13,6 +13,7 @@ from rmtjax.laws import LevelDensity, Semicircle
 from rmtjax.laws._level_formula import log_density, log_tail
 from rmtjax.laws._level_table import table
 from rmtjax.testing import check_derivatives, check_law
+from tests.cases import daily, every_mode, further
 from tests.laws import level_density_reference as reference
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -68,7 +69,9 @@ def expected_logpdf(name):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", daily(CASES, only=["GOE, even", "GOE, odd", "GSE", "LUE, soft edges", "JUE, forced levels", "JSE"])
+)
 def test_the_density_is_that_of_de_bruijn_far_into_the_tails(name, dtype):
     ensemble, _, _, points = CASES[name]
     law, x, expected = LevelDensity(ensemble), jnp.asarray(points, dtype), expected_logpdf(name)
@@ -91,7 +94,7 @@ def log_tail_of(density, x, end):
     return mpmath.log(scale * abs(x - far)) + mpmath.log(mpmath.quad(at_root, [0, HALF, 1]))
 
 
-@pytest.mark.parametrize("name", ["GOE, even", "GSE", "LUE, soft edges", "JSE"])
+@pytest.mark.parametrize("name", ["GOE, even", *further("GSE", "LUE, soft edges", "JSE")])
 def test_both_tails_in_relative_error(name):
     ensemble, _, weight, points = CASES[name]
     law = LevelDensity(ensemble)
@@ -222,9 +225,10 @@ SLOW = [pytest.param(ensemble, marks=pytest.mark.slow) for ensemble in (rmt.GOE(
 
 
 @pytest.mark.parametrize("ensemble", [pytest.param(rmt.Jacobi(4, 3, 4, 2), marks=pytest.mark.float32), *SLOW])
-def test_the_contract_of_laws(ensemble):
+@every_mode
+def test_the_contract_of_laws(ensemble, reverse_mode):
     law = LevelDensity(ensemble)
-    check_law(law, breakpoints=panels(law))
+    check_law(law, breakpoints=panels(law), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize("ensemble", [rmt.Ginibre(3), rmt.GaussianBeta(3, 2.5), rmt.CUE(3), 3.0, rmt.GOE])

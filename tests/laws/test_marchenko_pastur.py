@@ -256,7 +256,7 @@ def test_pooled_spectra_of_wishart_matrices(ratio, scale):
 # Derivatives
 
 
-@pytest.mark.parametrize("ratio", [pytest.param(0.3, marks=pytest.mark.slow), 1.0, 2.5])
+@pytest.mark.parametrize("ratio", [*further(0.3, 1.0), 2.5])
 def test_derivatives_across_the_bulk(ratio):
     # In the bulk nothing has a kink at ratio 1.
     x = 1.1**2 * (1 + ratio + 2 * math.sqrt(ratio) * jnp.array([-0.9, -0.3, 0.2, 0.8]))
@@ -266,7 +266,7 @@ def test_derivatives_across_the_bulk(ratio):
     check_derivatives(moments, MarchenkoPastur(ratio, 1.1))
 
 
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("ratio", [*further(0.3, 1.0), 2.5])
 def test_derivative_of_the_quantile(ratio):
     p = max(0.0, 1 - 1 / ratio) + min(1.0, 1 / ratio) * jnp.array([0.1, 0.5, 0.9])
     check_derivatives(lambda law, p: law.quantile(p), MarchenkoPastur(ratio, 1.1), p)
@@ -281,7 +281,7 @@ def test_derivative_by_the_ratio_at_1():
         np.testing.assert_allclose(got, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [np.float64, *further(np.float32)])
 def test_gradients_are_finite_at_inside_and_outside_the_edges(dtype):
     for ratio in (1e-3, 0.2, 1.0, 2.0, 5.0, 1e3):
         law = MarchenkoPastur(dtype(ratio), dtype(1.5))

@@ -76,7 +76,7 @@ def enumerated_mass(u, order, mixture):
 
 
 @pytest.mark.parametrize(
-    ("order", "mixture"), [(1, 0.3), (2, 0.9), (6, 0.3), (25, 0.8), *further((3, 0.2), (6, 0.05), (6, 1.0), (12, 0.5))]
+    ("order", "mixture"), [(1, 0.3), (6, 0.3), *further((2, 0.9), (3, 0.2), (6, 0.05), (6, 1.0), (12, 0.5), (25, 0.8))]
 )
 def test_every_order_and_every_copy(order, mixture):
     x = SEMICIRCLE.ppf(U)
@@ -91,7 +91,7 @@ def test_every_order_and_every_copy(order, mixture):
 
 
 @pytest.mark.parametrize("arrangement", ["ascending", "magnitude"])
-@pytest.mark.parametrize("mixture", [0.9, 0.45])
+@pytest.mark.parametrize("mixture", [0.9, *further(0.45)])
 def test_finite_order_tends_to_the_limit(mixture, arrangement):
     x = SEMICIRCLE.ppf(U)
     limit = law(mixture, arrangement).cdf(x)
@@ -197,13 +197,17 @@ def test_small_orders_are_weighted_by_their_levels(mixture):
 # Derivatives and arguments
 
 
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def slopes_by_the_mixture(mixture, x, arrangement, order):
+    return jax.jacfwd(lambda m: law(m, arrangement, order).cdf(x))(mixture)
+
+
 @pytest.mark.parametrize("arrangement", ["ascending", "magnitude"])
 @pytest.mark.parametrize("order", [None, 10])
 @pytest.mark.parametrize("mixture", [0.9, 0.37])
 def test_gradient_by_the_mixture(mixture, order, arrangement):
-    cdf = jax.jit(jax.vmap(jax.value_and_grad(lambda m, x: law(m, arrangement, order).cdf(x)), (None, 0)))
     x = SEMICIRCLE.ppf(U[::4])
-    _, gradient = cdf(mixture, jnp.asarray(x))
+    gradient = slopes_by_the_mixture(mixture, jnp.asarray(x), arrangement, order)
     step = 1e-6
     reference = lambda m: padded_cdf(m, arrangement, order)(x)
     difference = (reference(mixture + step) - reference(mixture - step)) / (2 * step)
@@ -211,7 +215,7 @@ def test_gradient_by_the_mixture(mixture, order, arrangement):
 
 
 @pytest.mark.parametrize("arrangement", ["ascending", "magnitude"])
-@pytest.mark.parametrize("order", [None, 8])
+@pytest.mark.parametrize("order", [None, *further(8)])
 def test_single_precision_and_python_parameters_together(order, arrangement):
     mixed = [
         PeriodicPadding(Semicircle(jnp.float32(2)), 0.7, arrangement, order=order),

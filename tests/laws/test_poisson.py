@@ -7,6 +7,7 @@ import pytest
 
 from rmtjax.laws import Poisson
 from rmtjax.testing import check_law
+from tests.cases import every_mode, further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -14,7 +15,7 @@ S = [1e-8, 1e-2, 0.3, 1.0, 2.5, 6.0, 30.0, 700.0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [0, 1, 6])
+@pytest.mark.parametrize("k", [0, *further(1), 6])
 def test_both_tails_against_finite_sums(k, dtype):
     density = lambda s: s**k * mpmath.exp(-s) / mpmath.factorial(k)
     survival = lambda s: mpmath.exp(-s) * sum(s**j / mpmath.factorial(j) for j in range(k + 1))
@@ -36,8 +37,9 @@ def test_neighbours_and_moments():
         )
 
 
-def test_the_contract_of_laws():
-    check_law(Poisson(2))
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(Poisson(2), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize("k", [-1, 1.5, True, None])

@@ -10,7 +10,7 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.laws import EigenvectorIntensity, PorterThomas
 from rmtjax.testing import check_law
-from tests.cases import further
+from tests.cases import every_mode, further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -18,7 +18,7 @@ X = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0, 300.0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("beta", [1, 4])
+@pytest.mark.parametrize("beta", [1, *further(4)])
 def test_limit_against_mpmath(beta, dtype):
     half = mpmath.mpf(beta) / 2
     density = lambda x: half**half / mpmath.gamma(half) * x ** (half - 1) * mpmath.exp(-half * x)
@@ -28,7 +28,7 @@ def test_limit_against_mpmath(beta, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "beta"), [(3, 1), *further((200, 2)), (30, 4)])
+@pytest.mark.parametrize(("n", "beta"), [(3, 1), *further((200, 2), (30, 4))])
 def test_finite_n_against_mpmath(n, beta, dtype):
     a, b = mpmath.mpf(beta) / 2, mpmath.mpf(beta * (n - 1)) / 2
     norm = lambda: n * mpmath.beta(a, b)
@@ -77,8 +77,9 @@ def test_eigenvectors_of_samples(beta, ensemble, getkey):
 
 
 @pytest.mark.parametrize("law", [*further(PorterThomas(1)), EigenvectorIntensity(5, 4)])
-def test_the_contract_of_laws(law):
-    check_law(law)
+@every_mode
+def test_the_contract_of_laws(law, reverse_mode):
+    check_law(law, reverse_mode=reverse_mode)
 
 
 def test_bad_input():

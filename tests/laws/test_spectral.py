@@ -26,6 +26,7 @@ from rmtjax.laws import (
     Wachter,
 )
 from rmtjax.testing import check_derivatives
+from tests.cases import daily
 
 DTYPES = [pytest.param(np.complex64, marks=pytest.mark.float32), np.complex128]
 
@@ -269,7 +270,7 @@ SMOOTH = ["semicircle", "marchenko_pastur", "marchenko_pastur with an atom", "in
 SMOOTH += ["wachter", "wachter with both", "uniform", "arcsine", "quarter_circle", "fuss_catalan"]
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("name", daily(SMOOTH, only=["semicircle", "wachter with both", "fuss_catalan"]))
 def test_derivatives_by_points_and_parameters(name):
     case = CASES[name]
     z = jnp.array([0.35 + 0.2j, 0.55 - 1e-2j, -1.3 + 1e-3j])
@@ -360,6 +361,12 @@ WITH_S = [
 ]
 
 
+@jax.jit
+def transform_and_inverse(law, g):
+    r = law.r_transform(g)
+    return r, law.stieltjes(r + 1 / g), sum(law.free_cumulant(k) * g ** (k - 1) for k in range(1, 12))
+
+
 @pytest.mark.float32
 @pytest.mark.parametrize("name", WITH_R)
 def test_r_transform_inverts_the_stieltjes_transform(name):
@@ -367,15 +374,16 @@ def test_r_transform_inverts_the_stieltjes_transform(name):
     scale = float(jnp.max(jnp.abs(jnp.stack(law.support()))))
     eps = float(jnp.finfo(law.mean().dtype).eps)
 
-    def table(law, g):
-        r = law.r_transform(g)
-        return r, law.stieltjes(r + 1 / g), sum(law.free_cumulant(k) * g ** (k - 1) for k in range(1, 12))
-
     for g in (jnp.array([0.05, -0.07, 0.1]) / scale, jnp.array([0.1j, 0.05 - 0.05j, 1e-3 + 0.06j]) / scale):
-        r, back, series = jax.jit(table)(law, g)
+        r, back, series = transform_and_inverse(law, g)
         assert r.dtype == g.dtype
         np.testing.assert_allclose(back, g.astype(r.dtype), rtol=30 * eps)
         np.testing.assert_allclose(r, series, rtol=max(100 * eps, 1e-6), atol=1e-12 * scale)
+
+
+@jax.jit
+def product_of_transforms(law, z):
+    return law.s_transform(z * law.r_transform(z)) * law.r_transform(z)
 
 
 @pytest.mark.float32
@@ -384,8 +392,7 @@ def test_s_transform_inverts_the_r_transform(name):
     law = CASES[name].law
     scale = float(law.support()[1])
     for z in (jnp.array([0.05, -0.07]) / scale, jnp.array([0.1j, 0.05 - 0.05j]) / scale):
-        product = jax.jit(lambda law, z: law.s_transform(z * law.r_transform(z)) * law.r_transform(z))(law, z)
-        np.testing.assert_allclose(product, 1, rtol=30 * jnp.finfo(z.dtype).eps)
+        np.testing.assert_allclose(product_of_transforms(law, z), 1, rtol=30 * jnp.finfo(z.dtype).eps)
 
 
 def test_r_transform_far_from_0():

@@ -17,7 +17,7 @@ from scipy import special
 from rmtjax.laws import TracyWidom
 from rmtjax.testing import check_law
 from rmtjax.testing._law_evaluation import evaluate
-from tests.cases import further
+from tests.cases import daily, every_mode, further
 from tests.laws.methods import METHODS, check_slopes
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -83,7 +83,7 @@ def test_both_tails_in_relative_error_against_determinants(law):
 
 
 @pytest.mark.float32(only=True)
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", daily(LAWS, only=["1", "4", "2, 2"]))
 def test_single_precision(law):
     points = [-7.0, -2.0, 4.0]
     got = tabulate(LAWS[law], jnp.asarray(points, jnp.float32))
@@ -140,7 +140,7 @@ def test_painleve_ii_gives_the_same(s):
             np.testing.assert_allclose(got["logsf"], float(mpmath.log(1 - f)), rtol=1e-13)
 
 
-@pytest.mark.parametrize("beta", [1, *further(2, 4)])
+@pytest.mark.parametrize("beta", [*further(1, 2), 4])
 def test_published_moments(beta):
     law = TracyWidom(beta)
     got = jax.jit(lambda: (law.mean(), law.variance(), law.skewness(), law.kurtosis()))()
@@ -151,7 +151,7 @@ def test_published_moments(beta):
 TABLES = json.loads((Path(__file__).parents[1] / "golden" / "praehofer_spohn.json").read_text())["points"]
 
 
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("beta", [*further(1, 2), 4])
 def test_tables_of_praehofer_and_spohn(beta):
     def log_tails(row):
         # The logarithms where the numbers underflow.
@@ -188,14 +188,13 @@ def test_published_values():
 
 def test_conventions_differ_by_a_scale_at_beta_4_only():
     x = jnp.array([-3.0, -1.0, 0.5])
-    mean = {name: float(TracyWidom(4, name).mean()) for name in ("tracy-widom", "bornemann", "stochastic-airy")}
-    np.testing.assert_allclose(mean["tracy-widom"], -2.306884893, atol=1e-9)
-    np.testing.assert_allclose(mean["bornemann"], -3.262427903, atol=1e-7)
-    np.testing.assert_allclose(mean["stochastic-airy"], -3.262427903 / 2 ** (2 / 3), atol=1e-7)
-    for beta in (1, 2):
-        for name in ("bornemann", "stochastic-airy"):
-            np.testing.assert_array_equal(TracyWidom(beta, name).pdf(x), TracyWidom(beta).pdf(x))
-    np.testing.assert_allclose(TracyWidom(4).pdf(x), 2**0.5 * bornemann(4).pdf(2**0.5 * x), rtol=1e-14)
+    # The means are in the literature, and -3.262427903 in the scaling of Bornemann.
+    np.testing.assert_allclose(TracyWidom(4).mean(), -3.262427903 / 2**0.5, atol=1e-9)
+    for name, stretch in (("tracy-widom", 2**0.5), ("stochastic-airy", 2 ** (2 / 3))):
+        density = stretch * bornemann(4).pdf(stretch * x)
+        np.testing.assert_allclose(TracyWidom(4, name).pdf(x), density, rtol=1e-14)
+    for name in ("bornemann", "stochastic-airy"):
+        np.testing.assert_array_equal(TracyWidom(1, name).pdf(x), TracyWidom(1).pdf(x))
 
 
 @pytest.mark.slow
@@ -301,22 +300,22 @@ def test_tails_of_further_levels_go_on_smoothly(beta, order):
 
 @pytest.mark.parametrize(
     "law",
-    [TracyWidom(2, order=2), *further(TracyWidom(1), TracyWidom(4, "stochastic-airy"))],
+    [TracyWidom(1), *further(TracyWidom(2, order=2), TracyWidom(4, "stochastic-airy"))],
     ids=str,
 )
-def test_law(law):
-    check_law(law)
+@every_mode
+def test_law(law, reverse_mode):
+    check_law(law, reverse_mode=reverse_mode)
 
 
 @pytest.mark.float32(only=True)
 def test_law_in_either_precision():
-    check_law(TracyWidom(2))
+    check_law(TracyWidom(2), reverse_mode=False)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
     law, x = TracyWidom(1), jnp.asarray([-1e4, -100.0, -5.0, 5.0, 100.0, 1e4], dtype)
-    check_slopes(law, x)
     slope = evaluate(law, np.asarray(x))["slopes"]
     assert all(np.isfinite(values).all() for values in slope.values())
     rtol = 200 * np.finfo(dtype).eps
@@ -329,7 +328,7 @@ def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("convention", ["tracy-widom", "bornemann", "stochastic-airy"])
+@pytest.mark.parametrize("convention", ["tracy-widom", *further("bornemann", "stochastic-airy")])
 def test_tails_meet_where_one_takes_over_from_the_other(convention, dtype):
     # The table of beta = 4 is in other units: rounded, a point next to the switch may come to lie on its other side.
     law = TracyWidom(4, convention)
@@ -389,13 +388,16 @@ def test_the_script_makes_the_expansions():
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("law", [TracyWidom(4), *further(TracyWidom(2), TracyWidom(2, order=3))], ids=str)
+@pytest.mark.parametrize(
+    "law", [TracyWidom(1), *further(TracyWidom(2), TracyWidom(4), TracyWidom(2, order=3))], ids=str
+)
 def test_where_cubes_are_no_numbers(law):
     huge = float(jnp.finfo(jnp.result_type(float)).max) / 2
-    x = jnp.array([-huge, -(huge**0.5), huge**0.5, huge])
+    x = jnp.array([-huge, -(huge**0.5), -1e4, -5.0, 5.0, 1e4, huge**0.5, huge])
     got = tabulate(law, x)
-    np.testing.assert_array_equal(got["cdf"], [0, 0, 1, 1])
-    np.testing.assert_array_equal(got["pdf"], 0)
+    far = np.array([0, 1, -2, -1])
+    np.testing.assert_array_equal(got["cdf"][far], [0, 0, 1, 1])
+    np.testing.assert_array_equal(got["pdf"][far], 0)
     check_slopes(law, x)
     for name in METHODS:
         assert not np.isnan(got[name]).any()

@@ -59,7 +59,7 @@ def test_pair_correlation(beta, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("beta", [1, *further(2, 4)])
 def test_number_variance_and_rigidity(beta, dtype):
     variance, delta3 = fluctuations(beta)
     rtol = 20 * np.finfo(dtype).eps
@@ -138,7 +138,7 @@ def test_form_factor(dtype):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("beta", [0, *further(1), 2, 4])
+@pytest.mark.parametrize("beta", [0, *further(1, 4), 2])
 def test_the_ends_of_the_range(beta):
     np.testing.assert_array_equal(
         pair_correlation(jnp.array([0.0, np.inf, np.nan]), beta), [0.0 if beta else 1.0, 1.0, np.nan]

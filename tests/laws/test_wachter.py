@@ -10,6 +10,7 @@ import scipy.stats
 
 from rmtjax.laws import MarchenkoPastur, Wachter, _generic
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from tests.cases import every_mode
 from tests.laws.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -286,19 +287,18 @@ def test_skewness_and_kurtosis(a, b):
     np.testing.assert_allclose([law.skewness(), law.kurtosis()], expected, rtol=rtol, atol=rtol)
 
 
+@jax.jit
+def fall_back_and_formula(law, x):
+    fall_back = [_generic.cdf(law, x), *(_generic.moment(law, k, 0.0) for k in range(5))]
+    return fall_back, [law.cdf(x), *map(law.moment, range(5))]
+
+
 @pytest.mark.parametrize(("a", "b"), PARAMETERS)
 def test_formula_and_fall_back_agree(a, b):
     law = Wachter(a, b)
     lower, upper = law._ends()
     x = lower + (upper - lower) * jnp.array([0.02, 0.1, 0.3, 0.5, 0.8, 0.97])
-    moments = lambda fn: [fn(k) for k in range(5)]
-
-    @jax.jit
-    def both(law):
-        fall_back = moments(lambda k: _generic.moment(law, k, 0.0))
-        return (_generic.cdf(law, x), *fall_back), (law.cdf(x), *moments(law.moment))
-
-    for got, expected in zip(*both(law), strict=True):
+    for got, expected in zip(*fall_back_and_formula(law, x), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -386,8 +386,9 @@ def test_the_atoms_shrink_with_the_parameters():
 # The contract
 
 
-def test_the_contract_of_laws():
-    check_law(Wachter(0.75, 0.5))
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(Wachter(0.75, 0.5), reverse_mode=reverse_mode)
 
 
 @pytest.mark.float32
