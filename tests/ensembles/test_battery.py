@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from tests.cases import daily, further
+from tests.cases import further
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
-# An ensemble of 60 levels and its Dyson index; 0 for independent levels. Every day some of the ways to the levels; the
-# entries of the others are tested with their families.
+# An ensemble of 60 levels and its Dyson index; 0 for independent levels. The entries of the others are tested every day
+# with their families, and for the GOE and independent levels the mean ratio as well.
 REPULSION = [
-    (rmt.GOE(60), 1),
     (rmt.JacobiBeta(60, 140.0, 160.0, 4.0), 4),
-    (rmt.RosenzweigPorter(60, 5.0), 0),
     *further(
+        (rmt.GOE(60), 1),
+        (rmt.RosenzweigPorter(60, 5.0), 0),
         (rmt.GSE(60), 4),
         (rmt.Wigner(60, entries="uniform"), 1),
         (rmt.Wishart(60, 80, 2), 2),
@@ -63,7 +63,8 @@ def test_mean_gap_ratio(getkey, ensemble, beta):
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
-@pytest.mark.parametrize("name", daily(LAWS, only=["GUE"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
 def test_law_and_edge_at_400(getkey, name):
     ensemble, allowed = LAWS[name]
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()

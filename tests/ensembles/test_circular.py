@@ -55,8 +55,7 @@ def assert_circular(phases, beta):
 
 
 @pytest.mark.heavy
-@pytest.mark.float32
-@pytest.mark.parametrize("n", [1, 5, *further(2)])
+@pytest.mark.parametrize("n", [pytest.param(5, marks=pytest.mark.float32), *further(1, 2)])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 7.5])
 def test_exact_laws_for_every_beta(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(rmt.CircularBeta, n, beta, getkey()))
@@ -73,8 +72,7 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
 
 
 @pytest.mark.heavy
-@pytest.mark.float32
-@pytest.mark.parametrize(("n", "beta"), daily(itertools.product([1, 2, 4], CLASSICAL), only=[(1, 2), (4, 4)]))
+@pytest.mark.parametrize(("n", "beta"), daily(itertools.product([1, 2, 4], CLASSICAL), only=[(4, 4)]))
 def test_classical_matrices(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(CLASSICAL[beta], n, None, getkey()))
     eps, rows = np.finfo(phases.dtype).eps, matrices.shape[-1]
@@ -126,11 +124,11 @@ def test_infinite_beta_is_a_lattice(getkey):
 
 
 def test_counts_and_eigenvalues_are_those_of_the_phases(getkey):
-    key, ensemble = getkey(), rmt.CircularBeta(9, 1.7)
+    key, ensemble = getkey(), rmt.CircularBeta(6, 1.7)
     phases = np.asarray(ensemble.eigenphases(key))
     x = np.concatenate([phases - 1e-12, phases + 1e-12, [-4, 4, 0, np.inf]])
     np.testing.assert_array_equal(ensemble.counts(key, x), (phases < x[:, None]).sum(-1))
-    assert ensemble.counts(key, x.reshape(2, -1)).shape == (2, x.size // 2)
+    assert jax.eval_shape(ensemble.counts, key, x.reshape(2, -1)).shape == (2, x.size // 2)
     np.testing.assert_allclose(ensemble.eigenvalues(key), np.exp(1j * phases), atol=1e-15)
     assert (ensemble.law().lower, ensemble.law().upper) == (-np.pi, np.pi)
 
@@ -144,6 +142,7 @@ def test_total_mass_of_two_phases(ensemble):
     np.testing.assert_allclose(2 * np.pi * np.sum(2 * density * np.pi * 4 * s**3 * weights), 1, rtol=1e-9)
 
 
+@pytest.mark.heavy
 def test_joint_density_of_many_phases():
     # At equal distances ∏_{j<k} |z_j - z_k| = n^{n/2}.
     n, beta = 10_000, 2.0

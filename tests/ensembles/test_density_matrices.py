@@ -14,8 +14,9 @@ from tests.cases import further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
-CASES = [HilbertSchmidt(2, 5), HilbertSchmidt(4, 3), Bures(1), Bures(4)]
-CASES += further(HilbertSchmidt(2), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3), Bures(2))
+CASES = [HilbertSchmidt(4, 3), pytest.param(Bures(4), marks=pytest.mark.float32)]
+CASES += further(HilbertSchmidt(2), HilbertSchmidt(2, 5), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3))
+CASES += further(Bures(1), Bures(2))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -56,7 +57,6 @@ def mean_entropy(ensemble):
     return sum(1 / k for k in range(large + 1, small * large + 1)) - (small - 1) / (2 * large)
 
 
-@pytest.mark.float32
 @pytest.mark.parametrize("ensemble", CASES, ids=repr)
 def test_structure_and_exact_moments(getkey, ensemble):
     levels, matrices = drawn(ensemble, getkey)
@@ -83,7 +83,7 @@ def test_structure_and_exact_moments(getkey, ensemble):
 
 
 @pytest.mark.parametrize(
-    ("ensemble", "exponent"), [(HilbertSchmidt(2), 1), (HilbertSchmidt(2, 5), 4), (Bures(2), 1 / 2)], ids=repr
+    ("ensemble", "exponent"), [*further((HilbertSchmidt(2), 1), (HilbertSchmidt(2, 5), 4)), (Bures(2), 1 / 2)], ids=repr
 )
 def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
     # λ = (1 ± r)/2 has the density ∝ r² (1 - r²)^{m-2}, for the Bures measure r²/√(1 - r²); r² is a beta variate.
@@ -96,7 +96,7 @@ def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
         assert_law(component, scipy.stats.uniform(-1, 2).cdf)
 
 
-@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(400)), HilbertSchmidt(400, 160), Bures(400)], ids=repr)
+@pytest.mark.parametrize("ensemble", [HilbertSchmidt(400, 160), *further(HilbertSchmidt(400), Bures(400))], ids=repr)
 def test_pooled_levels_have_the_law(getkey, ensemble):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
     n, x = 400, np.linspace(0.02, 6, 40) / 400
@@ -112,7 +112,7 @@ def test_counts_are_those_of_the_levels(getkey, ensemble):
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels * (1 - 1e-11), levels * (1 + 1e-11), [-1, 0, 1e-300, 1, np.inf, -np.inf]])
     np.testing.assert_array_equal(ensemble.counts(key, x), (levels[None] < x[:, None]).sum(-1))
-    assert ensemble.counts(key, x.reshape(2, -1)).shape == (2, x.size // 2)
+    assert jax.eval_shape(ensemble.counts, key, x.reshape(2, -1)).shape == (2, x.size // 2)
 
 
 @pytest.mark.float32

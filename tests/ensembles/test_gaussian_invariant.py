@@ -61,8 +61,7 @@ def test_samples_are_self_adjoint_to_the_last_bit(getkey, beta):
         np.testing.assert_array_equal(z @ h @ z.T, np.swapaxes(h, -1, -2))
 
 
-@pytest.mark.float32
-@BETAS
+@pytest.mark.parametrize("beta", [1, 2, pytest.param(4, marks=pytest.mark.float32)])
 def test_exact_laws(getkey, beta):
     n = 4
     h = np.asarray(samples(beta, n, 20_000, getkey()))
@@ -85,7 +84,7 @@ def test_exact_laws(getkey, beta):
 
 
 @BETAS
-@pytest.mark.parametrize("n", [1, 2, 5, 6])
+@pytest.mark.parametrize("n", [5, 6, *further(1, 2)])
 def test_entries_are_all_different(getkey, beta, n):
     # Triangles are packed into rectangles and squares: a variate used twice shows here.
     parts = np.abs(components(np.asarray(samples(beta, n, 1, getkey())), beta)[:, 0])
@@ -94,7 +93,7 @@ def test_entries_are_all_different(getkey, beta, n):
     assert np.unique(values).size == values.size == n + beta * n * (n - 1) // 2
 
 
-@BETAS
+@pytest.mark.parametrize("beta", [1, *further(2), 4])
 def test_blocks_are_leading_samples(getkey, beta):
     key, ensemble, per_level = getkey(), MAKERS[beta](5, SCALE), 2 if beta == 4 else 1
     whole = np.asarray(ensemble.sample(key))
@@ -106,7 +105,8 @@ def test_blocks_are_leading_samples(getkey, beta):
         np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("beta", [1, *further(2), 4])
+@pytest.mark.slow
+@BETAS
 def test_mixed_samples_and_spectra_have_one_law(getkey, beta):
     # E Σ x² of a block of order k is k + β k (k - 1)/2 in the units of its levels, which `normalize="order"` scales.
     n, mixture = 6, 0.6

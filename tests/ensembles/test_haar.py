@@ -11,7 +11,7 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
-from rmtjax.testing import check_derivatives, check_jit, check_vmap
+from rmtjax.testing import check_derivatives
 from tests.cases import daily, further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
@@ -67,10 +67,12 @@ def dense_phases(matrices):
     return np.sort(np.angle(np.linalg.eigvals(matrices.astype(np.complex128))), axis=-1)
 
 
-@pytest.mark.float32
 @pytest.mark.parametrize(
     ("make", "n"),
-    daily(CASES, only=[(rmt.HaarOrthogonal, 4), (rmt.HaarSpecialOrthogonal, 5), (rmt.HaarSymplectic, 4)]),
+    [
+        *daily(CASES[:-1], only=[(rmt.HaarOrthogonal, 4)]),
+        pytest.param(rmt.HaarSymplectic, 4, marks=pytest.mark.float32),
+    ],
 )
 def test_exact_laws(getkey, make, n):
     phases, matrices = map(np.asarray, drawn(make(n), jax.random.split(getkey(), DRAWS)))
@@ -149,8 +151,9 @@ def test_weyl_means_are_the_published_ones(make, n):
         np.testing.assert_allclose(mean(*of), value, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
-@pytest.mark.parametrize("make", [pytest.param(rmt.HaarSpecialOrthogonal, marks=pytest.mark.slow), rmt.HaarSymplectic])
+@pytest.mark.parametrize("make", [rmt.HaarSpecialOrthogonal, rmt.HaarSymplectic])
 def test_characteristic_polynomial_at_one(getkey, make):
     # Keating and Snaith (2000), Commun. Math. Phys. 214, 91, equations 8 and 32: E det(1 - U)^s, here at s = 1 and the
     # derivative at 0.
@@ -218,11 +221,10 @@ def test_small_angles_have_their_digits():
 
 @pytest.mark.float32
 def test_forced_eigenvalues_are_real(getkey):
-    key = getkey()
-    values = jax.vmap(rmt.HaarOrthogonal(1).eigenvalues)(jax.random.split(key, 20))
-    assert set(np.unique(np.asarray(values))) == {-1, 1}
-    phases = rmt.HaarOrthogonal(3).eigenphases(key)
-    np.testing.assert_allclose(np.abs(rmt.HaarOrthogonal(3).eigenvalues(key)), 1, rtol=4 * jnp.finfo(phases.dtype).eps)
+    values = np.asarray(jax.jit(jax.vmap(rmt.HaarOrthogonal(3).eigenvalues))(jax.random.split(getkey(), 20)))
+    np.testing.assert_array_equal((values.imag == 0).sum(-1), 1)
+    assert set(values[values.imag == 0]) == {-1, 1}
+    np.testing.assert_allclose(np.abs(values), 1, rtol=4 * np.finfo(values.dtype).eps)
 
 
 @pytest.mark.parametrize(
@@ -272,8 +274,6 @@ def test_isometries(getkey, beta):
     # The projector on the span of k = 2 of n = 5 directions: E tr(PA)² for A = diag(1, 0, …) is that of a beta variate.
     share = (np.abs(v[:, 0]) ** 2).sum(-1)
     assert_law(share, scipy.stats.beta(beta, 1.5 * beta).cdf)
-    check_jit(frames.sample, getkey())
-    check_vmap(frames.sample, getkey())
     whole = rmt.HaarIsometry(3, 3, beta).sample(getkey())
     np.testing.assert_allclose(np.abs(np.linalg.det(whole)), 1, rtol=1e-13)
 

@@ -16,8 +16,10 @@ from tests.statistical import ERROR_RATE, assert_law, assert_mean
 SCALE = 0.7
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize(("n", "m", "beta"), [(3, 12, 1), (2, 6, 4), *further((3, 3, 1), (3, 9, 2), (1, 2, 2))])
+@pytest.mark.parametrize(
+    ("n", "m", "beta"),
+    [pytest.param(2, 6, 4, marks=pytest.mark.float32), *further((3, 12, 1), (3, 3, 1), (3, 9, 2), (1, 2, 2))],
+)
 def test_exact_laws(getkey, n, m, beta):
     levels, matrices = map(np.asarray, drawn(rmt.InverseWishart(n, m, beta, SCALE), 20_000, getkey()))
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))

@@ -9,13 +9,23 @@ import pytest
 import scipy.stats
 
 import rmtjax as rmt
-from tests.cases import further
+from tests.cases import daily, further
 from tests.statistical import assert_counts, assert_mean
 
+SIZES = [(12, 0.7), (1, 0.5), (2, 0.3), (6, 0.15), (5, 1.0)]
+ORDERS = daily(
+    [(method, *size) for method in ("sample", "eigenvalues") for size in SIZES],
+    only=[("eigenvalues", 12, 0.7), *(("sample", *size) for size in SIZES[:3])],
+)
 
-@pytest.mark.parametrize(("n", "mixture"), [(12, 0.7), (6, 0.15), (5, 1.0), (1, 0.5), (2, 0.3)])
-@pytest.mark.parametrize("method", ["sample", "eigenvalues"])
-def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
+
+@functools.partial(jax.jit, static_argnums=2)
+def spectra(mixed, key, number):
+    return jax.vmap(mixed.eigenvalues)(jax.random.split(key, number))
+
+
+@pytest.mark.parametrize(("method", "n", "mixture"), ORDERS)
+def test_orders_are_binomial_clipped_at_two(getkey, method, n, mixture):
     mixed = rmt.Mixed(rmt.GOE(n), mixture)
     orders = jax.jit(jax.vmap(lambda key: getattr(mixed, method)(key).order))(jax.random.split(getkey(), 20_000))
     probabilities = scipy.stats.binom.pmf(np.arange(n + 1), n, mixture)
@@ -27,10 +37,14 @@ def test_orders_are_binomial_clipped_at_two(getkey, n, mixture, method):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("base", [rmt.GOE(6, 0.8), *further(rmt.Wigner(6, 0.8))], ids=["goe", "wigner"])
-@pytest.mark.parametrize("normalize", ["order", "reference"])
+@pytest.mark.parametrize("normalize", ["order", *further("reference")])
 @pytest.mark.parametrize("method", [*further("sample"), "eigenvalues"])
 def test_scale_of_each_order(getkey, base, normalize, method):
-    draws = jax.vmap(getattr(rmt.Mixed(base, 0.6, normalize), method))(jax.random.split(getkey(), 40_000))
+    mixed, number = rmt.Mixed(base, 0.6, normalize), 40_000
+    if method == "eigenvalues":
+        draws = spectra(mixed, getkey(), number)
+    else:
+        draws = jax.vmap(mixed.sample)(jax.random.split(getkey(), number))
     axes = (-2, -1) if method == "sample" else -1
     trace_of_square = np.where(draws.mask, draws.values, 0) ** 2
     trace_of_square = trace_of_square.sum(axes)
@@ -39,6 +53,14 @@ def test_scale_of_each_order(getkey, base, normalize, method):
         size = order if normalize == "order" else base.n
         chosen = trace_of_square[np.asarray(draws.order) == order]
         assert_mean(chosen, 0.8**2 * (order * (order - 1) + diagonal * order) / size)
+
+
+def test_sizes_of_the_reference_are_those_of_the_whole_matrix(getkey):
+    key = getkey()
+    by_order, by_reference = (rmt.Mixed(rmt.GOE(6), 0.5, normalize).sample(key) for normalize in ("order", "reference"))
+    assert by_order.order < 6
+    expected = np.asarray(by_order.values) * np.sqrt(int(by_order.order) / 6)
+    np.testing.assert_allclose(by_reference.values, expected, rtol=1e-12)
 
 
 def test_sample_is_zero_outside_its_block(getkey):
@@ -50,13 +72,13 @@ def test_sample_is_zero_outside_its_block(getkey):
 
 
 def test_eigenvalues_are_padded_and_ascending(getkey):
-    spectra = jax.vmap(rmt.Mixed(rmt.GOE(9), 0.6).eigenvalues)(jax.random.split(getkey(), 200))
-    values = np.asarray(spectra.values)
-    np.testing.assert_array_equal(np.isposinf(values), ~np.asarray(spectra.mask))
-    assert all((np.diff(v[:k]) > 0).all() for v, k in zip(values, np.asarray(spectra.order), strict=True))
+    draws = spectra(rmt.Mixed(rmt.GOE(6, 0.8), 0.6), getkey(), 40_000)
+    values, order = np.asarray(draws.values), np.asarray(draws.order)
+    np.testing.assert_array_equal(np.isposinf(values), ~np.asarray(draws.mask))
+    assert all((np.diff(v[:k]) > 0).all() for v, k in zip(values[:200], order[:200], strict=True))
 
 
-@pytest.mark.parametrize("arrangement", [None, "ascending", "magnitude", "random"])
+@pytest.mark.parametrize("arrangement", [None, "magnitude", *further("ascending", "random")])
 def test_counts_are_those_of_the_levels(getkey, arrangement):
     mixed, key = rmt.Mixed(rmt.GOE(9), 0.6), getkey()
     if arrangement is None:
@@ -91,23 +113,16 @@ def test_one_compilation_serves_orders_and_mixtures(getkey):
         traces.append(1)
         return mixed.eigenvalues(key)
 
-    orders = {int(spectrum(rmt.Mixed(rmt.GOE(8), mixture), getkey()).order) for mixture in (0.3, 0.5, 0.7, 0.9, 1.0)}
+    orders = {int(spectrum(rmt.Mixed(rmt.GOE(9), mixture), getkey()).order) for mixture in (0.3, 0.5, 0.7, 0.9, 1.0)}
     assert len(traces) == 1
     assert len(orders) > 1
 
 
 def test_order_block_and_arrangement_are_independent(getkey):
     # One key must not serve two purposes: the smallest uniform of the arrangement would then sit at a fixed entry.
-    keys = jax.random.split(getkey(), 4000)
-    mixed = rmt.Mixed(rmt.GOE(3), 0.9)
-
-    def repeated_lowest(key):
-        spectrum = mixed.eigenvalues(key)
-        padded = mixed.periodic_eigenvalues(key, "random")
-        return spectrum.order, spectrum.values[0], padded[0] == padded[1]
-
-    order, lowest, repeated = map(np.asarray, jax.vmap(repeated_lowest)(keys))
-    of_two = order == 2
+    padded = np.asarray(padded_spectra(jax.random.split(getkey(), 4000), 3, "random", 0.9))
+    # Of order 3 no level is repeated.
+    lowest, repeated, of_two = padded[:, 0], padded[:, 0] == padded[:, 1], (np.diff(padded) == 0).any(-1)
     assert_mean(repeated[of_two], 1 / 2)
     assert_mean((lowest[of_two] - lowest[of_two].mean()) * (repeated[of_two] - 1 / 2), 0)
 
@@ -166,7 +181,7 @@ def padded_spectra(keys, size, arrangement, mixture):
     return jax.vmap(lambda key: mixed.periodic_eigenvalues(key, arrangement))(keys)
 
 
-@pytest.mark.parametrize("arrangement", ["ascending", "random", *further("magnitude")])
+@pytest.mark.parametrize("arrangement", ["ascending", *further("random", "magnitude")])
 @pytest.mark.parametrize("mixture", [0.9, 0.4])
 def test_pooled_padded_spectra(getkey, mixture, arrangement):
     # Coarse bins: at this size the edge is smeared over n^(-2/3), wider than the 1/n correction knows.

@@ -12,6 +12,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
+from tests.cases import further
 from tests.statistical import assert_mean
 
 DRAWS = 20_000
@@ -56,10 +57,13 @@ CASES = {
 }
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize(("make", "variances"), CASES.values(), ids=CASES)
-def test_entries_and_exact_moments(getkey, make, variances):
-    ensemble = make()
+MOMENTS = [pytest.param("profile", marks=pytest.mark.float32), "band", "porter"]
+MOMENTS += further("scalar", "full band", "flat porter")
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_entries_and_exact_moments(getkey, name):
+    ensemble, variances = CASES[name][0](), CASES[name][1]
     samples, levels = map(np.asarray, draws(ensemble, DRAWS, getkey()))
     np.testing.assert_array_equal(samples, np.swapaxes(samples, -1, -2))
     samples, levels = samples.astype(float) / SCALE, levels.astype(float) / SCALE
@@ -101,7 +105,8 @@ def test_profile_is_read_as_its_symmetric_part(getkey):
 
 def test_pooled_bands_have_the_semicircle_law(getkey):
     n, width = 400, 60
-    _, levels = draws(rmt.Banded(n, width, SCALE), 4, getkey())
+    matrices = jax.jit(jax.vmap(rmt.Banded(n, width, SCALE).sample))(jax.random.split(getkey(), 4))
+    levels = np.linalg.eigvalsh(matrices)
     x = np.linspace(-2, 2, 41) * SCALE
     empirical = (np.asarray(levels).ravel()[:, None] <= x).mean(0)
     law = rmt.Banded(n, width, SCALE).law()

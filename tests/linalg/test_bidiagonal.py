@@ -1,15 +1,15 @@
-"""Singular values of bidiagonal matrices: accuracy, counts, blocks and derivatives, against mpmath and LAPACK."""
+"""Singular values of bidiagonal matrices: accuracy, counts, blocks, derivatives, against integers and LAPACK."""
 
 import functools
 
 import jax
 import jax.numpy as jnp
-import mpmath
 import numpy as np
 import pytest
 
 from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.testing import check_derivatives, check_second_derivative
+from rmtjax.testing import check_derivatives
+from tests.linalg.tridiagonal_matrices import exact_eigenvalues
 
 N = 21
 LARGE = 147
@@ -59,15 +59,9 @@ def bands(family, n, dtype):
 
 
 def exact(b, c):
-    """Singular values in 40 digits, from the tridiagonal matrix of Golub and Kahan."""
+    """Singular values: the positive levels of the tridiagonal matrix of Golub and Kahan."""
     entries = np.stack([b, np.append(c, 0)], axis=1).ravel()[:-1].astype(np.float64)
-    n = b.size
-    with mpmath.workdps(40):
-        matrix = mpmath.zeros(2 * n)
-        for i, entry in enumerate(entries):
-            matrix[i, i + 1] = matrix[i + 1, i] = mpmath.mpf(float(entry))
-        levels = mpmath.eigsy(matrix, eigvals_only=True)
-        return np.array([float(level) for level in levels])[n:]
+    return exact_eigenvalues(np.zeros(2 * b.size), entries)[b.size :]
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -120,9 +114,8 @@ def test_blocks_are_trailing():
 
 def test_derivatives():
     b, c = map(jnp.asarray, bands(signed, 6, np.float64))
-    check_second_derivative(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(6)), b, c)
-    # Of a block too; the levels that it does not have are infinite.
-    check_derivatives(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(4))[:4], b, c)
+    # Of a block; the levels that it does not have are infinite.
+    check_derivatives(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(4))[:4], b, c, second_derivative=True)
 
 
 def test_single_precision_stays_single_where_64_bit_types_are_on():

@@ -12,7 +12,9 @@ from rmtjax.testing import check_derivatives
 from tests.cases import further
 
 # 17 needs padding of the last rows, 64 does not; from 128 on the search goes in two halves.
-SIZES = [1, 3, 147, *further(2, 17, 64)]
+SIZES = [(1, np.float64), (3, np.float64), *further((2, np.float64), (17, np.float64), (64, np.float64))]
+SIZES += [(147, np.float64), pytest.param(147, np.float32, marks=pytest.mark.float32)]
+SIZES += [pytest.param(n, np.float32, marks=[pytest.mark.float32, pytest.mark.slow]) for n in (1, 2, 3, 17, 64)]
 
 
 @functools.cache
@@ -47,9 +49,8 @@ def cmv_phases(boundary, modulus, complement, angle):
     return np.sort(np.angle(-np.linalg.eigvals(unitary)))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.float32)])
 @pytest.mark.parametrize("beta", [0.01, 0.3, 2.0, 1e6])
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(("n", "dtype"), SIZES)
 def test_phases_and_counts(n, beta, dtype):
     given = coefficients(n, beta)
     expected = cmv_phases(*given)
@@ -73,7 +74,7 @@ def test_derivatives():
 
 
 def test_maps_are_loops():
-    boundary, modulus, complement, angle = map(jnp.asarray, coefficients(17, 2.0))
+    boundary, modulus, complement, angle = map(jnp.asarray, coefficients(3, 2.0))
     turns = jnp.linspace(0.1, 6.0, 4)
     some = lambda turn: eigenphases(Verblunsky(turn, modulus, complement, angle))
     np.testing.assert_allclose(jax.vmap(some)(turns), jnp.stack([some(turn) for turn in turns]), rtol=0, atol=1e-14)

@@ -237,10 +237,18 @@ PROBLEMS = [
 ]
 
 
-def cases(problems: list[Problem]) -> list:
+# An order is a compilation in each precision: these every day, others with the slow tests.
+DAILY_ORDERS = {np.float32: {ORDER}, np.float64: {1, 2, SMALL_ORDER, ORDER}}
+
+
+def cases(problems: list[Problem], daily: dict[type, set[int]] = DAILY_ORDERS) -> list:
     """Parameters `problem, dtype` of a test; those in single precision run without 64-bit types as well."""
+    marks = lambda problem, dtype: [
+        *[SINGLE] * (dtype is np.float32),
+        *[pytest.mark.slow] * (problem.build()[0].size not in daily[dtype]),
+    ]
     return [
-        pytest.param(problem, dtype, id=f"{problem.name}-{np.dtype(dtype)}", marks=[SINGLE] * (dtype is np.float32))
+        pytest.param(problem, dtype, id=f"{problem.name}-{np.dtype(dtype)}", marks=marks(problem, dtype))
         for problem in problems
         for dtype in problem.dtypes
     ]

@@ -19,29 +19,42 @@ def shifted(key: jax.Array, array: jax.Array, number: float) -> jax.Array:
     return jax.random.uniform(key) + array + number
 
 
+def walk(key: jax.Array) -> jax.Array:
+    """A loop whose carry starts the same on every device and then varies."""
+    return jax.lax.fori_loop(0, 3, lambda i, x: x + jax.random.normal(jax.random.fold_in(key, i)), 0.0)
+
+
+def levels(key: jax.Array) -> rmt.PaddedSpectrum:
+    """A spectrum of 1 to 12 levels; only the ensemble below has matrices, which would be compiled for every case."""
+    order = jax.random.randint(key, (), 1, 13)
+    values = jnp.where(jnp.arange(12) < order, jax.random.normal(key, (12,)), jnp.inf)
+    return rmt.PaddedSpectrum(jnp.sort(values), order)
+
+
 def main() -> None:
     key, edges = jax.random.key(7), jnp.linspace(-2.0, 2.0, 33)
+    reducers = rmt.Histogram(edges), rmt.Moments(), rmt.Histogram([-9.0, 1.5, 9.0])
+    counted = lambda histogram: [histogram.underflow, *map(int, histogram.counts), histogram.overflow]
     results = {}
-    for num_samples, batch_size in [(1, None), (2, 1), (101, None), (101, 4), (101, 5), (64, 64)]:
-        # Dense matrices compile in a moment, tridiagonal ones do not: once is enough.
-        ensemble = rmt.GOE(12) if batch_size == 5 else rmt.Wigner(12)
-        mixed = rmt.Mixed(ensemble, 0.7)
-        run = lambda fn, reduce=None, m=num_samples, b=batch_size: rmt.simulate(fn, key, m, reduce=reduce, batch_size=b)
-        histogram = run(mixed.eigenvalues, rmt.Histogram(edges))
-        moments, largest = run(ensemble.eigenvalues, (rmt.Moments(), rmt.Histogram([-9.0, 1.5, 9.0])))
-        stacked = run(ensemble.eigenvalues)
+    for num_samples, batch_size in [(1, None), (2, 1), (101, None), (101, 4), (64, 64)]:
+        run = lambda reduce, m=num_samples, b=batch_size: rmt.simulate(levels, key, m, reduce=reduce, batch_size=b)
+        histogram, moments, largest = run(reducers)
+        stacked = run(None).values
         assert stacked.shape == (num_samples, 12)
         if num_samples % jax.device_count() == 0:
             assert len({shard.device for shard in stacked.addressable_shards}) == jax.device_count()
             assert stacked.addressable_shards[0].data.shape[0] == num_samples // jax.device_count()
         results[f"{num_samples} in batches of {batch_size}"] = {
-            "counts": [histogram.underflow, *map(int, histogram.counts), histogram.overflow],
-            "count": int(moments.count),
+            "counts": counted(histogram),
+            "count": np.asarray(moments.count).tolist(),
             "above": int(largest.counts[1]),
-            "mean": np.asarray(moments.mean).tolist(),
+            "mean": np.nan_to_num(moments.mean, nan=-1).tolist(),
             "variance": np.nan_to_num(moments.variance, nan=-1).tolist(),
             "stacked": np.asarray(stacked, np.float64).tolist(),
         }
+    mixed = rmt.Mixed(rmt.Wigner(12), 0.7)
+    results["ensemble"] = counted(rmt.simulate(mixed.eigenvalues, key, 101, reduce=reducers[0], batch_size=4))
+    results["loop"] = np.asarray(rmt.simulate(walk, key, 7)).tolist()
     # One program for all values of the arguments, wherever these lie.
     results["arguments"] = [
         np.asarray(rmt.simulate(shifted, key, 7, args=(jax.device_put(shift, jax.devices()[-1]), shift))).tolist()

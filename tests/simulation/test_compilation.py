@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from tests.cases import daily
 
 COMPILATIONS = []
 jax.monitoring.register_event_duration_secs_listener(
@@ -79,6 +80,8 @@ FUNCTIONS = {
     "function among the arguments": lambda s: (lambda_of_a_function, rmt.Wigner(4, s).sample),
 }
 lambda_of_a_function = lambda key, fn: fn(key) + fn(key)
+# Their parameters lie in pytrees that the others have as well.
+LIKE_OTHERS = ["Mixed", "jax partial", "partial of a bound method", "filter_jit of a bound method", "static method"]
 REDUCERS = {
     "stacked": lambda s: None,
     "reduced": lambda s: {"histogram": rmt.Histogram([-s, 0.0, s]), "moments": rmt.Moments()},
@@ -91,7 +94,7 @@ def turn(made, key, scale, reducer):
     return rmt.simulate(fn, key, 11, args=tuple(args), reduce=REDUCERS[reducer](scale), batch_size=4)
 
 
-@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("kind", daily(FUNCTIONS, but=LIKE_OTHERS))
 def test_new_parameters_neither_trace_nor_compile(getkey, kind):
     key, made = getkey(), FUNCTIONS[kind]
     first = turn(made, key, 1.0, "stacked")
@@ -135,11 +138,11 @@ def test_programs_go_with_their_functions(getkey):
         lambda i: functools.partial(lambda scale, key: scale * jax.random.normal(key), jnp.float32(i)),
     )
     kept = []
-    for i in range(4):
+    for i in range(3):
         for made in kinds:
             rmt.simulate(made(i), getkey(), 3, reduce=rmt.Moments())
         kept.append(executables())
-    assert kept[1:] == kept[:1] * 3
+    assert kept[1:] == kept[:1] * 2
 
 
 def test_programs_kept_are_bounded(getkey, monkeypatch):
@@ -148,10 +151,10 @@ def test_programs_kept_are_bounded(getkey, monkeypatch):
     monkeypatch.setattr(module, "_MOST_KEPT", 2)
     power = lambda exponent, key: jax.random.normal(key) ** exponent
     kept = []
-    for exponent in range(5):
+    for exponent in range(4):
         rmt.simulate(functools.partial(power, exponent), getkey(), 3, reduce=rmt.Moments())
         kept.append(executables())
-    assert kept[3:] == kept[2:3] * 2
+    assert kept[3:] == kept[2:3]
 
 
 def test_memory_is_flat_over_many_turns(getkey):

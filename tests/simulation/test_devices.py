@@ -34,6 +34,8 @@ def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     zero, one = np.asarray(several.pop("arguments"))
     np.testing.assert_allclose(zero, one_device["arguments"][0], rtol=1e-6)
     np.testing.assert_allclose(one, zero + 2, rtol=1e-6)
+    np.testing.assert_allclose(several.pop("loop"), one_device["loop"], rtol=1e-5)
+    assert several.pop("ensemble") == one_device["ensemble"]
     for case in several:
         expected = one_device[case]
         # Integer results bit for bit; floating ones to the rounding of float32, the dtype of the draws.
