@@ -5,8 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import rmtjax as rmt
+from rmtjax import _module
 from tests.registry import PUBLIC
 
 KEY = jax.random.key(0)
@@ -70,3 +72,22 @@ def log_prob_arguments(instance: Any) -> tuple | None:
     except NotImplementedError:
         return None
     return (levels,)
+
+
+def only_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the methods of all objects trace their programs without compiling them, and return zeros of their shapes.
+
+    When a program is made, and what a bad parameter makes of its result, does not depend on what it computes; and
+    zeros become NaN by the rule of a parameter alone, where numbers may do so by themselves. What a hook calls is left
+    as it is, since JAX keeps its traces for other tests.
+    """
+    real = _module._program
+
+    def zeros(module: Any, operands: tuple, hook: str, options: tuple) -> Any:
+        with monkeypatch.context() as inside:
+            inside.setattr(_module, "_program", real)
+            result = jax.eval_shape(lambda *args: real(False)(*args, hook, options), module, operands)
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), result)
+
+    program = jax.jit(zeros, static_argnums=(2, 3))
+    monkeypatch.setattr(_module, "_program", lambda small: program)

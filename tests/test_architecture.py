@@ -195,6 +195,18 @@ def test_nothing_private_of_jax_is_used():
     assert [str(path) for path in files if private in path.read_text()] == []
 
 
+def test_nothing_calls_back():
+    """No file of the package names a call back to Python; `test_compile_once.py` looks for them in programs."""
+    named = {
+        (path.name, name)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (getattr(node, "attr", None), getattr(node, "id", None), getattr(node, "name", None))
+        if isinstance(name, str) and ("callback" in name or name == "debug")
+    }
+    assert named == set()
+
+
 # Documentation
 
 
@@ -236,15 +248,12 @@ def _run(code: str) -> str:
     return result.stdout.strip()
 
 
-def test_import_leaves_optional_packages_alone():
+def test_import_leaves_optional_packages_alone_and_starts_no_device():
     optional = {"matplotlib", "hypothesis", "tqdm", "pytest", "sphinx", "scipy.special", "scipy.stats"}
-    assert _run(f"import sys, rmtjax; print(sorted({optional!r} & set(sys.modules)))") == "[]"
-
-
-def test_import_starts_no_device():
+    imported = f"import sys, rmtjax; print(sorted({optional | {'rmtjax.testing'}!r} & set(sys.modules)))"
     # The number of devices can be set only before JAX starts its backend.
-    code = "import jax, rmtjax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"
-    assert _run(code) == "3"
+    devices = "import jax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"
+    assert _run(f"{imported}\n{devices}").splitlines() == ["[]", "3"]
 
 
 # The registry

@@ -13,6 +13,7 @@ import pytest
 from rmtjax import _cache
 from rmtjax._cache import enable_compilation_cache
 from rmtjax._compile import _QUICK, quick_options
+from tests.cases import further
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
@@ -31,21 +32,32 @@ print(json.dumps([events["compile_requests_use_cache"], events["cache_hits"]]))
 """
 
 
-def run(script: str, folder: Path, **environment: str) -> tuple[int, int]:
-    """How many programs a new process needed, and how many of them it found in the folder."""
+def run(script: str, folder: Path, **environment: str) -> tuple[int, int, list[str]]:
+    """How many programs a new process needed, how many of them it found in the folder, and the lines it printed."""
     told = {name: value for name, value in os.environ.items() if "CACHE" not in name}
     command = [sys.executable, "-W", "error::UserWarning", "-c", COUNTED, str(folder), script]
     done = subprocess.run(command, env=told | environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    requests, hits = json.loads(done.stdout.splitlines()[-1])
-    return requests, hits
+    *printed, counts = done.stdout.splitlines()
+    return *json.loads(counts), printed
+
+
+def assert_says_what_is_true(printed: list[str]) -> None:
+    """What the example of the README prints."""
+    deviation, derivative = printed
+    # 50,000 levels in 40 bins, at N = 100: sampling error and the O(1/n) edge correction.
+    assert float(deviation.split(":")[1]) < 0.03
+    computed, expected = map(float, re.findall(r"= (\d+\.\d)", derivative))
+    assert abs(computed - expected) <= 0.1 + 1e-4 * expected
 
 
 def test_the_second_start_of_the_ten_lines_compiles_nothing(tmp_path):
     (ten_lines,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    requests, hits = run("enabled()\n" + ten_lines, tmp_path)
+    requests, hits, first = run("enabled()\n" + ten_lines, tmp_path)
     assert hits < requests
-    requests, hits = run("enabled()\n" + ten_lines, tmp_path)
+    requests, hits, second = run("enabled()\n" + ten_lines, tmp_path)
+    assert second == first
+    assert_says_what_is_true(first)
     # Options that this XLA does not know are asked for, and refused.
     refused = [*_QUICK, {}].index(quick_options()) if jax.default_backend() == "cpu" else 0
     assert hits == requests - refused > 10
@@ -57,33 +69,36 @@ SMALL = "jax.jit(lambda x: jnp.sin(x) @ x)(jnp.ones(3))"
 @pytest.mark.parametrize(
     "before",
     [
-        "",
         "jnp.ones(7).sum()",
-        "jax.config.update('jax_compilation_cache_dir', sys.argv[1] + '-other'); jnp.ones(7).sum()",
-        "jax.config.update('jax_enable_compilation_cache', False); jnp.ones(7).sum()",
+        *further(
+            "",
+            "jax.config.update('jax_compilation_cache_dir', sys.argv[1] + '-other'); jnp.ones(7).sum()",
+            "jax.config.update('jax_enable_compilation_cache', False); jnp.ones(7).sum()",
+        ),
     ],
-    ids=["first", "after-compilations", "after-another-folder", "after-off"],
+    ids=["after-compilations", "first", "after-another-folder", "after-off"],
 )
 def test_it_may_be_switched_on_at_any_time(tmp_path, before):
     forget = "jax.clear_caches(); "
-    requests, hits = run(f"{before}\nenabled(); {forget}events.clear(); {SMALL}; {forget}{SMALL}", tmp_path)
+    requests, hits, _ = run(f"{before}\nenabled(); {forget}events.clear(); {SMALL}; {forget}{SMALL}", tmp_path)
     assert len(list(tmp_path.iterdir())) == hits == requests - hits > 0
 
 
 def test_the_folder_jax_is_set_to_stays(tmp_path):
     environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "own"), "HOME": str(tmp_path)}
-    requests, _ = run(f"enabled(None); events.clear()\n{SMALL}", tmp_path, **environment)
+    requests, *_ = run(f"enabled(None); events.clear()\n{SMALL}", tmp_path, **environment)
     assert len(list((tmp_path / "own").iterdir())) == requests > 0
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
 
 
+@pytest.mark.slow
 def test_half_an_entry_is_noticed_and_compiled_anew(tmp_path):
     script = f"import warnings; warnings.simplefilter('ignore')\nenabled()\n{SMALL}"
-    requests, _ = run(script, tmp_path)
+    requests, *_ = run(script, tmp_path)
     for entry in tmp_path.iterdir():
         entry.write_bytes(entry.read_bytes()[: entry.stat().st_size // 2])
     right = f"{script.replace('jax.jit', 'result = jax.jit')}\nassert abs(result - 3 * jnp.sin(1.0)) < 1e-6"
-    asked, hits = run(right, tmp_path)
+    asked, hits, _ = run(right, tmp_path)
     assert asked >= requests
     assert hits == 0
 

@@ -12,6 +12,7 @@ import pytest
 import rmtjax as rmt
 from rmtjax import _compile
 from rmtjax._compile import compiled, is_small, quick_options
+from tests.cases import further
 
 
 def test_what_counts_as_small():
@@ -64,12 +65,14 @@ CONSTANTS = jnp.linspace(-1.5, 1.5, 5)
         lambda: rmt.laws.Semicircle().cdf(CONSTANTS),
         lambda: rmt.laws.Semicircle().mean(),
         lambda: rmt.laws.PorterThomas(1).support()[0],
-        lambda: rmt.GOE(3).eigenvalues(jax.random.key(0)),
-        lambda: rmt.special.airy_kernel(CONSTANTS, CONSTANTS),
-        lambda: rmt.SymTridiagonal(CONSTANTS, CONSTANTS[1:]).eigenvalues(),
+        lambda: rmt.special.sine_kernel(CONSTANTS, CONSTANTS),
         lambda: rmt.random.chi(jax.random.key(0), CONSTANTS + 2),
+        *further(
+            lambda: rmt.GOE(3).eigenvalues(jax.random.key(0)),
+            lambda: rmt.SymTridiagonal(CONSTANTS, CONSTANTS[1:]).eigenvalues(),
+        ),
     ],
-    ids=["law", "moment", "no parameter", "ensemble", "kernel", "matrix", "variates"],
+    ids=["law", "moment", "no parameter", "kernel", "variates", "ensemble", "matrix"],
 )
 def test_constants_inside_of_larger_programs(call):
     """JAX refuses options of a program within a program, and constants do not show where they are."""
@@ -85,7 +88,7 @@ def test_constants_inside_of_larger_programs(call):
 
 def _padded_levels(scale, key):
     """A result with whole numbers in it."""
-    spectrum = rmt.Mixed(rmt.GOE(6, scale), 0.7).eigenvalues(key)
+    spectrum = rmt.Mixed(rmt.Wigner(6, scale), 0.7).eigenvalues(key)
     return jnp.where(spectrum.mask, spectrum.values, 0)
 
 
@@ -98,8 +101,16 @@ DIFFERENTIATED = {
 }
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize("fn", DIFFERENTIATED.values(), ids=DIFFERENTIATED)
+# Every day a law, and levels with whole numbers next to them.
+@pytest.mark.parametrize(
+    "fn",
+    [
+        pytest.param(DIFFERENTIATED["law"], marks=pytest.mark.float32),
+        DIFFERENTIATED["padded"],
+        *further(*(DIFFERENTIATED[name] for name in ("ensemble", "matrix", "variates"))),
+    ],
+    ids=["law", "padded", "ensemble", "matrix", "variates"],
+)
 def test_derivatives_outside_of_programs(fn, getkey):
     """No options of a small program get into what JAX makes of it."""
     key, x = getkey(), jnp.asarray(1.3)
@@ -144,7 +155,7 @@ def test_all_sizes_of_an_object_count():
     assert rmt.laws.Semicircle()._largest_size() == 0
 
 
-@pytest.mark.parametrize("n", [50, 300])
+@pytest.mark.parametrize("n", [50, *further(300)])
 def test_levels_are_those_of_a_larger_program(n, getkey):
     key, goe = getkey(), rmt.GOE(n)
     levels = goe.eigenvalues(key)

@@ -13,7 +13,8 @@ import pytest
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import rmtjax as rmt
-from tests.methods import INSTANCES, NAMES, log_prob_arguments, methods
+from tests.cases import daily, further
+from tests.methods import INSTANCES, NAMES, log_prob_arguments, methods, only_traced
 from tests.registry import PUBLIC, Call
 
 COMPILATIONS: list[str] = []
@@ -75,14 +76,26 @@ def test_derivatives_compile_once(differentiate):
     assert again[0] == again[1] != 0
 
 
-# Every method of one of each kind, and the first method of the others, every day.
+# One of each kind.
 KINDS = {"rmtjax.laws.MarchenkoPastur", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw", "rmtjax.CUE"}
 
 
+def of_the_day(name):
+    """Every method of one object of each kind, and the first method of the others."""
+    return dict([*methods(INSTANCES[name]).items()][: None if name in KINDS else 1])
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_first_methods_compile_once(name):
-    for method, args in [*methods(INSTANCES[name]).items()][: None if name in KINDS else 1]:
+def test_methods_are_traced_once(name, monkeypatch):
+    only_traced(monkeypatch)
+    for method, args in of_the_day(name).items():
         call_three_times(INSTANCES[name], method, args)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_first_methods_compile_once(name):
+    method, args = next(iter(methods(INSTANCES[name]).items()))
+    call_three_times(INSTANCES[name], method, args)
 
 
 @pytest.mark.slow
@@ -92,7 +105,8 @@ def test_methods_compile_once(name):
         call_three_times(INSTANCES[name], method, args)
 
 
-def test_joint_densities_compile_once():
+def test_joint_densities_compile_once(monkeypatch):
+    only_traced(monkeypatch)
     arguments = {name: log_prob_arguments(INSTANCES[name]) for name in NAMES}
     known = [name for name, args in arguments.items() if args]
     assert len(known) > 12
@@ -103,9 +117,11 @@ def test_joint_densities_compile_once():
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}
 # A root of a function that is made for the call is a new program.
 MADE_FOR_THE_CALL = {"rmtjax.special.bracketed_root"}
+# Longer programs than those of their neighbours, which are made in the same way.
+LONG = ["rmtjax.laws.hard_edge_gap_probabilities", "rmtjax.laws.rigidity", "rmtjax.special.bessel_kernel"]
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if name not in MADE_FOR_THE_CALL])
+@pytest.mark.parametrize("name", daily([name for name in CALLS if name not in MADE_FOR_THE_CALL], but=LONG))
 def test_functions_compile_once(name):
     call = CALLS[name]
     jax.block_until_ready(call.fn(*call.args))
@@ -124,7 +140,7 @@ def resident() -> int:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory of the process is not told here")
 @pytest.mark.parametrize(
     "ensemble",
-    [rmt.GOE(4), rmt.GUE(4), rmt.Levy(4, 1.4), rmt.RandomRegular(6, 3), rmt.AltlandZirnbauer("C", 4)],
+    [rmt.GOE(4), *further(rmt.GUE(4), rmt.Levy(4, 1.4), rmt.RandomRegular(6, 3), rmt.AltlandZirnbauer("C", 4))],
     ids=lambda ensemble: type(ensemble).__name__,
 )
 def test_eager_loops_keep_no_memory(ensemble, getkey):
@@ -152,10 +168,19 @@ def test_a_call_back_is_noticed():
     assert calls_back(jax.jit(lambda x: jax.pure_callback(lambda y: y, x, x)), jnp.ones(2))
 
 
+def call_all(instance, given):
+    return [getattr(instance, method)(*args) for method, args in given.items()]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_program_calls_back(name):
-    every = lambda instance, given: [getattr(instance, method)(*args) for method, args in given.items()]
-    assert not calls_back(every, INSTANCES[name], methods(INSTANCES[name]))
+    assert not calls_back(call_all, INSTANCES[name], of_the_day(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_program_of_any_method_calls_back(name):
+    assert not calls_back(call_all, INSTANCES[name], methods(INSTANCES[name]))
 
 
 @pytest.mark.parametrize("name", CALLS)

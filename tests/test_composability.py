@@ -10,7 +10,6 @@ from rmtjax.testing import (
     check_composable,
     check_derivatives,
     check_ensemble,
-    check_jit,
     check_unitary_ensemble,
     check_vmap,
 )
@@ -35,8 +34,10 @@ def normalised(law):
 
 
 def check_in_parameters(fn, parameters, second_derivative=False):
-    """The battery without the comparison of dtypes: a key gives other variates in float32 than in float64."""
-    check_jit(fn, parameters)
+    """The battery without the comparison of dtypes: a key gives other variates in float32 than in float64.
+
+    What is mapped is compiled as well.
+    """
     check_vmap(fn, parameters)
     check_derivatives(fn, parameters, second_derivative=second_derivative)
 
@@ -46,7 +47,9 @@ LONG = {
     "rmtjax.laws.hard_edge_gap_probabilities",
     "rmtjax.laws.hermite_gap_probabilities",
     "rmtjax.laws.number_variance",
+    "rmtjax.laws.pair_correlation",
     "rmtjax.laws.rigidity",
+    "rmtjax.laws.soft_edge_gap_probabilities",
     "rmtjax.special.airy_kernel",
     "rmtjax.special.bessel_j",
     "rmtjax.special.bessel_kernel",
@@ -62,14 +65,8 @@ def test_function_composes(name):
 
 
 # Every law is held to `check_law`, and most to finite differences by their parameters, in its own file; every day
-# here those that have only the former, and are not mixtures of others.
-WITHOUT_DIFFERENCES = [
-    "rmtjax.laws.InverseMarchenkoPastur",
-    "rmtjax.laws.Mixture",
-    "rmtjax.laws.Semicircle",
-    "rmtjax.laws.Symmetrized",
-    "rmtjax.laws.Uniform",
-]
+# here those that have only the former, and are not made of one other law.
+WITHOUT_DIFFERENCES = ["rmtjax.laws.Mixture", "rmtjax.laws.Semicircle", "rmtjax.laws.Uniform"]
 
 
 @pytest.mark.parametrize("name", daily(LAWS, only=WITHOUT_DIFFERENCES))
@@ -88,33 +85,24 @@ def test_densities_tails_and_logarithms_compose(name, method):
     check_composable(lambda law, x: getattr(law, method)(x), LAWS[name], X)
 
 
+@pytest.mark.slow
 def test_quantile_composes():
     law = rmt.laws.Semicircle(1.5)
     check_composable(lambda law, p: law.quantile(p), law, jnp.array([0.1, 0.4, 0.8]))
 
 
-# Each is computed much like another one, which runs every day.
-LIKE_ANOTHER = {
-    "rmtjax.CorrelatedWishart",
-    "rmtjax.GSE",
-    "rmtjax.GUE",
-    "rmtjax.GaussianBeta",
-    "rmtjax.HilbertSchmidt",
-    "rmtjax.InverseWishart",
-    "rmtjax.Jacobi",
-    "rmtjax.JacobiBeta",
-    "rmtjax.RosenzweigPorter",
-    "rmtjax.VarianceProfile",
-    "rmtjax.Wishart",
-}
+# Every day one of each kind: with levels of its own, around another ensemble, of whole numbers. The tests of the checks
+# themselves, in `testing`, hold a Wigner and a circular ensemble to them.
+KINDS = ["rmtjax.GOE", "rmtjax.Spiked", "rmtjax.RandomRegular"]
 
 
-@pytest.mark.parametrize("name", daily(ENSEMBLES, but=LIKE_ANOTHER))
+@pytest.mark.parametrize("name", daily(ENSEMBLES, only=KINDS))
 def test_ensemble_keeps_its_contract(name):
     check_ensemble(ENSEMBLES[name], jax.random.key(3))
 
 
-@pytest.mark.parametrize("name", daily(UNITARY, only=["rmtjax.CircularBeta", "rmtjax.HaarSpecialOrthogonal"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNITARY)
 def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
@@ -128,8 +116,8 @@ PARAMETRIC = {name for name, ensemble in ENSEMBLES.items() if jax.tree.leaves(en
 
 
 VARYING = sorted(PARAMETRIC - ELSEWHERE)
-# Every day one for each way to the levels: tridiagonal, bidiagonal, of a border, of a dense matrix.
-WAYS = ["rmtjax.GOE", "rmtjax.Wishart", "rmtjax.Spiked", "rmtjax.Levy"]
+# Every day a way to the levels of its own, and one of a dense matrix; the others have tests in `linalg`.
+WAYS = ["rmtjax.GOE", "rmtjax.Levy"]
 
 
 @pytest.mark.parametrize("name", daily(VARYING, only=WAYS))
@@ -145,6 +133,7 @@ def test_levels_of_mixed_compose_in_the_key():
     check_composable(lambda key: mixed.periodic_eigenvalues(key, "ascending"), jax.random.key(2), derivatives=False)
 
 
+@pytest.mark.slow
 def test_levels_of_mixed_compose_in_the_scale():
     # The order does not depend on the scale, the levels do.
     levels = lambda base: rmt.Mixed(base, 0.7).periodic_eigenvalues(jax.random.key(2), "magnitude")

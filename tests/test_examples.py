@@ -50,9 +50,10 @@ def test_semicircle(tmp_path, capsys, dtype):
     assert 0 < furthest < 0.03  # 2000 levels; with a scale wrong by sqrt(2) it is 0.09 and more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [["--arrangement=ascending"], *further(["--arrangement=random", "--mixture=0.4", "--no-symmetrize"])],
+    [["--arrangement=ascending"], ["--arrangement=random", "--mixture=0.4", "--no-symmetrize"]],
     ids=["symmetrized", "plain"],
 )
 def test_cat(tmp_path, capsys, options):
@@ -62,7 +63,8 @@ def test_cat(tmp_path, capsys, options):
     assert str(output) in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("symmetrize", [True, *further(False)])
+@pytest.mark.slow
+@pytest.mark.parametrize("symmetrize", [True, False])
 def test_cat_is_held_against_its_own_law(getkey, symmetrize):
     cat, edges, example = rmt.Mixed(rmt.GOE(60), 0.7), jnp.linspace(-2.4, 2.4, 13), load("wigner_cat.py")
     histogram = example["pooled"](cat, "ascending", symmetrize, edges, 150, getkey())
@@ -107,6 +109,7 @@ def test_descent_lowers_the_spectral_radius(dtype):
     assert radii[0] == pytest.approx(np.abs(np.linalg.eigvals(a)).max(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_network_learns_the_spectral_radius(capsys):
     load("spectral_radius.py")["main"](["--matrices=256", "--steps=60"])
     printed = capsys.readouterr().out
@@ -117,6 +120,7 @@ def test_network_learns_the_spectral_radius(capsys):
     assert learned < constant
 
 
+@pytest.mark.slow
 def test_tracy_widom(tmp_path, capsys):
     output = tmp_path / "edge.png"
     load("tracy_widom.py")["main"](["--n=1000", "--matrices=400", "--bins=20", f"--output={output}"])

@@ -19,7 +19,8 @@ from jaxtyping import Array, Float
 import rmtjax as rmt
 from rmtjax import _checks
 from rmtjax._module import AbstractModule, _declared
-from tests.methods import INSTANCES, KEY, NAMES, further_methods, log_prob_arguments, methods
+from tests.cases import further
+from tests.methods import INSTANCES, KEY, NAMES, further_methods, log_prob_arguments, methods, only_traced
 
 # Values below, above and beyond all ranges; some rules allow some of them, none NaN.
 VALUES = (-9.0, 1.5, 2.5, 1e3, float("inf"), float("nan"))
@@ -70,12 +71,6 @@ def test_a_parameter_out_of_range_is_refused_by_every_method(name, parameter):
                 getattr(bad, method)(*args)
 
 
-@jax.jit
-def first_method(instance):
-    name, args = next(iter(methods(instance).items()))
-    return getattr(instance, name)(*args)
-
-
 def assert_no_numbers(result):
     for leaf in jax.tree.leaves(result):
         if jnp.issubdtype(leaf.dtype, jnp.inexact):
@@ -85,10 +80,13 @@ def assert_no_numbers(result):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if parameters(INSTANCES[name])])
-def test_a_traced_parameter_out_of_range_gives_nan(name):
+def test_a_traced_parameter_out_of_range_gives_nan(name, monkeypatch):
+    only_traced(monkeypatch)
+    method, args = next(iter(methods(INSTANCES[name]).items()))
+    in_a_program = jax.jit(lambda instance: getattr(instance, method)(*args))
     for parameter in parameters(INSTANCES[name]):
-        assert_no_numbers(first_method(with_bad(INSTANCES[name], parameter)))
-    assert not any(jnp.isnan(leaf).any() for leaf in jax.tree.leaves(first_method(INSTANCES[name])))
+        assert_no_numbers(in_a_program(with_bad(INSTANCES[name], parameter)))
+    assert not any(jnp.any(leaf) for leaf in jax.tree.leaves(in_a_program(INSTANCES[name])))
 
 
 @pytest.mark.slow
@@ -165,7 +163,7 @@ jax.block_until_ready(jax.jit(lambda r: rmt.laws.Semicircle(r).pdf(0.1))(-1.0))
 """
 
 
-@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("asked", [True, *further(False)])
 def test_errors_from_inside_of_programs_on_demand(asked):
     environment = {key: value for key, value in os.environ.items() if key != "EQX_ON_ERROR"}
     environment |= {"EQX_ON_ERROR": "raise"} if asked else {}

@@ -30,6 +30,7 @@ def test_a_new_process_compiles_once():
     assert record["lines"] > 10
 
 
+@pytest.mark.slow
 def test_a_case_that_fails_is_told():
     record = first_call.run(first_call_cases.Case("nobody's", first_call_cases.reference), float64=False)
     assert record == {"failed": "StopIteration"}

@@ -9,6 +9,7 @@ from rmtjax.benchmark import Measurement, measure
 from rmtjax.benchmark.__main__ import main
 from rmtjax.benchmark._registry import CASES, Case, Problem, Row
 from rmtjax.benchmark._report import header, line
+from tests.cases import further
 
 
 def cells(text):
@@ -36,9 +37,10 @@ def test_table_and_json_of_some_cases(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_dtype_is_taken_and_the_setting_of_jax_left_alone(dtype, capsys):
+@pytest.mark.parametrize("case", ["while", *further("cat")])
+def test_dtype_is_taken_and_the_setting_of_jax_left_alone(case, dtype, capsys):
     before = jnp.zeros(()).dtype
-    assert main(["matmul", "cat", "--size", "40", "--repeats", "1", "--dtype", dtype]) == 0
+    assert main(["matmul", case, "--size", "64", "--repeats", "1", "--dtype", dtype]) == 0
     _, lines = cells(capsys.readouterr().out)
     assert [line[2] for line in lines[:2]] == [dtype, dtype]
     assert jnp.zeros(()).dtype == before

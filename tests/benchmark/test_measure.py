@@ -161,6 +161,7 @@ print([measure(lambda x: jnp.sin(x) @ x, jnp.ones((9, 9)), repeats=1).compile_ca
 """
 
 
+@pytest.mark.slow
 def test_an_answer_of_the_persistent_cache_is_recorded(tmp_path):
     command = [sys.executable, "-c", CACHED, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -12,6 +12,7 @@ from rmtjax.testing import check_law
 from rmtjax.testing._law import _check_modes
 from rmtjax.testing._law_evaluation import evaluate, gradients
 from rmtjax.testing._law_sampling import within_binomial_limits
+from tests.cases import further
 
 
 class Uniform(AbstractLaw):
@@ -36,7 +37,7 @@ class Uniform(AbstractLaw):
         return self.w * jax.random.uniform(key, shape, self.w.dtype, -1)
 
 
-class WithAtom(AbstractLaw):
+class FallingBack(AbstractLaw):
     """Half uniform on [-1, 1], half a point mass at 0.25; the law keeps to the numerical fall-backs."""
 
     mass: jax.Array = eqx.field(default=0.5, converter=jnp.asarray)
@@ -54,6 +55,16 @@ class WithAtom(AbstractLaw):
         return jnp.array([-1.0, 0.25, 1.0])
 
 
+class WithAtom(FallingBack):
+    """The same by formulas."""
+
+    def _cdf(self, x):
+        return (x + 1) / 4 + jnp.where(x < 0.25, 0, self.mass)
+
+    def _quantile(self, p, q):
+        return jnp.clip(4 * p - 1, None, 0.25) + jnp.clip(0.75 - 4 * q, 0, None)
+
+
 class Faulty(AbstractModule):
     """A law of which one public method is replaced."""
 
@@ -67,7 +78,32 @@ class Faulty(AbstractModule):
         return self.replacement(self.base) if name == self.method else getattr(self.base, name)
 
 
-@pytest.mark.parametrize("law", [Uniform(), Uniform(20.0), WithAtom()])
+class Changed(AbstractModule):
+    """A law the methods of which are multiplied by numbers, and have others added: all such laws share programs."""
+
+    base: AbstractLaw
+    factors: dict[str, jax.Array]
+    terms: dict[str, jax.Array]
+
+    def __init__(self, base, method, change):
+        self.base = base
+        one = {name: jnp.asarray(1.0) for name in CHANGES}
+        zero = {name: jnp.asarray(0.0) for name in CHANGES}
+        self.factors = one | {method: jnp.asarray(change.get("factor", 1.0))}
+        self.terms = zero | {method: jnp.asarray(change.get("term", 0.0))}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        method = getattr(self.base, name)
+        if name not in CHANGES:
+            return method
+        # The numbers are no parameters of the law: infinite values have no derivatives by them.
+        factor, term = jax.lax.stop_gradient((self.factors[name], self.terms[name]))
+        return lambda *args: factor * method(*args) + term
+
+
+@pytest.mark.parametrize("law", [Uniform(), Uniform(20.0), WithAtom(), *further(FallingBack())])
 def test_a_right_law_passes(law):
     check_law(law)
 
@@ -89,21 +125,13 @@ def _where_inside(law, fn):
 
 
 FAULTS = {
-    "negative pdf": ("pdf", lambda law: lambda x: -law.pdf(x), "the pdf is -0.3"),
-    "normalisation": ("pdf", lambda law: lambda x: 1.01 * law.pdf(x), "∫ pdf and the atoms together"),
     "cdf": ("cdf", lambda law: _where_inside(law, lambda p: p**1.01), "the cdf against ∫ pdf"),
     "slope of the cdf": ("cdf", lambda law: lambda x: jax.lax.stop_gradient(law.cdf(x)), "derivative of the cdf"),
     "sf": ("sf", lambda law: law.cdf, "sf .*is"),
     "sf inside": ("sf", lambda law: _where_inside(law, jnp.asarray), "not|sf against 1 - cdf"),
-    "logpdf": ("logpdf", lambda law: lambda x: law.logpdf(x) + 1e-3, r"exp\(logpdf\) against pdf"),
-    "logcdf": ("logcdf", lambda law: lambda x: law.logcdf(x) * 1.01, r"exp\(logcdf\) against cdf"),
     "NaN hidden": ("pdf", lambda law: lambda x: jnp.nan_to_num(law.pdf(x)), "pdf below the support.*at NaN"),
-    "not exact outside": ("cdf", lambda law: lambda x: law.cdf(x) * (1 - 1e-6), "cdf below the support"),
-    "quantile": ("quantile", lambda law: lambda p: law.quantile(p) * 1.01, r"quantile\(cdf\(x\)\) is"),
     "quantile clipped": ("quantile", lambda law: lambda p: law.quantile(jnp.clip(p, 0, 1)), "not NaN"),
     "isf": ("isf", lambda law: lambda q: law.quantile(q), r"isf\(sf\(x\)\) is"),
-    "mean": ("mean", lambda law: lambda: law.mean() + 0.01, r"mean\(\)"),
-    "variance": ("variance", lambda law: lambda: law.variance() * 1.01, r"variance\(\)"),
     "moment": ("moment", lambda law: lambda k: law.moment(k) + 0.01 * (k == 3), r"moment\(3\)"),
     "support": ("support", lambda law: lambda: law.support()[::-1], "is empty"),
     "gradient": (
@@ -112,11 +140,35 @@ FAULTS = {
         "derivative of logsf by x",
     ),
     "jit": ("pdf", lambda law: lambda x: law.pdf(x) * (1 if _traced(x) else 1.01), "jit against eager"),
-    "sampler scale": ("sample", lambda law: lambda k, s=(): 0.9 * law.sample(k, s), "draws in bin 0 of 16"),
-    "sampler outside": ("sample", lambda law: lambda k, s=(): 1.1 * law.sample(k, s), "leave the support"),
     "sampler shape": ("sample", lambda law: lambda k, s=(): law.sample(k, s[::-1]), "has shape"),
     "sampler key": ("sample", lambda law: lambda k, s=(): law.sample(jax.random.key(0), s), "two keys"),
 }
+
+
+WRONG_NUMBERS = {
+    "negative pdf": ("pdf", {"factor": -1}, "the pdf is -0.3"),
+    "normalisation": ("pdf", {"factor": 1.01}, "∫ pdf and the atoms together"),
+    "logpdf": ("logpdf", {"term": 1e-3}, r"exp\(logpdf\) against pdf"),
+    "logcdf": ("logcdf", {"factor": 1.01}, r"exp\(logcdf\) against cdf"),
+    "not exact outside": ("cdf", {"factor": 1 - 1e-6}, "cdf below the support"),
+    "quantile": ("quantile", {"factor": 1.01}, r"quantile\(cdf\(x\)\) is"),
+    "mean": ("mean", {"term": 0.01}, r"mean\(\)"),
+    "variance": ("variance", {"factor": 1.01}, r"variance\(\)"),
+    "sampler scale": ("sample", {"factor": 0.9}, "draws in bin 0 of 16"),
+    "sampler outside": ("sample", {"factor": 1.1}, "leave the support"),
+}
+CHANGES = {method for method, _, _ in WRONG_NUMBERS.values()}
+
+
+@pytest.mark.parametrize("fault", WRONG_NUMBERS)
+def test_a_wrong_number_is_found(fault):
+    method, change, message = WRONG_NUMBERS[fault]
+    with pytest.raises(AssertionError, match=r"^check_law.*: (?s:.*)" + message):
+        check_law(Changed(Uniform(), method, change))
+
+
+def test_a_law_without_a_change_passes():
+    check_law(Changed(Uniform(), "pdf", {}))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
