@@ -40,7 +40,10 @@ test: $(VENV)/.installed-test
 	echo "make test: the suite and its float32 part passed"
 
 test-slow: $(VENV)/.installed-test
-	RMTJAX_FULL_COMPILATION=1 $(PYTEST) -m slow
+	@export RMTJAX_FULL_COMPILATION=1; failed=0; \
+	$(PYTEST) -m slow || failed=1; \
+	RMTJAX_X64=0 $(PYTEST) -m "float32 and slow" || failed=1; \
+	exit $$failed
 
 # The type checker and the manual import every package, also those that need an extra.
 check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs

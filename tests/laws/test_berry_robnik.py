@@ -8,7 +8,7 @@ import pytest
 
 from rmtjax.laws import BerryRobnik, Poisson, WignerSurmise
 from rmtjax.testing import check_derivatives, check_law
-from tests.cases import further
+from tests.cases import every_mode, further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -82,8 +82,9 @@ def test_derivatives():
 
 
 @pytest.mark.parametrize("rho", [*further(0.0), 0.4])
-def test_the_contract_of_laws(rho):
-    check_law(BerryRobnik(rho))
+@every_mode
+def test_the_contract_of_laws(rho, reverse_mode):
+    check_law(BerryRobnik(rho), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

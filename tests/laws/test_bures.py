@@ -11,6 +11,7 @@ import pytest
 
 from rmtjax.laws import Bures, _generic
 from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode
 from tests.laws.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -116,8 +117,9 @@ def test_formula_and_fall_back_agree():
         np.testing.assert_allclose(got, expected, rtol=1e-11)
 
 
-def test_contract():
-    check_law(Bures(0.7))
+@every_mode
+def test_contract(reverse_mode):
+    check_law(Bures(0.7), reverse_mode=reverse_mode)
 
 
 def test_quantiles_invert_the_distribution():

@@ -81,6 +81,7 @@ def test_density_by_the_roots_of_a_polynomial(name, dtype):
     np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=8 * eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["merged", *further("two intervals", "lopsided", "equal")])
 def test_distribution_is_the_integral_of_the_density(name):
     law, x = make(name), points(name)[::3]

@@ -117,6 +117,7 @@ def test_moments_and_free_cumulants_count(s):
     assert (law.mean(), law.variance()) == (1, s)
 
 
+@pytest.mark.slow
 def test_of_order_1_it_is_marchenko_and_pasturs():
     law, other, x = FussCatalan(1), MarchenkoPastur(1.0), np.array([1e-20, 1e-3, 0.3, 1.0, 2.7, 3.9])
     for method in METHODS:

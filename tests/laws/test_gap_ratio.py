@@ -53,6 +53,7 @@ def test_means_and_norms_of_the_paper():
     np.testing.assert_allclose([GapRatioSurmise(beta).pdf(1.0) for beta in (1, 2, 4)], at_one, rtol=100 * eps)
 
 
+@pytest.mark.slow
 def test_three_levels(getkey):
     spacings = np.diff(jax.vmap(GaussianBeta(3, 1.0).eigenvalues)(jax.random.split(getkey(), 20_000)), axis=1)
     ratio = np.sort(spacings.min(1) / spacings.max(1))

@@ -109,6 +109,7 @@ def test_limits():
     np.testing.assert_allclose(KestenMcKay(root**2).cdf(root * x), Semicircle(2.0).cdf(x), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_derivatives():
     x = jnp.array([-2.0, -0.3, 0.0, 0.4, 2.2])
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x))

@@ -256,7 +256,7 @@ def test_pooled_spectra_of_wishart_matrices(ratio, scale):
 # Derivatives
 
 
-@pytest.mark.parametrize("ratio", [*further(0.3, 1.0), 2.5])
+@pytest.mark.parametrize("ratio", further(0.3, 1.0, 2.5))
 def test_derivatives_across_the_bulk(ratio):
     # In the bulk nothing has a kink at ratio 1.
     x = 1.1**2 * (1 + ratio + 2 * math.sqrt(ratio) * jnp.array([-0.9, -0.3, 0.2, 0.8]))

@@ -26,7 +26,7 @@ from rmtjax.laws import (
     Wachter,
 )
 from rmtjax.testing import check_derivatives
-from tests.cases import daily
+from tests.cases import daily, further
 
 DTYPES = [pytest.param(np.complex64, marks=pytest.mark.float32), np.complex128]
 
@@ -141,6 +141,9 @@ CASES = {
     "quarter_circle": quarter_circle(1.5),
     "fuss_catalan": fuss_catalan(2),
 }
+# Every day others show what these do.
+LIKE_OTHERS = ["kesten_mckay", "marchenko_pastur", "wachter", "wachter with an atom at 0", "wachter with an atom at 1"]
+LIKE_OTHERS += ["free_poisson with an atom", "kesten_mckay, arcsine"]
 # In units of half the support, from its middle: in the bulk, on and near the axis, near the ends, far away.
 POINTS = [0.3, -0.7, 0.98, 1.001, 1.5, -1.02, -1.7, -7.0, 0.4 + 0.5j, -0.6 + 1e-3j, 0.2 + 1e-7j, -0.9 + 1e-30j]
 POINTS += [0.9999 + 1e-5j, -1.0001 + 1e-6j, 1.6 + 1e-12j, 2.0j, -30 + 1j, 3e4 + 2e4j, -1e9 + 1e3j, 1e30 - 1e29j]
@@ -195,7 +198,7 @@ def test_a_few_ulp_in_the_whole_plane(name, dtype):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", daily(CASES, but=LIKE_OTHERS))
 def test_on_the_axis_it_is_the_density_and_the_hilbert_transform(name):
     law, lower, upper = CASES[name].law, CASES[name].lower, CASES[name].upper
     x = jnp.linspace(lower, upper, 9)[1:-1]
@@ -277,7 +280,14 @@ def test_derivatives_by_points_and_parameters(name):
     check_derivatives(lambda law, z: (law.stieltjes(z), law.hilbert(z.real)), case.law, z, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*SMOOTH, "marchenko_pastur, ratio 1", "wachter, arcsine", "kesten_mckay, arcsine"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *daily(SMOOTH, but=["arcsine", *LIKE_OTHERS[:3]]),
+        "marchenko_pastur, ratio 1",
+        *further("wachter, arcsine", "kesten_mckay, arcsine"),
+    ],
+)
 def test_derivatives_are_finite_at_the_ends(name):
     case = CASES[name]
     total = lambda law, x: jnp.nan_to_num(jnp.real(law.stieltjes(x)), posinf=0, neginf=0)
@@ -335,7 +345,7 @@ def skewness_and_kurtosis(name):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", daily(CASES, but=LIKE_OTHERS))
 def test_skewness_and_kurtosis(name):
     law = CASES[name].law
     eps = float(jnp.finfo(law.mean().dtype).eps)
@@ -368,7 +378,7 @@ def transform_and_inverse(law, g):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("name", WITH_R)
+@pytest.mark.parametrize("name", daily(WITH_R, but=LIKE_OTHERS))
 def test_r_transform_inverts_the_stieltjes_transform(name):
     law = CASES[name].law
     scale = float(jnp.max(jnp.abs(jnp.stack(law.support()))))

@@ -141,6 +141,7 @@ def test_quantile_from_1e_300_to_one_ulp_below_1():
     np.testing.assert_allclose(got["logsf"][5:10], np.log1p(-p[5:10]), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_mean_and_variance():
     law = TracyWidom(4, "stochastic-airy")
     moments = jax.jit(lambda law: (law.mean(), law.variance()))
@@ -164,6 +165,7 @@ def test_small_beta():
     np.testing.assert_allclose(got[2:], -2 / (np.pi * beta) * np.arctan(ai / bi)[2:], rtol=0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [3.0, *further(0.001, 0.05, 1e4)])
 def test_pieces_meet(beta):
     natural = (1 + 1 / beta) ** (2 / 3)

@@ -61,6 +61,7 @@ def test_moments(beta):
     np.testing.assert_allclose(law.variance(), moments[2] - 1, rtol=8 * rtol)
 
 
+@pytest.mark.slow
 def test_spacings_of_two_levels(getkey):
     levels = jax.vmap(GaussianBeta(2, 2.0).eigenvalues)(jax.random.split(getkey(), 20_000))
     spacings = np.sort(np.diff(levels, axis=1)[:, 0])
