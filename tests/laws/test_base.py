@@ -1,6 +1,7 @@
 """The contract of laws, for every law of the table."""
 
 import functools
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -347,6 +348,38 @@ def test_a_point_mass(place):
     np.testing.assert_allclose(law.mean(), 0.375 + 0.25 * place, rtol=1e-12)
     np.testing.assert_allclose(law.quantile(0.75 * place + 0.1), place, atol=1e-12)
     np.testing.assert_allclose(law.moment(0), 1, rtol=1e-12)
+
+
+class Halves(laws.AbstractLaw):
+    """Uniform on [0, 1], with both masses from one computation, which notes that it was asked for."""
+
+    asked: ClassVar[list] = []
+
+    def _support(self):
+        return jnp.zeros(()), jnp.ones(())
+
+    def _pdf(self, x):
+        return jnp.ones_like(x)
+
+    def _tails(self, x):
+        self.asked.append(x)
+        return x, 1 - x
+
+    def _cdf(self, x):
+        return self._tails(x)[0]
+
+    def _sf(self, x):
+        return self._tails(x)[1]
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("logcdf", np.log), ("logsf", lambda x: np.log1p(-x)), ("quantile", lambda p: p)]
+)
+def test_both_masses_are_one_computation(method, expected):
+    Halves.asked.clear()
+    p = np.array([1e-3, 0.3, 0.8])
+    np.testing.assert_allclose(jax.jit(lambda p: getattr(Halves(), method)(p))(p), expected(p), rtol=1e-14)
+    assert len(Halves.asked) == 1
 
 
 class Exponential(laws.AbstractLaw):

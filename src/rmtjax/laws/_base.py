@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
@@ -15,11 +15,11 @@ from rmtjax.laws import _generic
 class AbstractLaw(AbstractModule):
     r"""A probability distribution on the line, possibly with point masses.
 
-    A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, `_logpdf`,
-    `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moment`, `_breakpoints`, `_atoms`,
-    `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as well. The elementwise hooks are only ever
-    called with finite points strictly inside the support. What is not written has a numerical fall-back
-    (`rmtjax.laws._generic`). The public methods are final.
+    A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
+    at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moment`,
+    `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as well. The
+    elementwise hooks are only ever called with finite points strictly inside the support. What is not written has a
+    numerical fall-back (`rmtjax.laws._generic`). The public methods are final.
 
     Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
     where a one-sided derivative may be infinite. NaN in gives NaN out. Results have the dtype of the argument,
@@ -43,11 +43,17 @@ class AbstractLaw(AbstractModule):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return 1 - self._cdf(x)
 
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Masses up to x and above it; for laws where the two are one computation."""
+        return self._cdf(x), self._sf(x)
+
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _log_of_one_of_two(self._cdf(x), self._sf(x))
+        below, above = self._tails(x)
+        return _log_of_one_of_two(below, above)
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _log_of_one_of_two(self._sf(x), self._cdf(x))
+        below, above = self._tails(x)
+        return _log_of_one_of_two(above, below)
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
@@ -192,26 +198,33 @@ class AbstractLaw(AbstractModule):
         parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
         return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
 
-    def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> Float[Array, "..."]:
-        """One of `pdf` … `logsf`: a formula inside the support, given values below it, at its ends and above it."""
+    def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
+        """One of `pdf` … `logsf`, or `tails`: a formula inside the support, given values at its ends and beyond."""
         atom = self._first_atom()
-        density_at_lower, density_at_upper = map(jnp.asarray, self._pdf_at_ends())
+        density = [jnp.asarray(value) for value in self._pdf_at_ends()]
+        # Only what is asked for is computed.
         formula, below, at_lower, at_upper, above = {
-            "pdf": (self._pdf, 0, density_at_lower, density_at_upper, 0),
-            "logpdf": (self._logpdf, -jnp.inf, _log(density_at_lower), _log(density_at_upper), -jnp.inf),
-            "cdf": (self._cdf, 0, atom, 1, 1),
-            "logcdf": (self._logcdf, -jnp.inf, _log(atom), 0, 0),
-            "sf": (self._sf, 1, 1 - atom, 0, 0),
-            "logsf": (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
-        }[quantity]
+            "pdf": lambda: (self._pdf, 0, *density, 0),
+            "logpdf": lambda: (self._logpdf, -jnp.inf, *map(_log, density), -jnp.inf),
+            "cdf": lambda: (self._cdf, 0, atom, 1, 1),
+            "logcdf": lambda: (self._logcdf, -jnp.inf, _log(atom), 0, 0),
+            "sf": lambda: (self._sf, 1, 1 - atom, 0, 0),
+            "logsf": lambda: (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
+            "tails": lambda: (self._tails, (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
+        }[quantity]()
         lower, upper = self._support()
         # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
         x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
         values = formula(jnp.where(inside, x, _inside(lower, upper)))
-        outside = jnp.where(x < lower, below, jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above)))
-        return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
+
+        def everywhere(values: Array, below: Array, at_lower: Array, at_upper: Array, above: Array) -> Array:
+            at_or_above = jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above))
+            outside = jnp.where(x < lower, below, at_or_above)
+            return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
+
+        return jax.tree.map(everywhere, values, below, at_lower, at_upper, above)
 
     def _everywhere_quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""

@@ -89,21 +89,21 @@ class Bures(AbstractLaw):
         r = self._root(x)
         return jnp.sqrt(1 + r**2) / r**2 / (math.sqrt(3) * jnp.pi * self.scale)
 
-    def _tail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
-        """Mass above x or up to it. Of the two the smaller is computed: the other, its complement, never exceeds 1."""
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Of the two the smaller is computed: the other, its complement, never exceeds 1."""
         r = self._root(x)
         q = jnp.sqrt(r**2 + 4)
         right = 0.75 * t_minus_sin_t(2 * jnp.arctan2(2, r)) + jnp.arctan(4 / ((r + q) * (r**2 + r * q + 2)))
         left = jnp.arctan(r) + jnp.arctan(r / 2) + 3 * r / q**2
         near_right = r > 2
         tail = jnp.where(near_right, right, left) / jnp.pi
-        return jnp.where(near_right == upper, tail, 1 - tail)
+        return jnp.where(near_right, 1 - tail, tail), jnp.where(near_right, tail, 1 - tail)
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tail(x, upper=False)
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tail(x, upper=True)
+        return self._tails(x)[1]
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return math.prod(range(k + 1, 3 * k, 2)) / math.factorial(k + 1) * self.scale**k

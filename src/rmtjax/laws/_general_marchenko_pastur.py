@@ -117,11 +117,14 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _densities(self, x)
 
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        return _masses(self, x)
+
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _masses(self, x)[0]
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _masses(self, x)[1]
+        return self._tails(x)[1]
 
     def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         return _quantiles(self, p, q)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax._typing import KeyScalar
 from rmtjax.special import bracketed_root, integrate
@@ -19,7 +19,7 @@ class Law(Protocol):
     """What the fall-backs use of a law."""
 
     def _atoms(self) -> tuple[Array, Array]: ...
-    def _on_support(self, x: Array, /, *, quantity: str) -> Array: ...
+    def _on_support(self, x: Array, /, *, quantity: str) -> PyTree[Array]: ...
     def _everywhere_quantile(self, p: Array, q: Array, /) -> Array: ...
     def _pdf(self, x: Array, /) -> Array: ...
     def _breakpoints(self) -> Array: ...
@@ -54,7 +54,7 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
     dtype = jnp.result_type(p, lower, upper)
 
     def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
-        below, above = (law._on_support(x, quantity=quantity) for quantity in ("cdf", "sf"))
+        below, above = law._on_support(x, quantity="tails")
         return jnp.where(p <= 0.5, below - p, q - above).astype(dtype)
 
     first, last = (jnp.broadcast_to(end.astype(dtype), p.shape) for end in (lower, upper))

@@ -55,11 +55,15 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._inverse().pdf(1 / x) / x**2
 
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        below, above = self._inverse()._on_support(1 / x, quantity="tails")
+        return above, below
+
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._inverse().sf(1 / x)
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._inverse().cdf(1 / x)
+        return self._tails(x)[1]
 
     def _moment(self, k: int) -> Float[Array, ""]:
         if k == 0:

@@ -70,13 +70,16 @@ class KestenMcKay(AbstractSpectralLaw):
         # d² - x² = (d - 2)² + root², which at d = 2 is all in the root.
         return self.degree / (2 * jnp.pi) / (root + (self.degree - 2) ** 2 / root)
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         # Not the absolute value: its derivative at 0 would be 0.
         tail = self._tail(jnp.where(x < 0, -x, x))
-        return jnp.where(x < 0, tail, 1 - tail)
+        return jnp.where(x < 0, tail, 1 - tail), jnp.where(x < 0, 1 - tail, tail)
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._cdf(-x)
+        return self._tails(x)[1]
 
     def _tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Mass beyond x ≥ 0, from the formula at the top of the file."""

@@ -90,8 +90,8 @@ class MarchenkoPastur(AbstractSpectralLaw):
         # By √x twice: at ratio 1 the derivative of a division by x is 0/0 for x near 0, long before it overflows.
         return jnp.where(inside, 2 / jnp.pi * cosine * (sine / jnp.sqrt(x)) / jnp.sqrt(self.ratio * x), 0)
 
-    def _tail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
-        """Mass of the continuous part above x or up to it, from the formulas at the top of the file."""
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """From the formulas at the top of the file."""
         inside, x, sine, cosine = self._half_angle(x)
         c, root = self.ratio, jnp.sqrt(self.ratio)
         larger = jnp.where(c > 1, root, 1)
@@ -102,14 +102,16 @@ class MarchenkoPastur(AbstractSpectralLaw):
         right = cosine < sine
         sine, cosine = jnp.where(right, cosine, sine), jnp.where(right, sine, cosine)
         tail = mass_from_end(~right, sine, cosine, side, q, gap)
-        mass = jnp.where(right == upper, tail, 1 - tail)
-        return jnp.where(inside, mass, 1 if upper else 0) / jnp.where(c > 1, c, 1)
+        lower = jnp.where(inside, jnp.where(right, 1 - tail, tail), 0)
+        upper = jnp.where(inside, jnp.where(right, tail, 1 - tail), 1)
+        parts = jnp.where(c > 1, c, 1)
+        return self._first_atom() + lower / parts, upper / parts
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._first_atom() + self._tail(x, upper=False)
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tail(x, upper=True)
+        return self._tails(x)[1]
 
     def _moment(self, k: int) -> Float[Array, ""]:
         # Horner's scheme in the ratio.

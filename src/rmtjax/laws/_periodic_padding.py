@@ -86,7 +86,7 @@ class PeriodicPadding(AbstractLaw):
         share = probabilities * orders / self.order
         return share, (self.order // orders).astype(share.dtype), (self.order % orders) / orders
 
-    def _tails(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
+    def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
         reach = jnp.broadcast_to(jnp.maximum(*map(jnp.abs, self.base.support())), excess.shape)
         outside = lambda t: self.base.cdf(-t) + self.base.sf(t)
@@ -115,7 +115,7 @@ class PeriodicPadding(AbstractLaw):
         if self.arrangement == "ascending":
             extra = jnp.minimum(below, excess)
         else:
-            left, right = self._tails(excess)
+            left, right = self._beyond_threshold(excess)
             extra = jnp.minimum(below, left) + jnp.maximum(right - self.base.sf(x)[..., None], 0)
         return (copies * below + extra) @ share
 
@@ -128,7 +128,7 @@ class PeriodicPadding(AbstractLaw):
         if self.arrangement == "ascending":
             extra = jnp.maximum(excess - below, 0)
         else:
-            left, right = self._tails(excess)
+            left, right = self._beyond_threshold(excess)
             extra = jnp.maximum(left - below, 0) + jnp.minimum(above, right)
         return (copies * above + extra) @ share
 
@@ -141,7 +141,7 @@ class PeriodicPadding(AbstractLaw):
         if self.arrangement == "ascending":
             jumps = self.base.quantile(excess)
         else:
-            left, right = self._tails(excess)
+            left, right = self._beyond_threshold(excess)
             jumps = jnp.concatenate([self.base.quantile(left), self.base.quantile(1 - right)])
         return jnp.sort(jnp.concatenate([points, jumps]))
 

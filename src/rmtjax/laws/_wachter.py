@@ -122,8 +122,12 @@ class Wachter(AbstractSpectralLaw):
         return jnp.where(self.a < 1, 0, lower), jnp.where(self.b < 1, 1, upper)
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        masses = [jnp.where(dimension < 1, 1 - dimension, 0) for dimension in (self.a, self.b)]
-        return jnp.stack(self._support()), jnp.stack(masses)
+        return jnp.stack(self._support()), jnp.stack(self._masses())
+
+    def _masses(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Those of the points 0 and 1."""
+        at_0, at_1 = (jnp.where(dimension < 1, 1 - dimension, 0) for dimension in (self.a, self.b))
+        return at_0, at_1
 
     def _breakpoints(self) -> Float[Array, " k"]:
         lower, upper = self._support()
@@ -150,8 +154,7 @@ class Wachter(AbstractSpectralLaw):
         height = 2 / jnp.pi * jnp.sqrt(a * b * c) / (a + b)
         return jnp.where(inside, height * one_side(sine, x) * one_side(cosine, 1 - x), 0)
 
-    def _tail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
-        """Mass of the continuous part above x or up to it."""
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         a, b, c = self._dimensions()
         below, above = self._triangles()
         inside, y, sine, cosine = self._half_angle(x)
@@ -160,15 +163,17 @@ class Wachter(AbstractSpectralLaw):
         small, large = jnp.where(left, sine, cosine), jnp.where(left, cosine, sine)
         near = below.share * mass_from_end(left, small, large, jnp.sqrt(y) / below.longer, below.q, below.gap)
         near += above.share * mass_from_end(~left, small, large, jnp.sqrt(1 - y) / above.longer, above.q, above.gap)
-        beyond = (x > y) ^ upper
-        fraction = jnp.where(inside, jnp.where(left ^ upper, near, 1 - near), beyond)
-        return jnp.where(a < 1, jnp.where(b < 1, c, a), jnp.where(b < 1, b, 1)) * fraction
+        lower = jnp.where(inside, jnp.where(left, near, 1 - near), x > y)
+        upper = jnp.where(inside, jnp.where(left, 1 - near, near), x <= y)
+        continuous = jnp.where(a < 1, jnp.where(b < 1, c, a), jnp.where(b < 1, b, 1))
+        at_0, at_1 = self._masses()
+        return at_0 + continuous * lower, at_1 + continuous * upper
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._atoms()[1][0] + self._tail(x, upper=False)
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._atoms()[1][1] + self._tail(x, upper=True)
+        return self._tails(x)[1]
 
     def _moment(self, k: int) -> Float[Array, ""]:
         a, b, c = self._dimensions()
