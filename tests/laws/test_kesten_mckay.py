@@ -10,7 +10,6 @@ import pytest
 
 from rmtjax.laws import KestenMcKay, Semicircle
 from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode
 from tests.laws.methods import METHODS, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -122,9 +121,8 @@ def test_derivatives():
 
 
 @pytest.mark.float32
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(KestenMcKay(3), reverse_mode=reverse_mode)
+def test_the_contract_of_laws():
+    check_law(KestenMcKay(3))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from rmtjax.laws import Poisson
 from rmtjax.testing import check_law
-from tests.cases import every_mode, further
+from tests.cases import further
 from tests.laws.positive import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -37,9 +37,8 @@ def test_neighbours_and_moments():
         )
 
 
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(Poisson(2), reverse_mode=reverse_mode)
+def test_the_contract_of_laws():
+    check_law(Poisson(2))
 
 
 @pytest.mark.parametrize("k", [-1, 1.5, True, None])
