@@ -252,6 +252,8 @@ def _argument(parameter: str, example: Any) -> Any:
 
     n = getattr(example, "n", 0)
     plane = isinstance(example, rmt.ensembles.AbstractNonHermitianEnsemble)
+    # Where symmetry pairs eigenvalues, a joint density is that of one of each pair.
+    independent = getattr(example, "_independent_levels", getattr(example, "_independent_phases", lambda: n))()
     return {
         "key": lambda: jax.random.key(0),
         "x": lambda: jnp.array([0.2, 0.6, 1.3]),
@@ -262,8 +264,8 @@ def _argument(parameter: str, example: Any) -> Any:
         "z": lambda: jnp.array([0.3 + 0.5j, -1.0 + 1.0j]),
         "g": lambda: jnp.array([0.1 + 0.1j]),
         "v": lambda: jnp.ones(n),
-        "eigenvalues": lambda: jnp.linspace(0.1, 0.9, n) * (1 + 1j if plane else 1),
-        "eigenphases": lambda: jnp.linspace(-2.0, 2.0, n),
+        "eigenvalues": lambda: jnp.linspace(0.1, 0.9, independent) * (1 + 1j if plane else 1),
+        "eigenphases": lambda: jnp.linspace(0.1, 2.0, independent),
         "k": lambda: 3,
         "order": lambda: 2,
         "arrangement": lambda: "ascending",
