@@ -286,7 +286,7 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     return {
         # A function that makes a law.
         "rmtjax.laws.WignerCat": lambda: (lambda x: rmt.laws.WignerCat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),
-        "rmtjax.laws.mean_gap_ratio": lambda: (rmt.laws.mean_gap_ratio, (1.7,)),
+        "rmtjax.laws.mean_gap_ratio": lambda: (lambda: rmt.laws.mean_gap_ratio(2), ()),
         "rmtjax.random.chi": lambda: (rmt.random.chi, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.random.gamma": lambda: (rmt.random.gamma, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.simulate": lambda: (histogram, (key(),)),

@@ -16,7 +16,7 @@ class AbstractLaw(AbstractModule):
     r"""A probability distribution on the line, possibly with point masses.
 
     A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
-    at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moment`,
+    at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moments`,
     `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as well. The
     elementwise hooks are only ever called with finite points strictly inside the support. What is not written has a
     numerical fall-back (`rmtjax.laws._generic`). The public methods are final.
@@ -62,14 +62,19 @@ class AbstractLaw(AbstractModule):
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return _generic.sample(self, key, shape)
 
+    def _quadrature(self) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+        """Points and the masses there, of which moments are sums."""
+        return _generic.quadrature(self)
+
     def _moment(self, k: int) -> Float[Array, ""]:
-        return _generic.moment(self, k, 0.0)
+        return _generic.moment(self, k)
 
     def _variance(self) -> Float[Array, ""]:
-        return self._central_moment(2)
+        return self._central_moments(2)[0]
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
-        return _generic.moment(self, k, self._moment(1))
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """Those of order 2, 3 or 4 that are asked for, from one computation."""
+        return _generic.central_moments(self, orders)
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, the first and last the ends of the support.
@@ -182,10 +187,12 @@ class AbstractLaw(AbstractModule):
         return self._as_promised(self._variance())
 
     def _skewness(self) -> Float[Array, ""]:
-        return self._as_promised(self._central_moment(3) / self._variance() ** 1.5)
+        second, third = self._central_moments(2, 3)
+        return self._as_promised(third / second**1.5)
 
     def _kurtosis(self) -> Float[Array, ""]:
-        return self._as_promised(self._central_moment(4) / self._variance() ** 2 - 3)
+        second, fourth = self._central_moments(2, 4)
+        return self._as_promised(fourth / second**2 - 3)
 
     def _first_atom(self) -> Float[Array, ""]:
         """Mass of the point at the lower end of the support."""

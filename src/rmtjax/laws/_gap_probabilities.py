@@ -34,7 +34,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.laws._tracy_widom import TracyWidom
-from rmtjax.linalg._decompose import decompose
+from rmtjax.linalg._decompose import decompose_one_by_one
 from rmtjax.special import airy, bessel_j, gauss_legendre, sine_kernel
 
 # Of J_a at 0 only the power is left, to rounding, at this argument.
@@ -227,7 +227,6 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
         x = length / 4 * (1 + t)
         scale = length / 4 * jnp.sqrt(w[:, None] * w)
         below, above = (scale * sine_kernel(x[:, None], sign * x) for sign in (1, -1))
-        # In one call: two of LAPACK on batches, side by side, can wait for each other's thread (jaxlib 0.10, 2 cores).
         both = _eigenvalues(jnp.stack([below + above, below - above]))
         # All of them, as those of β = 1 may be summed from the last one.
         even, odd = (distribution(eigenvalues, t.size) for eigenvalues in both)
@@ -295,7 +294,7 @@ def not_negative(probabilities: Float[Array, "... k"]) -> Float[Array, "... k"]:
 
 def _eigenvalues(matrix: Float[Array, "... q q"]) -> Float[Array, "... q"]:
     """By the dense eigensolver: that of `eigvalsh` on a CPU is faster, but takes ten times longer to compile."""
-    return decompose(matrix)[0]
+    return decompose_one_by_one(matrix)[0]
 
 
 def _edge(v: Float[Array, " q"], beta: int, count: int) -> Float[Array, " k"]:

@@ -140,17 +140,18 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
             power.append(sum(((k + 2) * i - j) * cumulants[i] * power[j - i] for i in range(1, j + 1)) / j)
         return power[k] / ((k + 1) * self.ratio)
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
-        """By the central moments of the population, where sums over those about 0 would cancel; of order 2, 3 or 4."""
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """By the central moments of the population, where sums over those about 0 would cancel."""
         weights, c = self._frequencies(), self.ratio
         mean = jnp.sum(weights * self.population)
         second, third, fourth = (jnp.sum(weights * (self.population - mean) ** j) for j in (2, 3, 4))
-        if k == 2:
-            return second + c * mean**2
-        if k == 3:
-            return third + c * mean * (3 * second + c * mean**2)
         of_first_order = 4 * mean * third + 4 * mean**2 * second + 2 * second**2
-        return fourth + c * (of_first_order + c * mean**2 * (6 * second + (2 + c) * mean**2))
+        moments = {
+            2: second + c * mean**2,
+            3: third + c * mean * (3 * second + c * mean**2),
+            4: fourth + c * (of_first_order + c * mean**2 * (6 * second + (2 + c) * mean**2)),
+        }
+        return tuple(moments[k] for k in orders)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return _transforms(self, z)

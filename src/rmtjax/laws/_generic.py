@@ -4,7 +4,6 @@ Each function takes a law and uses only its density, its support, the points bet
 its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
 """
 
-from functools import partial
 from typing import Protocol
 
 import jax
@@ -13,6 +12,7 @@ from jaxtyping import Array, Float, PyTree
 
 from rmtjax._typing import KeyScalar
 from rmtjax.special import bracketed_root, integrate
+from rmtjax.special._quadrature import panel_nodes
 
 
 class Law(Protocol):
@@ -23,14 +23,29 @@ class Law(Protocol):
     def _everywhere_quantile(self, p: Array, q: Array, /) -> Array: ...
     def _pdf(self, x: Array, /) -> Array: ...
     def _breakpoints(self) -> Array: ...
+    def _quadrature(self) -> tuple[Array, Array]: ...
 
 
-@partial(jax.jit, static_argnums=1)
-def moment(law: Law, k: int, about: Float[Array, ""] | float) -> Float[Array, ""]:
-    """E (X - about)^k, by Gauss-Legendre quadrature on the panels of the density, plus the atoms."""
-    locations, masses = law._atoms()
-    continuous = integrate(lambda x: (x - about) ** k * law._pdf(x), law._breakpoints())
-    return continuous + jnp.sum(masses * (locations - about) ** k)
+@jax.jit
+def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """The nodes of Gauss-Legendre quadrature on the panels of the density with their masses, and the atoms."""
+    locations, atoms = law._atoms()
+    points, weights = panel_nodes(law._breakpoints())
+    density = jax.lax.map(law._pdf, points)
+    return jnp.append(points, locations), jnp.append(weights * density, atoms)
+
+
+def moment(law: Law, k: int) -> Float[Array, ""]:
+    """E X^k."""
+    points, masses = law._quadrature()
+    return jnp.sum(masses * points**k)
+
+
+def central_moments(law: Law, orders: tuple[int, ...]) -> tuple[Float[Array, ""], ...]:
+    """E (X - E X)^k for several k."""
+    points, masses = law._quadrature()
+    deviations = points - jnp.sum(masses * points)
+    return tuple(jnp.sum(masses * deviations**k) for k in orders)
 
 
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:

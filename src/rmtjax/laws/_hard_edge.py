@@ -17,7 +17,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws import _positive
 from rmtjax.laws._gap_probabilities import ALPHA, bessel_order, hard_edge_operator
 from rmtjax.laws._logarithmic import AbstractLogarithmicLaw
-from rmtjax.linalg._decompose import decompose
+from rmtjax.linalg._decompose import decompose_one_by_one
 from rmtjax.special import (
     bessel_j,
     chebyshev_coefficients,
@@ -148,7 +148,7 @@ class HardEdge(AbstractLogarithmicLaw):
         log_series, in_series = self._lower_tail(near)
         log_gap, log_f = self._by_determinants(near)
         lower = in_series | (log_f < -math.log(2))
-        log_sf = log_gap + (self._far_tail(jnp.maximum(x, end)) - self._far_tail(end))
+        log_sf = log_gap + self._beyond(x, end)
         known = jnp.where(in_series, log_series, jnp.where(lower, log_f, log_sf))
         other = log_one_minus_exp(known)
         return jnp.where(lower, known, other), jnp.where(lower, other, known)
@@ -199,6 +199,11 @@ class HardEdge(AbstractLogarithmicLaw):
         inside = positive & (deep & (s < _SERIES_END * h**2) | near)
         return jnp.where(inside, log_f, -1), inside
 
+    def _beyond(self, x: Float[Array, "..."], end: Float[Array, ""]) -> Float[Array, "..."]:
+        """What the logarithm of the upper tail falls by from an end on."""
+        farther = self._far_tail(jnp.stack([jnp.maximum(x, end), jnp.broadcast_to(end, x.shape)]))
+        return farther[0] - farther[1]
+
     def _far_tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The logarithm of the upper tail far out, but for a constant."""
         order = bessel_order(self.alpha, self.beta).astype(x.dtype)
@@ -241,7 +246,7 @@ class _Interpolated(NamedTuple):
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         end = self.edges[-1] ** 2
-        return self._at(x)[1] + (self.law._far_tail(jnp.maximum(x, end)) - self.law._far_tail(end))
+        return self._at(x)[1] + self.law._beyond(x, end)
 
 
 def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -292,22 +297,10 @@ def _tabulated_bessel(
     return bessel
 
 
-def _one_by_one(a: Float[Array, "... q q"]) -> tuple[Float[Array, "... q"], Float[Array, "... q q"]]:
-    """Decompositions, one after the other under every `vmap`.
-
-    Of two calls of LAPACK on batches, side by side in one program as where it asks for two methods, each can wait for
-    the thread of the other for ever (jaxlib 0.10 on two cores).
-    """
-    single = jax.custom_batching.sequential_vmap(decompose)
-    for _ in a.shape[:-2]:
-        single = jax.vmap(single)
-    return single(a)
-
-
 @jax.custom_jvp
 def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float[Array, "... q q"]]:
     """Log det(1 - A) of a symmetric matrix, in relative accuracy where A is small, and the inverse of 1 - A."""
-    values, vectors = jax.lax.platform_dependent(a, cpu=_one_by_one, default=decompose)
+    values, vectors = decompose_one_by_one(a)
     # Towards a = -1 rounding makes the largest eigenvalue exceed 1.
     rest = jnp.maximum(1 - values, jnp.finfo(a.dtype).eps)
     # XLA's log1p loses two digits near -0.41, where 1 - v is exact enough.
@@ -337,7 +330,7 @@ def _mean_determinant(
     determinants, which differ from 1 by $e_1$, do not have. The derivative by an eigenvalue is minus the polynomial of
     odd degrees in the others.
     """
-    values, vectors = jax.lax.platform_dependent(a, cpu=_one_by_one, default=decompose)
+    values, vectors = decompose_one_by_one(a)
     # Towards α = 0 and far out rounding makes eigenvalues exceed 1.
     eps = jnp.finfo(a.dtype).eps
     minus, plus = jnp.maximum(1 - values, eps), jnp.maximum(1 + values, eps)

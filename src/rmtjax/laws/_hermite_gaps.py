@@ -35,7 +35,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._gap_probabilities import distribution, not_negative
-from rmtjax.linalg._decompose import decompose
+from rmtjax.linalg._decompose import decompose_one_by_one
 from rmtjax.special._fredholm import nodes_and_weights
 from rmtjax.special._kernels import hermite_functions
 
@@ -103,7 +103,7 @@ def _quadrature(size: int, a: Float[Array, ""], b: Float[Array, ""]) -> tuple[Fl
 def _unitary(n: int, a: Float[Array, ""], b: Float[Array, ""], count: int) -> Float[Array, " k"]:
     x, w = _quadrature(n, a, b)
     functions = hermite_functions(n, x)
-    return distribution(decompose((w * functions) @ functions.T)[0], count)
+    return distribution(decompose_one_by_one((w * functions) @ functions.T)[0], count)
 
 
 def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, count: int) -> Float[Array, " k"]:

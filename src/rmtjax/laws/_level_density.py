@@ -177,10 +177,10 @@ class LevelDensity(AbstractLaw):
         exact = (self.zeros if k == 0 else 0) + self.ones
         return (exact / self._total() + self._fraction() * moment(self.levels, k, 0.0)) * self.unit**k
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         mean = self.ones / self._total() + self._fraction() * moment(self.levels, 1, 0.0)
-        exact = self.zeros * (-mean) ** k + self.ones * (1 - mean) ** k
-        return (exact / self._total() + self._fraction() * moment(self.levels, k, mean)) * self.unit**k
+        exact = lambda k: (self.zeros * (-mean) ** k + self.ones * (1 - mean) ** k) / self._total()
+        return tuple((exact(k) + self._fraction() * moment(self.levels, k, mean)) * self.unit**k for k in orders)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))

@@ -1,7 +1,7 @@
 """Mixtures of laws and the symmetrised law."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -55,14 +55,21 @@ class Mixture(AbstractLaw):
         lowers, uppers = zip(*(law.support() for law in self.components), strict=True)
         return jnp.stack(lowers).min(), jnp.stack(uppers).max()
 
+    def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
+        return [law._on_support(x, quantity=quantity) for law in self.components]
+
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._total([law.pdf(x) for law in self.components])
+        return self._total(self._parts(x, "pdf"))
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._total([law.cdf(x) for law in self.components])
+        return self._total(self._parts(x, "cdf"))
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._total([law.sf(x) for law in self.components])
+        return self._total(self._parts(x, "sf"))
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        below, above = zip(*self._parts(x, "tails"), strict=True)
+        return self._total(below), self._total(above)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         key_choice, *keys = jax.random.split(key, len(self.components) + 1)
@@ -116,13 +123,18 @@ class Symmetrized(AbstractLaw):
         return -reach, reach
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return (self.base.pdf(x) + self.base.pdf(-x)) / 2
+        density = self.base._on_support(jnp.stack([x, -x]), quantity="pdf")
+        return density.sum(axis=0) / 2
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return (self.base.cdf(x) + self.base.sf(-x)) / 2
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return (self.base.sf(x) + self.base.cdf(-x)) / 2
+        return self._tails(x)[1]
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        below, above = self.base._on_support(jnp.stack([x, -x]), quantity="tails")
+        return (below[0] + above[1]) / 2, (above[0] + below[1]) / 2
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         key_base, key_sign = jax.random.split(key)

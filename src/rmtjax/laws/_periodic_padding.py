@@ -86,51 +86,54 @@ class PeriodicPadding(AbstractLaw):
         share = probabilities * orders / self.order
         return share, (self.order // orders).astype(share.dtype), (self.order % orders) / orders
 
+    def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Masses of the base up to x and above it."""
+        return self.base._on_support(x, quantity="tails")
+
+    def _outside(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Base mass up to -x and above x, for x ≥ 0."""
+        below, above = self._base_tails(jnp.stack([-x, x]))
+        return below[0], above[1]
+
+    def _tail_of_modulus(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """P(|X| > x) of the base, for x ≥ 0."""
+        left, right = self._outside(x)
+        return left + right
+
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
-        reach = jnp.broadcast_to(jnp.maximum(*map(jnp.abs, self.base.support())), excess.shape)
-        outside = lambda t: self.base.cdf(-t) + self.base.sf(t)
-        t = bracketed_root(lambda t: excess - outside(t), jnp.zeros_like(reach), reach)
-        return self.base.cdf(-t), self.base.sf(t)
+        reach = jnp.broadcast_to(jnp.maximum(*map(jnp.abs, self.base._support())), excess.shape)
+        return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
 
     def _support(self) -> tuple[Array, Array]:
-        return self.base.support()
+        return self.base._support()
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        density = self.base.pdf(x)
+        density = self.base._on_support(x, quantity="pdf")
         if self.arrangement == "random":
             return density
         share, copies, excess = self._multiplicities()
-        if self.arrangement == "ascending":
-            before = self.base.cdf(x)
-        else:
-            before = self.base.cdf(-jnp.abs(x)) + self.base.sf(jnp.abs(x))
+        before = self._base_tails(x)[0] if self.arrangement == "ascending" else self._tail_of_modulus(jnp.abs(x))
         return density * ((copies + (before[..., None] < excess)) @ share)
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        below = self.base.cdf(x)[..., None]
-        share, copies, excess = self._multiplicities()
-        if self.arrangement == "random":
-            return below[..., 0]
-        if self.arrangement == "ascending":
-            extra = jnp.minimum(below, excess)
-        else:
-            left, right = self._beyond_threshold(excess)
-            extra = jnp.minimum(below, left) + jnp.maximum(right - self.base.sf(x)[..., None], 0)
-        return (copies * below + extra) @ share
+        return self._tails(x)[0]
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        above = self.base.sf(x)[..., None]
-        share, copies, excess = self._multiplicities()
+        return self._tails(x)[1]
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         if self.arrangement == "random":
-            return above[..., 0]
-        below = self.base.cdf(x)[..., None]
+            return self._base_tails(x)
+        below, above = (mass[..., None] for mass in self._base_tails(x))
+        share, copies, excess = self._multiplicities()
         if self.arrangement == "ascending":
-            extra = jnp.maximum(excess - below, 0)
+            once_more = jnp.minimum(below, excess), jnp.maximum(excess - below, 0)
         else:
             left, right = self._beyond_threshold(excess)
-            extra = jnp.maximum(left - below, 0) + jnp.minimum(above, right)
-        return (copies * above + extra) @ share
+            up_to = jnp.minimum(below, left) + jnp.maximum(right - above, 0)
+            once_more = up_to, jnp.maximum(left - below, 0) + jnp.minimum(above, right)
+        return (copies * below + once_more[0]) @ share, (copies * above + once_more[1]) @ share
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """Where the density jumps: the base quantiles at which a repeated level stops being one."""
@@ -139,10 +142,10 @@ class PeriodicPadding(AbstractLaw):
             return points
         _, _, excess = self._multiplicities()
         if self.arrangement == "ascending":
-            jumps = self.base.quantile(excess)
+            jumps = self.base._everywhere_quantile(excess, 1 - excess)
         else:
             left, right = self._beyond_threshold(excess)
-            jumps = jnp.concatenate([self.base.quantile(left), self.base.quantile(1 - right)])
+            jumps = self.base._everywhere_quantile(jnp.append(left, 1 - right), jnp.append(1 - left, right))
         return jnp.sort(jnp.concatenate([points, jumps]))
 
 

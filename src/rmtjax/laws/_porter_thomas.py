@@ -135,10 +135,10 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
     def _variance(self) -> Float[Array, ""]:
         return jnp.asarray(2 * (self.n - 1) / (self.beta * self.n + 2))
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         a, b = self.beta / 2, self.beta * (self.n - 1) / 2
         total, moments = a + b, [1.0, 0.0]
-        for j in range(1, k):
+        for j in range(1, max(orders)):
             step = (b - a) / total * moments[j] + a / total * (b / total) * moments[j - 1]
             moments.append(j / (total + j) * step)
-        return jnp.asarray(self.n**k * moments[k])
+        return tuple(jnp.asarray(self.n**k * moments[k]) for k in orders)

@@ -38,12 +38,12 @@ class AbstractSpectralLaw(AbstractLaw):
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return free_cumulant_of_moments([self._moment(j) for j in range(k + 1)])
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
-        """The sum over the non-crossing partitions without singletons, of order 2, 3 or 4."""
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """Sums over the non-crossing partitions without singletons."""
         if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
-            return super()._central_moment(k)  # the fall-back goes through moments about 0, and those cancel
-        pairs = 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
-        return self._free_cumulant(k) + pairs
+            return super()._central_moments(*orders)  # the fall-back goes through moments about 0, and those cancel
+        pairs = lambda k: 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
+        return tuple(self._free_cumulant(k) + pairs(k) for k in orders)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         raise NotImplementedError(f"No closed form of the R-transform of {type(self).__name__} is known.")

@@ -14,8 +14,9 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._logarithmic import AbstractLogarithmicLaw
 from rmtjax.laws._stochastic_airy_equation import LOWER, TAIL, UPPER, left_leading, right_tail, table, unit
 from rmtjax.laws._tabulated import not_too_far
-from rmtjax.special import bracketed_root, integrate, piecewise_chebyshev
+from rmtjax.special import bracketed_root, piecewise_chebyshev
 from rmtjax.special._logarithms import log_one_minus_exp
+from rmtjax.special._quadrature import panel_nodes
 
 # Below it, by the precision, the march loses its digits.
 _LEAST = {64: 0.001, 32: 0.05}
@@ -191,18 +192,10 @@ class StochasticAiry(AbstractLogarithmicLaw):
 
         return bracketed_root(excess, least, greatest)
 
-    def _moments(self) -> Callable[[Array | float, int], Float[Array, ""]]:
-        """The moment of order k about any point, as a function of both."""
+    def _quadrature(self) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
         table = _table(self.beta)
-        points = _breakpoints(table)
-        return lambda about, k: integrate(lambda x: (x - about) ** k * jnp.exp(table.logpdf(x)), points)
-
-    def _moment(self, k: int) -> Float[Array, ""]:
-        return self._moments()(0.0, k)
-
-    def _central_moment(self, k: int) -> Float[Array, ""]:
-        moment = self._moments()
-        return moment(moment(0.0, 1), k)
+        points, weights = panel_nodes(_breakpoints(table))
+        return points.ravel(), (weights * jnp.exp(table.logpdf(points))).ravel()
 
 
 def _ends(table: _Table) -> tuple[Array, Array]:

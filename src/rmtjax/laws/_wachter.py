@@ -189,12 +189,13 @@ class Wachter(AbstractSpectralLaw):
         total = self.a + self.b
         return self.a / total * (self.b / total) / total
 
-    def _central_moment(self, k: int) -> Float[Array, ""]:
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         # The third is the third free cumulant, the fourth the fourth one and twice the square of the second.
         total, variance = self.a + self.b, self._variance()
         asymmetry = (self.b - self.a) / total
         third = variance * asymmetry / total
-        return {2: variance, 3: third, 4: (third * asymmetry - variance**2) / total + 2 * variance**2}[k]
+        fourth = (third * asymmetry - variance**2) / total + 2 * variance**2
+        return tuple({2: variance, 3: third, 4: fourth}[k] for k in orders)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         # The continuous part, of mass (N - S)/2 with S = |a - 1| + |b - 1|, solves z(1 - z) G² - P G + (N² - S²)/4 = 0

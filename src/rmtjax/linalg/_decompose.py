@@ -12,6 +12,8 @@ eigenspaces have no contribution from inside, so their derivatives stay right to
 does have one, $f'(\lambda) E_{ij}$, and a rule of its own: `rmtjax.linalg.matrix_function`.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
@@ -45,10 +47,42 @@ def decompose(
     return eigenvalues, eigenvectors
 
 
+@jax.custom_jvp
+def decompose_one_by_one(
+    a: Inexact[Array, "*batch n n"],
+) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+    """The same, on a CPU one matrix after the other under every `vmap`: for small matrices inside of a computation.
+
+    Of two calls of LAPACK on batches, side by side in one program as where it asks for two methods or for a derivative
+    in two directions, each can wait for the thread of the other for ever (jaxlib 0.10 on two cores).
+    """
+    return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
+
+
+def _sequential(
+    a: Inexact[Array, "*batch n n"],
+) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+    single = jax.custom_batching.sequential_vmap(decompose)
+    for _ in a.shape[:-2]:
+        single = jax.vmap(single)
+    return single(a)
+
+
 @decompose.defjvp
 def _decompose_jvp(primals: tuple, tangents: tuple) -> tuple:
-    (a,), (tangent,) = primals, tangents
-    eigenvalues, v = decompose(a)
+    return _first_order(decompose, *primals, *tangents)
+
+
+@decompose_one_by_one.defjvp
+def _decompose_one_by_one_jvp(primals: tuple, tangents: tuple) -> tuple:
+    return _first_order(decompose_one_by_one, *primals, *tangents)
+
+
+def _first_order(
+    decomposition: Callable, a: Inexact[Array, "*batch n n"], tangent: Inexact[Array, "*batch n n"]
+) -> tuple:
+    """A decomposition and its derivative."""
+    eigenvalues, v = decomposition(a)
     e = adjoint(v) @ tangent @ v
     f = inverse_gaps(eigenvalues, eigenvalues)
     return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (f * e))

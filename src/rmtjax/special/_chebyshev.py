@@ -106,6 +106,8 @@ def piecewise_chebyshev(
     # The difference may round up to a joint; the comparison with the joint itself is exact.
     panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(table) - 1)
     t = 2 * ((x - (lower + width * panel)) / width) - 1
-    row = panel.astype(int)
-    # Each coefficient by itself: the lookups then join the loop over the points, and nothing of size q is stored.
-    return chebyshev_series([jnp.asarray(column, x.dtype)[row] for column in table.T], t)
+    # Each coefficient by itself: the lookups then join the loop over the points, and nothing of size q is stored. An
+    # unsigned index is a short program, as it cannot be negative.
+    row = panel.astype(jnp.uint32)
+    look_up = lambda column: jnp.asarray(column, x.dtype).at[row].get(mode="promise_in_bounds")
+    return chebyshev_series([look_up(column) for column in table.T], t)

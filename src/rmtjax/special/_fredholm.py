@@ -1,6 +1,7 @@
 """Fredholm determinants by quadrature."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.special._gauss import gauss_legendre
 
@@ -73,12 +75,12 @@ def fredholm_det(
     # Plain numbers leave the precision to the coupling.
     precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
     lower, upper = (end.astype(precision) for end in (lower, upper))
-    value, norm = _nystrom(kernel, lower, upper, coupling, q)
-    coarse, _ = _nystrom(kernel, lower, upper, coupling, 2 * q // 3)
-    rounding = jnp.finfo(norm.dtype).eps * norm * jnp.maximum(1, jnp.abs(value))
-    return FredholmDeterminant(value, jax.lax.stop_gradient(jnp.abs(value - coarse) + rounding))
+    fine, coarse = (_on_nodes(kernel, *nodes_and_weights(lower, upper, size)) for size in (q, 2 * q // 3))
+    return _determinant(fine, coarse, coupling)
 
 
+# Compiled here, as all but the kernel is: operation by operation, a new number of nodes would cost seconds.
+@partial(compiled, static_argnums=2)
 def nodes_and_weights(
     lower: Float[Array, ""], upper: Float[Array, ""], num_nodes: int
 ) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
@@ -98,12 +100,29 @@ def nodes_and_weights(
     return nodes, slopes * w
 
 
+def _on_nodes(
+    kernel: Callable, nodes: Float[Array, " q"], weights: Float[Array, " q"]
+) -> tuple[Inexact[Array, "q q"], Float[Array, " q"]]:
+    """The kernel on the nodes of a rule, and the weights."""
+    return jnp.asarray(kernel(nodes[:, None], nodes[None, :])), weights
+
+
+@compiled
+def _determinant(
+    fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Array | complex
+) -> FredholmDeterminant:
+    """The determinant of the finer rule, held against that of the coarser one."""
+    value, norm = _nystrom(*fine, coupling)
+    rounding = jnp.finfo(norm.dtype).eps * norm * jnp.maximum(1, jnp.abs(value))
+    error = jnp.abs(value - _nystrom(*coarse, coupling)[0]) + rounding
+    return FredholmDeterminant(value, jax.lax.stop_gradient(error))
+
+
 def _nystrom(
-    kernel: Callable, lower: Float[Array, ""], upper: Float[Array, ""], coupling: Array | complex, num_nodes: int
+    values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Array | complex
 ) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
     """The determinant of a rule, and the Frobenius norm of its matrix."""
-    nodes, weights = nodes_and_weights(lower, upper, num_nodes)
     root = jnp.sqrt(weights)
-    scaled = coupling * (root[:, None] * kernel(nodes[:, None], nodes[None, :]) * root)
-    norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + num_nodes**0.5
-    return jnp.linalg.det(jnp.eye(num_nodes, dtype=scaled.dtype) - scaled), norm
+    scaled = coupling * (root[:, None] * values * root)
+    norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + weights.size**0.5
+    return jnp.linalg.det(jnp.eye(weights.size, dtype=scaled.dtype) - scaled), norm

@@ -36,21 +36,24 @@ def integrate(
         >>> print(f"{area:.4f}")
         1.5708
     """
+    values = lambda x: jnp.broadcast_to(fn(x), x.shape)  # A constant is a function too.
+    points, weights = panel_nodes(panels, num_nodes)
+    # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
+    heights = (
+        jax.lax.map(values, points) if isinstance(points, Tracer) else values(points.ravel()).reshape(points.shape)
+    )
+    return jnp.sum(weights * heights)
+
+
+def panel_nodes(panels: Float[Array, " k"], num_nodes: int = 64) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
+    """The nodes and weights of `integrate`, by panels; those of an empty panel lie elsewhere and have the weight 0."""
     nodes, weights = gauss_legendre(num_nodes)
     angles = jnp.asarray(np.pi * (nodes + 1) / 2, panels.dtype)
     measure = jnp.asarray(np.pi / 2 * weights * np.sin(np.pi * (nodes + 1) / 2), panels.dtype)
     # Offsets from the nearer end, 1 ∓ cos, keep full relative accuracy close to an edge.
     from_left, from_right = jnp.sin(angles / 2) ** 2, jnp.cos(angles / 2) ** 2
-
-    def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
-        a, b = (end[..., None] for end in ends)
-        x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
-        # An empty panel has x = a = b, where fn may be singular: its value there is never used.
-        inside = b > a
-        values = fn(jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2).ravel())
-        values = jnp.broadcast_to(values, x.size).reshape(x.shape)  # A constant is a function too.
-        return jnp.where(inside, (b - a) / 2 * values, 0) @ measure
-
-    # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
-    ends = panels[:-1], panels[1:]
-    return jnp.sum(jax.lax.map(panel, ends) if isinstance(panels, Tracer) else panel(ends))
+    a, b = panels[:-1, None], panels[1:, None]
+    x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
+    # An empty panel has x = a = b, where a function may be singular: its value there is never used.
+    inside = b > a
+    return jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2), jnp.where(inside, (b - a) / 2, 0) * measure
