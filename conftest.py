@@ -46,11 +46,12 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is left to the run with 64-bit types off is slow in the other one, unless its file is named by hand."""
-    if not X64 or any(argument.split("::")[0].endswith(".py") for argument in config.args):
+    """What the run with 64-bit types, or that without, leaves out is slow in it, unless its file is named by hand."""
+    if any(argument.split("::")[0].endswith(".py") for argument in config.args):
         return
+    is_left = _is_left_to_single if X64 else _is_left_to_double
     for item in items:
-        if _is_left_to_single(item):
+        if is_left(item):
             item.add_marker(pytest.mark.slow)
 
 
@@ -58,6 +59,10 @@ def _is_left_to_single(item: pytest.Item) -> bool:
     single = item.get_closest_marker("float32")
     parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
     return single is not None and (bool(single.kwargs.get("only")) or not {"float32", "complex64"}.isdisjoint(parts))
+
+
+def _is_left_to_double(item: pytest.Item) -> bool:
+    return any(mark.kwargs.get("further") for mark in item.iter_markers("float32"))
 
 
 @pytest.fixture(autouse=True)

@@ -21,5 +21,5 @@ def daily(cases: Iterable, *, only: Collection | None = None, but: Collection = 
     return [case if case in chosen else further(case)[0] for case in cases]
 
 
-# What `check_law` compiles longest: every day the laws have derivatives of their own tests in reverse mode.
+# What `check_law` compiles longest: every day forward mode stands for both.
 every_mode = pytest.mark.parametrize("reverse_mode", [False, *further(True)], ids=["forward", "reverse"])

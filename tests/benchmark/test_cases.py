@@ -11,7 +11,7 @@ import pytest
 
 from rmtjax.benchmark import _compute_cases, _spectral_cases
 from rmtjax.benchmark._registry import CASES, Problem, WrongAnswer, device_grid, expect_close, run_case
-from tests.cases import daily, further
+from tests.cases import daily
 
 FLOAT32 = np.dtype(np.float32)
 NAMES = ["matmul", "sharded_matmul", "recurrence", "while", "wigner", "cat", "derivatives", "spectral_radius"]
@@ -199,7 +199,8 @@ print(row.size, m.num_devices, round(m.xla_flops * m.num_devices / m.work.flops,
 """
 
 
-@pytest.mark.parametrize(("devices", "size"), [(2, 22), *further((8, 24))])
+@pytest.mark.slow
+@pytest.mark.parametrize(("devices", "size"), [(2, 22), (8, 24)])
 def test_sharded_matmul_over_several_devices(devices, size):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}

@@ -55,7 +55,7 @@ def assert_circular(phases, beta):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("n", [pytest.param(5, marks=pytest.mark.float32), *further(1, 2)])
+@pytest.mark.parametrize("n", [pytest.param(5, marks=pytest.mark.float32(further=True)), *further(1, 2)])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0, 7.5])
 def test_exact_laws_for_every_beta(getkey, n, beta):
     phases, matrices = map(np.asarray, drawn(rmt.CircularBeta, n, beta, getkey()))
@@ -96,6 +96,7 @@ def test_classical_matrices(getkey, n, beta):
     assert_circular(phases, beta)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_traces_of_powers_of_the_cue(getkey, k):

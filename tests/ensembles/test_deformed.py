@@ -25,7 +25,9 @@ def draws(base, number, levels, key):
 
 
 @pytest.mark.parametrize(
-    ("base", "beta"), [(rmt.GOE, 1), (rmt.GUE, 2), pytest.param(rmt.GSE, 4, marks=pytest.mark.float32)], ids=BASES
+    ("base", "beta"),
+    [(rmt.GOE, 1), (rmt.GUE, 2), pytest.param(rmt.GSE, 4, marks=pytest.mark.float32(further=True))],
+    ids=BASES,
 )
 def test_exact_moments(getkey, base, beta):
     n = LEVELS.size

@@ -14,7 +14,7 @@ from tests.cases import further
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
-CASES = [HilbertSchmidt(4, 3), pytest.param(Bures(4), marks=pytest.mark.float32)]
+CASES = [HilbertSchmidt(4, 3), pytest.param(Bures(4), marks=pytest.mark.float32(further=True))]
 CASES += further(HilbertSchmidt(2), HilbertSchmidt(2, 5), HilbertSchmidt(3, 1), HilbertSchmidt(1, 3))
 CASES += further(Bures(1), Bures(2))
 
@@ -106,7 +106,7 @@ def test_pooled_levels_have_the_law(getkey, ensemble):
     np.testing.assert_allclose(ensemble.law().mean(), 1 / n, rtol=1e-6)
 
 
-@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(5)), HilbertSchmidt(6, 4), Bures(4)], ids=repr)
+@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(5), HilbertSchmidt(6, 4)), Bures(4)], ids=repr)
 def test_counts_are_those_of_the_levels(getkey, ensemble):
     key = getkey()
     levels = np.asarray(ensemble.eigenvalues(key))

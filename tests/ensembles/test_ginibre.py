@@ -12,7 +12,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives, check_vmap
-from tests.cases import daily
+from tests.cases import daily, further
 from tests.statistical import ERROR_RATE, assert_counts, assert_law, assert_mean
 
 SCALE = 0.7
@@ -57,7 +57,7 @@ EXACT_LAWS = daily(
     [case for case in itertools.product(RADIAL, (1, 2, 4)) if case != ("spherical", 4)],
     only=[("ginibre", 1), ("product", 4), ("induced", 4)],
 )
-EXACT_LAWS += [pytest.param("spherical", 4, marks=pytest.mark.float32)]
+EXACT_LAWS += [pytest.param("spherical", 4, marks=pytest.mark.float32(further=True))]
 
 
 @pytest.mark.parametrize(("name", "beta"), EXACT_LAWS)
@@ -182,7 +182,7 @@ def elliptic(beta, correlation, keys):
     return jax.vmap(rmt.Elliptic(3, correlation, beta, SCALE).sample)(keys)
 
 
-@pytest.mark.parametrize(("beta", "limit"), [(1, rmt.GOE), (2, rmt.GUE), (4, rmt.GSE)])
+@pytest.mark.parametrize(("beta", "limit"), [*further((1, rmt.GOE)), (2, rmt.GUE), *further((4, rmt.GSE))])
 def test_hermitian_ends_of_elliptic_matrices(getkey, beta, limit):
     keys = jax.random.split(getkey(), 4000)
     h = np.asarray(elliptic(beta, 1.0, keys))

@@ -91,7 +91,7 @@ def test_pooled_adjacency_spectra_and_the_level_apart(getkey):
     [
         (2, 1, 1),
         (5, 2, 12),
-        pytest.param(6, 3, 70, marks=pytest.mark.float32),
+        pytest.param(6, 3, 70, marks=pytest.mark.float32(further=True)),
         *further((4, 3, 1), (6, 2, 70), (6, 4, 15), (7, 4, 465)),
     ],
 )

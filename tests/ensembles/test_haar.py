@@ -71,7 +71,7 @@ def dense_phases(matrices):
     ("make", "n"),
     [
         *daily(CASES[:-1], only=[(rmt.HaarOrthogonal, 4)]),
-        pytest.param(rmt.HaarSymplectic, 4, marks=pytest.mark.float32),
+        pytest.param(rmt.HaarSymplectic, 4, marks=pytest.mark.float32(further=True)),
     ],
 )
 def test_exact_laws(getkey, make, n):

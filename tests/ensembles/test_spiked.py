@@ -47,7 +47,8 @@ def assert_one_law(levels, others, skip=0):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("goe-1", marks=pytest.mark.float32), *further("goe-all", "gue-2", "gse-2", "beta-1")]
+    "name",
+    [pytest.param("goe-1", marks=pytest.mark.float32(further=True)), *further("goe-all", "gue-2", "gse-2", "beta-1")],
 )
 def test_gaussian_bases(getkey, name):
     make, beta, spikes = GAUSSIAN[name]
@@ -67,9 +68,8 @@ def test_gaussian_bases(getkey, name):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("real-1-few", marks=pytest.mark.float32),
-        "quaternion-2",
-        *further("real-1", "complex-2-few", "quaternion-1", "real-3-one-observation", "beta-1"),
+        pytest.param("real-1-few", marks=pytest.mark.float32(further=True)),
+        *further("quaternion-2", "real-1", "complex-2-few", "quaternion-1", "real-3-one-observation", "beta-1"),
     ],
 )
 def test_wishart_bases(getkey, name):
@@ -93,7 +93,7 @@ def test_wishart_bases(getkey, name):
     assert_one_law(levels, dense, zeros)
 
 
-@pytest.mark.parametrize("make", [*ONE_SPIKE[:2], *further(ONE_SPIKE[2])])
+@pytest.mark.parametrize("make", [ONE_SPIKE[0], *further(*ONE_SPIKE[1:])])
 def test_counts_are_those_of_the_levels(getkey, make):
     key, ensemble = getkey(), make([2.5])
     levels = np.asarray(ensemble.eigenvalues(key))
@@ -125,6 +125,7 @@ OUTLIERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ensemble", "places"), OUTLIERS)
 def test_outliers(getkey, ensemble, places):
     levels = np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(getkey(), 12)))[:, places].mean(0)

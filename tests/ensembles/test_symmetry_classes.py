@@ -70,10 +70,10 @@ def assert_symmetries(symmetry, h, p):
         np.testing.assert_array_equal(time_reversal @ h.conj() @ time_reversal.T, h)
 
 
-# In single precision one of each kind: chiral, of antisymmetric and of symmetric matrices.
-SINGLE = [("AIII", 5, 1), ("DIII", 5, 1), ("C", 4, 0)]
+# Every day one of each kind: chiral, of antisymmetric and of symmetric matrices.
+KINDS = [("AIII", 5, 1), ("DIII", 5, 1), ("C", 4, 0)]
 CASES_AND_SINGLE = [
-    pytest.param(*case, marks=[*[pytest.mark.slow] * (case in FURTHER), *[pytest.mark.float32] * (case in SINGLE)])
+    pytest.param(*case, marks=pytest.mark.float32(further=True) if case in KINDS else pytest.mark.slow)
     for case in CASES
 ]
 

@@ -39,6 +39,7 @@ def test_the_reference_is_the_second_derivative():
         assert abs(mpmath.diff(empty(rho), s, 2) - density(rho)(s)) < 1e-25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rho", [0.0, 0.25, 0.875, 1.0])
 def test_both_tails_against_mpmath(rho, dtype):
@@ -69,6 +70,7 @@ def test_moments(rho):
     np.testing.assert_allclose([law.mean(), law.moment(2), law.moment(3)], [1, second, third], rtol=100 * eps)
 
 
+@pytest.mark.slow
 def test_derivatives():
     s = jnp.array([0.1, 0.9, 3.0, 20.0])
     formulas = lambda law, s: (law.pdf(s), law.cdf(s), law.sf(s))

@@ -16,6 +16,7 @@ DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 S = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("q", [-0.5, 0.0, 0.375, 1.0])
 def test_both_tails_against_mpmath(q, dtype):

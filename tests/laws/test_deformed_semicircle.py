@@ -11,7 +11,7 @@ import pytest
 
 from rmtjax.laws import DeformedSemicircle, Semicircle, _generic
 from rmtjax.testing import check_derivatives, check_law, check_second_derivative
-from tests.cases import every_mode, further
+from tests.cases import daily, every_mode, further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # One interval of two points, two, the cusp where they meet; three points, not in order, in two intervals; equal points.
@@ -66,7 +66,7 @@ def tabulate(law, x):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@every_case
+@pytest.mark.parametrize("name", daily(CASES, but=["lopsided"]))
 def test_density_by_the_roots_of_a_polynomial(name, dtype):
     x = points(name).astype(np.float32).astype(float)
     with mpmath.workdps(40):
@@ -90,6 +90,7 @@ def test_distribution_is_the_integral_of_the_density(name):
     np.testing.assert_allclose(slope, law.pdf(x), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_single_point_is_the_semicircle():
     x = 0.3 + 1.2 * np.array([-1.1, -1 + 2.0**-30, -0.9, -0.2, 0.1, 0.7, 1 - 2.0**-20, 1.0, 2.0])
     law, semicircle = DeformedSemicircle([0.3], [1.0], 1.2), Semicircle(1.2)
@@ -154,6 +155,7 @@ def test_moments_by_free_cumulants(name):
     np.testing.assert_allclose(law.variance(), moments[2] - moments[1] ** 2, rtol=rtol)
 
 
+@pytest.mark.slow
 def test_derivatives():
     law, x = make("lopsided"), jnp.array([-1.1, 0.1, 0.9])
     formulas = lambda law, x: (law.pdf(x), law.cdf(x))

@@ -20,7 +20,7 @@ from rmtjax.laws import (
 )
 from tests.cases import further
 
-FLOAT32 = pytest.mark.float32
+FLOAT32, SELDOM = pytest.mark.float32, pytest.mark.float32(further=True)
 
 
 def mean(probabilities):
@@ -29,7 +29,7 @@ def mean(probabilities):
 
 @pytest.mark.parametrize(
     ("beta", "dtype"),
-    [(1, np.float64), *further((2, np.float64)), (4, np.float64), pytest.param(1, np.float32, marks=FLOAT32)],
+    [(1, np.float64), *further((2, np.float64), (4, np.float64)), pytest.param(1, np.float32, marks=SELDOM)],
 )
 def test_bulk_is_that_of_the_spacings(beta, dtype):
     count = 3
@@ -58,7 +58,7 @@ def test_bulk_with_many_levels():
 
 @pytest.mark.parametrize(
     ("beta", "dtype"),
-    [(1, np.float64), *further((2, np.float64)), (4, np.float64), pytest.param(4, np.float32, marks=FLOAT32)],
+    [(1, np.float64), *further((2, np.float64), (4, np.float64)), pytest.param(4, np.float32, marks=SELDOM)],
 )
 def test_soft_edge_is_that_of_tracy_and_widom(beta, dtype):
     count = {1: 3, 2: 2, 4: 1}[beta]
@@ -124,6 +124,7 @@ def test_mean_number_at_the_hard_edge(beta, alpha):
     np.testing.assert_allclose(mean(got), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_bulk_from_the_hard_edge():
     # Levels of both parities are those of the orders -1/2 and 1/2; with the factor 2 of β = 4 their mean.
     length = np.array([0.4, 1.3, 2.9])
@@ -159,16 +160,16 @@ def brute_force(n, interval, beta):
 
 
 @pytest.mark.parametrize("beta", [1, 2, 4])
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, *further(3)])
 def test_two_and_three_levels(n, beta):
     for interval in [(-0.4, 1.1), (-0.2, np.inf)]:
         got = hermite_gap_probabilities(n, interval, beta, n + 1)
         np.testing.assert_allclose(got, [*brute_force(n, interval, beta), 0], atol=1e-13)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize(
-    ("ensemble", "beta"), [(rmt.GOE(7), 1), *further((rmt.GOE(8), 1), (rmt.GUE(12), 2)), (rmt.GSE(6), 4)]
+    ("ensemble", "beta"), [(rmt.GOE(7), 1), *further((rmt.GOE(8), 1), (rmt.GUE(12), 2), (rmt.GSE(6), 4))]
 )
 def test_mean_number_of_levels(ensemble, beta):
     n, law = ensemble.n, LevelDensity(ensemble)
@@ -255,6 +256,7 @@ def test_bad_input():
         hermite_gap_probabilities(2, (0.0, 1.0), 3, 1)
 
 
+@pytest.mark.slow
 def test_reverse_mode_over_an_array_is_minus_the_survival_of_the_distance_to_a_level():
     # dE(0)/ds = -(1 - the distribution of the distance from a level): -1 at s = 0, by Spacing elsewhere.
     s = jnp.array([1e-8, 0.1, 1.0, 4.0])

@@ -55,6 +55,7 @@ def test_the_reference_is_the_integral_of_the_density(degree):
         assert abs(beyond(mpmath.mpf("0.5"), d) - integral) < 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("degree", [2.0, 5.0, 10.0, 2 + 2.0**-4 + 2.0**-10, 26.0])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(degree, dtype):
@@ -120,7 +121,7 @@ def test_derivatives():
     np.testing.assert_allclose(jax.grad(lambda d: KestenMcKay(d).sf(1.0))(2.0), expected, rtol=1e-9)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_the_contract_of_laws():
     check_law(KestenMcKay(3))
 

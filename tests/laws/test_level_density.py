@@ -94,7 +94,8 @@ def log_tail_of(density, x, end):
     return mpmath.log(scale * abs(x - far)) + mpmath.log(mpmath.quad(at_root, [0, HALF, 1]))
 
 
-@pytest.mark.parametrize("name", ["GOE, even", *further("GSE", "LUE, soft edges", "JSE")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GOE, even", "GSE", "LUE, soft edges", "JSE"])
 def test_both_tails_in_relative_error(name):
     ensemble, _, weight, points = CASES[name]
     law = LevelDensity(ensemble)
@@ -107,6 +108,7 @@ def test_both_tails_in_relative_error(name):
     np.testing.assert_allclose(law.logsf(high), above, rtol=3e-15, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ensemble", [rmt.GOE(2, 1.2), rmt.GUE(2), rmt.GSE(2), rmt.Wishart(2, 3, 1, 0.8), rmt.Wishart(2, 2, 4)]
 )
@@ -125,7 +127,7 @@ def test_the_joint_density_integrates_to_it(ensemble):
     np.testing.assert_allclose(law.pdf(x), jax.jit(jax.vmap(marginal))(x), rtol=1e-7)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_moments(n):
     eps = jnp.finfo(jnp.result_type(float)).eps
@@ -146,7 +148,7 @@ def test_moments(n):
     np.testing.assert_allclose(LevelDensity(rmt.Jacobi(n, 33, 24, 2)).mean(), 33 / 57, rtol=200 * eps)
 
 
-@pytest.mark.parametrize("ensemble", [rmt.GOE(20), rmt.Wishart(12, 9, 4, 1.5), rmt.Jacobi(8, 9, 5, 1)])
+@pytest.mark.parametrize("ensemble", [rmt.GOE(20), *further(rmt.Wishart(12, 9, 4, 1.5), rmt.Jacobi(8, 9, 5, 1))])
 def test_simulated_levels(ensemble):
     samples = jax.jit(jax.vmap(ensemble.sample))(jax.random.split(jax.random.key(1), 1000))
     levels = np.linalg.eigvalsh(np.asarray(samples))
@@ -159,6 +161,7 @@ def test_simulated_levels(ensemble):
     assert (np.abs(share.mean(axis=1) - expected) < 4.5 * error + 1e-3 / len(edges)).all()
 
 
+@pytest.mark.slow
 def test_limits_for_large_n():
     x = jnp.linspace(-1.8, 1.8, 50)
     for cls, offset in ((rmt.GOE, 0.4), (rmt.GUE, 0.02), (rmt.GSE, 0.4)):
@@ -167,7 +170,9 @@ def test_limits_for_large_n():
     np.testing.assert_allclose(LevelDensity(rmt.GUE(200)).pdf(x), Semicircle().pdf(x), rtol=2 / 200)
 
 
-@pytest.mark.parametrize("ensemble", [rmt.GOE(41), rmt.GSE(30), rmt.Wishart(30, 31, 1), rmt.Wishart(20, 500, 2)])
+@pytest.mark.parametrize(
+    "ensemble", [rmt.GOE(41), *further(rmt.GSE(30), rmt.Wishart(30, 31, 1), rmt.Wishart(20, 500, 2))]
+)
 def test_the_table_is_the_recurrence(ensemble):
     law = LevelDensity(ensemble)
     edges = table(law.levels).edges
@@ -197,6 +202,7 @@ def test_ends_and_atoms():
     assert np.abs([(draws == 0).mean() - 1 / 6, (draws == 1).mean() - 1 / 3]).max() < 0.03
 
 
+@pytest.mark.slow
 def test_derivatives():
     x = jnp.array([-4.5, -2.0, 0.3, 1.7, 4.0])
     formulas = lambda law, x: (law.logpdf(x), law.logsf(x))
@@ -224,7 +230,9 @@ def panels(law):
 SLOW = [pytest.param(ensemble, marks=pytest.mark.slow) for ensemble in (rmt.GOE(3, 1.2), rmt.Wishart(3, 3, 4))]
 
 
-@pytest.mark.parametrize("ensemble", [pytest.param(rmt.Jacobi(4, 3, 4, 2), marks=pytest.mark.float32), *SLOW])
+@pytest.mark.parametrize(
+    "ensemble", [pytest.param(rmt.Jacobi(4, 3, 4, 2), marks=pytest.mark.float32(further=True)), *SLOW]
+)
 @every_mode
 def test_the_contract_of_laws(ensemble, reverse_mode):
     law = LevelDensity(ensemble)

@@ -14,6 +14,7 @@ from tests.statistical import assert_law
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_few_ulp_of_relative_error_up_to_both_ends(dtype):
     fractions = [2.0**-k for k in (20, 14, 9, 5, 3, 2)]
@@ -71,11 +72,12 @@ def test_the_laws_that_it_comes_from(getkey):
     assert_law(np.asarray(law.sample(getkey(), (20_000,))), law.cdf)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_contract():
     check_law(QuarterCircle(1.5))
 
 
+@pytest.mark.slow
 def test_derivatives():
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.quantile(x / 2))
     check_derivatives(formulas, QuarterCircle(1.5), jnp.array([0.1, 0.7, 1.4]), second_derivative=True)

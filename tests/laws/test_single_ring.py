@@ -97,6 +97,7 @@ def test_derivatives():
     assert jnp.isfinite(jax.vmap(jax.grad(SingleRing([1.0, 2.0]).radial_cdf))(ends)).all()
 
 
+@pytest.mark.slow
 def test_composes():
     quantities = lambda law, r: (law.radial_cdf(r), law.pdf(r))
     for check in (check_jit, check_vmap, check_dtypes):

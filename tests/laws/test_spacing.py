@@ -50,7 +50,8 @@ def reference(beta, k, s):
     return {key: float(v.mid()) for key, v in (rows | {f"log{name}": v.log() for name, v in rows.items()}).items()}
 
 
-@pytest.mark.parametrize("name", ["1, 7", *further("4, 0", "1, 0", "2, 0", "2, 3")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOME)
 def test_both_tails_in_relative_error_against_determinants(name):
     law = LAWS[name]
     got = tabulate(law, jnp.asarray(POINTS))
@@ -64,6 +65,7 @@ def test_both_tails_in_relative_error_against_determinants(name):
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.float32(only=True)
 @pytest.mark.parametrize("name", SOME)
 def test_single_precision(name):
@@ -98,7 +100,8 @@ def test_the_mean_is_one_spacing_more_than_the_levels_inside(name):
     np.testing.assert_allclose(LAWS[name].mean(), LAWS[name].k + 1, rtol=2e-14)
 
 
-@pytest.mark.parametrize("beta", [1, *further(2, 4)])
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [1, 2, 4])
 def test_all_spacings_together_are_the_pair_correlation(beta):
     # Σ_k p(k; s) = 1 - Y_2(s); up to s = 1.5 more than three levels inside do not occur at β = 2 and 4.
     s = np.array([0.2, 0.7, 1.0, 1.4])
@@ -152,7 +155,8 @@ def test_law_in_single_precision():
     check_law(Spacing(2), reverse_mode=False)
 
 
-@pytest.mark.parametrize(("ensemble", "beta"), [*further((rmt.COE(60), 1), (rmt.CUE(60), 2)), (rmt.CSE(60), 4)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("ensemble", "beta"), [(rmt.COE(60), 1), (rmt.CUE(60), 2), (rmt.CSE(60), 4)])
 def test_simulated_spacings(getkey, ensemble, beta):
     # Circular ensembles have a uniform density: spacings of the phases times n/2π, corrected to O(1/n²).
     phases = np.asarray(jax.jit(jax.vmap(ensemble.eigenphases))(jax.random.split(getkey(), 400)))

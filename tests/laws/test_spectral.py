@@ -344,7 +344,7 @@ def skewness_and_kurtosis(name):
         return float(third / variance**1.5), float(fourth / variance**2 - 3)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize("name", daily(CASES, but=LIKE_OTHERS))
 def test_skewness_and_kurtosis(name):
     law = CASES[name].law
@@ -377,7 +377,7 @@ def transform_and_inverse(law, g):
     return r, law.stieltjes(r + 1 / g), sum(law.free_cumulant(k) * g ** (k - 1) for k in range(1, 12))
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize("name", daily(WITH_R, but=LIKE_OTHERS))
 def test_r_transform_inverts_the_stieltjes_transform(name):
     law = CASES[name].law

@@ -17,7 +17,7 @@ from scipy import special
 from rmtjax.laws import TracyWidom
 from rmtjax.testing import check_law
 from rmtjax.testing._law_evaluation import evaluate
-from tests.cases import daily, further
+from tests.cases import further
 from tests.laws.methods import METHODS, check_slopes
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -82,8 +82,9 @@ def test_both_tails_in_relative_error_against_determinants(law):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.float32(only=True)
-@pytest.mark.parametrize("law", daily(LAWS, only=["1", "4", "2, 2"]))
+@pytest.mark.parametrize("law", LAWS)
 def test_single_precision(law):
     points = [-7.0, -2.0, 4.0]
     got = tabulate(LAWS[law], jnp.asarray(points, jnp.float32))
@@ -140,7 +141,8 @@ def test_painleve_ii_gives_the_same(s):
             np.testing.assert_allclose(got["logsf"], float(mpmath.log(1 - f)), rtol=1e-13)
 
 
-@pytest.mark.parametrize("beta", [*further(1, 2), 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [1, 2, 4])
 def test_published_moments(beta):
     law = TracyWidom(beta)
     got = jax.jit(lambda: (law.mean(), law.variance(), law.skewness(), law.kurtosis()))()
@@ -279,6 +281,7 @@ def levels_beyond(s, beta, number=6):
     return (np.fft.fft(generating).real / 1024)[:number] * 2.0 ** np.arange(number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beta", "order"), [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3), (4, 1), (4, 2)])
 def test_further_levels(beta, order):
     for s in (-6.0, -3.5, -1.0):
@@ -306,12 +309,13 @@ def test_law(law):
 
 
 # Every day the contract is held where it is hardest to keep.
+@pytest.mark.slow
 @pytest.mark.float32(only=True)
 def test_law_in_single_precision():
     check_law(TracyWidom(2), reverse_mode=False)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.float32(further=True)), np.float64])
 def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
     law, x = TracyWidom(1), jnp.asarray([-1e4, -100.0, -5.0, 5.0, 100.0, 1e4], dtype)
     slope = evaluate(law, np.asarray(x))["slopes"]
@@ -325,7 +329,7 @@ def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
     np.testing.assert_allclose(slope["sf"][inside], -law.pdf(x)[inside], rtol=rtol * 50)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.float32(further=True)), np.float64])
 @pytest.mark.parametrize("convention", ["tracy-widom", *further("bornemann", "stochastic-airy")])
 def test_tails_meet_where_one_takes_over_from_the_other(convention, dtype):
     # The table of beta = 4 is in other units: rounded, a point next to the switch may come to lie on its other side.
@@ -348,7 +352,7 @@ def test_slope_of_the_density(beta):
     np.testing.assert_allclose(slope, difference, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.float32
+@pytest.mark.float32(further=True)
 def test_infinite_points_nan_and_bad_input():
     law = TracyWidom(2)
     x = jnp.array([-jnp.inf, jnp.inf, jnp.nan])

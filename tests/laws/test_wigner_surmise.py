@@ -33,6 +33,7 @@ def density(beta):
     return lambda s: a * s**beta * mpmath.exp(-rate(beta) * s**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("beta", [0.25, 1.0, 2.0, 4.0, 100.0])
 def test_both_tails_against_mpmath(beta, dtype):
@@ -80,6 +81,7 @@ def test_far_out(dtype):
     assert np.isfinite(by_s).all()
 
 
+@pytest.mark.slow
 def test_derivatives():
     s = jnp.array([0.1, 0.9, 3.0])
     check_derivatives(lambda law, s: (law.cdf(s), law.logsf(s)), WignerSurmise(1.7), s)

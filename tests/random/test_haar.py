@@ -21,7 +21,7 @@ def isometries(rows, columns, beta, key):
 
 @pytest.mark.parametrize("beta", [1, 2, 4])
 @pytest.mark.parametrize(
-    ("rows", "columns"), [(1, 1), (4, 4), pytest.param(4, 2, marks=pytest.mark.float32), *further((2, 2), (5, 1))]
+    ("rows", "columns"), [(4, 4), pytest.param(4, 2, marks=pytest.mark.float32), *further((1, 1), (2, 2), (5, 1))]
 )
 def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, columns, beta):
     q = np.asarray(isometries(rows, columns, beta, getkey()))

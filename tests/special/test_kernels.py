@@ -200,6 +200,7 @@ def test_gradient_of_the_bessel_kernel_by_alpha():
     assert np.isfinite(by_alpha[3:]).all()
 
 
+@pytest.mark.slow
 def test_points_broadcast():
     x, y = jnp.array([[0.5], [1.3], [4.4]]), jnp.array([0.5, 1.31])
     a, b = mpf(4.4), mpf(1.31)

@@ -72,6 +72,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_right_ensemble_passes():
     check_ensemble(Faulty(Wigner(4), "nothing", None), KEY)
 

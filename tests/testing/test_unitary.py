@@ -58,6 +58,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 def test_a_right_ensemble_passes():
     check_unitary_ensemble(Faulty(CircularBeta(3, 1.7), "nothing", None), KEY)
 
