@@ -52,7 +52,7 @@ class Mixture(AbstractLaw):
         return sum(terms, start=jnp.zeros((), self.weights.dtype))
 
     def _support(self) -> tuple[Array, Array]:
-        lowers, uppers = zip(*(law.support() for law in self.components), strict=True)
+        lowers, uppers = zip(*(law._support() for law in self.components), strict=True)
         return jnp.stack(lowers).min(), jnp.stack(uppers).max()
 
     def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
@@ -88,7 +88,7 @@ class Mixture(AbstractLaw):
         return jnp.sort(jnp.concatenate([law._breakpoints() for law in self.components]))
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        locations, masses = zip(*(law.atoms() for law in self.components), strict=True)
+        locations, masses = zip(*(law._atoms() for law in self.components), strict=True)
         scaled = [w * m for w, m in zip(self.weights, masses, strict=True)]
         return jnp.concatenate(locations), jnp.concatenate(scaled)
 
@@ -118,7 +118,7 @@ class Symmetrized(AbstractLaw):
         self.base = base
 
     def _support(self) -> tuple[Array, Array]:
-        lower, upper = self.base.support()
+        lower, upper = self.base._support()
         reach = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return -reach, reach
 
