@@ -459,3 +459,92 @@ def test_density_and_tails_at_and_beyond_infinite_ends():
     np.testing.assert_array_equal(law.logpdf(jnp.array([-1.0, 0.0, jnp.inf])), [-np.inf, np.log(2.5), -np.inf])
     np.testing.assert_allclose(line.logsf(2000.0), -2000 / 0.7)
     np.testing.assert_array_equal(line.logcdf(jnp.array([-jnp.inf, jnp.inf])), [-np.inf, 0])
+
+
+class Steps(laws.AbstractLaw):
+    """A user's law with a constant for a density, and with a function among its fields."""
+
+    width: jax.Array
+    density: object = eqx.field(default=lambda x: x)
+
+    def _support(self):
+        return 0 * self.width, self.width
+
+    def _breakpoints(self):
+        return self.width * jnp.array([0, 0.2, 1])
+
+    def _pdf(self, x):
+        return self.density(1 / self.width)
+
+
+def test_moments_of_a_constant_density_on_several_panels():
+    law = Steps(jnp.asarray(1.5))
+    np.testing.assert_allclose((law.mean(), law.moment(2)), (0.75, 0.75), rtol=1e-13)
+    np.testing.assert_allclose((law.variance(), law.kurtosis()), (1.5**2 / 12, -1.2), rtol=1e-12)
+    np.testing.assert_allclose(law.skewness(), 0, atol=1e-13)
+
+
+class GapAtZero(laws.AbstractLaw):
+    """Two densities with inverse square roots at the edges of the gap (-g, g), which may be closed."""
+
+    gap: jax.Array
+
+    def _support(self):
+        return -1 - self.gap, 1 + self.gap
+
+    def _breakpoints(self):
+        return jnp.stack([-1 - self.gap, -self.gap, self.gap, 1 + self.gap])
+
+    def _pdf(self, x):
+        beyond = jnp.abs(x) - self.gap
+        return jnp.where(beyond > 0, 1 / jnp.sqrt(jnp.where(beyond > 0, beyond, 1)), jnp.where(x == 0, jnp.inf, 0)) / 4
+
+
+def test_a_gap_that_closes_at_a_singular_point():
+    variance = lambda gap: GapAtZero(gap).variance()
+    # E (g + U)² with the density U^(-1/2)/2 on (0, 1).
+    np.testing.assert_allclose(variance(jnp.asarray(0.0)), 1 / 5, rtol=1e-12)
+    np.testing.assert_allclose(variance(jnp.asarray(0.5)), 1 / 5 + 2 / 3 * 0.5 + 0.25, rtol=1e-12)
+    np.testing.assert_allclose(jax.grad(variance)(0.5), 2 / 3 + 1, rtol=1e-12)
+
+
+def test_skewness_far_from_0_in_single_precision():
+    one = jnp.float32(1)
+    law = laws.Mixture(
+        jnp.array([0.3, 0.7], jnp.float32),
+        [laws.Uniform(1000 * one, 1001 * one), laws.Uniform(1001 * one, 1004 * one)],
+    )
+    # Central moments of two uniform laws, of the widths 1 and 3, about the mean of the mixture.
+    mean = 0.3 * 0.5 + 0.7 * 2.5
+    exact = lambda k: 0.3 * _uniform_moment(0, 1, mean, k) + 0.7 * _uniform_moment(1, 4, mean, k)
+    np.testing.assert_allclose(law.skewness(), exact(3) / exact(2) ** 1.5, rtol=0, atol=2e-3)
+    np.testing.assert_allclose(law.kurtosis(), exact(4) / exact(2) ** 2 - 3, rtol=0, atol=2e-3)
+
+
+def _uniform_moment(lower, upper, about, k):
+    return ((upper - about) ** (k + 1) - (lower - about) ** (k + 1)) / ((k + 1) * (upper - lower))
+
+
+class ManyPanels(laws.AbstractLaw):
+    """The density 2x on (0, 1), on forty panels."""
+
+    def _support(self):
+        return jnp.asarray(0.0), jnp.asarray(1.0)
+
+    def _breakpoints(self):
+        return jnp.linspace(0.0, 1.0, 41)
+
+    def _pdf(self, x):
+        return 2 * x
+
+
+def test_memory_of_the_distribution_function_by_the_fall_back():
+    program = jax.jit(ManyPanels().cdf).lower(jnp.linspace(0.0, 1.0, 20_000)).compile()
+    # Nodes of one panel are alive for every point, not of all.
+    assert program.memory_analysis().temp_size_in_bytes < 10 * 20_000 * 64 * 8
+
+
+def test_parameters_and_points_of_different_precision():
+    cat = lambda mixture: laws.PeriodicPadding(laws.Semicircle(jnp.float32(2)), mixture, "magnitude").cdf(0.3)
+    same = lambda mixture: laws.PeriodicPadding(laws.Semicircle(2.0), mixture, "magnitude").cdf(0.3)
+    np.testing.assert_allclose(jax.grad(cat)(jnp.float64(0.8)), jax.grad(same)(0.8), rtol=1e-6)

@@ -16,6 +16,7 @@ INTEGRALS = {
     "a kink on a panel end": (jnp.abs, [-1.0, 0.0, 3.0], 5.0),
     "a jump on a panel end": (lambda x: jnp.where(x < 0.3, 1.0, 5.0), [-1.0, 0.3, 1.0], 1.3 + 3.5),
     "empty panels": (lambda x: 1 / jnp.sqrt(x), [0.0, 0.0, 1.0, 1.0], 2.0),
+    "a pole of the square root in an empty panel": (lambda x: 1 / jnp.sqrt(jnp.abs(x)), [-1.0, 0.0, 0.0, 1.0], 4.0),
     "only empty panels": (lambda x: 1 / x, [2.0, 2.0], 0.0),
     "a narrow panel far from 0": (lambda x: x, [1e3, 1e3 + 1.0], 1000.5),
 }
@@ -82,3 +83,8 @@ def test_composability():
     check_jit(fn, *args)
     check_derivatives(fn, *args)
     check_dtypes(fn, *args)
+
+
+def test_memory_does_not_go_with_the_number_of_panels():
+    program = jax.jit(lambda panels: integrate(jnp.exp, panels)).lower(jnp.linspace(0.0, 1.0, 100_001)).compile()
+    assert program.memory_analysis().temp_size_in_bytes < 10e6

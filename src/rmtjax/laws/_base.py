@@ -17,9 +17,9 @@ class AbstractLaw(AbstractModule):
 
     A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
     at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moments`,
-    `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as well. The
-    elementwise hooks are only ever called with finite points strictly inside the support. What is not written has a
-    numerical fall-back (`rmtjax.laws._generic`). The public methods are final.
+    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as
+    well. The elementwise hooks are only ever called with finite points strictly inside the support. What is not written
+    has a numerical fall-back (`rmtjax.laws._generic`). The public methods are final.
 
     Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
     where a one-sided derivative may be infinite. NaN in gives NaN out. Results have the dtype of the argument,
@@ -217,7 +217,7 @@ class AbstractLaw(AbstractModule):
             "logcdf": lambda: (self._logcdf, -jnp.inf, _log(atom), 0, 0),
             "sf": lambda: (self._sf, 1, 1 - atom, 0, 0),
             "logsf": lambda: (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
-            "tails": lambda: (self._tails, (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
+            "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
         lower, upper = self._support()
         # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.

@@ -33,6 +33,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
+from rmtjax._varying import varying_like
 from rmtjax.laws._tracy_widom import TracyWidom
 from rmtjax.linalg._decompose import decompose_one_by_one
 from rmtjax.special import airy, bessel_j, gauss_legendre, sine_kernel
@@ -313,7 +314,7 @@ def distribution(probabilities: Float[Array, " q"], count: int) -> Float[Array, 
 
     # What rounding moves out of [0, 1] is put back, but 0 and 1 themselves keep their derivatives.
     inside = jnp.where(probabilities < 0, 0, jnp.where(probabilities > 1, 1, probabilities))
-    return jax.lax.scan(trial, _one(count, inside.dtype), inside)[0]
+    return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), jax.typeof(inside)), inside)[0]
 
 
 def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
@@ -326,7 +327,7 @@ def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Floa
 
     # Ordered by size they alternate in sign, and all products stay of the order of 1.
     v = v[jnp.argsort(-jnp.abs(v))]
-    one = _one(count, v.dtype)
+    one = varying_like(_one(count, v.dtype), jax.typeof(v))
     return jax.lax.scan(factor, (one, jnp.zeros_like(one)), v)[0]
 
 

@@ -26,13 +26,14 @@ class Law(Protocol):
     def _quadrature(self) -> tuple[Array, Array]: ...
 
 
-@jax.jit
 def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     """The nodes of Gauss-Legendre quadrature on the panels of the density with their masses, and the atoms."""
     locations, atoms = law._atoms()
     points, weights = panel_nodes(law._breakpoints())
-    density = jax.lax.map(law._pdf, points)
-    return jnp.append(points, locations), jnp.append(weights * density, atoms)
+    # A constant is a function too.
+    density = jax.lax.map(lambda x: jnp.broadcast_to(law._pdf(x), x.shape), points)
+    masses = jnp.where(weights > 0, weights * density, 0)
+    return jnp.append(points, locations), jnp.append(masses, atoms)
 
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
@@ -44,7 +45,9 @@ def moment(law: Law, k: int) -> Float[Array, ""]:
 def central_moments(law: Law, orders: tuple[int, ...]) -> tuple[Float[Array, ""], ...]:
     """E (X - E X)^k for several k."""
     points, masses = law._quadrature()
-    deviations = points - jnp.sum(masses * points)
+    # The masses sum to 1 but for rounding, which matters far from 0: what is left of the mean is taken off as well.
+    deviations = points - jnp.sum(masses * points) / jnp.sum(masses)
+    deviations = deviations - jnp.sum(masses * deviations)
     return tuple(jnp.sum(masses * deviations**k) for k in orders)
 
 

@@ -102,7 +102,8 @@ class PeriodicPadding(AbstractLaw):
 
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
-        reach = jnp.broadcast_to(jnp.maximum(*map(jnp.abs, self.base._support())), excess.shape)
+        reach = jnp.maximum(*map(jnp.abs, self.base._support()))
+        reach = jnp.broadcast_to(reach, excess.shape).astype(jnp.result_type(reach, excess))
         return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
 
     def _support(self) -> tuple[Array, Array]:

@@ -174,11 +174,12 @@ def table(beta: Array) -> Float[Array, "k m"]:
         # Newton's method with one Jacobian for all stages falls apart into one system for each eigenvalue. What stands
         # in front of a residual that tends to 0 need not be differentiated.
         systems = jnp.eye(y.size, dtype=y.dtype) + width * eigenvalues[:, None, None] * jacobian
-        factors = jax.vmap(lu_factor)(jax.lax.stop_gradient(systems))
+        # One by one: calls of LAPACK on batches, on several CPU devices, can wait for ever (jaxlib 0.10 on two cores).
+        factors = jax.lax.map(lu_factor, jax.lax.stop_gradient(systems))
 
         def improve(_: int, stages: Array) -> Array:
             residual = rows @ (stages - y + width * matrix @ jax.vmap(rate)(points, stages))
-            return stages - 2 * jnp.real(vectors @ jax.vmap(lu_solve)(factors, residual))
+            return stages - 2 * jnp.real(vectors @ jax.lax.map(_solve, (factors, residual)))
 
         stages = jax.lax.fori_loop(0, _ITERATIONS, improve, stages)
         return stages[-1], stages[-1]
@@ -192,6 +193,10 @@ def table(beta: Array) -> Float[Array, "k m"]:
     inner = np.arange(UPPER - LOWER)[:, None] + (1 + chebyshev_nodes(_PANEL_NODES)) / 2
     polynomials = np.polynomial.chebyshev.chebvander(2 * inner / (UPPER - LOWER) - 1, _POINTS - 1)
     return chebyshev_coefficients(jnp.asarray(polynomials, beta.dtype) @ series)
+
+
+def _solve(system: tuple[tuple[Array, Array], Array]) -> Array:
+    return lu_solve(*system)
 
 
 def _initial(beta: Array, x: Array) -> Float[Array, " n"]:

@@ -36,24 +36,40 @@ def integrate(
         >>> print(f"{area:.4f}")
         1.5708
     """
-    values = lambda x: jnp.broadcast_to(fn(x), x.shape)  # A constant is a function too.
-    points, weights = panel_nodes(panels, num_nodes)
+    elsewhere = _inside_a_panel(panels)
+
+    def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
+        x, weights = _nodes(*ends, elsewhere, num_nodes)
+        # A constant is a function too.
+        heights = jnp.broadcast_to(fn(x.ravel()), x.size).reshape(x.shape)
+        return jnp.sum(jnp.where(weights > 0, weights * heights, 0), axis=-1)
+
     # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
-    heights = (
-        jax.lax.map(values, points) if isinstance(points, Tracer) else values(points.ravel()).reshape(points.shape)
-    )
-    return jnp.sum(weights * heights)
+    ends = panels[:-1], panels[1:]
+    return jnp.sum(jax.lax.map(panel, ends) if isinstance(panels, Tracer) else panel(ends))
 
 
 def panel_nodes(panels: Float[Array, " k"], num_nodes: int = 64) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
     """The nodes and weights of `integrate`, by panels; those of an empty panel lie elsewhere and have the weight 0."""
+    return _nodes(panels[:-1], panels[1:], _inside_a_panel(panels), num_nodes)
+
+
+def _nodes(
+    a: Float[Array, "*k"], b: Float[Array, "*k"], elsewhere: Float[Array, ""], num_nodes: int
+) -> tuple[Float[Array, "*k q"], Float[Array, "*k q"]]:
+    """Nodes and weights between two ends; where they are one, the weight 0 at a point elsewhere."""
     nodes, weights = gauss_legendre(num_nodes)
-    angles = jnp.asarray(np.pi * (nodes + 1) / 2, panels.dtype)
-    measure = jnp.asarray(np.pi / 2 * weights * np.sin(np.pi * (nodes + 1) / 2), panels.dtype)
+    angles = jnp.asarray(np.pi * (nodes + 1) / 2, a.dtype)
+    measure = jnp.asarray(np.pi / 2 * weights * np.sin(np.pi * (nodes + 1) / 2), a.dtype)
     # Offsets from the nearer end, 1 ∓ cos, keep full relative accuracy close to an edge.
     from_left, from_right = jnp.sin(angles / 2) ** 2, jnp.cos(angles / 2) ** 2
-    a, b = panels[:-1, None], panels[1:, None]
+    a, b = a[..., None], b[..., None]
     x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
-    # An empty panel has x = a = b, where a function may be singular: its value there is never used.
     inside = b > a
-    return jnp.where(inside, x, panels[0] / 2 + panels[-1] / 2), jnp.where(inside, (b - a) / 2, 0) * measure
+    return jnp.where(inside, x, elsewhere), jnp.where(inside, (b - a) / 2, 0) * measure
+
+
+def _inside_a_panel(panels: Float[Array, " k"]) -> Float[Array, ""]:
+    """The middle of the widest panel: at the ends of panels a function may be singular."""
+    widest = jnp.argmax(jnp.diff(panels)) if panels.size > 1 else 0
+    return panels[widest] / 2 + panels[jnp.minimum(widest + 1, panels.size - 1)] / 2

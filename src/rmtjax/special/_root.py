@@ -9,6 +9,8 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
+from rmtjax._varying import varying_like
+
 
 def bracketed_root(
     fn: Callable[[Float[Array, "..."]], Float[Array, "..."]],
@@ -53,6 +55,10 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     """
     start = jax.lax.stop_gradient(start)
     staged = jax.make_jaxpr(fn)(start[0])
+    spread = tuple(varying_like(each, staged.out_avals[0]) for each in start)
+    if spread[0] is not start[0]:  # Inside of `shard_map`, where the bracket is the same on every device.
+        start = spread
+        staged = jax.make_jaxpr(fn)(start[0])
     evaluate = lambda constants, x: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
     fixed = jax.lax.stop_gradient(staged.consts)
     root = search(partial(evaluate, fixed), *start)
@@ -73,7 +79,8 @@ def _differentiable_jvp(fn: Callable[..., Array], primals: tuple, tangents: tupl
     _, change = jax.jvp(lambda constants: fn(constants, root), primals[1:], tangents[1:])
     _, slope = jax.jvp(partial(fn, constants), (root,), (jnp.ones_like(root),))
     flat = slope == 0
-    return root, jnp.where(flat, 0, -change / jnp.where(flat, 1, slope))
+    # The function may have a wider dtype than the bracket.
+    return root, jnp.where(flat, 0, -change / jnp.where(flat, 1, slope)).astype(root.dtype)
 
 
 def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
@@ -93,7 +100,7 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
 
     # The lower end is tried as well.
-    begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
+    begin = (first - 1, last, first - 1, first == first, True)
     rank = jax.lax.while_loop(unfinished, halve, begin)[1]
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 

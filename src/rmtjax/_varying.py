@@ -1,0 +1,28 @@
+"""Starting values of loops inside of `shard_map`, which tells arrays that differ between devices from others."""
+
+from typing import Any
+
+import jax
+from jaxtyping import Array
+
+
+def varying_like(start: Array, kind: Any) -> Array:
+    """An array that may differ between devices wherever one of that kind does, as the carry of a loop must.
+
+    Args:
+        start: the array.
+        kind: the type of another, as `jax.typeof` gives it.
+    """
+    axes = tuple(_varies_over(kind) - _varies_over(jax.typeof(start)))
+    if not axes:
+        return start
+    if hasattr(jax.lax, "pcast"):
+        return jax.lax.pcast(start, axes, to="varying")
+    return jax.lax.pvary(start, axes)  # pyright: ignore[reportAttributeAccessIssue] # Its name in JAX 0.8.
+
+
+def _varies_over(kind: Any) -> frozenset:
+    """Names of the axes of devices over which arrays of a kind differ."""
+    if hasattr(kind, "manual_axis_type"):
+        return kind.manual_axis_type.varying
+    return getattr(kind, "vma", frozenset())  # Its name in JAX 0.8.
