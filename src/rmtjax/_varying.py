@@ -6,14 +6,14 @@ import jax
 from jaxtyping import Array
 
 
-def varying_like(start: Array, kind: Any) -> Array:
-    """An array that may differ between devices wherever one of that kind does, as the carry of a loop must.
+def varying_like(start: Array, *kinds: Any) -> Array:
+    """An array that may differ between devices wherever one of these kinds does, as the carry of a loop must.
 
     Args:
         start: the array.
-        kind: the type of another, as `jax.typeof` gives it.
+        kinds: the types of others, as `jax.typeof` gives them.
     """
-    axes = tuple(_varies_over(kind) - _varies_over(jax.typeof(start)))
+    axes = tuple(frozenset().union(*map(_varies_over, kinds)) - _varies_over(jax.typeof(start)))
     if not axes:
         return start
     if hasattr(jax.lax, "pcast"):

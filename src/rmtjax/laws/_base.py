@@ -38,10 +38,14 @@ class AbstractLaw(AbstractModule):
         return _log(self._pdf(x))
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _generic.cdf(self, x)
+        return self._tails(x)[0] if self._has_tails() else _generic.cdf(self, x)
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return 1 - self._cdf(x)
+        return self._tails(x)[1] if self._has_tails() else 1 - self._cdf(x)
+
+    def _has_tails(self) -> bool:
+        """Whether the law writes both masses at once."""
+        return type(self)._tails is not AbstractLaw._tails
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Masses up to x and above it; for laws where the two are one computation."""

@@ -99,12 +99,6 @@ class Bures(AbstractLaw):
         tail = jnp.where(near_right, right, left) / jnp.pi
         return jnp.where(near_right, 1 - tail, tail), jnp.where(near_right, tail, 1 - tail)
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _moment(self, k: int) -> Float[Array, ""]:
         return math.prod(range(k + 1, 3 * k, 2)) / math.factorial(k + 1) * self.scale**k
 

@@ -59,12 +59,6 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         below, above = self._inverse()._on_support(1 / x, quantity="tails")
         return above, below
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _moment(self, k: int) -> Float[Array, ""]:
         if k == 0:
             return jnp.ones_like(self.ratio * self.scale)

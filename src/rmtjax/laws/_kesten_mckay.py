@@ -75,12 +75,6 @@ class KestenMcKay(AbstractSpectralLaw):
         tail = self._tail(jnp.where(x < 0, -x, x))
         return jnp.where(x < 0, tail, 1 - tail), jnp.where(x < 0, 1 - tail, tail)
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Mass beyond x ≥ 0, from the formula at the top of the file."""
         _, radius = self._support()

@@ -107,12 +107,6 @@ class MarchenkoPastur(AbstractSpectralLaw):
         parts = jnp.where(c > 1, c, 1)
         return self._first_atom() + lower / parts, upper / parts
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _moment(self, k: int) -> Float[Array, ""]:
         # Horner's scheme in the ratio.
         total = 0 * self.ratio + (1 if k == 0 else 0)

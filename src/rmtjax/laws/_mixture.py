@@ -126,12 +126,6 @@ class Symmetrized(AbstractLaw):
         density = self.base._on_support(jnp.stack([x, -x]), quantity="pdf")
         return density.sum(axis=0) / 2
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         below, above = self.base._on_support(jnp.stack([x, -x]), quantity="tails")
         return (below[0] + above[1]) / 2, (above[0] + below[1]) / 2

@@ -117,12 +117,6 @@ class PeriodicPadding(AbstractLaw):
         before = self._base_tails(x)[0] if self.arrangement == "ascending" else self._tail_of_modulus(jnp.abs(x))
         return density * ((copies + (before[..., None] < excess)) @ share)
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         if self.arrangement == "random":
             return self._base_tails(x)

@@ -169,12 +169,6 @@ class Wachter(AbstractSpectralLaw):
         at_0, at_1 = self._masses()
         return at_0 + continuous * lower, at_1 + continuous * upper
 
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
-
     def _moment(self, k: int) -> Float[Array, ""]:
         a, b, c = self._dimensions()
         if k == 0:

@@ -55,13 +55,14 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     """
     start = jax.lax.stop_gradient(start)
     staged = jax.make_jaxpr(fn)(start[0])
-    spread = tuple(varying_like(each, staged.out_avals[0]) for each in start)
-    if spread[0] is not start[0]:  # Inside of `shard_map`, where the bracket is the same on every device.
-        start = spread
-        staged = jax.make_jaxpr(fn)(start[0])
+    # Inside of `shard_map` the search carries what differs between devices as soon as an end or the function does.
+    kinds = [staged.out_avals[0], *map(jax.typeof, start)]
+    spread = tuple(varying_like(each, *kinds) for each in start)
+    if spread[0] is not start[0]:
+        staged = jax.make_jaxpr(fn)(spread[0])
     evaluate = lambda constants, x: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
     fixed = jax.lax.stop_gradient(staged.consts)
-    root = search(partial(evaluate, fixed), *start)
+    root = search(partial(evaluate, fixed), *spread)
     return _differentiable(evaluate, jax.lax.stop_gradient(root), staged.consts)
 
 
@@ -100,7 +101,7 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
 
     # The lower end is tried as well.
-    begin = (first - 1, last, first - 1, first == first, True)
+    begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
     rank = jax.lax.while_loop(unfinished, halve, begin)[1]
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 
