@@ -115,13 +115,11 @@ def test_joint_densities_compile_once(monkeypatch):
 
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}
-# A root of a function that is made for the call is a new program.
-MADE_FOR_THE_CALL = {"rmtjax.special.bracketed_root"}
 # Longer programs than those of their neighbours, which are made in the same way.
 LONG = ["rmtjax.laws.hard_edge_gap_probabilities", "rmtjax.laws.rigidity", "rmtjax.special.bessel_kernel"]
 
 
-@pytest.mark.parametrize("name", daily([name for name in CALLS if name not in MADE_FOR_THE_CALL], but=LONG))
+@pytest.mark.parametrize("name", daily(list(CALLS), but=LONG))
 def test_functions_compile_once(name):
     call = CALLS[name]
     jax.block_until_ready(call.fn(*call.args))

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
@@ -23,8 +25,8 @@ def bracketed_root(
     1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
     negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
 
-    Outside of `jit` every call compiles, as it is for a function that JAX has not seen: put the call into a function of
-    your own, and that into `jax.jit`.
+    Outside of `jit` the bracket is halved operation by operation, which compiles nothing for a new function and takes
+    some milliseconds; inside it is one loop.
 
     The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$; where $f'(x) = 0$ it
     is set to 0.
@@ -62,7 +64,7 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
         staged = jax.make_jaxpr(fn)(spread[0])
     evaluate = lambda constants, x: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
     fixed = jax.lax.stop_gradient(staged.consts)
-    root = search(partial(evaluate, fixed), *spread)
+    root = search(jax.tree_util.Partial(evaluate, fixed), *spread)
     return _differentiable(evaluate, jax.lax.stop_gradient(root), staged.consts)
 
 
@@ -102,8 +104,17 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
 
     # The lower end is tried as well.
     begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
-    rank = jax.lax.while_loop(unfinished, halve, begin)[1]
+    rank = _while_loop(unfinished, halve, begin, fn)[1]
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
+
+
+def _while_loop(condition: Callable, body: Callable, state: Any, data: Any) -> Any:
+    """`jax.lax.while_loop`, unless all numbers are at hand: a loop over a new closure compiles at each call."""
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((state, data))):
+        return jax.lax.while_loop(condition, body, state)
+    while condition(state):
+        state = body(state)
+    return state
 
 
 def _rank(x: Float[Array, ""]) -> Int[Array, ""]:
