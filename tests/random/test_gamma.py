@@ -1,5 +1,6 @@
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -7,12 +8,13 @@ import scipy.stats
 
 from rmtjax.random import chi, gamma
 from rmtjax.random._gamma import unit_chi
+from rmtjax.random._implicit import with_derivative
 from tests.statistical import assert_counts, assert_law, assert_mean
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 PARAMETERS = [1e-2, 0.3, 1.0, 2.5, 50.0, 1e6]
-# Where the derivative is exact, next to the cutoffs of float32 (8) and float64 (64), and far beyond.
-SMOOTH = np.array([1e-2, 0.3, 1.0, 2.5, 7.9, 8.1, 63.0, 65.0, 1e3, 1e6])
+# Next to where the derivative changes its formula (1; 3 in float32, 10 in float64), and far beyond.
+SMOOTH = np.array([1e-2, 0.3, 0.99, 1.0, 2.9, 3.1, 9.9, 10.1, 60.0, 1e3, 1e6])
 
 
 @jax.jit
@@ -95,6 +97,31 @@ def test_derivative_is_that_of_the_quantile(getkey, dtype):
     difference = (8 * (quantile(1) - quantile(-1)) - (quantile(2) - quantile(-2))) / (12 * step)
     rtol = 3e-5 if dtype == np.float32 else 3e-10
     np.testing.assert_allclose(forward[kept], difference[kept], rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_derivative_against_many_digits(dtype):
+    """By differences of the incomplete gamma function in 60 digits, next to the mode and in both tails."""
+    a, deviations = (v.astype(dtype).ravel() for v in np.meshgrid(SMOOTH[:-2], [-3.0, -0.5, 0.0, 0.2, 2.0, 5.0]))
+    w = deviations / np.sqrt(np.maximum(a, dtype(0.1)))
+    slope = jax.jvp(with_derivative, (a, w), (jnp.ones_like(a), jnp.zeros_like(w)))[1]
+    exact = np.array([slope_in_many_digits(*pair) for pair in zip(a.tolist(), w.tolist(), strict=True)])
+    typical = np.minimum(1 / a, a**-1.5)
+    error = np.abs(slope - exact) / (np.abs(exact) + typical)
+    assert error.max() < (5e-6 if dtype == np.float32 else 5e-14), error.reshape(6, -1)
+
+
+def slope_in_many_digits(a, w):
+    with mpmath.workdps(60):
+        a, w = mpmath.mpf(a), mpmath.mpf(w)
+        x = a * mpmath.exp(w)
+        # The smaller tail; a central difference of 1e-20 is right to 40 digits.
+        tail = (x, mpmath.inf) if x > a else (0, x)
+        mass = lambda b: mpmath.gammainc(b, *tail, regularized=True)
+        step = mpmath.mpf(10) ** -20
+        by_a = (mass(a + step) - mass(a - step)) / (2 * step) * (-1 if x > a else 1)
+        density = mpmath.exp((a - 1) * mpmath.log(x) - x - mpmath.loggamma(a))
+        return float(-by_a / density / x - 1 / a)
 
 
 def test_derivative_at_underflow(getkey):

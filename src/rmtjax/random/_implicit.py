@@ -1,17 +1,32 @@
-"""The derivative of gamma variates in their parameter, at a fixed probability."""
+r"""The derivative of gamma variates in their parameter, at a fixed probability.
 
-import functools
+A variate $x = a e^w$ keeps its probability F(x; a), so that $dx/da = -(\partial F/\partial a)/f$. The substitution
+$t = x e^{-s}$ in $F \propto \int_0^x t^{a-1} e^{-t} dt$, or $t = x e^s$ in the integral above x, gives
+
+$$\frac1x \frac{dx}{da} = \int_0^\infty \big[s + \sigma(\log x - \psi(a))\big]\,e^{-a h(s)}\,ds, \qquad
+h(s) = g(\sigma s) + (e^w - 1)(e^{\sigma s} - 1), \quad g(v) = e^v - 1 - v,$$
+
+with σ = -1 below and 1 above. As $\int a h'(s)\,e^{-a h(s)}\,ds = 1$, the term 1/a that is nearly all of it at large a
+can be taken out under the integral:
+
+$$\frac{dw}{da} = \sigma \int_0^\infty \big[\log a - \psi(a) - g(w) - h(s)\big]\,e^{-a h(s)}\,ds.$$
+
+On the side away from the mode, σw ≥ 0, both terms of h are positive, and nothing cancels at any a.
+"""
+
 import math
-from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax._compile import compiled
+from rmtjax._varying import varying_like
+from rmtjax.special import gauss_legendre
 
-# The expansion has the terms w^j a^-m with j + 2m ≤ _DEGREE and m < _ORDERS: w² is small like 1/a.
-_DEGREE, _ORDERS = 16, 7
+# With tails cut at e^-38 and at e^-19, errors are 6e-15 in float64 and 7e-7 in float32 of the sum of the derivative and
+# its typical size, min(1/a, a^-3/2).
+_NODES, _NODES_SINGLE = 40, 16
 
 
 @jax.custom_jvp
@@ -30,59 +45,74 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]
 
 @compiled
 def _slope(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""The derivative $dw/da = (k - 1)/a$ with $k = \frac ax \frac{dx}{da}$."""
-    # XLA's sums lose about a/2 ulp and take more and more terms. Errors of k, next to those by rounding of w: here
-    # the expansion is right to 1e-7 in float32 (3e-7 five deviations out) and 1e-13 in float64 (eight deviations).
-    large = a >= (64 if a.dtype == jnp.float64 else 8)
-    excess = jnp.where(large, _expansion(jnp.where(large, a, 64), jnp.where(large, w, 0)), _exact(a, w, ~large) - 1)
+    r"""The derivative dw/da.
+
+    Where a and x are below 1 its tail is too long. With b = a + 1, $F(x; a) = F(x; b) + x^a e^{-x} / \Gamma(b)$
+    leads to the derivative at b: $a\,dw/da = \psi(b) - \log x - 1 + dx/db$.
+    """
+    log_x = jnp.log(a) + w
+    raised = (a < 1) & (log_x < 0)
+    # Beyond 1e30 the derivative falls like 1/a; nearer to 0 than e^-100 the factor x leaves nothing of it.
+    b = jnp.minimum(jnp.where(raised, a + 1, a), 1e30)
+    below = jnp.where(raised, log_x - jnp.log1p(a), w)
+    offset = _log_minus_digamma(b)
+    slope = _integral(b, jnp.maximum(below, -100), offset)
+    x = jnp.exp(jnp.where(raised, log_x, 0))
+    scaled = jnp.where(raised, x * (slope + 1 / b) - below - offset - 1, b * slope)
     # Where x = 0 by underflow at a tiny a, an infinite slope would make the derivative of x NaN.
     limit = jnp.finfo(a.dtype).max
-    return jnp.clip(excess / a, -limit, limit)
+    return jnp.clip(scaled / a, -limit, limit)
 
 
-def _exact(a: Float[Array, "..."], w: Float[Array, "..."], where: Array) -> Float[Array, "..."]:
-    r"""The factor k by the incomplete gamma function; at tiny x by $F = x^a / \Gamma(a + 1)$, right to 1 + O(x)."""
-    x = a * jnp.exp(w)
-    tiny = x < jnp.finfo(a.dtype).eps
-    # The loop of XLA runs until the slowest element has converged; 1 is a quick one.
-    regular = where & ~tiny
-    a_regular, x_regular = jnp.where(regular, a, 1), jnp.where(regular, x, 1)
-    k_regular = a_regular / x_regular * jax.lax.random_gamma_grad(a_regular, x_regular)  # pyright: ignore[reportCallIssue]
-    small = jnp.where(where, a, 1)
-    return jnp.where(regular, k_regular, jax.lax.digamma(small + 1) - jnp.log(small) - w)
+def _integral(a: Float[Array, "..."], w: Float[Array, "..."], offset: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The integral of the head of this file, by Gauss and Legendre's rule in the root of s."""
+    single = a.dtype == jnp.float32
+    t, weights = gauss_legendre(_NODES_SINGLE if single else _NODES)
+    t, weights = (1 + t) / 2, weights * (1 + t) / 2
+    nodes, weights = jnp.asarray(t**2, a.dtype), jnp.asarray(weights, a.dtype)
+    above, rise = w > 0, jnp.expm1(w)
+    end = jnp.where(above, 1, -1) * _end(rise, (19 if single else 38) / a)
+    height = offset - _exponential_remainder(w)
+
+    # A loop over the nodes is vectorised over the variates, and takes a fourth of the time of a sum over an axis.
+    def add(i: Array, total: Float[Array, "..."]) -> Float[Array, "..."]:
+        v = end * nodes[i]
+        g = _exponential_remainder(v)
+        h = g + rise * (g + v)
+        return total + weights[i] * (height - h) * jnp.exp(-a * h)
+
+    zero = varying_like(jnp.zeros_like(a), *map(jax.typeof, (a, w)))
+    return end * jax.lax.fori_loop(0, nodes.size, add, zero)
 
 
-def _expansion(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The excess k - 1 for large a, free of cancellation: the expansion has no constant term but 1."""
-    total = jnp.zeros_like(a)
-    for m, row in reversed(list(enumerate(_coefficients()))):
-        polynomial = jnp.zeros_like(w)
-        for j, coefficient in reversed(list(enumerate(row))):
-            polynomial = polynomial * w + (0 if m == j == 0 else coefficient)
-        total = total / a + polynomial
-    return total
+def _end(rise: Float[Array, "..."], level: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""A point where h is above a level e, and not far above: roots of lower bounds of h, with r = e^w and d = r - 1.
 
-
-@functools.cache
-def _coefficients() -> list[list[float]]:
-    r"""Coefficients $k_{mj}$ of $k \sim \sum_m a^{-m} k_m(w)$, $k_m = \sum_j k_{mj} w^j$.
-
-    Differentiating $f\,dx/da = -\partial F/\partial a$ in x gives, with x = a e^w,
-
-    $$(e^w - 1)\, k = w + \log a - \psi(a) + \frac1a \frac{\partial k}{\partial w},$$
-
-    and $\log a - \psi(a)$ is a series in 1/a, so the k_m follow one from the other. The left side vanishes at w = 0, so
-    the constant terms on the right cancel (which is Stirling's series) and need not be known. The first is
-    $k_0 = w/(e^w - 1)$, so the series in w converge for |w| < 2π.
+    Above x, $h \ge d s + r s^2/2$, and then $s = \log(1 + (e + s)/r)$ is nearer; below, $h \ge -d s + r s^2/(2 + s)$.
     """
-    divisor = [Fraction(1, math.factorial(j + 1)) for j in range(_DEGREE + 1)]  # of (e^w - 1)/w
-    right = [Fraction(0), Fraction(1)] + [Fraction(0)] * _DEGREE
-    rows = []
-    for _ in range(_ORDERS):
-        # Both sides are divided by w; with the derivative each order loses two powers of it.
-        row = []
-        for j in range(len(right) - 1):
-            row.append(right[j + 1] - sum(row[i] * divisor[j - i] for i in range(j)))
-        rows.append([float(coefficient) for coefficient in row])
-        right = [j * row[j] for j in range(1, len(row))]
-    return rows
+    above, ratio = rise > 0, rise + 1
+    slope = jnp.where(above, rise, -rise - level / 2)
+    quadratic = 2 * level / (slope + jnp.sqrt(slope**2 + 2 * level * jnp.where(above, ratio, 1)))
+    nearer = jnp.log1p((level + quadratic) / jnp.where(above, ratio, 1))
+    return jnp.where(above, jnp.minimum(quadratic, nearer), quadratic)
+
+
+def _exponential_remainder(v: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The function g(v) = e^v - 1 - v without cancellation."""
+    small = jnp.abs(v) < 0.5
+    inner = jnp.where(small, v, 0)
+    series = 0.0
+    for k in range(9 if v.dtype == jnp.float32 else 16, 1, -1):
+        series = series * inner + 1 / math.factorial(k)
+    return jnp.where(small, inner**2 * series, jnp.expm1(v) - v)
+
+
+def _log_minus_digamma(a: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""The difference $\log a - \psi(a)$, at large a by Stirling's series, $1/(2a) + \sum_k B_{2k}/(2k\,a^{2k})$."""
+    large = a >= (3 if a.dtype == jnp.float32 else 10)
+    inverse = jnp.where(large, 1 / a, 0)
+    series = 0.0
+    for coefficient in (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
+        series = series * inverse**2 + coefficient
+    small = jnp.where(large, 1, a)
+    return jnp.where(large, inverse / 2 + series * inverse**2, jnp.log(small) - jax.lax.digamma(small))
