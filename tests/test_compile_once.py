@@ -129,6 +129,41 @@ def test_functions_compile_once(name):
             jax.block_until_ready(call.fn(*args))
 
 
+# A function that is made for the call, inside of a transformation but not of a program.
+@pytest.mark.parametrize("transform", [jax.vmap, lambda fn: jax.grad(lambda x: fn(x).sum())], ids=["vmap", "grad"])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda y: rmt.special.bracketed_root(lambda x: x**3 - y, 0 * y, 9 + 0 * y),
+        lambda end: rmt.special.integrate(lambda x: x * end, jnp.stack([0 * end, end])),
+        lambda a: rmt.linalg.matrix_function(lambda x: jnp.exp(a * x), jnp.eye(3)),
+    ],
+    ids=["bracketed_root", "integrate", "matrix_function"],
+)
+def test_functions_of_functions_compile_once(transform, solve):
+    for turn in range(3):
+        point = jnp.array([2.0, 3.0]) + turn / 8
+        call = lambda point: transform(solve)(point if transform is jax.vmap else point[0])
+        if turn == 0:
+            jax.block_until_ready(call(point))
+            continue
+        with no_compilation():
+            jax.block_until_ready(call(point))
+
+
+def test_what_a_function_closes_over_is_not_kept():
+    def call(size):
+        closed_over = jnp.ones(size)
+        rmt.linalg.matrix_function(lambda x: x * closed_over[0], jnp.eye(2))
+        rmt.special.bracketed_root(lambda x: x - closed_over[0], 0.0, 2.0)
+        rmt.special.integrate(lambda x: x * closed_over[0], jnp.array([0.0, 1.0]))
+        rmt.special.fredholm_det(lambda x, y: x * y * closed_over[0], (0.0, 1.0), num_nodes=6)
+
+    call(12_345)
+    gc.collect()
+    assert not [array for array in jax.live_arrays() if array.shape == (12_345,)]
+
+
 def resident() -> int:
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -128,6 +128,31 @@ def test_a_batch_of_objects_asks_for_vmap():
     np.testing.assert_allclose(levels[1], 2 * levels[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("value", [2, jnp.int32(2), jnp.complex64(2), True, "2", None])
+@pytest.mark.parametrize("made", [lambda: rmt.GOE(4), lambda: rmt.laws.Semicircle(1.0), lambda: rmt.laws.HardEdge(1.0)])
+def test_a_parameter_keeps_its_type(made, value):
+    instance = made()
+    (field,) = (name for name in ("scale", "radius", "alpha") if hasattr(instance, name))
+    other = eqx.tree_at(lambda each: getattr(each, field), instance, value)
+    with pytest.raises(ValueError, match=f"`{field}` must be a scalar"):
+        other.eigenvalues(KEY) if isinstance(instance, rmt.GOE) else other.pdf(0.1)
+
+
+def test_a_float_of_python_is_a_parameter():
+    doubled = eqx.tree_at(lambda goe: goe.scale, rmt.GOE(4), 2.0)
+    np.testing.assert_allclose(doubled.sample(KEY), 2 * rmt.GOE(4).sample(KEY), rtol=1e-6)
+
+
+def test_what_is_no_law():
+    for law in (rmt.laws.Semicircle, rmt.GOE(3), 1.0):
+        with pytest.raises(ValueError, match="`components` must be laws"):
+            rmt.laws.Mixture([1.0], [law])
+        with pytest.raises(ValueError, match="`base` must be an instance of AbstractLaw"):
+            rmt.laws.Symmetrized(law)
+        with pytest.raises(ValueError, match="`base` must be an instance of AbstractLaw"):
+            rmt.laws.PeriodicPadding(law, 0.9, "ascending")
+
+
 class Held(AbstractModule):
     """A toy with two related parameters."""
 

@@ -51,12 +51,7 @@ class AbstractModule(eqx.Module):
         valid: Any = True
         for each in _declared(type(self)):
             value = getattr(self, each.name)
-            if not isinstance(value, AbstractModule):
-                if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
-                    raise _checks.refusal(each.name, f"be {_KINDS[each.axes]}", value)
-                if np.ndim(value) != each.axes:
-                    must = f"be {_KINDS[each.axes]} (use `jax.vmap` for a batch of objects)"
-                    raise _checks.refusal(each.name, must, np.shape(value))
+            each.check_kind(value)
             valid = _checks.both(
                 valid, each.rule.kept(each.name, value, *(getattr(self, name) for name in each.others))
             )
@@ -129,9 +124,26 @@ class _Declared(NamedTuple):
     """A field with a rule, and the names of the parameters that the rule relates it to."""
 
     name: str
-    axes: int
+    kind: Any
     rule: _checks.Rule
     others: tuple[str, ...]
+
+    def check_kind(self, value: object) -> None:
+        """Refuse what is no object, or no array of the axes and of a dtype, that the field is for."""
+        if isinstance(self.kind, type) and issubclass(self.kind, AbstractModule):
+            if not isinstance(value, self.kind):
+                raise _checks.refusal(self.name, f"be an instance of {self.kind.__name__}", value)
+            return
+        axes = len(getattr(self.kind, "dims", ()))
+        if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
+            raise _checks.refusal(self.name, f"be {_KINDS[axes]}", value)
+        if np.ndim(value) != axes:
+            must = f"be {_KINDS[axes]} (use `jax.vmap` for a batch of objects)"
+            raise _checks.refusal(self.name, must, np.shape(value))
+        dtypes = getattr(self.kind, "dtypes", None)
+        if isinstance(dtypes, tuple) and getattr(value, "dtype", np.dtype(type(value))).name not in dtypes:
+            must = f"be {_KINDS[axes]} of floating-point numbers{'' if 'complex64' in dtypes else ', not complex'}"
+            raise _checks.refusal(self.name, must, value)
 
 
 @cache
@@ -141,7 +153,7 @@ def _declared(cls: type) -> tuple[_Declared, ...]:
     for field in dataclasses.fields(cls):
         kind, *declared = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
         if declared:
-            found.append(_Declared(field.name, len(getattr(kind, "dims", ())), declared[0], tuple(declared[1:])))
+            found.append(_Declared(field.name, kind, declared[0], tuple(declared[1:])))
     # Those that others are related to come first, so that an error names the one that is wrong.
     return tuple(sorted(found, key=lambda each: bool(each.others)))
 

@@ -96,6 +96,19 @@ def test_peak_bytes_counts_what_is_live(getkey):
     assert peak_bytes(scanned, getkey()) >= peak_bytes(chain, getkey())
 
 
+def test_runs_of_many_lengths_share_a_program(getkey):
+    traced = []
+
+    def draw(key):
+        traced.append(key)
+        return jax.random.uniform(key)
+
+    for num_samples in (1090, 1111, 1152):
+        assert rmt.simulate(draw, getkey(), num_samples).shape == (num_samples,)
+    # Once for the memory, once for the program of 1152 draws.
+    assert len(traced) == 2
+
+
 def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
     import rmtjax.simulation._simulate as module
 

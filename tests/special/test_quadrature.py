@@ -88,3 +88,14 @@ def test_composability():
 def test_memory_does_not_go_with_the_number_of_panels():
     program = jax.jit(lambda panels: integrate(jnp.exp, panels)).lower(jnp.linspace(0.0, 1.0, 100_001)).compile()
     assert program.memory_analysis().temp_size_in_bytes < 10e6
+
+
+@pytest.mark.parametrize("panels", [[0, 2], np.array([0, 1, 2]), jnp.array([0, 2])])
+def test_panels_of_whole_numbers(panels):
+    np.testing.assert_allclose(integrate(lambda x: x, panels), 2.0, rtol=1e-6)
+
+
+def test_panels_that_are_no_vector():
+    for panels in (1.0, jnp.ones((2, 2)), [1j, 2j], "ends"):
+        with pytest.raises(ValueError, match="`panels` must"):
+            integrate(jnp.cos, panels)

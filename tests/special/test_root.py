@@ -110,3 +110,11 @@ def test_the_function_is_traced_once():
 
     jax.make_jaxpr(jax.grad(lambda end: bracketed_root(excess, 0 * end, end)))(2.0)
     assert len(calls) == 1
+
+
+def test_plain_numbers_and_wrong_arguments():
+    assert bracketed_root(lambda x: x - 1, 0, 3) == 1
+    with pytest.raises(ValueError, match="`lower` must be real"):
+        bracketed_root(lambda x: x, 1j, 2.0)
+    with pytest.raises(ValueError, match="`fn` calls numpy"):
+        bracketed_root(lambda x: np.sin(x) - 0.1, 0.0, 1.0)

@@ -45,7 +45,8 @@ class Wigner(AbstractSemicircular):
         scale: s > 0, differentiable.
         diagonal_variance: d ≥ 0, variance of the diagonal relative to that off it, differentiable.
         entries: law of ξ: `"normal"`, `"rademacher"` (±1), `"uniform"` (on ±√3), or a function of (key, shape) that
-            returns real entries of mean 0 and variance 1, which is not checked; static.
+            returns real entries of mean 0 and variance 1, which is not checked; static: every function has a program
+            of its own, which is kept, so make it once and not in a loop.
 
     Raises:
         ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for

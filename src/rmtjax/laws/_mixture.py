@@ -46,6 +46,9 @@ class Mixture(AbstractLaw):
             weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
         self.weights = _checks.of_shape("weights", weights, (len(components),))
         self.components = tuple(components)
+        for component in self.components:
+            if not isinstance(component, AbstractLaw):
+                raise _checks.refusal("components", "be laws", component)
 
     def _total(self, values: Sequence[Array]) -> Array:
         terms = (w * v for w, v in zip(self.weights, values, strict=True))

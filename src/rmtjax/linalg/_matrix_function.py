@@ -17,10 +17,10 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._staging import opened
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
 from rmtjax.special import gauss_legendre
 
@@ -79,13 +79,8 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
         Daleckii and Krein (1965); Higham (2008), Functions of Matrices, theorem 3.11.
     """
     a = hermitian_part(_checks.square_matrix("a", a))
-    if isinstance(f, np.ufunc):  # JAX 0.12 would say that there are no weak references to it.
-        raise _calls_numpy(f)
     # Parameters that f closes over become explicit, so that the rule below can pass on their derivatives.
-    try:
-        scalar_f, parameters = jax.closure_convert(f, jnp.zeros((), jnp.finfo(a.dtype).dtype))
-    except jax.errors.TracerArrayConversionError as error:
-        raise _calls_numpy(f) from error
+    scalar_f, parameters, _ = opened("f", f, jnp.zeros((), jnp.finfo(a.dtype).dtype))
 
     def elementwise(x: Array, *parameters: Array) -> Array:
         return jax.vmap(lambda y: scalar_f(y, *parameters))(x.ravel()).reshape(x.shape)
@@ -108,7 +103,3 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
         return (v * values[..., None, :]) @ adjoint(v), v @ (along_a + along_parameters) @ adjoint(v)
 
     return apply(a, *parameters)
-
-
-def _calls_numpy(f: Callable[[Array], Array]) -> ValueError:
-    return ValueError(f"`f` calls numpy on a traced value; use jax.numpy, got {f!r}.")

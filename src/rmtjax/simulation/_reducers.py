@@ -142,7 +142,10 @@ class Histogram(AbstractReducer):
         """Counts, edges and the numbers outside."""
         below, *counts, above, not_a_number = summary.astype(np.int64)
         if not_a_number:
-            raise _checks.refusal("fn", "return no NaN", f"{not_a_number} of {summary.sum()} values")
+            raise ValueError(
+                f"`fn` must return no NaN, got {not_a_number} of {summary.sum()} values. Inside of a program a "
+                "parameter out of range gives NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it."
+            )
         return HistogramResult(np.array(counts), np.asarray(self.edges), int(below), int(above))
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from rmtjax import _checks
+from rmtjax._staging import is_staged
 from rmtjax.special._gauss import gauss_legendre
 
 
@@ -30,12 +31,16 @@ def integrate(
     Returns:
         The integral from the first to the last point, in the dtype of `panels` promoted with that of `fn`.
 
+    Raises:
+        ValueError: `panels` is no vector of real numbers.
+
     Example:
         >>> import jax.numpy as jnp
         >>> area = integrate(lambda x: jnp.sqrt(1 - x**2), jnp.array([-1.0, 1.0]))
         >>> print(f"{area:.4f}")
         1.5708
     """
+    panels = _checks.vector("panels", panels)
     elsewhere = _inside_a_panel(panels)
 
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
@@ -46,7 +51,7 @@ def integrate(
 
     # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
     ends = panels[:-1], panels[1:]
-    return jnp.sum(jax.lax.map(panel, ends) if isinstance(panels, Tracer) else panel(ends))
+    return jnp.sum(jax.lax.map(panel, ends) if is_staged() else panel(ends))
 
 
 def panel_nodes(panels: Float[Array, " k"], num_nodes: int = 64) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:

@@ -1,16 +1,15 @@
 """The root of an increasing function inside a bracket, with the derivative of the implicit function theorem."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import partial, reduce
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Float, Int
 
+from rmtjax import _checks
+from rmtjax._staging import is_staged, opened
 from rmtjax._varying import varying_like
 
 
@@ -26,7 +25,7 @@ def bracketed_root(
     negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
 
     Outside of `jit` the bracket is halved operation by operation, which compiles nothing for a new function and takes
-    some milliseconds; inside it is one loop.
+    tens of milliseconds; inside it is one loop.
 
     The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$; where $f'(x) = 0$ it
     is set to 0.
@@ -40,13 +39,17 @@ def bracketed_root(
     Returns:
         The roots, of the dtype of the ends, and of the shape to which these broadcast.
 
+    Raises:
+        ValueError: the ends are no real numbers; `fn` calls numpy.
+
     Example:
         >>> import jax, jax.numpy as jnp
         >>> root = lambda y: bracketed_root(lambda x: x**3 - y, 0 * y, 9 + 0 * y)
         >>> print(root(jnp.array([1.0, 8.0])), f"{jax.grad(root)(8.0):.4f}")
         [1. 2.] 0.0833
     """
-    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(lower, upper))
+    ends = [_checks.full_precision(name, _checks.real(name, end)) for name, end in (("lower", lower), ("upper", upper))]
+    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*ends))
 
 
 def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *start: Array) -> Array:
@@ -56,21 +59,20 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     not close over anything that may be differentiated.
     """
     start = jax.lax.stop_gradient(start)
-    staged = jax.make_jaxpr(fn)(start[0])
+    evaluate, constants, kind = opened("fn", fn, start[0])
     # Inside of `shard_map` the search carries what differs between devices as soon as an end or the function does.
-    kinds = [staged.out_avals[0], *map(jax.typeof, start)]
+    kinds = [kind, *map(jax.typeof, start)]
     spread = tuple(varying_like(each, *kinds) for each in start)
     if spread[0] is not start[0]:
-        staged = jax.make_jaxpr(fn)(spread[0])
-    evaluate = lambda constants, x: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
-    fixed = jax.lax.stop_gradient(staged.consts)
-    root = search(jax.tree_util.Partial(evaluate, fixed), *spread)
-    return _differentiable(evaluate, jax.lax.stop_gradient(root), staged.consts)
+        evaluate, constants, _ = opened("fn", fn, spread[0])
+    fixed = jax.lax.stop_gradient(constants)
+    root = search(lambda x: evaluate(x, *fixed), *spread)
+    return _differentiable(evaluate, jax.lax.stop_gradient(root), constants)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _differentiable(fn: Callable[..., Array], root: Array, constants: list) -> Array:
-    """The root of fn(constants, ·) with derivatives by the constants."""
+    """The root of fn(·, *constants) with derivatives by the constants."""
     del fn, constants
     return root
 
@@ -79,8 +81,8 @@ def _differentiable(fn: Callable[..., Array], root: Array, constants: list) -> A
 def _differentiable_jvp(fn: Callable[..., Array], primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     root = _differentiable(fn, *primals)
     constants = primals[1]
-    _, change = jax.jvp(lambda constants: fn(constants, root), primals[1:], tangents[1:])
-    _, slope = jax.jvp(partial(fn, constants), (root,), (jnp.ones_like(root),))
+    _, change = jax.jvp(partial(fn, root), tuple(constants), tuple(tangents[1]))
+    _, slope = jax.jvp(lambda x: fn(x, *constants), (root,), (jnp.ones_like(root),))
     flat = slope == 0
     # The function may have a wider dtype than the bracket.
     return root, jnp.where(flat, 0, -change / jnp.where(flat, 1, slope)).astype(root.dtype)
@@ -104,17 +106,13 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
 
     # The lower end is tried as well.
     begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
-    rank = _while_loop(unfinished, halve, begin, fn)[1]
+    if is_staged():
+        rank = jax.lax.while_loop(unfinished, halve, begin)[1]
+    else:
+        # A loop over a new closure would compile at each call. There are 2^32 or 2^64 numbers, and a turn halves them.
+        turns = range(jnp.finfo(lower.dtype).bits + 1)
+        rank = reduce(lambda bracket, _: halve(bracket), turns, begin)[1]
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
-
-
-def _while_loop(condition: Callable, body: Callable, state: Any, data: Any) -> Any:
-    """`jax.lax.while_loop`, unless all numbers are at hand: a loop over a new closure compiles at each call."""
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((state, data))):
-        return jax.lax.while_loop(condition, body, state)
-    while condition(state):
-        state = body(state)
-    return state
 
 
 def _rank(x: Float[Array, ""]) -> Int[Array, ""]:
