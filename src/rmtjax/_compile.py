@@ -2,7 +2,8 @@
 
 XLA's expensive passes pay in programs that run long or often. One draw of a small matrix runs for a millisecond after
 seconds of compilation, so it is compiled without them: in less than half of the time, for a run that takes two to six
-times as long. Inside of a user's own `jit`, `vmap`, `grad` or `simulate` nothing of this happens.
+times as long. Inside of a user's own `jit` or `simulate`, and for arguments that `vmap` or `grad` traces, nothing of
+this happens.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
+
+from rmtjax._staging import is_staged
 
 try:
     from jax.extend.core import get_opaque_trace_state
@@ -35,14 +39,16 @@ _OUTSIDE = get_opaque_trace_state(convention="nnx")
 
 
 def is_small(tree: Any, order: int = 0) -> bool:
-    """Whether arguments, and a static size, are those of a short computation outside of all transformations."""
-    # Arguments alone do not tell: inside of a program they may all be constants.
-    if order > SMALL_ORDER or get_opaque_trace_state(convention="nnx") != _OUTSIDE:
+    """Whether arguments, and a static size, are those of a short computation that is neither transformed nor staged."""
+    if order > SMALL_ORDER:
         return False
     leaves = jax.tree.leaves(tree)
-    if any(isinstance(leaf, int) and leaf > SMALL_ORDER for leaf in leaves):
+    if any(isinstance(leaf, Tracer) or (isinstance(leaf, int) and leaf > SMALL_ORDER) for leaf in leaves):
         return False
-    return sum(getattr(leaf, "size", 1) for leaf in leaves) <= SMALL_SIZE
+    return sum(getattr(leaf, "size", 1) for leaf in leaves) <= SMALL_SIZE and (
+        # A rule of differentiation outside of `jit` computes with numbers too.
+        get_opaque_trace_state(convention="nnx") == _OUTSIDE or not is_staged()
+    )
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._compile import compiled
 from rmtjax.linalg import _levels, _sturm
@@ -61,18 +61,17 @@ def _trailing(
 
 def prepare(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], rows: int = _sturm.ROWS
-) -> Bidiagonal:
-    """Rows of the trailing block, of an order that may be traced."""
+) -> tuple[Bidiagonal, Bool[Array, ""]]:
+    """Rows of the trailing block, of an order that may be traced, and whether all entries are finite."""
     b, c, inside = _trailing(b, c, order)
     # ‖B‖ is at most the larger one of its two norms by sums; they are below 1 after scaling.
-    c = jnp.pad(c, 1)
-    first = _sturm.exponent_above(jnp.max(jnp.maximum(b, c[1:])))
-    b, c = _sturm.scaled(b, -first), _sturm.scaled(c, -first)
-    exponent = _sturm.exponent_above(jnp.max(b + jnp.maximum(c[1:], c[:-1])))
-    b, c = _sturm.scaled(b, -exponent), _sturm.scaled(c[1:], -exponent)
+    beside = jnp.pad(c, 1)
+    beside = jnp.maximum(beside[1:], beside[:-1])
+    exponent, _, finite = _sturm.scaling(b.dtype, lambda unit: [unit * b + unit * beside])
+    b, c = _sturm.scaled(b, -exponent), _sturm.scaled(jnp.pad(c, (0, 1)), -exponent)
     b2, above = jnp.where(inside, _sturm.floored(b**2), _sturm.ABOVE_ALL**2), _sturm.ABOVE_ALL**2
     packed = _sturm.packed(rows, (b2, above), (_sturm.floored(c**2), _sturm.floor(c.dtype)))
-    return Bidiagonal(packed, first + exponent, 0.0, 1.0)
+    return Bidiagonal(packed, exponent, 0.0, 1.0), finite
 
 
 @compiled
@@ -81,7 +80,7 @@ def block_singular_counts(
 ) -> Int[Array, "*shape"]:
     """Singular values of the trailing block, of an order that may be traced, strictly below each x."""
     b, c, x = jax.lax.stop_gradient((b, c, x))
-    matrix = prepare(b, c, order)
+    matrix, _ = prepare(b, c, order)
     points = jnp.clip(_sturm.scaled(x.astype(b.dtype), -matrix.exponent), 0, _sturm.FARTHEST)
     return _sturm.total_count(matrix, points)
 
@@ -98,10 +97,10 @@ def block_square_counts(
 def _block_singular_values(
     first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
-    """Ascending singular values of the trailing block of finite entries, padded with +inf."""
-    matrix = prepare(b, c, order, _levels.rows_in_a_step(last - first, b.dtype))
+    """Ascending singular values of the trailing block, padded with +inf; NaN if its entries are not finite."""
+    matrix, finite = prepare(b, c, order, _levels.rows_in_a_step(last - first, b.dtype))
     levels = _levels.eigenvalues(matrix, order, first, last)
-    return jnp.where(jnp.arange(first, last) < order, levels, jnp.inf)
+    return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
 @_block_singular_values.defjvp

@@ -136,13 +136,51 @@ def eigenvectors(
     v = jax.vmap(lambda z, v: solved(diagonal, off_diagonal, z, v), (0, 1), 1)(
         eigenvalues, twisted_vectors(diagonal, off_diagonal, eigenvalues)
     )
-    problem = _clustered(diagonal, off_diagonal, eigenvalues)
-    v = _where_needed(jnp.any(problem.size > 1), lambda v: _bases(problem, v), v)
+    has_cluster = jnp.any(_clustered(diagonal, off_diagonal, eigenvalues).size > 1)
+    return _renewed_where_needed(has_cluster, diagonal, off_diagonal, eigenvalues, v)
+
+
+def _renewed(
+    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], levels: Float[Array, " k"], v: Float[Array, "n k"]
+) -> Float[Array, "n k"]:
+    """The vectors with those of clusters made anew."""
+    problem = _clustered(diagonal, off_diagonal, levels)
+    v = _bases(problem, v)
     small, large = (problem.size > 1) & (problem.size <= _SMALL), problem.size > _SMALL
     v = _where_needed(jnp.any(small), lambda v: _small_rotations(problem, v, small), v)
-    if eigenvalues.size <= _SMALL:
+    if levels.size <= _SMALL:
         return v
     return _where_needed(jnp.any(large), lambda v: _large_rotations(problem, v, large), v)
+
+
+@jax.custom_batching.custom_vmap
+def _renewed_where_needed(
+    needed: Bool[Array, "*batch"],
+    diagonal: Float[Array, "*batch n"],
+    off_diagonal: Float[Array, "*batch n-1"],
+    levels: Float[Array, "*batch k"],
+    v: Float[Array, "*batch n k"],
+) -> Float[Array, "*batch n k"]:
+    """`_renewed` for the matrices of a batch that have a cluster, one after the other; the others cost nothing."""
+    if needed.ndim == 0:
+        return _where_needed(needed, lambda v: _renewed(diagonal, off_diagonal, levels, v), v)
+    if v.size == 0:
+        return v
+    number = needed.size
+    queue = jnp.argsort(~needed.ravel())
+    d, e, x = (a.reshape(number, a.shape[-1]) for a in (diagonal, off_diagonal, levels))
+
+    def renew(place: Int[Array, ""], v: Float[Array, "number n k"]) -> Float[Array, "number n k"]:
+        i = queue[place]
+        return v.at[i].set(_renewed(d[i], e[i], x[i], v[i]))
+
+    return jax.lax.fori_loop(0, jnp.sum(needed), renew, v.reshape(number, *v.shape[-2:])).reshape(v.shape)
+
+
+@_renewed_where_needed.def_vmap
+def _renewed_where_needed_vmap(size: int, batched: list[bool], *operands: Array) -> tuple[Array, bool]:
+    spread = lambda a, whole: a if whole else jnp.broadcast_to(a, (size, *a.shape))
+    return _renewed_where_needed(*map(spread, operands, batched)), True
 
 
 def _where_needed(

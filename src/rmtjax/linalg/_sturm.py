@@ -20,6 +20,8 @@ array that comes out of it, so that a state of two arrays would take twice the t
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import reduce
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -183,40 +185,67 @@ def _integer(dtype: np.dtype) -> type:
 
 def normalised(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
-) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""]]:
-    """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing that matters is rounded."""
-    exponent, _ = _gershgorin(*jax.lax.stop_gradient((diagonal, off_diagonal)))
-    return scaled(diagonal, -exponent), scaled(off_diagonal, -exponent), exponent
+) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""], Bool[Array, ""]]:
+    """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing that matters is rounded.
+
+    The exponent and whether the entries are finite come last; where they are not, all of them are 0.
+    """
+    exponent, _, finite = _gershgorin(*jax.lax.stop_gradient((diagonal, off_diagonal)))
+    diagonal, off_diagonal = (scaled(jnp.where(finite, a, 0), -exponent) for a in (diagonal, off_diagonal))
+    return diagonal, off_diagonal, exponent, finite
 
 
 def _gershgorin(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
-) -> tuple[Int[Array, ""], Float[Array, "2"]]:
-    """The exponent that brings Gershgorin's bound into [1/2, 1), and the bounds of -T and T in its units."""
+) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
+    """The exponent that brings Gershgorin's bound into [1/2, 1), the bounds of -T and T then, whether T is finite."""
     e = jnp.pad(jnp.abs(off_diagonal), 1)
-    first = exponent_above(jnp.max(jnp.maximum(jnp.abs(diagonal), e[1:])))
-    d, radius = scaled(diagonal, -first), scaled(e[1:], -first) + scaled(e[:-1], -first)
-    bounds = jnp.max(jnp.stack([radius - d, radius + d]), axis=1)
-    second = exponent_above(jnp.maximum(bounds[0], bounds[1]))
-    return first + second, scaled(bounds, -second)
+
+    def bounds(unit: float) -> list[Float[Array, " n"]]:
+        radius = unit * e[1:] + unit * e[:-1]
+        return [radius - unit * diagonal, radius + unit * diagonal]
+
+    return scaling(diagonal.dtype, bounds)
+
+
+def scaling(
+    dtype: np.dtype, bounds: Callable[[float], list[Float[Array, " n"]]]
+) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
+    """The exponent of the largest of some bounds, the largest of each kind times 2^-exponent, whether all are finite.
+
+    The bounds are sums of up to three entries, in a unit that is asked for. They are summed in two of them: in the
+    first they cannot overflow, in the second, where they do not, no term underflows. If a bound is not finite,
+    all of them are 0.
+    """
+    powers = -2, np.finfo(dtype).maxexp // 2
+    columns = [column for power in powers for column in bounds(2.0**power)]
+    # One kernel for all of them, where XLA makes three for a maximum alone on a CPU.
+    lowest = tuple(jnp.full((), -jnp.inf, dtype) for _ in columns)
+    largest = jax.lax.reduce(tuple(columns), lowest, lambda a, b: tuple(map(jnp.maximum, a, b)), (0,))
+    small, large = largest[: len(largest) // 2], largest[len(largest) // 2 :]
+    finite, fits = (reduce(jnp.maximum, some) < jnp.inf for some in (small, large))
+    found = [jnp.where(finite, jnp.where(fits, b, a), 0) for a, b in zip(small, large, strict=True)]
+    exponent = exponent_above(reduce(jnp.maximum, found))
+    unit = jnp.where(fits, powers[1], powers[0]).astype(jnp.int32)
+    return exponent - unit, [scaled(bound, -exponent) for bound in found], finite
 
 
 def prepare(
     diagonal: Float[Array, " n"],
     off_diagonal: Float[Array, " n-1"],
-    inside: Bool[Array, " n"] | None = None,
+    inside: Bool[Array, " n"],
     rows: int = ROWS,
-) -> Tridiagonal:
-    """Rows of a finite matrix for `count` and `last_minor`; those outside a trailing block count as above all."""
-    if inside is not None:
-        # The last diagonal entry leaves the bounds as they are.
-        diagonal, off_diagonal = jnp.where(inside, diagonal, diagonal[-1]), jnp.where(inside[:-1], off_diagonal, 0)
-    exponent, bounds = _gershgorin(diagonal, off_diagonal)
+) -> tuple[Tridiagonal, Bool[Array, ""]]:
+    """Rows for `count` and `last_minor`, and whether the matrix is finite; otherwise the rows are those of 0.
+
+    The rows outside a trailing block count as above all; their entries are 0.
+    """
+    exponent, bounds, finite = _gershgorin(diagonal, off_diagonal)
     # No point but 0 is near the levels of the zero matrix.
-    exponent = jnp.where(jnp.any(bounds != 0), exponent, jnp.finfo(diagonal.dtype).minexp)
-    d, e = scaled(diagonal, -exponent), scaled(off_diagonal, -exponent)
-    d = d if inside is None else jnp.where(inside, d, ABOVE_ALL)
-    return Tridiagonal(pack(d, jnp.pad(e**2, (1, 0)), rows), exponent, -bounds[0], bounds[1])
+    exponent = jnp.where((bounds[0] != 0) | (bounds[1] != 0), exponent, jnp.finfo(diagonal.dtype).minexp)
+    d, e = (scaled(jnp.where(finite, a, 0), -exponent) for a in (diagonal, off_diagonal))
+    packed = pack(jnp.where(inside, d, ABOVE_ALL), jnp.pad(e**2, (1, 0)), rows)
+    return Tridiagonal(packed, exponent, -bounds[0], bounds[1]), finite
 
 
 def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, "*shape"]:

@@ -5,6 +5,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
@@ -28,7 +29,7 @@ class SymTridiagonal(AbstractModule):
 
     Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
     every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, 30 where `select` cuts through a cluster of levels,
-    and are orthogonal to 20 n eps.
+    and are orthogonal to 50 n eps.
 
     Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers of memory for each level.
     Levels closer than rounding are one degenerate level; the gradient of every symmetric function of the spectrum is
@@ -195,8 +196,7 @@ def block_counts(
 ) -> Int[Array, "*shape"]:
     """Eigenvalues of the trailing block, of an order that may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
-    d, e, inside, _ = _inside(d, e, order)
-    matrix = _sturm.prepare(d, e, inside)
+    matrix, _ = _sturm.prepare(*_inside(d, e, order))
     return _sturm.total_count(matrix, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
 
 
@@ -215,33 +215,50 @@ def _without_subnormals(a: Float[Array, " n"]) -> Float[Array, " n"]:
 
 def _inside(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"], Bool[Array, ""]]:
-    """The entries of the trailing block, 0 elsewhere, where it is, and whether it is finite (else all is 0).
+) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"]]:
+    """The entries of the trailing block, 0 elsewhere, and where it is.
 
     Subnormal entries are 0: XLA takes them for that in one operation and not in the next.
     """
     inside = jnp.arange(d.size) >= d.size - order
-    d, e = jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0)
-    finite = jnp.max(jnp.maximum(jnp.abs(d), jnp.pad(jnp.abs(e), (0, 1)))) < jnp.inf
-    return jnp.where(finite, d, 0), jnp.where(finite, e, 0), inside, finite
+    return jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0), inside
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _block_eigenvalues(
+def block_eigenvalues(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
     """Eigenvalues of the trailing block of an order that may be traced, padded with +inf."""
-    d, e, inside, finite = _inside(d, e, order)
-    matrix = _sturm.prepare(d, e, inside, _levels.rows_in_a_step(last - first, d.dtype))
+    # Numbers have no derivative, and the rule for it takes twice as long to call at small n.
+    search = _differentiable if any(isinstance(a, Tracer) for a in (d, e, order)) else _search
+    return search(first, last, d, e, order)
+
+
+@partial(compiled, static_argnums=(0, 1))
+def _search(
+    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
+) -> Float[Array, " k"]:
+    matrix, finite = _sturm.prepare(*_inside(d, e, order), _levels.rows_in_a_step(last - first, d.dtype))
     levels = _levels.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
-@_block_eigenvalues.defjvp
-def _block_eigenvalues_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _differentiable(
+    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
+) -> Float[Array, " k"]:
+    return _search(first, last, d, e, order)
+
+
+@_differentiable.defjvp
+def _differentiable_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     (d, e, _), levels = tangents, block_eigenvalues(first, last, *primals)
-    v = vectors_of_levels(first, last, *primals, levels)
-    return levels, d @ v**2 + 2 * e @ (v[1:] * v[:-1])
+    return levels, _change(vectors_of_levels(first, last, *primals, levels), d, e)
+
+
+@jax.jit
+def _change(v: Float[Array, "n k"], d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
+    """The change of eigenvalues with the vectors v by a change of the matrix."""
+    return d @ v**2 + 2 * e @ (v[1:] * v[:-1])
 
 
 def block_eigenvectors(
@@ -252,7 +269,8 @@ def block_eigenvectors(
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _vectors_of_levels(
+@partial(compiled, static_argnums=(0, 1))
+def vectors_of_levels(
     first: int,
     last: int,
     d: Float[Array, " n"],
@@ -261,8 +279,8 @@ def _vectors_of_levels(
     levels: Float[Array, " k"],
 ) -> Float[Array, "n k"]:
     """`block_eigenvectors` for known levels: the search for them is the larger part of the program."""
-    d, e, inside, finite = _inside(d, e, order)
-    d, e, exponent = _sturm.normalised(d, e)
+    d, e, inside = _inside(d, e, order)
+    d, e, exponent, finite = _sturm.normalised(d, e)
     present = jnp.arange(first, last) < order
     # Outside the block the levels ascend, far from all others.
     far = _sturm.ABOVE_ALL + jnp.arange(d.size, dtype=d.dtype)
@@ -271,7 +289,7 @@ def _vectors_of_levels(
     return jnp.where(finite, _pivots.eigenvectors(d, e, scaled) * present, jnp.nan)
 
 
-@_vectors_of_levels.defjvp
+@vectors_of_levels.defjvp
 def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states.
 
@@ -286,17 +304,12 @@ def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tupl
     return v, every @ (inverse_gaps(levels, levels[first:last]) * (every.T @ change))
 
 
-# Compiled here, so that calls outside of `jit` do not compile their loops each time.
-block_eigenvalues = compiled(_block_eigenvalues, static_argnums=(0, 1))
-vectors_of_levels = compiled(_vectors_of_levels, static_argnums=(0, 1))
-
-
 @compiled
 def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
-    d, e, _, finite = _inside(d, e, jnp.int32(n))
+    d, e, _ = _inside(d, e, jnp.int32(n))
+    scaled_d, scaled_e, exponent, finite = _sturm.normalised(d, e)
     x = jnp.where(finite, x, jnp.nan)
-    scaled_d, scaled_e, exponent = _sturm.normalised(d, e)
     far, distant, near = _by_distance(x, exponent)
     at_far = n * jnp.log(jnp.abs(distant)) - jnp.sum(d) / distant
     at_near = _pivots.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
@@ -305,9 +318,9 @@ def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Ar
 
 @compiled
 def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
-    d, e, _, finite = _inside(d, e, jnp.int32(d.size))
+    d, e, _ = _inside(d, e, jnp.int32(d.size))
+    scaled_d, scaled_e, exponent, finite = _sturm.normalised(d, e)
     z = jnp.where(finite, z, jnp.nan)
-    scaled_d, scaled_e, exponent = _sturm.normalised(d, e)
     far, distant, near = _by_distance(z, exponent)
     near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
     trace = -jnp.sum(_pivots.green(scaled_d, scaled_e, near)[0], axis=0)
