@@ -1,5 +1,8 @@
 """One battery over the families: level repulsion of the Dyson index, the limit law at n = 400, the edge."""
 
+import inspect
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 import rmtjax as rmt
 from tests.cases import further
+from tests.registry import PUBLIC
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
@@ -75,3 +79,25 @@ def test_law_and_edge_at_400(getkey, name):
     inside = levels[:, -2 if isinstance(ensemble, rmt.Spiked) else -1]
     # The largest level is off by n^{-2/3} of the width; a wrong scale would be by a constant.
     assert np.abs(inside - upper).max() < 8 * ensemble.n ** (-2 / 3) * (upper - lower) / 4 + 1e-3
+
+
+def with_scale():
+    """The ensembles of the registry with a parameter `scale`, by their names."""
+    made = {name: make() for name, make in PUBLIC.items() if inspect.isfunction(make)}
+    kind = rmt.ensembles.AbstractEnsemble
+    return {name: each for name, each in made.items() if isinstance(each, kind) and hasattr(each, "scale")}
+
+
+@pytest.mark.parametrize("ensemble", [pytest.param(each, id=name) for name, each in with_scale().items()])
+def test_a_traced_scale_stays_outside_of_the_program(getkey, ensemble):
+    key, whole = getkey(), jax.jit(lambda ensemble: ensemble._eigenvalues(key))
+
+    def levels(scale):
+        return eqx.tree_at(lambda each: each.scale, ensemble, scale).eigenvalues(key)
+
+    for scale in (0.5, 1.7):
+        expected = whole(eqx.tree_at(lambda each: each.scale, ensemble, jnp.asarray(scale)))
+        got, slope = jax.jvp(levels, (jnp.asarray(scale),), (jnp.ones(()),))
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(slope, ensemble._degree_in_scale() * expected / scale, rtol=1e-12, atol=1e-12)
+    assert np.isnan(jax.jit(levels)(-1.0)).all()

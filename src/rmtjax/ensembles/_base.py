@@ -4,7 +4,9 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
@@ -44,6 +46,10 @@ class AbstractEnsemble(AbstractModule):
     def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
 
+    def _degree_in_scale(self) -> int:
+        """The degree of which the levels are homogeneous in the parameter `scale`; 0 where there is none."""
+        return 0
+
     def _independent_levels(self) -> int:
         """How many levels determine all: those that `log_prob` takes."""
         return self.n
@@ -61,7 +67,13 @@ class AbstractEnsemble(AbstractModule):
 
     def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
-        return self._run("_eigenvalues", _checks.typed_key(key))
+        key, degree = _checks.typed_key(key), self._degree_in_scale()
+        scale = getattr(self, "scale", None) if degree else None
+        if not isinstance(scale, Tracer):
+            return self._run("_eigenvalues", key)
+        # A traced scale multiplies the levels at 1: its derivatives need no program but that of the levels.
+        unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
+        return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
 
     def counts(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
         """How many of the levels `eigenvalues(key)` lie strictly below each x.

@@ -82,6 +82,9 @@ class InverseWishart(AbstractEnsemble):
         x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1))
         return jnp.where(positive, self._wishart()._log_prob(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
 
+    def _degree_in_scale(self) -> int:
+        return 2
+
     def _law(self) -> AbstractLaw:
         if self.m == self.n:
             raise NotImplementedError("The limit law of InverseWishart for m = n has no bounded support.")

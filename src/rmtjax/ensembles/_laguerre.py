@@ -140,5 +140,8 @@ class LaguerreBeta(AbstractLaguerre):
         on_diagonal = diagonal**2 + jnp.pad(below, (1, 0)) ** 2
         return self._unit() * SymTridiagonal(on_diagonal, diagonal[:-1] * below).todense()
 
+    def _degree_in_scale(self) -> int:
+        return 2
+
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n * self.beta / (2 * self.a), self.scale)

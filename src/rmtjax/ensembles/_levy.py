@@ -58,6 +58,9 @@ class Levy(AbstractEnsemble):
         dtype = jnp.result_type(self.alpha, self.scale)
         return self.scale * mirrored(_stable(key, self.alpha, self.n, dtype))
 
+    def _degree_in_scale(self) -> int:
+        return 1
+
     def _law(self) -> AbstractLaw:
         raise NotImplementedError("The limiting law of Lévy matrices has heavy tails and no closed form.")
 

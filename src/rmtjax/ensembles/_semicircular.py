@@ -14,6 +14,9 @@ class AbstractSemicircular(AbstractNestedEnsemble):
 
     scale: eqx.AbstractVar[Float[Array, ""]]
 
+    def _degree_in_scale(self) -> int:
+        return 1
+
     def _law(self) -> AbstractLaw:
         return Semicircle(2 * self.scale)
 

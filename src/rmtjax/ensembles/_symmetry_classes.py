@@ -182,6 +182,9 @@ class AltlandZirnbauer(AbstractEnsemble):
             nearer = block_singular_counts(*self._bidiagonal(key), jnp.int32(pairs), jnp.abs(x) / self._unit())
         return jnp.where(x > 0, pairs + self.zero_modes + nearer, pairs - nearer)
 
+    def _degree_in_scale(self) -> int:
+        return 1
+
     def _law(self) -> AbstractLaw:
         return Semicircle(2 * self.scale)
 

@@ -35,6 +35,9 @@ class AbstractVarianceProfile(AbstractEnsemble):
     def _deviations(self) -> Float[Array, "n n"]:
         """The symmetric matrix of the √v."""
 
+    def _degree_in_scale(self) -> int:
+        return 1
+
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         deviations = self._deviations()
         dtype = jnp.result_type(self.scale, deviations)

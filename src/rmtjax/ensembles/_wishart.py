@@ -73,6 +73,9 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
         return self.scale**2 / self.m * gram(x, self.beta)
 
+    def _degree_in_scale(self) -> int:
+        return 2
+
     def _law(self) -> AbstractLaw:
         return MarchenkoPastur(self.n / self.m, self.scale)
 
