@@ -176,3 +176,32 @@ def test_simulate_under_transformations(getkey):
     total = lambda scale: rmt.simulate(rmt.Wigner(3, scale).sample, key, 5).sum()
     np.testing.assert_allclose(jax.grad(total)(2.0), total(1.0), rtol=1e-5)
     np.testing.assert_allclose(jax.jit(total)(2.0), 2 * total(1.0), rtol=1e-5)
+
+
+def test_a_refused_call_leaves_nothing_for_the_next(getkey):
+    factor = 1.0
+    draw = lambda key: factor * jnp.ones(())
+    with pytest.raises(ValueError, match="batch_size"):
+        rmt.simulate(draw, getkey(), 4, batch_size=0)
+    factor = 2.0
+    assert rmt.simulate(draw, getkey(), 4).tolist() == [2.0] * 4
+
+
+@jax.tree_util.register_pytree_node_class
+class Converted:
+    """A pytree that makes arrays of what it is given."""
+
+    def __init__(self, a):
+        self.a = jnp.asarray(a)
+
+    def tree_flatten(self):
+        return (self.a,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, leaves):
+        return cls(*leaves)
+
+
+def test_outputs_that_convert_their_leaves(getkey):
+    draws = rmt.simulate(lambda key: Converted(jax.random.uniform(key)), getkey(), 3)
+    assert draws.a.shape == (3,)

@@ -1,6 +1,6 @@
 """How many draws fit into memory at once, estimated before anything is compiled."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -19,9 +19,9 @@ def memory_budget(mesh: Mesh) -> int:
     return int(_SHARE_OF_DEVICE_MEMORY * limit) if limit else _DEFAULT_BUDGET
 
 
-def peak_bytes(fn: Callable, *args: object) -> int:
-    """Largest number of bytes live at once while `fn` runs, operation by operation, before any fusion."""
-    return _peak(jax.make_jaxpr(fn)(*args).jaxpr)
+def peak_bytes(program: ClosedJaxpr) -> int:
+    """Largest number of bytes live at once while the program runs, operation by operation, before any fusion."""
+    return _peak(program.jaxpr)
 
 
 def _peak(jaxpr: Jaxpr) -> int:

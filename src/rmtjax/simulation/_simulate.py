@@ -3,11 +3,14 @@
 import functools
 import math
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PyTree
 
@@ -91,14 +94,14 @@ def simulate(
         check_reducers(reduce)
     mesh = resolve_mesh(mesh)
     operands, draw = split((fn, jax.tree.map(_number_as_array, args)))
-    peak = _peak_of_one_draw(draw, tuple(map(_shape, operands)), _shape(key))
+    peak, traced = _traced(draw, tuple(map(_shape, operands)), _shape(key)).taken()
     plan = _Plan(
         mesh=mesh,
         batch=_batch_size(peak, math.ceil(num_samples / mesh.shape[AXIS]), batch_size, mesh),
         one_by_one=_is_one_by_one(peak, mesh),
     )
     with progress_bar(num_samples, progress) as advance:
-        chunks = _chunks(draw, operands, key, num_samples, reduce, plan, advance)
+        chunks = _chunks(draw, traced, operands, key, num_samples, reduce, plan, advance)
         return _stack(chunks, num_samples, mesh) if reduce is None else merge_and_finish(reduce, on_host(chunks))
 
 
@@ -132,11 +135,37 @@ def _is_one_by_one(peak: int, mesh: Mesh) -> bool:
     return on_cpu and (mesh.devices.size > 1 or peak >= _LARGE_DRAW)
 
 
+@dataclass(frozen=True)
+class _Traced:
+    """What came of tracing a draw."""
+
+    peak: int  # bytes that it needs
+    waiting: list[Callable]
+
+    def taken(self) -> tuple[int, Callable | None]:
+        """The bytes, and to the first caller alone the draw as it was traced, so that it need not be traced again."""
+        try:
+            return self.peak, self.waiting.pop()
+        except IndexError:
+            return self.peak, None
+
+
+# The draw that was traced in this call of `simulate`: in a later one globals or settings of JAX may be others.
+_JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
+
+
 @kept_for_structure
-def _peak_of_one_draw(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> int:
-    """Bytes that a draw needs; this is also where functions that cannot be traced are found out."""
+def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> _Traced:
+    """Trace a draw; this is where functions that cannot be traced are found out."""
+    structures = []
+
+    def leaves(operands: list[Array], key: KeyScalar) -> list[Array]:
+        output, structure = jax.tree.flatten(_one_draw(draw, operands, key))
+        structures.append(structure)
+        return output
+
     try:
-        return max(1, peak_bytes(functools.partial(_one_draw, draw), operands, key))
+        program = jax.make_jaxpr(leaves)(list(operands), key)
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
     except (TypeError, IndexError) as error:
@@ -147,6 +176,9 @@ def _peak_of_one_draw(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...
             "values or number made of them (return arrays of static size with a mask, like `rmt.PaddedSpectrum`; bind "
             "a size with `functools.partial`)."
         ) from error
+    run = jaxpr_as_fun(program)
+    one_draw = lambda operands, key: jax.tree.unflatten(structures[0], run(*operands, key))
+    return _Traced(max(1, peak_bytes(program)), [one_draw])
 
 
 def _one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
@@ -178,6 +210,7 @@ def _batch_size(peak: int, per_device: int, asked: int | None, mesh: Mesh) -> in
 
 def _chunks(
     draw: Structure,
+    traced: Callable | None,
     operands: list[Array],
     key: KeyScalar,
     num_samples: int,
@@ -192,7 +225,13 @@ def _chunks(
     # Whatever device the key and the parameters of fn live on, every device of the mesh gets a copy.
     arrays = jax.device_put((operands, of_reducers, key), NamedSharding(plan.mesh, PartitionSpec()))
     for start in range(0, num_samples, per_chunk):
-        yield run(arrays, np.array([start, num_samples], np.uint32))
+        token = _JUST_TRACED.set(traced)
+        try:
+            chunk = run(arrays, np.array([start, num_samples], np.uint32))
+        finally:
+            _JUST_TRACED.reset(token)
+        traced = None
+        yield chunk
         advance(min(per_chunk, num_samples - start))
 
 
@@ -208,7 +247,7 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree
     def on_device(arrays: PyTree, index: Array, stop: Array) -> PyTree:
         operands, of_reducers, key = arrays
         keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
-        one_draw = functools.partial(_one_draw, draw, operands)
+        one_draw = functools.partial(_JUST_TRACED.get() or functools.partial(_one_draw, draw), operands)
         samples = jax.lax.map(one_draw, keys) if plan.one_by_one else jax.vmap(one_draw)(keys)
         reduce = reducers.combine(of_reducers)
         if reduce is None:
