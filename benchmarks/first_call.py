@@ -141,7 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What the first call of every public name costs.")
     parser.add_argument("--only", metavar="PATTERN", help="a regular expression that the name of a case contains")
     parser.add_argument("--float64", action="store_true", help="with 64-bit types on")
-    parser.add_argument("--json", type=Path, nargs="?", const=RESULTS / "first_call.json", metavar="FILE")
+    parser.add_argument("--json", type=Path, nargs="?", const=RESULTS / "first-call.json", metavar="FILE")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case is not None:
