@@ -1,4 +1,4 @@
-r"""Builds `src/rmtjax/laws/_spacing.npz`, the table of the laws of spacings in the bulk, from Fredholm determinants.
+r"""Builds `src/rmtjax/laws/_spacings/spacing.npz`, the table of spacings in the bulk, from Fredholm determinants.
 
 The even and odd parts of the sine kernel on an interval of length s, $K_\pm(x, y) = S(x - y) \pm S(x + y)$ on (0, s/2)
 with $S(x) = \sin(\pi x)/(\pi x)$, generate the probabilities $\sum_k E_\pm(k)\,z^k = \det(1 - (1 - z) K_\pm)$. From
@@ -27,7 +27,7 @@ import numpy as np
 from ball_arithmetic import chebyshev_angles, chebyshev_coefficients, floats, gauss_legendre, identity
 from flint import arb, arb_mat, ctx
 
-TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_spacing.npz"
+TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_spacings" / "spacing.npz"
 MOST = 3  # of E_±: spacings with up to MOST levels inside for β = 2, up to 2 MOST + 1 for β = 1
 SPACINGS = [(1, k) for k in range(2 * MOST + 2)] + [(2, k) for k in range(MOST + 1)]
 FIRST = {1: 0, 2: 2 * MOST + 2}  # where the k = 0 of each β stands

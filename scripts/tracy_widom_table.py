@@ -1,4 +1,4 @@
-r"""Builds `src/rmtjax/laws/_tracy_widom.npz`, the table of the Tracy-Widom laws, from Fredholm determinants.
+r"""Builds `src/rmtjax/laws/_extremes/tracy_widom.npz`, the table of the Tracy-Widom laws, from Fredholm determinants.
 
 With V the operator of kernel $\tfrac12\mathrm{Ai}(\tfrac{x+y}2)$ on $(s, \infty)$ and $D_\mp = \det(1 \mp V)$,
 
@@ -48,7 +48,7 @@ from ball_arithmetic import (
 )
 from flint import arb, arb_mat, ctx
 
-TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_tracy_widom.npz"
+TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_extremes" / "tracy_widom.npz"
 # β and the place of the level, counted from the largest; the second of β = 1 is the largest of β = 4.
 ROWS = ((1, 1), (2, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3))
 REACH = 13  # the panels fill [-REACH, REACH]

@@ -107,7 +107,7 @@ def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
 
-# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/test_gaussian.py`,
+# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/gaussian/test_beta.py`,
 # `test_laguerre.py` and `test_jacobi.py` hold them. Levels of GUE and GSE go the way of the GOE.
 ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", "rmtjax.GUE", "rmtjax.GSE"}
 

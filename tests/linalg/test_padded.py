@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import rmtjax as rmt
-from rmtjax.linalg._padded import block_levels
+from rmtjax.linalg._padded import leading_block_spectrum
 from tests.linalg.reference import DTYPES, eps, hermitian
 
 N = 12
@@ -133,7 +133,7 @@ BLOCKS = {
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_block_levels_are_those_of_the_block(dtype, kind):
     n = 8
-    compiled = jax.jit(lambda a, order: block_levels(a, order))
+    compiled = jax.jit(lambda a, order: leading_block_spectrum(a, order))
     for order in range(1, n + 1):
         block = BLOCKS[kind](hermitian(order, (order, order), np.complex128))
         if not np.issubdtype(dtype, np.complexfloating):
@@ -159,7 +159,7 @@ def test_gradient_of_a_symmetric_function_of_the_block(order, kind):
     a[:order, :order] = BLOCKS[kind](hermitian(20, (order, order)))
 
     def third_power_sum(m):
-        spectrum = block_levels(m, jnp.asarray(order))
+        spectrum = leading_block_spectrum(m, jnp.asarray(order))
         return jnp.sum(jnp.where(spectrum.mask, spectrum.values, 0) ** 3)
 
     gradient = jax.jit(jax.grad(third_power_sum))(jnp.asarray(a))

@@ -7,7 +7,7 @@ import pytest
 
 from rmtjax import Mixed, PaddedMatrix, PaddedSpectrum, Wigner
 from rmtjax._module import AbstractModule
-from rmtjax.ensembles._semicircular import AbstractSemicircular
+from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.testing import check_ensemble
 
 KEY = jax.random.key(8)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._compile import compiled
-from rmtjax.linalg import _levels, _sturm
+from rmtjax.linalg import _sturm, _sturm_search
 from rmtjax.linalg._tridiagonal import vectors_of_levels
 
 
@@ -98,8 +98,8 @@ def _block_singular_values(
     first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
     """Ascending singular values of the trailing block, padded with +inf; NaN if its entries are not finite."""
-    matrix, finite = prepare(b, c, order, _levels.rows_in_a_step(last - first, b.dtype))
-    levels = _levels.eigenvalues(matrix, order, first, last)
+    matrix, finite = prepare(b, c, order, _sturm_search.rows_in_a_step(last - first, b.dtype))
+    levels = _sturm_search.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 

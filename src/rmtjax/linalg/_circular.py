@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._compile import compiled
-from rmtjax.linalg import _levels, _sturm
+from rmtjax.linalg import _sturm, _sturm_search
 
 
 class Verblunsky(NamedTuple):
@@ -104,8 +104,8 @@ def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> In
 @jax.custom_jvp
 def _eigenphases(coefficients: Verblunsky) -> Float[Array, " n"]:
     n = coefficients.n
-    matrix, padding = _prepare(coefficients, _levels.rows_in_a_step(n, coefficients.modulus.dtype))
-    return math.pi * _levels.eigenvalues(matrix, padding + n, padding, padding + n)
+    matrix, padding = _prepare(coefficients, _sturm_search.rows_in_a_step(n, coefficients.modulus.dtype))
+    return math.pi * _sturm_search.eigenvalues(matrix, padding + n, padding, padding + n)
 
 
 @_eigenphases.defjvp

@@ -16,7 +16,7 @@ _SMALLEST_TRIDIAGONAL = 50
 
 
 @jax.custom_jvp
-def levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
+def hermitian_eigenvalues(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     """`eigvalsh` of a matrix that is known to be finite and Hermitian: the seam for faster routes."""
     return decompose(a)[0] if a.shape[-1] < _SMALLEST_TRIDIAGONAL else _levels_by_platform(a)
 
@@ -42,8 +42,8 @@ def _reduced_levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     return jnp.vectorize(of_one, signature="(n,n)->(n)")(a)
 
 
-@levels.defjvp
-def _levels_jvp(primals: tuple, tangents: tuple) -> tuple:
+@hermitian_eigenvalues.defjvp
+def _hermitian_eigenvalues_jvp(primals: tuple, tangents: tuple) -> tuple:
     (a,), (tangent,) = primals, tangents
     eigenvalues, v = decompose(a)
     return eigenvalues, jnp.real(jnp.sum(jnp.conj(v) * (tangent @ v), axis=-2))
@@ -58,7 +58,7 @@ def _decomposed(
 
 @compiled
 def _levels_of(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
-    return levels(hermitian_part(a))
+    return hermitian_eigenvalues(hermitian_part(a))
 
 
 def eigh(

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Inexact, Int, Real
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
-from rmtjax.linalg._hermitian import levels
+from rmtjax.linalg._hermitian import hermitian_eigenvalues
 
 ARRANGEMENTS = ("ascending", "magnitude", "random")
 
@@ -185,7 +185,7 @@ def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Arra
     return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(ascending, x, side="left"))
 
 
-def block_levels(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:
+def leading_block_spectrum(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:
     """Spectrum of the leading block of a Hermitian matrix that is zero outside it, for a traced order.
 
     The whole matrix has the levels of the block and n - k zeros. The n - k consecutive levels that lie closest to 0
@@ -193,7 +193,7 @@ def block_levels(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpect
     number on the outer diagonal would sort the padding to the end too, but costs digits: the error is eps‖A‖.)
     """
     n = a.shape[-1]
-    eigenvalues = levels(a)
+    eigenvalues = hermitian_eigenvalues(a)
     zeros = n - order
     start = jnp.arange(n)
     last = jnp.clip(start + zeros - 1, 0, n - 1)

@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
-from rmtjax.linalg import _levels, _pivots, _sturm
+from rmtjax.linalg import _pivots, _sturm, _sturm_search
 from rmtjax.linalg._decompose import inverse_gaps
 
 Select = tuple[int, int] | None
@@ -237,8 +237,8 @@ def block_eigenvalues(
 def _search(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
-    matrix, finite = _sturm.prepare(*_inside(d, e, order), _levels.rows_in_a_step(last - first, d.dtype))
-    levels = _levels.eigenvalues(matrix, order, first, last)
+    matrix, finite = _sturm.prepare(*_inside(d, e, order), _sturm_search.rows_in_a_step(last - first, d.dtype))
+    levels = _sturm_search.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gamma import unchecked_chi as chi
-from rmtjax.random._gaussian import from_components
+from rmtjax.random._gamma import unchecked_chi
+from rmtjax.random._normal_matrices import from_components
 
 
 def lower_band(
@@ -38,5 +38,5 @@ def triangular_band(
     key_inner, key_rims = jax.random.split(key)
     column = jnp.arange(columns, dtype=dtype)
     inner = jax.random.normal(key_inner, (beta, width, columns), dtype)
-    diagonal, edge = chi(key_rims, beta * jnp.stack([m - column, jnp.maximum(n - width - column, 0)]))
+    diagonal, edge = unchecked_chi(key_rims, beta * jnp.stack([m - column, jnp.maximum(n - width - column, 0)]))
     return lower_band(inner.at[:, 0].set(0).at[0, 0].set(diagonal), edge, rows)

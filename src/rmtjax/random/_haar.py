@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gaussian import gaussian_matrix, quaternions
+from rmtjax.random._normal_matrices import gaussian_matrix, quaternions
 
 
 def haar_isometry(

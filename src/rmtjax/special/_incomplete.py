@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float
 
+from rmtjax.special._elementary import log_one_minus_exp
 from rmtjax.special._gauss import gauss_legendre
-from rmtjax.special._logarithms import log_one_minus_exp
 
 # 48 nodes keep the error of the integral at 20 ulp, that of their weights, for parameters from 1/2 to 1000; 32 leave
 # 500 ulp.

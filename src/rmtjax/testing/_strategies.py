@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import GOE, Mixed, Wigner
-from rmtjax.ensembles._base import AbstractNestedEnsemble
+from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 
 try:
     from hypothesis import strategies as st

@@ -1,0 +1,1 @@
+"""Unitary matrices: circular ensembles and the Haar measures of the classical groups."""

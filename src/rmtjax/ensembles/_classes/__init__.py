@@ -1,0 +1,1 @@
+"""Matrices of physics: the ten symmetry classes and random density matrices."""

@@ -1,0 +1,1 @@
+"""Ensembles made of another one: deformed, spiked, of mixed order."""

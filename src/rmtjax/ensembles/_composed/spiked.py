@@ -1,0 +1,113 @@
+"""Gaussian and Wishart ensembles with a perturbation of finite rank."""
+
+import math
+from typing import Annotated, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._composed.spiked_models import AbstractSpikedModel, SpikedHermite, SpikedLaguerre
+from rmtjax.ensembles._core.base import AbstractEnsemble
+from rmtjax.ensembles._gaussian.beta import AbstractGaussian, GaussianBeta
+from rmtjax.ensembles._laguerre.beta import LaguerreBeta
+from rmtjax.ensembles._laguerre.wishart import Wishart
+from rmtjax.laws import AbstractLaw
+
+# Spikes are added to a Gaussian matrix and multiply a covariance.
+_SPIKES = _checks.Rule(
+    lambda theta, base: ((theta > (-math.inf if isinstance(base, AbstractGaussian) else 0)) & (theta < math.inf)).all(),
+    lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
+)
+
+
+class Spiked(AbstractEnsemble):
+    r"""A Gaussian ensemble plus a matrix of rank r, or a Wishart ensemble with r population variances.
+
+    Over a Gaussian base H the matrix is $H + \sum_k \theta_k v_k v_k^*$; over a Wishart base it is
+    $\Sigma^{1/2} W \Sigma^{1/2}$ with $\Sigma = 1 + \sum_k (\theta_k - 1) v_k v_k^*$. `sample` has the first r unit
+    vectors for v; by the invariance of the base the spectrum is the same for any orthonormal ones.
+
+    Rotations that leave the v alone turn H into a band of half-width r with χ variates of parameters β(n-r),
+    β(n-r-1), … on the outermost diagonals, and data into a triangular band of width r. One spike changes one entry of
+    the tridiagonal or bidiagonal model, for every β: O(n) memory, and `counts` in O(n). With more, the band is drawn
+    from O(nr) variates and solved as a dense matrix.
+
+    Convention: that of the base. With scale s, as n → ∞, a spike |θ| > s of a Gaussian base has an outlier at
+    $\theta + s^2/\theta$, a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m one at
+    $s^2 \theta\,(1 + \tfrac{c}{\theta - 1})$.
+
+    Args:
+        base: `GOE`, `GUE`, `GSE` or `Wishart`; with one spike also `GaussianBeta` or `LaguerreBeta`.
+        spikes: r numbers θ, 1 ≤ r ≤ n, finite, positive over a Wishart base; differentiable.
+
+    Raises:
+        ValueError: `base` is no such ensemble; `spikes` is no vector of 1 to n finite numbers, not positive over a
+            Wishart base, or longer than 1 over `GaussianBeta` or `LaguerreBeta`.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> spiked = Spiked(rmt.GOE(1000), [2.0])
+        >>> print(f"{spiked.outliers()[0]} {spiked.eigenvalues(jax.random.key(2))[-1]:.1f}")
+        2.5 2.5
+
+    References:
+        Baik, Ben Arous and Péché (2005), Ann. Probab. 33, 1643, theorem 1.1; Bloemendal and Virág (2016), Ann. Probab.
+        44, 2726, section 2, for the bands.
+    """
+
+    n: int = eqx.field(static=True)
+    base: Any
+    spikes: Annotated[Float[Array, " r"], _SPIKES, "base"]
+
+    def __init__(self, base: Any, spikes: RealLike | list[float] | tuple[float, ...]):
+        if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):
+            raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
+        self.n, self.base = base.n, base
+        theta = _checks.real("spikes", spikes)
+        if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers leave the dtype alone
+            theta = theta.astype(jnp.result_type(*jax.tree.leaves(base)))
+        most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
+        if theta.ndim != 1 or not 1 <= theta.size <= most:
+            raise _checks.refusal("spikes", f"be a vector of 1 to {most} numbers over this base", theta.shape)
+        self.spikes = theta
+
+    def outliers(self) -> Float[Array, " r"]:
+        r"""Limits of the extreme levels that belong to the spikes, as n → ∞, in the order of the spikes.
+
+        A spike beyond the threshold, |θ| > s for a Gaussian base and |θ - 1| > √c for a Wishart base, has an outlier;
+        a weaker one draws the largest level (the smallest, if the spike is negative or below 1) only to the edge of the
+        bulk, which is what it gets here. For n > m, where the lower edge of the bulk is not the lowest level, so does
+        every spike below 1.
+
+        References:
+            Péché (2006), Probab. Theory Relat. Fields 134, 127, theorem 1.1; Baik and Silverstein (2006), J. Multivar.
+            Anal. 97, 1382, theorems 1.1 and 1.2.
+        """
+        return self._run("_outliers")
+
+    def _outliers(self) -> Float[Array, " r"]:
+        return self._model().outliers()
+
+    def _model(self) -> AbstractSpikedModel:
+        if isinstance(self.base, AbstractGaussian):
+            return SpikedHermite(base=self.base, spikes=self.spikes)
+        return SpikedLaguerre(base=self.base, spikes=self.spikes)
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        matrix = self.base._sample(key)
+        spikes = jnp.repeat(self.spikes, matrix.shape[-1] // self.n)
+        return self._model().perturbed(matrix, spikes)
+
+    def _law(self) -> AbstractLaw:
+        return self.base._law()
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return self._model().eigenvalues(key)
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        return self._model().counts(key, x)

@@ -1,0 +1,153 @@
+"""Reduced models of spiked ensembles: a tridiagonal or bidiagonal matrix for one spike, a band for several."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar
+from rmtjax.ensembles._gaussian.beta import AbstractGaussian
+from rmtjax.ensembles._laguerre.beta import LaguerreBeta
+from rmtjax.ensembles._laguerre.wishart import Wishart
+from rmtjax.linalg import SymTridiagonal
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
+from rmtjax.linalg._hermitian import hermitian_eigenvalues
+from rmtjax.linalg._padded import count_below
+from rmtjax.linalg._tridiagonal import block_counts
+from rmtjax.random._bartlett import lower_band, triangular_band
+from rmtjax.random._gamma import unchecked_chi
+
+Entries = tuple[Float[Array, " k"], Float[Array, " k-1"]]
+
+
+class AbstractSpikedModel(AbstractModule):
+    """The spectrum of a base with spikes."""
+
+    spikes: eqx.AbstractVar[Float[Array, " r"]]
+
+    @abstractmethod
+    def outliers(self) -> Float[Array, " r"]:
+        """Limits of the levels that belong to the spikes."""
+
+    @abstractmethod
+    def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
+        """A sample of the base with spikes in its first rows."""
+
+    @abstractmethod
+    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        """Ascending levels."""
+
+    @abstractmethod
+    def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        """Levels below x with one spike."""
+
+    def counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        if self.spikes.size == 1:
+            return self._counts_with_one(key, x)
+        return count_below(self.eigenvalues(key), x)
+
+
+class SpikedHermite(AbstractSpikedModel):
+    """H + diag(θ)."""
+
+    base: AbstractGaussian
+    spikes: Float[Array, " r"]
+
+    def outliers(self) -> Float[Array, " r"]:
+        strength = self.spikes / self.base.scale
+        beyond = jnp.where(strength < 0, -1, 1) * jnp.maximum(jnp.abs(strength), 1)
+        return self.base.scale * (beyond + 1 / beyond)
+
+    def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
+        return matrix + jnp.diag(_filled(spikes, matrix.shape[-1], 0))
+
+    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        if self.spikes.size == 1:
+            return self.base.scale * SymTridiagonal(*self._tridiagonal(key)).eigenvalues()
+        return hermitian_eigenvalues(self._band(key))[:: _copies(int(self.base._beta()))]
+
+    def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), x / self.base.scale)
+
+    def _tridiagonal(self, key: KeyScalar) -> Entries:
+        diagonal, beside = (entries.astype(_dtype(self)) for entries in self.base._entries(key))
+        return diagonal.at[0].add(self.spikes[0] / self.base.scale), beside
+
+    def _band(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        """Rows below the diagonal are normal down to the r-th, where χ variates are, each the length of a column."""
+        n, beta, r = self.base.n, int(self.base._beta()), self.spikes.size
+        key_inner, key_edge = jax.random.split(key)
+        inner = jax.random.normal(key_inner, (beta, r, n), _dtype(self))
+        # On the diagonal one real component, of twice the variance; half of it, as the adjoint is added.
+        inner = inner.at[0, 0].multiply(2**-0.5).at[1:, 0].set(0)
+        left = jnp.maximum(n - r - jnp.arange(n, dtype=_dtype(self)), 0)
+        lower = lower_band(inner, unchecked_chi(key_edge, beta * left), n)
+        matrix = self.base.scale * (beta * n) ** -0.5 * (lower + lower.conj().T)
+        return self.perturbed(matrix, jnp.repeat(self.spikes, _copies(beta)))
+
+
+class SpikedLaguerre(AbstractSpikedModel):
+    """Σ^{1/2} W Σ^{1/2} with Σ = diag(θ, 1, …, 1)."""
+
+    base: Wishart | LaguerreBeta
+    spikes: Float[Array, " r"]
+
+    def outliers(self) -> Float[Array, " r"]:
+        ratio = jnp.asarray(self.base.law().ratio)
+        root, excess = jnp.sqrt(ratio), self.spikes - 1
+        below = jnp.where(ratio < 1, jnp.minimum(excess, -root), -root)
+        excess = jnp.where(excess >= 0, jnp.maximum(excess, root), below)
+        return self.base.scale**2 * (1 + excess) * (1 + ratio / excess)
+
+    def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
+        root = _filled(jnp.sqrt(spikes), matrix.shape[-1], 1)
+        return (root[:, None] * root) * matrix
+
+    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        n, zeros = self.base.n, self.base._zeros()
+        if self.spikes.size == 1:
+            diagonal, below, unit = self._bidiagonal(key)
+            singular = block_singular_values(zeros, n, diagonal, below, jnp.int32(n))
+        else:
+            band, unit = self._band(key)
+            singular = jnp.linalg.svd(band, compute_uv=False)[:: -_copies(int(self.base.beta))]
+        return jnp.pad(unit * singular**2, (zeros, 0))
+
+    def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+        diagonal, below, unit = self._bidiagonal(key)
+        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), x / unit)
+        return jnp.where(x > 0, jnp.maximum(counts, self.base._zeros()), 0)
+
+    def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
+        """The model of the base with θ in its first row, and the unit of its squares."""
+        if isinstance(self.base, Wishart):
+            diagonal, below, unit = self.base._block_bidiagonal(key, jnp.int32(self.base.n))
+        else:
+            (diagonal, below), unit = self.base._bidiagonal(key), self.base._unit()
+        return diagonal.astype(_dtype(self)).at[0].multiply(jnp.sqrt(self.spikes[0])), below, unit
+
+    def _band(self, key: KeyScalar) -> tuple[Inexact[Array, "rows columns"], Float[Array, ""]]:
+        """A band with entries of order 1, θ in its first rows, and the unit of its squares."""
+        base = self.base
+        assert isinstance(base, Wishart)  # `LaguerreBeta` has one spike
+        n, m, beta = base.n, base.m, base.beta
+        largest = jnp.asarray(beta * max(n, m), _dtype(self))
+        band = triangular_band(key, n, m, beta, self.spikes.size, _dtype(self)) / jnp.sqrt(largest)
+        root = _filled(jnp.repeat(jnp.sqrt(self.spikes), _copies(beta)), band.shape[0], 1)
+        return root[:, None] * band, base.scale**2 / (beta * m) * largest
+
+
+def _copies(beta: int) -> int:
+    """How often a dense matrix has each level."""
+    return 2 if beta == 4 else 1
+
+
+def _dtype(model: AbstractSpikedModel) -> jnp.dtype:
+    return jnp.result_type(*jax.tree.leaves(model))
+
+
+def _filled(values: Float[Array, " k"], size: int, fill: float) -> Float[Array, " size"]:
+    return jnp.pad(values, (0, size - values.size), constant_values=fill)

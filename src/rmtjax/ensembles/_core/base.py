@@ -1,0 +1,198 @@
+"""The abstract ensembles: every public method once, and the hooks that an ensemble fills in."""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws import AbstractLaw
+from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
+from rmtjax.linalg._decompose import hermitian_part
+from rmtjax.linalg._padded import count_below, inside_block, leading_block_spectrum
+
+
+class AbstractEnsemble(AbstractModule):
+    """A probability measure on matrices with real eigenvalues.
+
+    A subclass writes `_sample` and `_law`, `_eigenvalues` or `_counts` where it knows a cheaper exact model than the
+    dense matrix, `_log_prob` where it knows the joint density, and `_independent_levels` where symmetry leaves fewer
+    of them than n. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
+
+    For one key, `counts` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a level
+    than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the spectrum
+    of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
+    """
+
+    n: eqx.AbstractVar[int]
+
+    @abstractmethod
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        """A dense matrix."""
+
+    @abstractmethod
+    def _law(self) -> AbstractLaw:
+        """Limiting law of one eigenvalue."""
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return eigvalsh(self._sample(key))
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        return count_below(self._eigenvalues(key), x)
+
+    def _degree_in_scale(self) -> int:
+        """The degree of which the levels are homogeneous in the parameter `scale`; 0 where there is none."""
+        return 0
+
+    def _independent_levels(self) -> int:
+        """How many levels determine all: those that `log_prob` takes."""
+        return self.n
+
+    def _classical_spectrum(self) -> ClassicalSpectrum | None:
+        """The levels as those of a classical weight, where they are: what `laws.LevelDensity` is made from."""
+        return None
+
+    def _has_density(self) -> Any:
+        """True where the levels have a joint density at these parameters; checked or traced as `_valid` is."""
+        return True
+
+    def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
+        raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
+
+    def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        """A matrix drawn from the ensemble."""
+        return self._run("_sample", _checks.typed_key(key))
+
+    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
+        key, degree = _checks.typed_key(key), self._degree_in_scale()
+        scale = getattr(self, "scale", None) if degree else None
+        if not isinstance(scale, Tracer):
+            return self._run("_eigenvalues", key)
+        # A traced scale multiplies the levels at 1: its derivatives need no program but that of the levels.
+        unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
+        return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
+
+    def counts(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
+        """How many of the levels `eigenvalues(key)` lie strictly below each x.
+
+        Args:
+            key: a typed key.
+            x: points of any shape and order, without NaN.
+            chunk: about how many rows to draw at a time, where the ensemble is drawn as a stream (the Gaussian ones);
+                it decides the memory, never the result; static.
+
+        Raises:
+            ValueError: `x` holds NaN, or `chunk` is no positive integer.
+        """
+        chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
+        points, valid = _checks.points("x", x)
+        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points, chunk=chunk))
+
+    def law(self) -> AbstractLaw:
+        """Limiting law of one eigenvalue at these parameters, as n → ∞.
+
+        Raises:
+            NotImplementedError: this ensemble has none that is known in closed form and of bounded support.
+        """
+        return _checks.masked(self._valid(), self._law())
+
+    def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
+        r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
+
+        It is symmetric: the density of the ascending levels is n! times it. Differentiable in the levels and in the
+        parameters. O(n²) time, O(n) memory; terms of the order n² log n cancel, which leaves their rounding.
+
+        Args:
+            eigenvalues: n levels in any order; $-\infty$ is the answer where two coincide. Where levels come in pairs
+                ±ε (`AltlandZirnbauer`), the k positive ones, and the density is that over $(0, \infty)^k$.
+
+        Raises:
+            NotImplementedError: the joint density of this ensemble is not known.
+            ValueError: `eigenvalues` are not as many real numbers without NaN.
+        """
+        levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
+        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
+
+
+class AbstractNestedEnsemble(AbstractEnsemble):
+    """An ensemble of which the leading k×k block of a sample is a sample of order k, up to a known scale.
+
+    Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order.
+    """
+
+    @abstractmethod
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        """The factor that turns a block of that order into a sample of this ensemble at size `order`."""
+
+    @abstractmethod
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        """Pooled law of the blocks whose order is binomial, clipped to [2, n], in the units of the whole matrix."""
+
+    @abstractmethod
+    def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        """Limiting law of a block of order `fraction`·n turned into a sample of that size."""
+
+    @abstractmethod
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        """Limiting law of a block of order `fraction`·n, in the units of the whole matrix."""
+
+    def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
+        """Rows of a block with that number of levels."""
+        return order
+
+    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "rows rows"]:
+        matrix = self._sample(key)
+        rows = inside_block(self._rows(order), matrix.shape[-1])
+        return jnp.where(rows[:, None] & rows[None, :], matrix, 0)
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return leading_block_spectrum(hermitian_part(_checks.square_matrix("sample", self._block(key, order))), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return self._block_eigenvalues(key, order).counts(x)
+
+    def block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
+        """The leading block of a draw, in the units of the whole matrix.
+
+        Args:
+            key: a typed key.
+            order: 1 ≤ order ≤ n; may be traced.
+
+        Returns:
+            An array of the size of a sample that is zero outside the block, with the number of rows of the block: the
+            order, or twice the order where every eigenvalue comes twice (`GSE`).
+        """
+        order, valid = self._checked(order)
+        return self._run("_padded_block", _checks.typed_key(key), order, valid=valid)
+
+    def block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
+        """The spectrum of the leading block of a draw; not that of `block(key, order)` with the same key.
+
+        Args:
+            key: a typed key.
+            order: 1 ≤ order ≤ n; may be traced.
+
+        Returns:
+            `order` ascending eigenvalues padded with `+inf` to length n.
+        """
+        order, valid = self._checked(order)
+        return self._run("_block_eigenvalues", _checks.typed_key(key), order, valid=valid)
+
+    def _padded_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
+        return PaddedMatrix(self._block(key, order), self._rows(order))
+
+    def _checked(self, order: int | Int[Array, ""]) -> tuple[Int[Array, ""], Any]:
+        """An order, and whether a block can have it."""
+        array = jnp.asarray(order)
+        if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
+            raise _checks.refusal("order", "be an integer", order)
+        rule = _checks.Rule(lambda order: (order >= 1) & (order <= self.n), f"lie between 1 and {self.n}")
+        return array, rule.kept("order", array)

@@ -1,0 +1,191 @@
+r"""The abstract ensemble of matrices with complex eigenvalues: every public method once, and the hooks.
+
+Eigenvalues have derivatives of every order, by $A V = V \Lambda$ and $E = V^{-1} \dot A V$: with columns of V that are
+free of length and phase, $\dot\lambda_i = E_{ii}$ and $\dot V = V (F \circ E)$, $F_{ij} = 1/(\lambda_j - \lambda_i)$,
+$F_{ii} = 0$ (Horn and Johnson 2013, theorem 6.3.12).
+"""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws._core.planar import AbstractPlanarLaw
+from rmtjax.linalg._padded import count_below
+from rmtjax.special._selberg import log_vandermonde
+
+
+class AbstractNonHermitianEnsemble(AbstractModule):
+    """A probability measure on real, complex or quaternion matrices (β = 1, 2, 4) with complex eigenvalues.
+
+    A subclass writes `_matrix` and `_law`, `_unit` where there is a scale, `_moduli` where it knows an exact model
+    cheaper than the dense matrix, `_log_prob` where the joint density is known. The public methods are final. They take
+    one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are those of the matrix `sample(key)`, up
+    to rounding; `moduli` with that key may be another draw, and `counts` counts the levels of `moduli`.
+
+    The eigenvalues of a real matrix are real or come in conjugate pairs, equal to the last bit. A quaternion matrix
+    is a 2n×2n complex one, with n conjugate pairs of eigenvalues: `eigenvalues` returns the n of them with Im ≥ 0.
+    """
+
+    n: eqx.AbstractVar[int]
+    beta: eqx.AbstractVar[int]
+
+    @abstractmethod
+    def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        """A dense matrix in units of `_unit`, of order 1."""
+
+    @abstractmethod
+    def _law(self) -> AbstractPlanarLaw:
+        """Limiting law of one eigenvalue."""
+
+    def _unit(self) -> Float[Array, ""]:
+        return jnp.asarray(1.0)
+
+    def _eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
+        levels = _spectrum(self._matrix(key))
+        if self.beta == 4:
+            levels = levels[jnp.argsort(levels.imag)[self.n :]]
+            # A pair that is real to rounding may have both signs or none.
+            levels = jax.lax.complex(levels.real, jnp.abs(levels.imag))
+        return self._unit() * jnp.sort(levels)
+
+    def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
+        return jnp.sort(jnp.abs(self._eigenvalues(key)))
+
+    def _has_density(self) -> Any:
+        """True where the levels have a density in the plane at these parameters; checked or traced as `_valid` is."""
+        return True
+
+    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+        raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
+
+    def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        """A matrix drawn from the ensemble: n×n, for β = 4 2n×2n with a 2×2 block for each quaternion."""
+        return self._run("_sample", _checks.typed_key(key))
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        return self._unit() * self._matrix(key)
+
+    def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
+        """The eigenvalues of a draw, ascending by real and then by imaginary part; for β = 4 those with Im ≥ 0."""
+        return self._run("_eigenvalues", _checks.typed_key(key))
+
+    def moduli(self, key: KeyScalar) -> Float[Array, " n"]:
+        """The ascending absolute values of the eigenvalues of a draw, exact in distribution.
+
+        In O(n) time where the squares are those of independent variates (Kostlan's theorem: rotation-invariant
+        ensembles of β = 2 and 4), and then not those of `eigenvalues(key)`; else from the dense matrix.
+        """
+        return self._run("_moduli", _checks.typed_key(key))
+
+    def counts(self, key: KeyScalar, radii: RealLike) -> Int[Array, "..."]:
+        """How many of the absolute values `moduli(key)` lie strictly below each radius.
+
+        Args:
+            key: a typed key.
+            radii: numbers of any shape and order, without NaN.
+
+        Raises:
+            ValueError: `radii` holds NaN.
+        """
+        points, valid = _checks.points("radii", radii)
+        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points))
+
+    def _counts(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
+        return count_below(self._moduli(key), radii)
+
+    def law(self) -> AbstractPlanarLaw:
+        """Limiting law of one eigenvalue at these parameters, as n → ∞."""
+        return _checks.masked(self._valid(), self._law())
+
+    def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
+        r"""Logarithm of the joint density of the eigenvalues, by area.
+
+        Normalised to 1 over all of $\mathbb{C}^n$ for β = 2, and for β = 4 over the n-th power of the upper half-plane,
+        with the value $-\infty$ elsewhere. It is symmetric. Differentiable in the eigenvalues and the parameters;
+        O(n²) time, O(n) memory.
+
+        Args:
+            eigenvalues: n complex numbers in any order; $-\infty$ is the answer where two coincide.
+
+        Raises:
+            NotImplementedError: the joint density is not known. That of real matrices is one for each number of real
+                eigenvalues.
+            ValueError: `eigenvalues` are not n numbers without NaN.
+        """
+        if self.beta == 1:
+            raise NotImplementedError(
+                f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
+            )
+        levels, valid = _levels("eigenvalues", eigenvalues, self.n)
+        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
+
+
+def log_determinantal(
+    z: Complex[Array, " n"], beta: int, log_weight: Float[Array, " n"], log_moments: Float[Array, " n"]
+) -> Float[Array, ""]:
+    r"""Logarithm of the normalised joint density with a weight w at each eigenvalue.
+
+    It is $\frac1{n!} \prod_{j<k} |z_j - z_k|^2 \prod_j \frac{w(z_j)}{\pi \mu_j}$ for β = 2, where $\pi\mu_j$ are the
+    squares of the norms of the monic orthogonal polynomials. For β = 4 it is, in the upper half-plane,
+
+    $$\frac1{n!} \prod_{j<k} |z_j - z_k|^2 |z_j - \bar z_k|^2 \prod_j \frac{|z_j - \bar z_j|^2 w(z_j)}{\pi \mu_j},$$
+
+    where $2\pi\mu_j$ are the skew norms in the whole plane. For a weight of $t = |z|^2$ both are moments,
+    $\mu_k = \int t^{\beta k/2 - 1} w\,dt$: monomials are orthogonal, and the skew product of $z^{2k-2}$ and
+    $z^{2k-1}$ is $\int |z|^{4k-4} (2 \operatorname{Im} z)^2 w\,d^2 z = 2\pi\mu_k$ (Mehta 2004, sections 15.1 and 15.2).
+    """
+    n = z.size
+    constant = math.lgamma(n + 1) + n * math.log(math.pi) + jnp.sum(log_moments)
+    if beta == 2:
+        return 2 * log_vandermonde(z).real + jnp.sum(log_weight) - constant
+    above = z.imag > 0
+    heights = jnp.sum(jnp.log(jnp.where(above, 2 * z.imag, 1)))
+    pairs = log_vandermonde(jnp.concatenate([z, z.conj()])).real
+    return jnp.where(jnp.all(above), pairs + heights + jnp.sum(log_weight) - constant, -jnp.inf)
+
+
+def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any]:
+    """A vector of n complex numbers, and whether there is no NaN among them."""
+    array = jnp.asarray(value)
+    array = array.astype(jnp.result_type(array, jnp.complex64))
+    if array.shape != (n,):
+        raise _checks.refusal(name, f"have the shape ({n},)", array.shape)
+    return array, _checks.Rule(lambda z: (z == z).all(), "not be NaN").kept(name, array)
+
+
+@jax.custom_jvp
+def _spectrum(a: Inexact[Array, "n n"]) -> Complex[Array, " n"]:
+    """The eigenvalues of a general matrix, in the order of LAPACK."""
+    (levels,) = jax.lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+    return levels
+
+
+@jax.custom_jvp
+def _eigensystem(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Complex[Array, "n n"]]:
+    """The eigenvalues, and eigenvectors of any length and phase."""
+    levels, v = jax.lax.linalg.eig(a, compute_left_eigenvectors=False)
+    return levels, v
+
+
+@_spectrum.defjvp
+def _spectrum_jvp(primals: tuple, tangents: tuple) -> tuple:
+    levels, v = _eigensystem(*primals)
+    return levels, jnp.diagonal(jnp.linalg.solve(v, tangents[0] @ v))
+
+
+@_eigensystem.defjvp
+def _eigensystem_jvp(primals: tuple, tangents: tuple) -> tuple:
+    levels, v = _eigensystem(*primals)
+    e = jnp.linalg.solve(v, tangents[0] @ v)
+    gaps = levels[None, :] - levels[:, None]
+    equal = gaps == 0
+    f = jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))
+    return (levels, v), (jnp.diagonal(e), v @ (f * e))

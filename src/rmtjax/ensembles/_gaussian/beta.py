@@ -1,0 +1,226 @@
+"""The Gaussian β-ensembles: tridiagonal matrices with the spectra of GOE, GUE and GSE, for every β."""
+
+from abc import abstractmethod
+from typing import Annotated, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.semicircular import AbstractSemicircular
+from rmtjax.ensembles._gaussian import edge, tridiagonal
+from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
+from rmtjax.linalg._padded import inside_block
+from rmtjax.linalg._tridiagonal import block_counts, block_eigenvalues
+from rmtjax.special._selberg import log_mehta, log_vandermonde
+
+# Row numbers and counts are 32-bit integers; the last chunk of rows may go beyond n.
+_MOST_LEVELS = 2_000_000_000
+
+
+def number_of_levels(n: object) -> int:
+    """A checked n."""
+    number = _checks.integer("n", n, at_least=1)
+    if number > _MOST_LEVELS:
+        raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
+    return number
+
+
+class AbstractGaussian(AbstractSemicircular):
+    r"""A Gaussian β-ensemble.
+
+    The levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta
+    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$.
+
+    The tridiagonal model of Dumitriu and Edelman has these levels too, with O(n) entries:
+
+    $$T = \frac{s}{\sqrt{\beta n}} \begin{pmatrix} N(0, 2) & \chi_{(n-1)\beta} \\ \chi_{(n-1)\beta} & N(0, 2) &
+    \chi_{(n-2)\beta} \\ & \ddots & \ddots & \chi_\beta \\ & & \chi_\beta & N(0, 2) \end{pmatrix}.$$
+
+    `eigenvalues`, `counts`, `tridiagonal`, `largest_eigenvalues` and `edge_levels` with one key speak of one and the
+    same T.
+    """
+
+    @abstractmethod
+    def _beta(self) -> Float[Array, ""] | float:
+        """The Dyson index β."""
+
+    def _dyson_index(self) -> Float[Array, ""]:
+        """β in the dtype of the levels."""
+        return jnp.asarray(self._beta(), jnp.result_type(self._beta(), self.scale))
+
+    def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
+        """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""
+        return self._run("_tridiagonal", _checks.typed_key(key))
+
+    def _tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
+        diagonal, off_diagonal = self._entries(key)
+        return SymTridiagonal(self.scale * diagonal, self.scale * off_diagonal)
+
+    def largest_eigenvalues(self, key: KeyScalar, k: int, corner: int | None = None) -> Float[Array, " k"]:
+        r"""The k largest of the levels `eigenvalues(key)`, ascending, at the cost of O(n^{1/3}) for all n.
+
+        Eigenvectors at the upper edge live in the upper left corner of T and decay there as
+        $\exp(-\tfrac23 (t - t_k)^{3/2})$ in $t = i/n^{1/3}$ beyond their turning point $t_k$, so a corner of
+        $n^{1/3} (10 + \tfrac32 (\tfrac{3\pi k}{2})^{2/3} + 4 (4/\beta)^{2/3})$ rows gives every digit: the
+        decay to $10^{-16}$, the zeros of the Airy function, the reach of the noise.
+
+        Args:
+            key: a typed key.
+            k: how many, 1 ≤ k ≤ n; static.
+            corner: number of rows to keep, at least k; static. Needed where β < 1 is traced: the levels are NaN
+                without it.
+
+        Returns:
+            k ascending levels.
+
+        Raises:
+            ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
+
+        References:
+            Edelman and Persson (2005), arXiv:math-ph/0501068, section 1.2; Edelman and Sutton (2007), section 4.
+        """
+        k, size, valid = self._corner(k, corner)
+        return self._run("_largest_eigenvalues", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
+
+    def edge_levels(self, key: KeyScalar, k: int = 1, corner: int | None = None) -> Float[Array, " k"]:
+        r"""The k largest of the levels `eigenvalues(key)` in the variable of `edge`, computed in that variable.
+
+        `edge(largest_eigenvalues(key, k))` has the rounding of the level, eps n^{2/3} or 0.1 in float32 at n = 10⁹.
+        Here the error is eps n^{1/3} at most, and some 1e-6 there. It does not depend on `scale`.
+
+        Args:
+            key: a typed key.
+            k: how many, 1 ≤ k ≤ n; static. The cost is proportional to it.
+            corner: number of rows to keep, as for `largest_eigenvalues`; static.
+
+        Returns:
+            k ascending numbers.
+
+        Raises:
+            ValueError: as `largest_eigenvalues`.
+
+        Example:
+            >>> import jax
+            >>> print(GaussianBeta(10**9, beta=2.0).edge_levels(jax.random.key(0), 2).shape)
+            (2,)
+        """
+        k, size, valid = self._corner(k, corner)
+        return self._run("_edge_levels", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
+
+    def _corner(self, k: int, corner: int | None) -> tuple[int, int, Any]:
+        """The number of levels, that of rows that they need, and whether these are enough."""
+        k = _checks.integer("k", k, at_least=1)
+        if k > self.n:
+            raise _checks.refusal("k", f"be at most {self.n}", k)
+        valid = self._valid()
+        if corner is None:
+            corner = tridiagonal.corner(self.n, self._beta(), k)
+            valid = _checks.both(valid, tridiagonal.is_reached(self._beta()))
+        return k, min(_checks.integer("corner", corner, at_least=k), self.n), valid
+
+    def _largest_eigenvalues(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
+        diagonal, off_diagonal = tridiagonal.entries(key, self.n, self._dyson_index(), size)
+        return self.scale * SymTridiagonal(diagonal, off_diagonal).eigenvalues((size - k, size))
+
+    def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
+        d, epsilon = edge.shifted_entries(key, self.n, self._dyson_index(), size)
+        return edge.largest(d, epsilon, self.n, k)
+
+    def edge(self, eigenvalues: Float[Array, "..."]) -> Float[Array, "..."]:
+        r"""Levels in the variable of the upper soft edge, $n^{2/3} (\lambda/s - 2)$.
+
+        The largest tends to the Tracy–Widom law of index β as n → ∞. For large n in float32 use `edge_levels`, which
+        does not have the rounding of λ.
+
+        Convention: that of the stochastic Airy operator, $-\frac{d^2}{dt^2} + t + \frac{2}{\sqrt\beta} b'(t)$, of
+        which $-\mathrm{TW}_\beta$ is the lowest level. For β = 1 and 2 this is the law that Tracy and Widom tabulate
+        (means -1.2065 and -1.7711); for β = 4 theirs (mean -2.3069) is that of $2^{1/6}$ times this variable.
+
+        References:
+            Ramírez, Rider and Virág (2011), J. Amer. Math. Soc. 24, 919, theorem 1.1.
+        """
+        return self._run("_edge", _checks.real("eigenvalues", eigenvalues))
+
+    def _edge(self, levels: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.n ** (2 / 3) * (levels / self.scale - 2)
+
+    def _entries(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"]]:
+        """The entries of T at s = 1."""
+        return tridiagonal.entries(key, self.n, self._dyson_index(), self.n)
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return self.scale * SymTridiagonal(*self._entries(key)).eigenvalues()
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
+
+    def _has_density(self) -> Any:
+        return _checks.WITH_DENSITY.kept("beta", self._beta())
+
+    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+        beta = self._dyson_index()
+        unit = self.scale * jnp.sqrt(2 / (beta * self.n))
+        x = levels / unit
+        return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        levels = block_eigenvalues(0, self.n, *self._entries(key), order)
+        inside = inside_block(order, self.n)
+        return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return block_counts(*self._entries(key), order, x / self.scale)
+
+
+class GaussianBeta(AbstractGaussian):
+    r"""The Gaussian β-ensemble for every β > 0, also called β-Hermite ensemble.
+
+    n levels with the joint density $\prod_{i<j} |\lambda_i - \lambda_j|^\beta
+    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$; β = 1, 2, 4 are the spectra of GOE, GUE and GSE, β = ∞ is
+    the lattice of the scaled zeros of a Hermite polynomial. `sample` returns the tridiagonal model as a dense matrix.
+
+    Convention: the spectrum fills [-2s, 2s] as n → ∞ for every β, with off-diagonal entries $E T_{i,i+1}^2 =
+    s^2 (n - i)/n$ and $E T_{ii}^2 = 2 s^2/(\beta n)$ on the diagonal.
+
+    Args:
+        n: number of levels, 1 ≤ n ≤ 2·10⁹; static.
+        beta: Dyson index β in (0, ∞]. Spectra can be differentiated with respect to it.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no such integer, `beta` not positive, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> print(GaussianBeta(2, beta=float("inf")).eigenvalues(jax.random.key(0)).round(3))  # ±1/√2
+        [-0.707  0.707]
+
+    References:
+        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 2.12.
+    """
+
+    n: int = eqx.field(static=True)
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE_OR_INFINITE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
+        self.n = number_of_levels(n)
+        self.beta = _checks.scalar("beta", beta)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _beta(self) -> Float[Array, ""]:
+        return self.beta
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        return self._tridiagonal(key).todense()
+
+    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
+        # The trailing rows of T are the model of the smaller order; here they come first.
+        diagonal, off_diagonal = self._entries(key)
+        index = jnp.arange(self.n)
+        d = jnp.where(index < order, jnp.roll(diagonal, order), 0)
+        e = jnp.where(index < order - 1, jnp.roll(jnp.pad(off_diagonal, (0, 1)), order), 0)[:-1]
+        return self.scale * SymTridiagonal(d, e).todense()

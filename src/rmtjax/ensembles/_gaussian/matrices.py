@@ -1,0 +1,203 @@
+"""The three Gaussian ensembles of full matrices: orthogonal, unitary and symplectic."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
+from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
+from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
+from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble
+from rmtjax.random._normal_matrices import quaternions
+from rmtjax.special._classical_weights import HermiteWeight
+
+
+class GOE(AbstractGaussian):
+    r"""The Gaussian orthogonal ensemble.
+
+    Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
+    $H \to O H O^T$ for orthogonal O; s is the scale.
+
+    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
+    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
+
+    Args:
+        n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no such integer, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> goe = GOE(4)
+        >>> print(goe.eigenvalues(jax.random.key(0)).shape, goe.law().radius)
+        (4,) 2.0
+
+    References:
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, scale: RealScalarLike = 1.0):
+        self.n = number_of_levels(n)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _beta(self) -> float:
+        return 1.0
+
+    def _classical_spectrum(self) -> ClassicalSpectrum:
+        return _hermite_spectrum(self, 1)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        g = mirrored(_normal_triangle(key, self.n, self.scale.dtype))
+        return _component_scale(self) * _wider_diagonal(self.n) * g
+
+
+class GUE(AbstractGaussian):
+    r"""The Gaussian unitary ensemble.
+
+    Complex Hermitian H with the density $\propto \exp\big(-\tfrac{n}{2 s^2} \operatorname{tr} H^2\big)$, invariant
+    under $H \to U H U^*$ for unitary U; s is the scale.
+
+    Convention: $E |H_{ij}|^2 = s^2/n$ off the diagonal and on it; β = 2. The spectrum fills [-2s, 2s] as n → ∞. Unit
+    variance of the entries is `scale=sqrt(n)`.
+
+    Args:
+        n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no such integer, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> h = GUE(3).sample(jax.random.key(0))
+        >>> print(h.shape, bool((h == h.conj().T).all()))
+        (3, 3) True
+
+    References:
+        Mehta (2004), Random Matrices, chapter 2; Anderson, Guionnet and Zeitouni (2010), definition 2.5.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, scale: RealScalarLike = 1.0):
+        self.n = number_of_levels(n)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _beta(self) -> float:
+        return 2.0
+
+    def _classical_spectrum(self) -> ClassicalSpectrum:
+        return _hermite_spectrum(self, 2)
+
+    def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
+        return _component_scale(self) * _hermitian(_normal_square(key, self.n, self.scale.dtype))
+
+
+class GSE(AbstractGaussian):
+    r"""The Gaussian symplectic ensemble.
+
+    Self-dual Hermitian n×n matrices of real quaternions with the density
+    $\propto \exp\big(-\tfrac{n}{s^2} \operatorname{tr} H^2\big)$, the trace that of quaternions, invariant under
+    symplectic transformations; s is the scale. `sample` writes each quaternion as a block
+    $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$ of a 2n×2n complex Hermitian matrix.
+
+    Convention: $E |q_{ij}|^2 = E |a_{ij}|^2 + E |b_{ij}|^2 = s^2/n$ off the diagonal, $E q_{ii}^2 = s^2/(2n)$ on it;
+    β = 4. The 2n×2n matrix has every eigenvalue twice (Kramers degeneracy): `eigenvalues` returns the n different
+    ones, `eigvalsh` of a sample all 2n. The spectrum fills [-2s, 2s] as n → ∞.
+
+    Args:
+        n: number of different eigenvalues, 1 ≤ n ≤ 2·10⁹; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no such integer, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> gse = GSE(3)
+        >>> print(gse.sample(jax.random.key(0)).shape, gse.eigenvalues(jax.random.key(0)).shape)
+        (6, 6) (3,)
+
+    References:
+        Mehta (2004), Random Matrices, sections 2.4 and 2.5.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, scale: RealScalarLike = 1.0):
+        self.n = number_of_levels(n)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _beta(self) -> float:
+        return 4.0
+
+    def _classical_spectrum(self) -> ClassicalSpectrum:
+        return _hermite_spectrum(self, 4)
+
+    def _sample(self, key: KeyScalar) -> Complex[Array, "2n 2n"]:
+        key_even, key_odd = jax.random.split(key)
+        a = _hermitian(_normal_square(key_even, self.n, self.scale.dtype))
+        b = _antisymmetric(_normal_square(key_odd, self.n, self.scale.dtype))
+        return _component_scale(self) * quaternions(a, b)
+
+    def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
+        return 2 * order
+
+
+def _hermite_spectrum(ensemble: AbstractGaussian, beta: int) -> ClassicalSpectrum:
+    """The levels in the unit in which the weight of their orthogonal polynomials is that of Hermite."""
+    unit = ensemble.scale * ((1 if beta == 4 else 2) / ensemble.n) ** 0.5
+    return ClassicalSpectrum(ClassicalEnsemble(HermiteWeight(), ensemble.n, beta), unit)
+
+
+def _component_scale(ensemble: AbstractGaussian) -> Float[Array, ""]:
+    """The standard deviation of a real component of an entry off the diagonal, s/√(βn)."""
+    return ensemble.scale * (ensemble._beta() * ensemble.n) ** -0.5
+
+
+def _wider_diagonal(n: int) -> Float[Array, "n n"]:
+    """The standard deviation of the entries in units of that off the diagonal."""
+    return jnp.where(diagonal_places(n), 2**0.5, 1.0)
+
+
+def _sign(n: int) -> Int[Array, "n n"]:
+    """1 below the diagonal, -1 above it."""
+    index = jnp.arange(n)
+    return jnp.sign(index[:, None] - index)
+
+
+def _hermitian(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
+    """Hermitian, real parts from below the diagonal of g and imaginary parts from above it."""
+    n = g.shape[0]
+    return jax.lax.complex(_wider_diagonal(n).astype(g.dtype) * mirrored(g), _sign(n) * mirrored(g.T))
+
+
+def _antisymmetric(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
+    """The same without a diagonal, equal to minus its transpose."""
+    sign = _sign(g.shape[0])
+    return jax.lax.complex(sign * mirrored(g), sign * mirrored(g.T))
+
+
+def _normal_square(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
+    return stored(jax.random.normal(key, (n, n), dtype))
+
+
+def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
+    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
+    even = n + n % 2
+    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
+    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end.
+    rows = jnp.concatenate([packed[:, ::-1], packed[::-1]])
+    return rows[:n, :n]

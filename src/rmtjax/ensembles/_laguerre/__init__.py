@@ -1,0 +1,1 @@
+"""Wishart matrices and their relatives, and the bidiagonal model for every β."""

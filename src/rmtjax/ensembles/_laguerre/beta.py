@@ -1,0 +1,147 @@
+"""The Laguerre β-ensembles: bidiagonal matrices with the spectra of Wishart matrices, for every β."""
+
+import math
+from abc import abstractmethod
+from typing import Annotated
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.base import AbstractEnsemble
+from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.linalg import SymTridiagonal
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
+from rmtjax.random._gamma import unit_chi
+from rmtjax.special._selberg import log_laguerre, log_vandermonde
+
+
+def bidiagonal_entries(
+    key: KeyScalar, k: int, a: Float[Array, ""], beta: Float[Array, ""]
+) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
+    """Diagonal and subdiagonal of the k×k matrix B of `AbstractLaguerre` over √(2a), so that B is of order 1."""
+    row = jnp.arange(k, dtype=a.dtype)
+    # In one draw, as each call costs seconds of compilation.
+    df = jnp.concatenate([2 * a - beta * row, beta * (k - 1 - row[: k - 1])])
+    entries = jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
+    return entries[:k], entries[k:]
+
+
+class AbstractLaguerre(AbstractEnsemble):
+    r"""An ensemble with the spectrum of a Laguerre β-ensemble.
+
+    The bidiagonal model of Dumitriu and Edelman: the squares of the singular values of
+
+    $$B = \begin{pmatrix} \chi_{2a} \\ \chi_{(n-1)\beta} & \chi_{2a-\beta} \\ & \ddots & \ddots \\
+    & & \chi_\beta & \chi_{2a-(n-1)\beta} \end{pmatrix}$$
+
+    have the density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i \lambda_i^{a - (n-1)\beta/2 - 1}
+    e^{-\lambda_i/2}$.
+    """
+
+    @abstractmethod
+    def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        """Number of levels that are not 0, a, β, and the square of the unit of B."""
+
+    def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
+        """Diagonal and subdiagonal of B in units of √(2a)."""
+        k, a, beta, _ = self._parameters()
+        return bidiagonal_entries(key, k, a, beta)
+
+    def _unit(self) -> Float[Array, ""]:
+        """What the squares of the singular values of `_bidiagonal` are multiplied by."""
+        _, a, _, unit = self._parameters()
+        return 2 * a * unit
+
+    def _zeros(self) -> int:
+        """Number of levels that are exactly 0."""
+        return self.n - self._parameters()[0]
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        diagonal, below = self._bidiagonal(key)
+        k = diagonal.size
+        levels = self._unit() * block_singular_values(0, k, diagonal, below, jnp.int32(k)) ** 2
+        return jnp.pad(levels, (self._zeros(), 0))
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        diagonal, below = self._bidiagonal(key)
+        counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
+        return counts + self._zeros() * (x > 0)
+
+    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+        if self._zeros():
+            raise NotImplementedError(f"{self._zeros()} of the {self.n} levels are 0: they have no joint density.")
+        n, a, beta, unit = self._parameters()
+        positive = jnp.all(levels > 0)
+        x = jnp.where(positive, levels, jnp.arange(1, n + 1)) / unit
+        power = a - (n - 1) * beta / 2 - 1
+        height = beta * log_vandermonde(x) + power * jnp.sum(jnp.log(x)) - jnp.sum(x) / 2
+        return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
+
+
+# The exponents a of weights for which the joint density of the levels can be normalised.
+ABOVE = _checks.Rule(
+    lambda a, n, beta: (a > (n - 1) * beta / 2) & (a < math.inf),
+    lambda n, beta: f"be finite and larger than (n - 1) beta/2 with n = {n} and beta = {beta}",
+)
+
+
+class LaguerreBeta(AbstractLaguerre):
+    r"""The Laguerre β-ensemble for every β > 0.
+
+    n levels with the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i
+    \lambda_i^{a - (n-1)\beta/2 - 1} e^{-a\lambda_i/s^2}$. With a = βm/2 and β = 1, 2, 4 they are the levels of
+    `Wishart(n, m, beta)`. `sample` returns $B B^T$ as a dense tridiagonal matrix.
+
+    Convention: the sum of the levels has the mean $n s^2$ for all a and β, as for $X X^*/m$ with $E|X_{ij}|^2 = s^2$;
+    the law is Marčenko and Pastur's with the ratio nβ/(2a). The convention without a unit, weight $e^{-\lambda/2}$, is
+    `scale=sqrt(2 * a)`.
+
+    Args:
+        n: number of levels, n ≥ 1; static.
+        a: a > (n - 1)β/2, differentiable.
+        beta: Dyson index β > 0, differentiable.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no integer of at least 1, `beta` or `scale` not positive and finite, `a` not larger than
+            (n - 1)β/2.
+
+    Example:
+        >>> import jax
+        >>> levels = LaguerreBeta(3, a=2.5, beta=1.7).eigenvalues(jax.random.key(0))
+        >>> print(levels.shape, bool((levels > 0).all()))
+        (3,) True
+
+    References:
+        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 3.4.
+    """
+
+    n: int = eqx.field(static=True)
+    a: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
+    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, a: RealScalarLike, beta: RealScalarLike, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.beta = _checks.scalar("beta", beta)
+        self.a = _checks.scalar("a", a)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        dtype = jnp.result_type(self.a, self.beta, self.scale)
+        a, beta = (jnp.asarray(parameter, dtype) for parameter in (self.a, self.beta))
+        return self.n, a, beta, self.scale**2 / (2 * a)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        diagonal, below = self._bidiagonal(key)
+        on_diagonal = diagonal**2 + jnp.pad(below, (1, 0)) ** 2
+        return self._unit() * SymTridiagonal(on_diagonal, diagonal[:-1] * below).todense()
+
+    def _degree_in_scale(self) -> int:
+        return 2
+
+    def _law(self) -> AbstractLaw:
+        return MarchenkoPastur(self.n * self.beta / (2 * self.a), self.scale)

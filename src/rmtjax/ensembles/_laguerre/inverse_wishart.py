@@ -1,0 +1,91 @@
+"""Inverses of Wishart matrices."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.base import AbstractEnsemble
+from rmtjax.ensembles._core.gram_matrix import gram
+from rmtjax.ensembles._laguerre.wishart import Wishart
+from rmtjax.laws import AbstractLaw, InverseMarchenkoPastur
+from rmtjax.linalg._decompose import adjoint
+from rmtjax.random._bartlett import triangular_band
+
+
+class InverseWishart(AbstractEnsemble):
+    r"""Inverse Wishart matrices, $s^2 (X X^*/m)^{-1}$ for an n×m matrix X of independent normal entries, m ≥ n.
+
+    The eigenvalues are those of the bidiagonal Wishart model, turned over, in O(n) memory. A sample is
+    $L^{-*} L^{-1}$ for Bartlett's triangular factor L. A level x has the relative error 8 eps √(x/x_min), as the
+    singular values of the model are right to 4 eps of the largest one.
+
+    Convention: $E|X_{ij}|^2 = 1$, so that the mean is $s^2 m/(m - n + 1 - 2/\beta)$ times the identity, where it
+    exists. The law is that of $s^2/Y$ with Y of Marčenko and Pastur's with the ratio n/m; for m = n it has no bounded
+    support, and `law` raises `NotImplementedError`. The inverse of the scatter matrix $XX^*$ is `scale=m**-0.5`. A
+    sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
+
+    Args:
+        n: number of variables, n ≥ 1; static.
+        m: number of observations, m ≥ n; static.
+        beta: 1, 2 or 4; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no integer of at least 1, `m` none of at least n, `beta` not 1, 2 or 4, `scale` not
+            positive and finite.
+
+    Example:
+        >>> import jax
+        >>> levels = InverseWishart(2, 1000).eigenvalues(jax.random.key(0))
+        >>> print(levels.round(1))
+        [1. 1.]
+
+    References:
+        Muirhead (1982), Aspects of Multivariate Statistical Theory, section 3.4 and problem 3.6.
+    """
+
+    n: int = eqx.field(static=True)
+    m: int = eqx.field(static=True)
+    beta: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.m = _checks.integer("m", m, at_least=self.n)
+        self.beta = _checks.dyson_index(beta)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _wishart(self) -> Wishart:
+        """The ensemble of the inverses, of scale 1/s."""
+        return Wishart(self.n, self.m, self.beta, 1 / self.scale)
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        factor = triangular_band(key, self.n, self.m, self.beta, self.n, self.scale.dtype)
+        inverse = jax.lax.linalg.triangular_solve(factor, jnp.eye(factor.shape[0], dtype=factor.dtype), lower=True)
+        return self.scale**2 * self.beta * self.m * gram(adjoint(inverse), self.beta)
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return 1 / self._wishart()._eigenvalues(key)[::-1]
+
+    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        positive = x > 0
+        above = self._wishart()._counts(key, 1 / jnp.where(positive, x, 1), chunk)
+        return jnp.where(positive, self.n - above, 0)
+
+    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+        positive = jnp.all(levels > 0)
+        x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1))
+        return jnp.where(positive, self._wishart()._log_prob(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
+
+    def _degree_in_scale(self) -> int:
+        return 2
+
+    def _law(self) -> AbstractLaw:
+        if self.m == self.n:
+            raise NotImplementedError("The limit law of InverseWishart for m = n has no bounded support.")
+        return InverseMarchenkoPastur(self.n / self.m, self.scale)

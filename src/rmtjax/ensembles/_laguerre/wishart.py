@@ -1,0 +1,128 @@
+"""Wishart matrices: sample covariance matrices of real, complex or quaternion normal data."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.base import AbstractNestedEnsemble
+from rmtjax.ensembles._core.gram_matrix import gram
+from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
+from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
+from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble
+from rmtjax.linalg import PaddedSpectrum
+from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
+from rmtjax.linalg._padded import inside_block
+from rmtjax.random._gamma import unchecked_chi
+from rmtjax.random._normal_matrices import gaussian_matrix
+from rmtjax.special._classical_weights import LaguerreWeight
+
+
+class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
+    r"""Wishart matrices, $W = X X^*/m$ for an n×m matrix X of independent centred normal entries.
+
+    The entries are real for β = 1 (the Laguerre orthogonal ensemble), complex for β = 2 (unitary) and quaternions for
+    β = 4 (symplectic). The eigenvalues come from the bidiagonal model of `LaguerreBeta`, in O(n) memory.
+
+    Convention: $E|X_{ij}|^2 = s^2$ for every β, so $E W = s^2$ and the law is Marčenko and Pastur's with the ratio n/m
+    on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. The scatter matrix $X X^*$ is
+    `scale=sqrt(m)`. The leading k×k block is the Wishart matrix of k of the variables, without any rescaling. A sample
+    at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different ones.
+    For a population covariance see `CorrelatedWishart` and `Spiked`.
+
+    Args:
+        n: number of variables, rows of X, n ≥ 1; static.
+        m: number of observations, columns of X, m ≥ 1; static.
+        beta: 1, 2 or 4; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` or `m` is no integer of at least 1, `beta` not 1, 2 or 4, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> print(Wishart(3, 2).eigenvalues(jax.random.key(0))[0])  # two observations of three variables
+        0.0
+
+    References:
+        Wishart (1928); Muirhead (1982), Aspects of Multivariate Statistical Theory, section 3.2; Dumitriu and Edelman
+        (2002), J. Math. Phys. 43, 5830, theorem 3.4.
+    """
+
+    n: int = eqx.field(static=True)
+    m: int = eqx.field(static=True)
+    beta: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.m = _checks.integer("m", m, at_least=1)
+        self.beta = _checks.dyson_index(beta)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        beta = jnp.asarray(self.beta, self.scale.dtype)
+        levels, freedom = sorted((self.n, self.m))
+        return levels, beta * freedom / 2, beta, self.scale**2 / (self.beta * self.m)
+
+    def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
+        x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
+        return self.scale**2 / self.m * gram(x, self.beta)
+
+    def _degree_in_scale(self) -> int:
+        return 2
+
+    def _law(self) -> AbstractLaw:
+        return MarchenkoPastur(self.n / self.m, self.scale)
+
+    def _classical_spectrum(self) -> ClassicalSpectrum:
+        excess = abs(self.n - self.m)
+        weight = LaguerreWeight(2 * excess if self.beta == 4 else excess)
+        # In this unit the weight of the orthogonal polynomials has the exponential e^{-x}.
+        unit = self.scale**2 / ((2 if self.beta == 4 else 1) * self.m)
+        return ClassicalSpectrum(
+            ClassicalEnsemble(weight, min(self.n, self.m), self.beta), unit, zeros=max(self.n - self.m, 0)
+        )
+
+    def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
+        return 2 * order if self.beta == 4 else order
+
+    def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.ones((), self.scale.dtype)
+
+    def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return MarchenkoPastur(fraction * self.n / self.m, self.scale)
+
+    # Both in the limit n → ∞, where the order is a fixed fraction of n.
+    def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
+        return self._block_law(fraction)
+
+    def _binomial_law(self, mixture: Float[Array, ""]) -> AbstractLaw:
+        return self._block_law(mixture)
+
+    def _block_bidiagonal(
+        self, key: KeyScalar, order: Int[Array, ""]
+    ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
+        """The model for `order` variables in the last rows, and the unit of its squares; 0 beyond row m + 1."""
+        largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
+        row = jnp.arange(self.n, dtype=self.scale.dtype) - (self.n - order)
+        degrees = jnp.where(row >= 0, jnp.maximum(self.m - row, 0), 0)
+        below = jnp.where((row >= 0) & (row < self.m), order - 1 - row, 0)[:-1]
+        entries = unchecked_chi(key, self.beta * jnp.concatenate([degrees, below])) / jnp.sqrt(largest)
+        return entries[: self.n], entries[self.n :], self.scale**2 / (self.beta * self.m) * largest
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        diagonal, below, unit = self._block_bidiagonal(key, order)
+        inside, index = inside_block(order, self.n), jnp.arange(self.n)
+        singular = jnp.where(inside, block_singular_values(0, self.n, diagonal, below, order), 0)
+        levels = jnp.where(index < order - self.m, 0, unit * singular**2)
+        return PaddedSpectrum(jnp.where(inside, levels, jnp.inf), order)
+
+    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        diagonal, below, unit = self._block_bidiagonal(key, order)
+        counts = block_square_counts(diagonal, below, order, x / unit)
+        return jnp.where(x > 0, jnp.maximum(counts, order - self.m), 0)

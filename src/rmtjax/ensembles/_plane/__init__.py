@@ -1,0 +1,1 @@
+"""Non-Hermitian matrices, with eigenvalues in the complex plane."""

@@ -1,0 +1,84 @@
+"""Matrices of normal entries that are correlated across the diagonal, between Ginibre and Hermitian ones."""
+
+from typing import Annotated, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Complex, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
+from rmtjax.laws._plane.elliptic import EllipticLaw
+from rmtjax.linalg._decompose import adjoint
+from rmtjax.random._normal_matrices import gaussian_matrix
+from rmtjax.special._elementary import square_root
+
+
+class Elliptic(AbstractNonHermitianEnsemble):
+    r"""The elliptic ensembles, $X = \sqrt{\tfrac{1 + \tau}2}\,H + \sqrt{\tfrac{1 - \tau}2}\,K$.
+
+    H is a Hermitian and K an independent anti-Hermitian matrix of normal entries, real for β = 1 (symmetric and
+    antisymmetric), complex for β = 2, quaternion for β = 4: $H = (G + G^*)/\sqrt2$ and $K = (G - G^*)/\sqrt2$ for one
+    Ginibre matrix G. τ = 0 is `Ginibre`, τ = 1 is `GOE`, `GUE` or `GSE`, τ = -1 is anti-Hermitian.
+
+    Convention: $E|X_{ij}|^2 = s^2/n$ and $E X_{ij} X_{ji} = \tau s^2/n$ off the diagonal. On it
+    $E X_{ii}^2 = (1 + \tau) s^2/n$ for β = 1. The spectrum fills the ellipse with half axes s(1 + τ) and s(1 - τ).
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        correlation: τ in [-1, 1], differentiable inside.
+        beta: 1, 2 or 4; static.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` is no integer of at least 1, `correlation` does not lie between -1 and 1, `beta` is not 1, 2 or
+            4, `scale` not positive and finite; `log_prob` and `law` where `correlation` is -1 or 1.
+
+    Example:
+        >>> import jax
+        >>> x = Elliptic(3, correlation=-1.0).sample(jax.random.key(0))
+        >>> print(bool((x == -x.T).all()))
+        True
+
+    References:
+        Girko (1986), Theory Probab. Appl. 30, 677; Sommers, Crisanti, Sompolinsky and Stein (1988), Phys. Rev. Lett.
+        60, 1895; for the joint density at β = 2, Fyodorov, Khoruzhenko and Sommers (1997), Phys. Lett. A 226, 46.
+    """
+
+    n: int = eqx.field(static=True)
+    correlation: Annotated[Float[Array, ""], _checks.Rule(lambda tau: abs(tau) <= 1, "lie between -1 and 1")]
+    beta: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, correlation: RealScalarLike, beta: int = 1, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.correlation = _checks.scalar("correlation", correlation)
+        self.beta = _checks.dyson_index(beta)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _unit(self) -> Float[Array, ""]:
+        return self.scale
+
+    def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        dtype = jnp.result_type(self.correlation, self.scale)
+        g = self.n**-0.5 * gaussian_matrix(key, self.n, self.n, self.beta, dtype)
+        hermitian, other = square_root(1 + self.correlation) / 2, square_root(1 - self.correlation) / 2
+        return hermitian * (g + adjoint(g)) + other * (g - adjoint(g))
+
+    def _has_density(self) -> Any:
+        return self._law()._valid()  # refuses ±1
+
+    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+        # The Gaussian density of X is that of the eigenvalues x + iy, by x²/(1 + τ) + y²/(1 - τ), and of the strictly
+        # upper triangle of Schur's form, with E|T_ij|² = (1 - τ²)s²/n as one pair of entries off the diagonal. So the
+        # normalisation leaves that of the diagonal of X: one real part and β - 1 imaginary ones for each eigenvalue.
+        tau, rate, z = self.correlation, self.beta * self.n / 2, levels / self.scale
+        log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
+        a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2
+        log_moments = gammaln(a) - a * jnp.log(rate) + jnp.log1p(tau) / 2 + (self.beta - 1) / 2 * jnp.log1p(-tau)
+        return log_determinantal(z, self.beta, log_weight, log_moments) - 2 * self.n * jnp.log(self.scale)
+
+    def _law(self) -> EllipticLaw:
+        return EllipticLaw(self.correlation, self.scale)

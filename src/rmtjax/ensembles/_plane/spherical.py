@@ -1,0 +1,67 @@
+"""Quotients of two Ginibre matrices."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import betaln
+from jaxtyping import Array, Complex, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar
+from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
+from rmtjax.laws._core.planar import AbstractPlanarLaw
+from rmtjax.laws._plane.radial import SphericalLaw
+from rmtjax.random._gamma import unchecked_chi
+from rmtjax.random._normal_matrices import gaussian_matrix
+
+
+class Spherical(AbstractRotationInvariant):
+    r"""The spherical ensembles, $B^{-1} A$ for two independent Ginibre matrices.
+
+    The density is $\propto \det(1 + Y Y^*)^{-\beta n}$, the same for $A B^{-1}$. The eigenvalues are those of the
+    pencil $A - \lambda B$; projected onto the sphere, for β = 2 their law is invariant under its rotations.
+    For β = 2 and 4 the absolute values are together independent variates $\chi_{\beta k}/\chi_{\beta(n + 1 - k)}$,
+    k = 1..n.
+
+    Convention: no scale, as none is left of that of A and B; half of the eigenvalues lie in the unit disc. Entries and
+    eigenvalues have heavy tails: $E|\lambda| < \infty$, $E|\lambda|^2 = \infty$ for β = 2.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        beta: 1, 2 or 4; static.
+
+    Raises:
+        ValueError: `n` is no integer of at least 1, `beta` not 1, 2 or 4.
+
+    Example:
+        >>> import jax
+        >>> print(Spherical(4, beta=2).eigenvalues(jax.random.key(0)).shape)
+        (4,)
+
+    References:
+        Krishnapur (2009), Ann. Probab. 37, 314; Forrester and Mays (2012), Probab. Theory Related Fields 154, 1, for
+        β = 1; Mays (2013), J. Stat. Phys. 153, 48, for β = 4.
+    """
+
+    n: int = eqx.field(static=True)
+    beta: int = eqx.field(static=True)
+
+    def __init__(self, n: int, beta: int = 1):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.beta = _checks.dyson_index(beta)
+
+    def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
+        draw = lambda key: gaussian_matrix(key, self.n, self.n, self.beta, self._unit().dtype)
+        a, b = jax.vmap(draw)(jax.random.split(key))
+        return jnp.linalg.solve(b, a)
+
+    def _independent_moduli(self, key: KeyScalar) -> Float[Array, " n"]:
+        key_above, key_below = jax.random.split(key)
+        return unchecked_chi(key_above, self._degrees()) / unchecked_chi(key_below, self._degrees()[::-1])
+
+    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+        power = self.beta * (self.n + 1) / 2
+        return self._radial_log_prob(levels, lambda t: -power * jnp.log1p(t), lambda a: betaln(a, power - a))
+
+    def _law(self) -> AbstractPlanarLaw:
+        return SphericalLaw()

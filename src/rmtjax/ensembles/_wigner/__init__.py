@@ -1,0 +1,1 @@
+"""Symmetric matrices with independent entries: Wigner, profiles and bands, heavy tails, graphs."""

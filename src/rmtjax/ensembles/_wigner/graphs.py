@@ -1,0 +1,164 @@
+"""Random graphs: adjacency and Laplacian matrices of Erdős and Rényi's, and uniform regular graphs."""
+
+import math
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.base import AbstractEnsemble
+from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
+from rmtjax.laws import AbstractLaw, KestenMcKay, Semicircle
+from rmtjax.linalg._hermitian import hermitian_eigenvalues
+
+
+class ErdosRenyi(AbstractEnsemble):
+    r"""The random graph G(n, p) of Erdős, Rényi and Gilbert: each edge is there with probability p, independently.
+
+    The matrix is the adjacency matrix A, with entries 0 and 1 and an empty diagonal, or the Laplacian L = D - A, with
+    the degrees $D_{ii} = \sum_j A_{ij}$ on the diagonal.
+
+    Convention: no scaling and no centring. $E \operatorname{tr} A^2 = E \operatorname{tr} L = n(n-1)p$,
+    $E \operatorname{tr} A^3 = n(n-1)(n-2)p^3$ and $E \operatorname{tr} L^2 = n(n-1)p\,[2 + (n-2)p]$. As n → ∞ at
+    fixed p < 1 the levels of A fill $\pm 2\sqrt{n p (1-p)}$ as a semicircle, and one lies apart near np. L is
+    positive semidefinite and has one level 0 for each component of the graph, up to rounding. The law of the Laplacian,
+    the free convolution of a normal with a semicircle law, has unbounded support: there is no `law()`.
+
+    Args:
+        n: number of vertices, n ≥ 1; static.
+        p: probability of an edge, 0 < p ≤ 1; may be traced. Edges at a fixed key are piecewise constant in p: the
+            derivative is 0.
+        matrix: `"adjacency"` or `"laplacian"`; static.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `p` not in (0, 1], another name for `matrix`; `law()` at p = 1.
+
+    Example:
+        >>> import jax
+        >>> print(ErdosRenyi(4, 1.0).sample(jax.random.key(0))[0])
+        [0. 1. 1. 1.]
+
+    References:
+        Erdős and Rényi (1959); Gilbert (1959), Ann. Math. Stat. 30, 1141; Füredi and Komlós (1981), Combinatorica 1,
+        233; Ding and Jiang (2010), Ann. Appl. Probab. 20, 2086, theorems 1 and 2.
+    """
+
+    n: int = eqx.field(static=True)
+    p: Annotated[Float[Array, ""], _checks.FRACTION]
+    matrix: str = eqx.field(static=True)
+
+    def __init__(self, n: int, p: RealScalarLike, matrix: str = "adjacency"):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.p = _checks.scalar("p", p)
+        self.matrix = _checks.choice("matrix", matrix, ("adjacency", "laplacian"))
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        # By the mode "high" small probabilities are right to all digits of float32 too.
+        drawn = jax.random.bernoulli(key, self.p, (self.n, self.n), mode="high")
+        adjacency = (mirrored(drawn) & ~diagonal_places(self.n)).astype(self.p.dtype)
+        if self.matrix == "adjacency":
+            return adjacency
+        return jnp.diag(adjacency.sum(axis=0)) - adjacency
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return hermitian_eigenvalues(self._sample(key))
+
+    def _law(self) -> AbstractLaw:
+        if self.matrix == "laplacian":
+            raise NotImplementedError("The limiting law of the Laplacian of a random graph has unbounded support.")
+        p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a semicircle law")("p", self.p)
+        return Semicircle(2 * jnp.sqrt(self.n * p * (1 - p)))
+
+
+# About e^{8.75} = 6300 pairings are tried for a graph of degree 6, and 160 000 would be for degree 7.
+_LARGEST_DEGREE = 6
+
+
+class RandomRegular(AbstractEnsemble):
+    r"""Adjacency matrices of uniform random d-regular graphs: every simple graph on n labelled vertices of degree d.
+
+    The d ends of edges at each vertex are paired at random until there is neither a loop nor a double edge: then all
+    graphs are equally likely. This takes about $\exp\frac{d^2 - 1}{4}$ tries, for $d > \frac{n-1}{2}$ those of the
+    complement, of degree n - 1 - d, and so the smaller of the two degrees may be 6 at most.
+
+    Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling: one level is d and all lie between -d and d,
+    $\operatorname{tr} A^2 = nd$. The law is that of Kesten and McKay, as n → ∞ at fixed d ≥ 2; there is none for d > 6.
+
+    Args:
+        n: number of vertices, n ≥ 2; static.
+        degree: d, with nd even, 1 ≤ d ≤ min(6, n - 1) or n - 7 ≤ d ≤ n - 1; static.
+
+    Raises:
+        ValueError: `n` or `degree` is no such integer, or their product is odd; `law()` at degree 1.
+
+    Example:
+        >>> import jax
+        >>> print(RandomRegular(8, 3).sample(jax.random.key(0)).sum(axis=0))
+        [3. 3. 3. 3. 3. 3. 3. 3.]
+
+    References:
+        Bollobás (1980), European J. Combin. 1, 311; Wormald (1999), Models of random regular graphs, section 2; McKay
+        (1981), Linear Algebra Appl. 40, 203.
+    """
+
+    n: int = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+
+    def __init__(self, n: int, degree: int):
+        self.n = _checks.integer("n", n, at_least=2)
+        self.degree = _checks.integer("degree", degree, at_least=1)
+        if self.degree >= self.n or self.n * self.degree % 2:
+            raise _checks.refusal("degree", f"be below {self.n}, and even if the number of vertices is odd", degree)
+        if self._smaller_degree() > _LARGEST_DEGREE:
+            tries = math.exp((self._smaller_degree() ** 2 - 1) / 4)
+            must = (
+                f"be at most {_LARGEST_DEGREE}, or at least {self.n - 1 - _LARGEST_DEGREE}: a graph would take about"
+                f" {tries:.0e} random pairings"
+            )
+            raise _checks.refusal("degree", must, degree)
+
+    def _smaller_degree(self) -> int:
+        """The degree of the graph or of its complement."""
+        return min(self.degree, self.n - 1 - self.degree)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        low, high = _simple_pairing(key, self.n, self._smaller_degree())
+        graph = jnp.zeros((self.n, self.n)).at[low, high].set(1).at[high, low].set(1)
+        return graph if self.degree == self._smaller_degree() else 1 - diagonal_places(self.n) - graph
+
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return hermitian_eigenvalues(self._sample(key))
+
+    def _law(self) -> AbstractLaw:
+        if self.degree > _LARGEST_DEGREE:
+            raise NotImplementedError("The law of a regular graph of few non-edges is not that of a fixed degree.")
+        return KestenMcKay(self.degree)
+
+
+def _simple_pairing(key: KeyScalar, n: int, degree: int) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:
+    """The ends of the edges of a uniform pairing of `degree` ends at each of n vertices, without loops or doubles."""
+    ends = jnp.repeat(jnp.arange(n), degree)
+
+    def pairing(attempt: int | Int[Array, ""]) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:
+        one, other = jax.random.permutation(jax.random.fold_in(key, attempt), ends).reshape(-1, 2).T
+        low, high = jax.lax.sort((jnp.minimum(one, other), jnp.maximum(one, other)), num_keys=2)
+        return low, high
+
+    def simple(low: Int[Array, " edges"], high: Int[Array, " edges"]) -> Bool[Array, ""]:
+        double = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
+        return ~(jnp.any(low == high) | jnp.any(double))
+
+    def refused(state: tuple) -> Bool[Array, ""]:
+        _, low, high = state
+        return ~simple(low, high)
+
+    def again(state: tuple) -> tuple:
+        attempt, _, _ = state
+        return attempt + 1, *pairing(attempt)
+
+    _, low, high = jax.lax.while_loop(refused, again, (1, *pairing(0)))
+    return low, high

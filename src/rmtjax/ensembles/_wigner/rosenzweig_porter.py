@@ -1,0 +1,62 @@
+"""The Rosenzweig-Porter ensemble: a random diagonal and weaker entries off it."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.ensembles._core.symmetric import diagonal_places
+from rmtjax.ensembles._wigner.variance_profile import AbstractVarianceProfile
+from rmtjax.laws import AbstractLaw
+
+
+class RosenzweigPorter(AbstractVarianceProfile):
+    r"""The Rosenzweig–Porter ensemble, between the statistics of the GOE and independent levels.
+
+    $H_{ii} = s\,\xi_{ii}$ and $H_{ij} = H_{ji} = s\,n^{-\gamma/2}\,\xi_{ij}$ for i < j, with independent standard
+    normal ξ. As n → ∞ the eigenvectors are ergodic for γ < 1, fractal for 1 < γ < 2 and localised for γ > 2;
+    neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2.
+
+    Convention: $E H_{ii}^2 = s^2$ and $E H_{ij}^2 = s^2 n^{-\gamma}$, where nothing else is divided by n: the diagonal
+    stays of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Constant factors off the diagonal, in
+    which authors differ, do not move the two transitions. With $r = 1 + (n - 1) n^{-\gamma}$,
+    $E \operatorname{tr} H^2 = n s^2 r$ and
+    $E \operatorname{tr} H^4 = n s^4 \big(2 r^2 + 1 + (n - 1) n^{-2\gamma}\big)$. There is no `law()`: the limits, among
+    them the normal law for γ > 1, have unbounded support or a scale that depends on n.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        gamma: γ ≥ 0, differentiable.
+        scale: s > 0, differentiable.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `gamma` negative or not finite, `scale` not positive and finite.
+
+    Example:
+        >>> import jax
+        >>> levels = RosenzweigPorter(100, gamma=4.0).eigenvalues(jax.random.key(0))
+        >>> print(levels.shape)  # all but independent
+        (100,)
+
+    References:
+        Rosenzweig and Porter (1960), Phys. Rev. 120, 1698; Kravtsov, Khaymovich, Cuevas and Amini (2015), New J. Phys.
+        17, 122002; von Soosten and Warzel (2019), Lett. Math. Phys. 109, 905.
+    """
+
+    n: int = eqx.field(static=True)
+    gamma: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, n: int, gamma: RealScalarLike, scale: RealScalarLike = 1.0):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.gamma = _checks.scalar("gamma", gamma)
+        self.scale = _checks.scalar("scale", scale)
+
+    def _deviations(self) -> Float[Array, "n n"]:
+        return jnp.where(diagonal_places(self.n), 1, self.n ** (-self.gamma / 2))
+
+    def _law(self) -> AbstractLaw:
+        raise NotImplementedError("The limiting law of the Rosenzweig-Porter ensemble has no bounded support.")

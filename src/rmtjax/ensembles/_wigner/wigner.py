@@ -1,0 +1,104 @@
+"""Wigner matrices: real symmetric matrices with independent entries."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._threefry import looped
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.semicircular import AbstractSemicircular
+from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
+from rmtjax.linalg import PaddedSpectrum
+from rmtjax.linalg._hermitian import hermitian_eigenvalues
+from rmtjax.linalg._padded import leading_block_spectrum
+from rmtjax.special._elementary import square_root
+
+Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
+
+
+def _rademacher(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    return jax.random.rademacher(key, shape, float)
+
+
+def _uniform(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    return jax.random.uniform(key, shape, minval=-(3**0.5), maxval=3**0.5)
+
+
+_ENTRIES: dict[str, Entries] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
+
+
+class Wigner(AbstractSemicircular):
+    r"""Real symmetric matrices with independent entries on and above the diagonal.
+
+    $H_{ij} = H_{ji} = \frac{s}{\sqrt n}\,\xi_{ij}$ for i < j and $H_{ii} = s\sqrt{d/n}\;\xi_{ii}$ with independent
+    ξ of mean 0 and variance 1.
+
+    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = d s^2/n$. The spectrum fills [-2s, 2s] as
+    n → ∞ for every d. The textbook matrix with iid N(0, 1/n) on and above the diagonal is the default, d = 1; the GOE
+    has d = 2.
+
+    Args:
+        n: size of the matrix, n ≥ 1; static.
+        scale: s > 0, differentiable.
+        diagonal_variance: d ≥ 0, variance of the diagonal relative to that off it, differentiable.
+        entries: law of ξ: `"normal"`, `"rademacher"` (±1), `"uniform"` (on ±√3), or a function of (key, shape) that
+            returns real entries of mean 0 and variance 1, which is not checked; static: every function has a program
+            of its own, which is kept, so make it once and not in a loop.
+
+    Raises:
+        ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for
+            `entries`, or a function whose output has another shape or is complex. Entries that are not finite give NaN.
+
+    Example:
+        >>> import jax
+        >>> sign_matrix = Wigner(3, scale=3**0.5, entries="rademacher").sample(jax.random.key(0))
+        >>> print(abs(sign_matrix[0]).round(5))
+        [1. 1. 1.]
+
+    References:
+        Wigner (1955); Anderson, Guionnet and Zeitouni (2010), section 2.1.
+    """
+
+    n: int = eqx.field(static=True)
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
+    diagonal_variance: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
+    entries: str | Entries = eqx.field(static=True)
+
+    def __init__(
+        self,
+        n: int,
+        scale: RealScalarLike = 1.0,
+        diagonal_variance: RealScalarLike = 1.0,
+        entries: str | Entries = "normal",
+    ):
+        self.n = _checks.integer("n", n, at_least=1)
+        self.scale = _checks.scalar("scale", scale)
+        self.diagonal_variance = _checks.scalar("diagonal_variance", diagonal_variance)
+        self.entries = entries if callable(entries) else _checks.choice("entries", entries, _ENTRIES)
+
+    def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
+        key_below, key_diagonal = jax.random.split(key)
+        diagonal = square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
+        h = jnp.where(diagonal_places(self.n), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
+        return self.scale * self.n**-0.5 * h
+
+    # These samples are symmetric to the last bit and finite: the checks of `eigvalsh` would only cost.
+    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        return hermitian_eigenvalues(self._sample(key))
+
+    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return leading_block_spectrum(self._block(key, order), order)
+
+    def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]
+        xi = jnp.asarray(draw(looped(key), shape))
+        if xi.shape != shape or jnp.iscomplexobj(xi):
+            raise _checks.refusal("entries", f"return a real array of shape {shape}", (xi.dtype.name, xi.shape))
+        if callable(self.entries):
+            xi = _checks.Rule(_checks.FINITE.holds, "return finite numbers")("entries", xi)
+        return xi.astype(jnp.result_type(self.scale))

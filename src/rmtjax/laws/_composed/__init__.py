@@ -1,0 +1,1 @@
+"""Laws made of other laws: mixtures, mirror images, spectra of mixed order."""

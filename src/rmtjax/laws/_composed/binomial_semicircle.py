@@ -1,0 +1,93 @@
+"""The pooled law of leading blocks of binomial order."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.laws._composed.orders import order_distribution
+from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._spectra import semicircle
+
+
+class BinomialSemicircle(AbstractLaw):
+    r"""Pooled spectrum of leading blocks of binomial order of one Wigner matrix of order N.
+
+    A block of order n has a semicircle of radius $R\sqrt{n/N}$ and contributes n levels, so the pooled density is
+
+    $$f(x) = \sum_n \frac{n\,P(n)}{E\,n}\; \frac{2}{\pi r_n^2}\sqrt{r_n^2 - x^2}, \qquad r_n = R\sqrt{n/N},$$
+
+    with P the law of the order, Bin(N, μ) clipped to [2, N]. This is the law of `Mixed(base, mixture,
+    normalize="reference")` without padding.
+
+    Args:
+        order: N, the largest order.
+        mixture: μ in (0, 1], the probability in the binomial.
+        radius: R > 0, the radius at order N.
+
+    Raises:
+        ValueError: `order` < 1 or no integer, `mixture` outside (0, 1], `radius` not positive.
+
+    Example:
+        >>> law = BinomialSemicircle(1000, 0.9)
+        >>> print(f"{law.variance():.4f}")  # E n²/(N E n)
+        0.9001
+
+    References:
+        Süzen (2021), HAL hal-03464130, for the ensemble; derived in the manual, "Wigner's cat".
+    """
+
+    order: int = eqx.field(static=True)
+    mixture: Annotated[Float[Array, ""], _checks.FRACTION]
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, order: int, mixture: RealScalarLike, radius: RealScalarLike = 2.0):
+        self.order = _checks.integer("order", order, at_least=1)
+        self.mixture = _checks.scalar("mixture", mixture)
+        self.radius = _checks.scalar("radius", radius)
+
+    def _components(self) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
+        """Weights and radii of the semicircles."""
+        orders, probabilities = order_distribution(self.order, self.mixture)
+        weights = orders * probabilities
+        return weights / weights.sum(), self.radius * jnp.sqrt(orders / self.order)
+
+    def _support(self) -> tuple[Array, Array]:
+        return -self.radius, self.radius
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        weights, radii = self._components()
+        x = x[..., None]
+        inside = jnp.abs(x) < radii
+        return jnp.where(inside, semicircle.density(jnp.where(inside, x, 0), radii), 0) @ weights
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        weights, radii = self._components()
+        x = x[..., None]
+        inside = jnp.abs(x) < radii
+        values = semicircle.distribution(jnp.where(inside, x, 0), radii)
+        return jnp.where(inside, values, jnp.where(x > 0, 1, 0)) @ weights
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._cdf(-x)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        key_order, key_level = jax.random.split(key)
+        weights, radii = self._components()
+        chosen = jax.random.choice(key_order, radii, shape, p=weights)
+        return chosen * semicircle.Semicircle(1.0).sample(key_level, shape)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        weights, radii = self._components()
+        return semicircle.even_moment(k // 2, radii) @ weights if k % 2 == 0 else 0 * self.radius
+
+    def _variance(self) -> Float[Array, ""]:
+        return self._moment(2)
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        _, radii = self._components()
+        return jnp.concatenate([-self.radius[None], -radii[::-1], radii, self.radius[None]])

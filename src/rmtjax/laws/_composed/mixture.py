@@ -1,0 +1,91 @@
+"""Mixtures of laws."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws._core.base import AbstractLaw
+
+
+class Mixture(AbstractLaw):
+    r"""A finite mixture of laws, $f(x) = \sum_i w_i f_i(x)$.
+
+    Args:
+        weights: probabilities $w_i \ge 0$ that sum to 1.
+        components: as many laws, of any kind.
+
+    Raises:
+        ValueError: no component, a different number of weights, or weights that are no probabilities.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> law = Mixture([0.5, 0.5], [rmt.laws.Semicircle(1.0), rmt.laws.Semicircle(2.0)])
+        >>> print(law.variance())
+        0.625
+
+    References:
+        Anderson, Guionnet and Zeitouni (2010), section 2.1, for the limit laws that are mixed.
+    """
+
+    weights: Annotated[Float[Array, " k"], _checks.PROBABILITIES]
+    components: tuple[AbstractLaw, ...]
+
+    def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
+        # A list of Python numbers is spread out by multiplication, which keeps it weakly typed like a single number.
+        if isinstance(weights, Sequence) and not any(isinstance(w, Sequence) for w in weights):
+            weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
+        self.weights = _checks.of_shape("weights", weights, (len(components),))
+        self.components = tuple(components)
+        for component in self.components:
+            if not isinstance(component, AbstractLaw):
+                raise _checks.refusal("components", "be laws", component)
+
+    def _total(self, values: Sequence[Array]) -> Array:
+        terms = (w * v for w, v in zip(self.weights, values, strict=True))
+        return sum(terms, start=jnp.zeros((), self.weights.dtype))
+
+    def _support(self) -> tuple[Array, Array]:
+        lowers, uppers = zip(*(law._support() for law in self.components), strict=True)
+        return jnp.stack(lowers).min(), jnp.stack(uppers).max()
+
+    def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
+        return [law._on_support(x, quantity=quantity) for law in self.components]
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total(self._parts(x, "pdf"))
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total(self._parts(x, "cdf"))
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._total(self._parts(x, "sf"))
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        below, above = zip(*self._parts(x, "tails"), strict=True)
+        return self._total(below), self._total(above)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        key_choice, *keys = jax.random.split(key, len(self.components) + 1)
+        chosen = jax.random.choice(key_choice, len(self.components), shape, p=self.weights)
+        draws = jnp.stack([law.sample(k, shape) for k, law in zip(keys, self.components, strict=True)])
+        return jnp.take_along_axis(draws, chosen[None], axis=0)[0]
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return self._total([law.moment(k) for law in self.components])
+
+    def _variance(self) -> Float[Array, ""]:
+        mean = self._moment(1)
+        return self._total([law.variance() + (law.mean() - mean) ** 2 for law in self.components])
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        return jnp.sort(jnp.concatenate([law._breakpoints() for law in self.components]))
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        locations, masses = zip(*(law._atoms() for law in self.components), strict=True)
+        scaled = [w * m for w, m in zip(self.weights, masses, strict=True)]
+        return jnp.concatenate(locations), jnp.concatenate(scaled)

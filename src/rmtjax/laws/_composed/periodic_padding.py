@@ -1,0 +1,176 @@
+r"""The exact law of periodically padded mixed spectra, and Wigner's cat.
+
+Derivation. A spectrum of order n is repeated cyclically to length N = c n + r, 0 ≤ r < n. Each level is taken c times,
+and the r levels that come first in the arrangement once more. Let u(x) be the fraction of levels that come before a
+level at x; then the level has c + 1{n u(x) < r} copies, and pooled over spectra of order n the density of one of the N
+padded levels is
+
+    p_n(x) = (n/N) f(x) [c + 1{u(x) < r/n}].
+
+In ascending order u = F, the base distribution function; in order of decreasing |x| it is the tail u = P(|X| > |x|); in
+random order the indicator becomes its mean r/n, and p_n = f. Averaging p_n over the law of the order gives the
+finite-N law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the
+manual has the details, and the form in which c + 1{n F(x) < r} is summed as the number of m ≥ 0 with n (m + F(x)) < N.
+"""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.laws._composed.orders import order_distribution
+from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
+from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._spectra.semicircle import Semicircle
+from rmtjax.linalg._padded import ARRANGEMENTS
+from rmtjax.special import bracketed_root
+
+
+class PeriodicPadding(AbstractLaw):
+    r"""Law of a level of a mixed-order spectrum that is repeated cyclically up to length N.
+
+    With f, F the base density and distribution function, $c = \lfloor 1/\mu \rfloor$ and $\rho = 1/\mu - c$,
+
+    $$p(x) = \mu f(x)\,\big[c + 1\{u(x) < \rho\}\big], \qquad
+    u(x) = \begin{cases} F(x) & \text{ascending} \\ P(|X| > |x|) & \text{magnitude} \end{cases}$$
+
+    and $p = f$ for a random arrangement. With `order=N` the jump is smeared by the binomial law of the order n:
+    $p_N(x) = \sum_n P(n)\, \tfrac nN f(x)\,\big[\lfloor\tfrac Nn\rfloor + 1\{n\,u(x) < N \bmod n\}\big]$, which for the
+    ascending arrangement is
+
+    $$p_N(x) = \mu f(x)\Big[1 + \sum_{m\ge1} P\big(\mathrm{Bin}(N-1,\mu) \le k_m(x) - 1\big)\Big],
+    \qquad k_m(x) = \max\{k : k\,(m + F(x)) < N\},$$
+
+    up to the clipping of the order to [2, N], which is included. The derivation stands at the top of the file.
+
+    Args:
+        base: law of the unpadded levels, continuous, the same at every order.
+        mixture: μ in (0, 1], the probability in the binomial law Bin(N, μ) of the order.
+        arrangement: `"ascending"`, `"magnitude"` or `"random"`.
+        order: N, or None for the limit N → ∞.
+
+    Raises:
+        ValueError: `mixture` outside (0, 1], an arrangement that does not exist, `order` < 1 or no integer,
+            a base with point masses.
+
+    Example:
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> law = PeriodicPadding(rmt.laws.Semicircle(), 0.9, "ascending")
+        >>> print(law.pdf(jnp.array([-1.8, 1.8])).round(4))  # 2μf on the repeated levels, μf elsewhere
+        [0.2497 0.1249]
+
+    References:
+        Süzen (2025), arXiv:2512.22169, for the padded ensemble; the law is derived in the manual, "Wigner's cat".
+    """
+
+    base: Annotated[AbstractLaw, CONTINUOUS]
+    mixture: Annotated[Float[Array, ""], _checks.FRACTION]
+    arrangement: str = eqx.field(static=True)
+    order: int | None = eqx.field(static=True)
+
+    def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: str, order: int | None = None):
+        self.base = base
+        self.mixture = _checks.scalar("mixture", mixture)
+        self.arrangement = _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        self.order = None if order is None else _checks.integer("order", order, at_least=1)
+
+    def _multiplicities(self) -> tuple[Float[Array, " w"], Float[Array, " w"], Float[Array, " w"]]:
+        """For each order n: its share P(n) n/N of the padded levels, the copies c, and the excess fraction r/n."""
+        if self.order is None:
+            copies = jnp.floor(1 / self.mixture)
+            return self.mixture[None], copies[None], (1 / self.mixture - copies)[None]
+        orders, probabilities = order_distribution(self.order, self.mixture)
+        share = probabilities * orders / self.order
+        return share, (self.order // orders).astype(share.dtype), (self.order % orders) / orders
+
+    def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Masses of the base up to x and above it."""
+        return self.base._on_support(x, quantity="tails")
+
+    def _outside(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Base mass up to -x and above x, for x ≥ 0."""
+        below, above = self._base_tails(jnp.stack([-x, x]))
+        return below[0], above[1]
+
+    def _tail_of_modulus(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """P(|X| > x) of the base, for x ≥ 0."""
+        left, right = self._outside(x)
+        return left + right
+
+    def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
+        """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
+        reach = jnp.maximum(*map(jnp.abs, self.base._support()))
+        reach = jnp.broadcast_to(reach, excess.shape).astype(jnp.result_type(reach, excess))
+        return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
+
+    def _support(self) -> tuple[Array, Array]:
+        return self.base._support()
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        density = self.base._on_support(x, quantity="pdf")
+        if self.arrangement == "random":
+            return density
+        share, copies, excess = self._multiplicities()
+        before = self._base_tails(x)[0] if self.arrangement == "ascending" else self._tail_of_modulus(jnp.abs(x))
+        return density * ((copies + (before[..., None] < excess)) @ share)
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        if self.arrangement == "random":
+            return self._base_tails(x)
+        below, above = (mass[..., None] for mass in self._base_tails(x))
+        share, copies, excess = self._multiplicities()
+        if self.arrangement == "ascending":
+            once_more = jnp.minimum(below, excess), jnp.maximum(excess - below, 0)
+        else:
+            left, right = self._beyond_threshold(excess)
+            up_to = jnp.minimum(below, left) + jnp.maximum(right - above, 0)
+            once_more = up_to, jnp.maximum(left - below, 0) + jnp.minimum(above, right)
+        return (copies * below + once_more[0]) @ share, (copies * above + once_more[1]) @ share
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        """Where the density jumps: the base quantiles at which a repeated level stops being one."""
+        points = self.base._breakpoints()
+        if self.arrangement == "random":
+            return points
+        _, _, excess = self._multiplicities()
+        if self.arrangement == "ascending":
+            jumps = self.base._everywhere_quantile(excess, 1 - excess)
+        else:
+            left, right = self._beyond_threshold(excess)
+            jumps = self.base._everywhere_quantile(jnp.append(left, 1 - right), jnp.append(1 - left, right))
+        return jnp.sort(jnp.concatenate([points, jumps]))
+
+
+def WignerCat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int | None = None) -> Symmetrized:
+    r"""Wigner's cat: the ascending periodic padding of a semicircle, pooled with its mirror image.
+
+    With f, F the semicircle's density and distribution function, for 1/2 < μ ≤ 1 and $\rho = 1/\mu - 1$,
+
+    $$p(x) = \mu f(x)\,\big[1 + \tfrac12\, 1\{F(x) < \rho\} + \tfrac12\, 1\{F(x) > 1 - \rho\}\big] :$$
+
+    a semicircle lowered to μf, with two ears of height 3μf/2 on the ρ lowest and highest levels (2μf where they
+    overlap, μ < 2/3). With `order=N` the inner edges of the ears are smeared by the binomial law of the order.
+
+    Args:
+        mixture: μ in (0, 1].
+        radius: R > 0 of the semicircle.
+        order: N, or None for the limit N → ∞.
+
+    Returns:
+        `Symmetrized(PeriodicPadding(Semicircle(radius), mixture, "ascending", order))`.
+
+    Raises:
+        ValueError: `mixture` outside (0, 1], `radius` not positive, `order` < 1 or no integer.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(WignerCat(0.9).pdf(jnp.array([-1.8, 0.0, 1.8])).round(4))
+        [0.1873 0.2865 0.1873]
+
+    References:
+        Süzen (2025), arXiv:2512.22169; the law is derived in the manual, "Wigner's cat".
+    """
+    return Symmetrized(PeriodicPadding(Semicircle(radius), mixture, "ascending", order))

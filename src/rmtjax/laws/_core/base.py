@@ -1,0 +1,266 @@
+"""The abstract law: every public method once, and the hooks that a law fills in."""
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.laws._core import fallbacks
+
+
+class AbstractLaw(AbstractModule):
+    r"""A probability distribution on the line, possibly with point masses.
+
+    A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
+    at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moments`,
+    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as
+    well. The elementwise hooks are only ever called with finite points strictly inside the support. What is not written
+    has a numerical fall-back (`rmtjax.laws._core.fallbacks`). The public methods are final.
+
+    Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
+    where a one-sided derivative may be infinite. NaN in gives NaN out. Results have the dtype of the argument,
+    promoted with that of the parameters; Python numbers as parameters leave the argument's dtype alone.
+    """
+
+    @abstractmethod
+    def _support(self) -> tuple[Array, Array]:
+        """Ends of the smallest interval that carries the law; they may be infinite."""
+
+    @abstractmethod
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Density of the continuous part, elementwise, inside the support."""
+
+    def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _log(self._pdf(x))
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._tails(x)[0] if self._has_tails() else fallbacks.cdf(self, x)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._tails(x)[1] if self._has_tails() else 1 - self._cdf(x)
+
+    def _has_tails(self) -> bool:
+        """Whether the law writes both masses at once."""
+        return type(self)._tails is not AbstractLaw._tails
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """Masses up to x and above it; for laws where the two are one computation."""
+        return self._cdf(x), self._sf(x)
+
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        below, above = self._tails(x)
+        return _log_of_one_of_two(below, above)
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        below, above = self._tails(x)
+        return _log_of_one_of_two(above, below)
+
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
+        return fallbacks.quantile(self, p, q)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return fallbacks.sample(self, key, shape)
+
+    def _quadrature(self) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+        """Points and the masses there, of which moments are sums."""
+        return fallbacks.quadrature(self)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return fallbacks.moment(self, k)
+
+    def _variance(self) -> Float[Array, ""]:
+        return self._central_moments(2)[0]
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """Those of order 2, 3 or 4 that are asked for, from one computation."""
+        return fallbacks.central_moments(self, orders)
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        """Ascending finite points between which the density is smooth, the first and last the ends of the support.
+
+        Where an end is infinite, the point lies so far out that what is beyond it does not matter to integrals and
+        is not asked for in quantiles.
+        """
+        return jnp.stack(self._support())
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        """Density at the lower and at the upper end of the support, where it is not 0 and finite."""
+        return 0.0, 0.0
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        none = jnp.zeros(0, jnp.result_type(*self._support()))
+        return none, none
+
+    def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Left and right end of the smallest interval that carries the law."""
+        return self._run("_support")
+
+    def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        """Locations and masses of the point masses; both empty for a continuous law."""
+        return self._run("_atoms")
+
+    def pdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Probability density of the continuous part at each x; 0 outside the support.
+
+        At an end of the support it is the limit from inside, but 0 where that is infinite.
+        """
+        return self._run("_on_support", _checks.real("x", x), quantity="pdf")
+
+    def logpdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the density; -inf where that is 0."""
+        return self._run("_on_support", _checks.real("x", x), quantity="logpdf")
+
+    def cdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Distribution function P(X ≤ x)."""
+        return self._run("_on_support", _checks.real("x", x), quantity="cdf")
+
+    def logcdf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the distribution function."""
+        return self._run("_on_support", _checks.real("x", x), quantity="logcdf")
+
+    def sf(self, x: RealLike) -> Float[Array, "..."]:
+        """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
+        return self._run("_on_support", _checks.real("x", x), quantity="sf")
+
+    def logsf(self, x: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the survival function."""
+        return self._run("_on_support", _checks.real("x", x), quantity="logsf")
+
+    def quantile(self, p: RealLike) -> Float[Array, "..."]:
+        """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
+        p = _checks.real("p", p)
+        return self._run("_everywhere_quantile", p, 1 - p)
+
+    def isf(self, q: RealLike) -> Float[Array, "..."]:
+        """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
+
+        It is the quantile of 1 - q, without the rounding of that where the law has a formula for `sf`.
+        """
+        q = _checks.real("q", q)
+        return self._run("_everywhere_quantile", 1 - q, q)
+
+    def median(self) -> Float[Array, ""]:
+        """The quantile of one half."""
+        return self.quantile(0.5)
+
+    def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Float[Array, "..."]:
+        """Independent draws.
+
+        Args:
+            key: a typed key.
+            shape: shape of the array of draws; a whole number for a vector.
+        """
+        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
+
+    def mean(self) -> Float[Array, ""]:
+        """Expected value."""
+        return self._run("_promised_moment", k=1)
+
+    def variance(self) -> Float[Array, ""]:
+        """Variance."""
+        return self._run("_promised_variance")
+
+    def std(self) -> Float[Array, ""]:
+        """Standard deviation."""
+        return jnp.sqrt(self.variance())
+
+    def skewness(self) -> Float[Array, ""]:
+        """Third central moment in units of the standard deviation."""
+        return self._run("_skewness")
+
+    def kurtosis(self) -> Float[Array, ""]:
+        """Excess kurtosis: the fourth central moment over the square of the variance, less 3, so 0 for a Gaussian."""
+        return self._run("_kurtosis")
+
+    def moment(self, k: int) -> Float[Array, ""]:
+        """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
+        return self._run("_promised_moment", k=_checks.integer("k", k, at_least=0))
+
+    def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        return self._as_promised(self._sample(key, shape))
+
+    def _promised_moment(self, *, k: int) -> Float[Array, ""]:
+        return self._as_promised(self._moment(k))
+
+    def _promised_variance(self) -> Float[Array, ""]:
+        return self._as_promised(self._variance())
+
+    def _skewness(self) -> Float[Array, ""]:
+        second, third = self._central_moments(2, 3)
+        return self._as_promised(third / second**1.5)
+
+    def _kurtosis(self) -> Float[Array, ""]:
+        second, fourth = self._central_moments(2, 4)
+        return self._as_promised(fourth / second**2 - 3)
+
+    def _first_atom(self) -> Float[Array, ""]:
+        """Mass of the point at the lower end of the support."""
+        locations, masses = self._atoms()
+        return jnp.sum(jnp.where(locations == self._support()[0], masses, 0))
+
+    def _as_promised(self, values: Array, *arguments: Array) -> Array:
+        """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
+        parameters = [leaf for leaf in jax.tree.leaves(self) if isinstance(leaf, jax.Array | float)]
+        parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
+        return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
+
+    def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
+        """One of `pdf` … `logsf`, or `tails`: a formula inside the support, given values at its ends and beyond."""
+        atom = self._first_atom()
+        density = [jnp.asarray(value) for value in self._pdf_at_ends()]
+        # Only what is asked for is computed.
+        formula, below, at_lower, at_upper, above = {
+            "pdf": lambda: (self._pdf, 0, *density, 0),
+            "logpdf": lambda: (self._logpdf, -jnp.inf, *map(_log, density), -jnp.inf),
+            "cdf": lambda: (self._cdf, 0, atom, 1, 1),
+            "logcdf": lambda: (self._logcdf, -jnp.inf, _log(atom), 0, 0),
+            "sf": lambda: (self._sf, 1, 1 - atom, 0, 0),
+            "logsf": lambda: (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
+            "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
+        }[quantity]()
+        lower, upper = self._support()
+        # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
+        x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
+        inside = (x > lower) & (x < upper)
+        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+        values = formula(jnp.where(inside, x, _inside(lower, upper)))
+
+        def everywhere(values: Array, below: Array, at_lower: Array, at_upper: Array, above: Array) -> Array:
+            at_or_above = jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above))
+            outside = jnp.where(x < lower, below, at_or_above)
+            return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
+
+        return jax.tree.map(everywhere, values, below, at_lower, at_upper, above)
+
+    def _everywhere_quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
+        lower, upper = self._support()
+        # A point mass at the lower end holds a whole interval of probabilities.
+        inside = (p > self._first_atom()) & (q > 0)
+        x = self._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
+        x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
+        return self._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
+
+
+def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
+    """A finite point strictly between the ends: the middle, or where one of them is infinite 1 away from the other."""
+    low, high = jnp.isfinite(lower), jnp.isfinite(upper)
+    below, above = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
+    one_sided = jnp.where(low, below + 1, jnp.where(high, above - 1, 0))
+    return jnp.where(low & high, below / 2 + above / 2, one_sided)
+
+
+def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:
+    positive = probability > 0
+    return jnp.where(positive, jnp.log(jnp.where(positive, probability, 1)), -jnp.inf)
+
+
+def _log_of_one_of_two(probability: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The logarithm of a probability; near 1 it is computed from the rest, which alone has the digits."""
+    near_one = probability > 0.75  # XLA's log1p loses two digits near -0.41
+    return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), _log(jnp.where(near_one, 1, probability)))

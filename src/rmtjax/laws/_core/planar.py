@@ -1,0 +1,98 @@
+"""The abstract law of complex eigenvalues: every public method once, and the hooks that a planar law fills in."""
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar, RealLike
+
+
+class AbstractPlanarLaw(AbstractModule):
+    """A probability distribution in the complex plane with a density.
+
+    A subclass writes `_pdf`, `_radial_cdf`, `_radial_quantile` and `_sample`. The public methods are final. NaN in
+    gives NaN out. Results have the dtype of the argument, promoted with that of the parameters; Python numbers as
+    parameters leave the argument's dtype alone.
+    """
+
+    @abstractmethod
+    def _pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Density at x + iy, 0 outside the support."""
+
+    def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Logarithm of the density."""
+        density = self._pdf(x, y)
+        inside = density > 0
+        return jnp.where(inside, jnp.log(jnp.where(inside, density, 1)), -jnp.inf)
+
+    @abstractmethod
+    def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Mass of the disc of radius r, any real number."""
+
+    @abstractmethod
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Radius of the disc of mass p in [0, 1]."""
+
+    @abstractmethod
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
+        """Independent draws, of the complex dtype to the given real one."""
+
+    def pdf(self, z: RealLike) -> Float[Array, "..."]:
+        """Probability density by area at each z, 0 outside the support.
+
+        Args:
+            z: complex or real points of any shape.
+        """
+        return self._run("_in_plane", *_parts(z), density="_pdf")
+
+    def logpdf(self, z: RealLike) -> Float[Array, "..."]:
+        """Logarithm of the density; -inf where that is 0."""
+        return self._run("_in_plane", *_parts(z), density="_logpdf")
+
+    def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
+        """Distribution function of the modulus, P(|Z| ≤ r)."""
+        return self._run("_everywhere_radial_cdf", _checks.real("r", r))
+
+    def radial_quantile(self, p: RealLike) -> Float[Array, "..."]:
+        """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
+        return self._run("_everywhere_radial_quantile", _checks.real("p", p))
+
+    def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Complex[Array, "..."]:
+        """Independent draws.
+
+        Args:
+            key: a typed key.
+            shape: shape of the array of draws; a whole number for a vector.
+        """
+        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
+
+    def _in_plane(self, x: Float[Array, "..."], y: Float[Array, "..."], *, density: str) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, getattr(self, density)(x, y))
+
+    def _everywhere_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
+
+    def _everywhere_radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where((p >= 0) & (p <= 1), self._radial_quantile(jnp.clip(p, 0, 1)), jnp.nan)
+
+    def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Complex[Array, "..."]:
+        return self._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self)))
+
+
+def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    z = jnp.asarray(z)
+    return _checks.real("z", z.real), _checks.real("z", z.imag)
+
+
+def polar_sample(
+    key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype
+) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
+    """Cosine and sine of a uniform angle, and an independent uniform variate of (0, 1)."""
+    key_angle, key_level = jax.random.split(key)
+    angle = jax.random.uniform(key_angle, shape, dtype, minval=-jnp.pi, maxval=jnp.pi)
+    level = jax.random.uniform(key_level, shape, dtype, minval=jnp.finfo(dtype).tiny)
+    return jnp.cos(angle), jnp.sin(angle), level

@@ -1,0 +1,176 @@
+r"""Laws of one eigenvalue: the transforms of Stieltjes, Hilbert and Voiculescu.
+
+The hook for the Stieltjes transform sees the closed upper half plane only, and on the real axis means the limit from
+above. There $\sqrt{z - a}$ lies in the first quadrant, so that $\sqrt{z - a}\sqrt{z - b}$ is the root which goes as z
+at infinity, and so that the formulas of the laws, with roots in denominators, have sums of terms that do not cancel.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import RealLike
+from rmtjax.laws._core.base import AbstractLaw
+
+ComplexLike = RealLike | complex
+T = TypeVar("T", bound=Any)
+
+
+class AbstractSpectralLaw(AbstractLaw):
+    r"""A law of one eigenvalue, with its transforms.
+
+    A subclass writes what every law does, `_stieltjes`, and `_free_cumulant`, `_r_transform` and `_s_transform` where
+    it has formulas. Free cumulants have a fall-back, the other two none.
+
+    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as that of `rmtjax.linalg.stieltjes`; its imaginary part is negative
+    in the upper half plane, and the density is $-\frac1\pi \operatorname{Im} G(x + i0)$.
+    """
+
+    @abstractmethod
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The transform at finite z with Im z ≥ 0; the limit from above on the real axis."""
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        return free_cumulant_of_moments([self._moment(j) for j in range(k + 1)])
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """Sums over the non-crossing partitions without singletons."""
+        if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
+            return super()._central_moments(*orders)  # the fall-back goes through moments about 0, and those cancel
+        pairs = lambda k: 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
+        return tuple(self._free_cumulant(k) + pairs(k) for k in orders)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        raise NotImplementedError(f"No closed form of the R-transform of {type(self).__name__} is known.")
+
+    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        raise NotImplementedError(f"No closed form of the S-transform of {type(self).__name__} is known.")
+
+    def stieltjes(self, z: ComplexLike) -> Complex[Array, "..."]:
+        r"""Stieltjes (Cauchy) transform $G(z) = E\,(z - X)^{-1}$, with $G(\bar z) = \overline{G(z)}$.
+
+        On the real axis it is the limit from above, $G(x + i0)$, whose imaginary part is -π times the density. It is
+        infinite at an atom and where the density diverges; its derivative is 0 there.
+
+        Args:
+            z: complex or real points of any shape.
+        """
+        return self._run("_everywhere_stieltjes", _numbers("z", z) + 0j)
+
+    def hilbert(self, x: RealLike) -> Float[Array, "..."]:
+        r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
+
+        It is $\frac1\pi \operatorname{Re} G(x + i0)$.
+
+        Args:
+            x: real points of any shape.
+        """
+        return self._run("_hilbert", _checks.full_precision("x", _checks.real("x", x)))
+
+    def free_cumulant(self, k: int) -> Float[Array, ""]:
+        """The k-th free cumulant, for a whole number k ≥ 1; the first is the mean, the second the variance."""
+        return self._run("_promised_free_cumulant", k=_checks.integer("k", k, at_least=1))
+
+    def r_transform(self, g: ComplexLike) -> Inexact[Array, "..."]:
+        r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
+
+        $G(R(g) + 1/g) = g$ near 0. Free convolution adds R-transforms.
+
+        Args:
+            g: complex or real points of any shape; a real one where R is not real gives NaN.
+
+        Raises:
+            NotImplementedError: no closed form is known.
+        """
+        return self._run("_promised_transform", _numbers("g", g), transform="_r_transform")
+
+    def s_transform(self, z: ComplexLike) -> Inexact[Array, "..."]:
+        r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
+
+        Free multiplicative convolution multiplies S-transforms. A law of mean 0 has none.
+
+        Args:
+            z: complex or real points of any shape.
+
+        Raises:
+            NotImplementedError: no closed form is known, or the mean is 0.
+        """
+        return self._run("_promised_transform", _numbers("z", z), transform="_s_transform")
+
+    def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        """The transform in the whole plane."""
+        below = jnp.imag(z) < 0
+        infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
+        nan = jnp.isnan(z) & ~infinite
+        values = self._stieltjes(jnp.where(infinite | nan, 1j, jnp.where(below, jnp.conj(z), z)))
+        values = jnp.where(below, jnp.conj(values), values)
+        return self._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
+
+    def _hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.real(self._everywhere_stieltjes(x + 0j)) / jnp.pi
+
+    def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
+        return self._as_promised(self._free_cumulant(k))
+
+    def _promised_transform(self, z: Inexact[Array, "..."], *, transform: str) -> Inexact[Array, "..."]:
+        return self._as_promised(getattr(self, transform)(z), z)
+
+
+def free_cumulant_of_moments(moments: Sequence[T]) -> T:
+    r"""The free cumulant of the order of the last moment, in the arithmetic of the moments.
+
+    With $M(z) = \sum_j m_j z^j$ Lagrange's inversion of $C(z M(z)) = M(z)$ makes it $-\frac1{k-1} [z^k] M(z)^{1-k}$,
+    and Euler's recursion gives the coefficients of a power.
+
+    References:
+        Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 16.
+    """
+    k = len(moments) - 1
+    if k == 1:
+        return moments[1]
+    power: list[Any] = [moments[0]]
+    for j in range(1, k + 1):
+        power.append(sum(((1 - k) * i - (j - i)) * moments[i] * power[j - i] for i in range(1, j + 1)) / j)
+    return -power[k] / (k - 1)
+
+
+def catalan(m: int) -> int:
+    """The m-th Catalan number."""
+    return math.comb(2 * m, m) // (m + 1)
+
+
+def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The root in the closed first quadrant, for z in the closed upper half plane; its derivative at 0 is 0."""
+    zero = z == 0
+    root = jnp.sqrt(jnp.where(zero, 1, z))
+    # On the negative axis the sign of a zero would choose the side.
+    return jnp.where(zero, 0, jnp.where(jnp.imag(root) < 0, -root, root))
+
+
+def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
+    """The root of (z - lower)(z - upper) that goes as z at infinity, for z in the closed upper half plane."""
+    return upper_sqrt(z - lower) * upper_sqrt(z - upper)
+
+
+def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+    """The reciprocal, at 0 infinite on the positive axis and of derivative 0."""
+    zero = z == 0
+    return jnp.where(zero, jnp.inf, 1 / jnp.where(zero, 1, z))
+
+
+def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Complex[Array, "..."]:
+    """What an atom contributes; its mass may be 0."""
+    present = mass > 0
+    return jnp.where(present, reciprocal((z - location) / jnp.where(present, mass, 1)), 0)
+
+
+def _numbers(name: str, value: ComplexLike) -> Inexact[Array, "..."]:
+    """Real or complex numbers of single or double precision."""
+    if not jnp.iscomplexobj(value):
+        return _checks.full_precision(name, _checks.real(name, value))
+    return _checks.full_precision(name, jnp.asarray(value))

@@ -1,0 +1,1 @@
+"""Functions of several eigenvalues: correlations, number statistics, probabilities of gaps."""

@@ -1,0 +1,284 @@
+r"""Probabilities that an interval holds k levels, in the three limits of large spectra.
+
+In each limit an operator is discretised by Gauss-Legendre quadrature, $(\sqrt{w_i}\,K(x_i, x_j)\sqrt{w_j})$, and
+the probabilities are the coefficients of its determinant, a polynomial in the eigenvalues, by a recurrence over these.
+
+Derivation for β = 1 and 4 at the edges. Let V be the operator whose square is the kernel of β = 2, and
+
+$$D_\mp(c) = \det(1 \mp cV) = A(c^2) \mp c\,B(c^2) .$$
+
+For β = 1 the generating function is, with $\varepsilon = \sin\theta$, $c = \cos\theta$, $t = \tan\tfrac\theta2$ (after
+Dieng and Tracy 2011, theorem 2.1),
+
+$$\sum_k E_1(k)\,\varepsilon^k = \frac{D_-(c) + t D_+(c)}{1 + t} = A - \frac{1 - t}{1 + t}\,c B
+= A(1 - \varepsilon^2) - (1 - \varepsilon)\,B(1 - \varepsilon^2),$$
+
+since $(1 - t)/(1 + t) = c/(1 + \varepsilon)$. So with the coefficients of $A(1 - z) = \sum a_k z^k$ and of B
+
+$$E_1(2k) = a_k - b_k, \qquad E_1(2k + 1) = b_k, \qquad E_4(k) = a_k = E_1(2k) + E_1(2k + 1),$$
+
+the last as every second level of β = 1 is one of β = 4 (Forrester and Rains 2001, MSRI Publ. 40, 171).
+"""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealLike
+from rmtjax._varying import varying_like
+from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator, legendre_rule
+from rmtjax.laws._extremes.tracy_widom import TracyWidom
+from rmtjax.linalg._decompose import decompose_one_by_one
+from rmtjax.special import airy, sine_kernel
+
+
+def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
+    r"""Probabilities E(0), …, E(max_count) that an interval of length s in the bulk holds so many levels.
+
+    With the eigenvalues $\lambda_0 > \lambda_1 > \dots$ of the sine kernel on the interval, of which those with even
+    index have even eigenfunctions, let $E_+$ and $E_-$ be the coefficients of $\prod (1 - \lambda_j + \lambda_j z)$
+    over the even and over the odd ones. Then $E_2(k) = \sum_j E_+(j) E_-(k - j)$, and
+
+    $$E_1(2k) + E_1(2k - 1) = E_+(k), \qquad E_1(2k) + E_1(2k + 1) = E_-(k), \qquad
+    E_4(k; s) = \tfrac12 \big[E_+(k; 2s) + E_-(k; 2s)\big] .$$
+
+    Right to 1e-14 (float32: 1e-6), absolutely.
+
+    Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
+
+    Args:
+        s: lengths; a negative one gives NaN.
+        beta: 1, 2 or 4; static.
+        max_count: largest number of levels K ≥ 0; static.
+
+    Returns:
+        The K + 1 probabilities on a last axis, after those of `s`.
+
+    Raises:
+        ValueError: `beta` is not 1, 2 or 4, or `max_count` no integer of at least 0.
+
+    Example:
+        >>> print([f"{p:.4f}" for p in bulk_gap_probabilities(1.0, beta=2, max_count=2)])
+        ['0.1702', '0.6614', '0.1665']
+
+    References:
+        Mehta (2004), Random Matrices, sections 6.1, 7.3 and 11.7; Bornemann (2010), Markov Process. Relat. Fields 16,
+        803, section 5.
+    """
+    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    return _bulk(_checks.full_precision("s", _checks.real("s", s)), beta, count)
+
+
+def soft_edge_gap_probabilities(
+    s: RealLike, beta: int, max_count: int, convention: str = "tracy-widom"
+) -> Float[Array, "... k"]:
+    r"""Probabilities E(0), …, E(max_count) that so many levels lie beyond s at a soft edge.
+
+    With the operator V of kernel $\tfrac12\mathrm{Ai}(\tfrac{x+y}2)$ on (s, ∞), whose square is the Airy kernel,
+
+    $$\sum_k E_2(k)\,z^k = \det(1 - (1 - z)V^2), \qquad \sum_k E_4(k)\,z^k
+    = \tfrac12\big[\det(1 - \sqrt{1 - z}\,V) + \det(1 + \sqrt{1 - z}\,V)\big], \qquad E_1(0) = \det(1 - V) .$$
+
+    The sum of the first k is the distribution function of the k-th largest level, `TracyWidom(beta, convention, k)`.
+    Right to 1e-13 (float32: 1e-5), absolutely.
+
+    Convention: as for `TracyWidom`, in which `convention` matters for β = 4.
+
+    Args:
+        s: ends of the interval.
+        beta: 1, 2 or 4; static.
+        max_count: largest number of levels K ≥ 0; static.
+        convention: `"tracy-widom"`, `"bornemann"` or `"stochastic-airy"`.
+
+    Returns:
+        The K + 1 probabilities on a last axis, after those of `s`.
+
+    Raises:
+        ValueError: `beta` is not 1, 2 or 4, `max_count` no integer of at least 0, or `convention` not one of the three.
+
+    Example:
+        >>> print([f"{p:.4f}" for p in soft_edge_gap_probabilities(-2.0, beta=2, max_count=2)])
+        ['0.4132', '0.5729', '0.0139']
+
+    References:
+        Ferrari and Spohn (2005), J. Phys. A 38, L557; Bornemann (2010), Markov Process. Relat. Fields 16, 803,
+        section 6; Dieng and Tracy (2011), in Random Matrices, Random Processes and Integrable Systems.
+    """
+    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    stretch = TracyWidom(beta, convention)._stretch()
+    return _soft_edge(stretch * _checks.full_precision("s", _checks.real("s", s)), beta, count)
+
+
+def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
+    r"""Probabilities E(0), …, E(max_count) that (0, s) holds so many levels at a hard edge.
+
+    With the operator $T_a$ of kernel $\tfrac{\sqrt s}2 J_a(\sqrt{sxy})$ on (0, 1)
+
+    $$\sum_k E_2(k)\,z^k = \det(1 - (1 - z)\,T_\alpha^2), \qquad E_1(0) = \det(1 - T_{2\alpha + 1}), \qquad
+    E_4(0; s) = \tfrac12\big[\det(1 - T_{\alpha - 1}) + \det(1 + T_{\alpha - 1})\big]_{4s},$$
+
+    and further ones of β = 1 and 4 as at the soft edge. Right to 1e-13 (float32: 1e-5) absolutely if the order of the
+    Bessel function is at least -1/2; towards -0.9, where α ends, digits are lost.
+
+    Convention: the limit of the levels $4 n \lambda$ for the weight $x^\alpha e^{-\beta x/2}$, of the density
+    $1/(2\pi\sqrt s)$ far away. For `Wishart(n, m, beta, c)` they are $4 n m \lambda/c^2$ with α = β(m - n + 1)/2 - 1,
+    m - n fixed, and for `LaguerreBeta(n, a, beta, c)` $8 n a \lambda/(\beta c^2)$ with α = a - (n - 1)β/2 - 1.
+
+    Args:
+        s: ends of the interval; a negative one gives NaN.
+        alpha: α in [-0.95, 24] for β = 1, [-0.9, 50] for β = 2, [0.1, 50] for β = 4. Broadcast against `s`.
+        beta: 1, 2 or 4; static.
+        max_count: largest number of levels K ≥ 0; static.
+
+    Returns:
+        The K + 1 probabilities on a last axis, after those of `s` and `alpha`.
+
+    Raises:
+        ValueError: `beta` is not 1, 2 or 4, `alpha` out of its range, or `max_count` no integer of at least 0.
+
+    Example:
+        >>> got = hard_edge_gap_probabilities(4.0, 0.0, beta=2, max_count=1)
+        >>> print([f"{p:.4f}" for p in got])  # the first is exp(-s/4)
+        ['0.3679', '0.6279']
+
+    References:
+        Forrester (2006), Nonlinearity 19, 2989; Forrester and Rains (2001), MSRI Publ. 40, 171; Bornemann (2010),
+        Markov Process. Relat. Fields 16, 803, section 6.
+    """
+    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    alpha = ALPHA("alpha", _checks.full_precision("alpha", _checks.real("alpha", alpha)), beta)
+    return _hard_edge(_checks.full_precision("s", _checks.real("s", s)), bessel_order(alpha, beta), beta, count)
+
+
+@functools.partial(compiled, static_argnums=(1, 2))
+def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
+    # So many levels of β = 1 are looked for in this length.
+    inside, length = (2 * count, 2 * s) if beta == 4 else (count, s)
+    t, w = legendre_rule(40 + inside, s.dtype)
+
+    @functools.partial(jnp.vectorize, signature="()->(k)")
+    def probabilities(length: Float[Array, ""]) -> Float[Array, " k"]:
+        x = length / 4 * (1 + t)
+        scale = length / 4 * jnp.sqrt(w[:, None] * w)
+        below, above = (scale * sine_kernel(x[:, None], sign * x) for sign in (1, -1))
+        both = _eigenvalues(jnp.stack([below + above, below - above]))
+        # All of them, as those of β = 1 may be summed from the last one.
+        even, odd = (distribution(eigenvalues, t.size) for eigenvalues in both)
+        if beta == 4:
+            return (even + odd)[: count + 1] / 2
+        if beta == 2:
+            return jnp.convolve(even[: count + 1], odd[: count + 1])[: count + 1]
+        return _terms(jnp.stack([even, odd], -1).ravel())[: count + 1]
+
+    # Further out all is below rounding, and the quadrature too coarse.
+    resolved = (length >= 0) & (length <= 30 + inside)
+    values = probabilities(jnp.where(resolved, length, 0))
+    return _outside(values, resolved, jnp.zeros_like(resolved), length >= 0)
+
+
+@functools.partial(compiled, static_argnums=(1, 2))
+def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
+    inside = 2 * count if beta == 4 else count
+    t, w = legendre_rule(40 + 4 * inside, s.dtype)
+
+    @functools.partial(jnp.vectorize, signature="()->(k)")
+    def probabilities(s: Float[Array, ""]) -> Float[Array, " k"]:
+        # The kernel falls like Ai((x + y)/2), below rounding from 13 on.
+        half = jnp.maximum(13 - s, 5)
+        x = s + half * (1 + t)
+        kernel = airy((x[:, None] + x) / 2).ai / 2
+        return _edge(_eigenvalues(half * jnp.sqrt(w[:, None] * w) * kernel), beta, count)
+
+    resolved = (s >= -10 - (1.5 * math.pi * inside) ** (2 / 3)) & (s <= 100)
+    return _outside(probabilities(jnp.where(resolved, s, 0)), resolved, s > 0, ~jnp.isnan(s))
+
+
+@functools.partial(compiled, static_argnums=(2, 3))
+def _hard_edge(s: Float[Array, "..."], order: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
+    inside, length = (2 * count, 4 * s) if beta == 4 else (count, s)
+    dtype = jnp.result_type(s, order)
+    length, order = (each.astype(dtype) for each in jnp.broadcast_arrays(length, order))
+
+    @functools.partial(jnp.vectorize, signature="(),()->(k)")
+    def probabilities(length: Float[Array, ""], order: Float[Array, ""]) -> Float[Array, " k"]:
+        return _edge(_eigenvalues(hard_edge_operator(length, order, 64 + 4 * inside)), beta, count)
+
+    farthest = (20 + math.pi * inside + 1.3 * jnp.maximum(order, 0)) ** 2
+    resolved = (length > 0) & (length <= farthest)
+    return _outside(probabilities(jnp.where(resolved, length, 1), order), resolved, length == 0, length >= 0)
+
+
+def _outside(values: Float[Array, "... k"], resolved: Array, empty: Array, valid: Array) -> Float[Array, "... k"]:
+    """The values where they are resolved; elsewhere no level for certain, or more levels than asked for, or NaN."""
+    limits = jnp.where(
+        valid[..., None], jnp.where(empty[..., None], _one(values.shape[-1] - 1, values.dtype), 0), jnp.nan
+    )
+    return jnp.where(resolved[..., None], not_negative(values), limits)
+
+
+def not_negative(probabilities: Float[Array, "... k"]) -> Float[Array, "... k"]:
+    """With 0 in the place of what rounding has made negative, and of -0; derivatives are kept."""
+    return probabilities - jax.lax.stop_gradient(jnp.where(probabilities <= 0, probabilities, 0))
+
+
+def _eigenvalues(matrix: Float[Array, "... q q"]) -> Float[Array, "... q"]:
+    """By the dense eigensolver: that of `eigvalsh` on a CPU is faster, but takes ten times longer to compile."""
+    return decompose_one_by_one(matrix)[0]
+
+
+def _edge(v: Float[Array, " q"], beta: int, count: int) -> Float[Array, " k"]:
+    """E(0), …, E(count) at an edge, from the eigenvalues of the operator."""
+    if beta == 2:
+        return distribution(v**2, count)
+    differences, b = _halves(v, count if beta == 4 else count // 2)
+    return differences + b if beta == 4 else jnp.stack([differences, b], -1).ravel()[: count + 1]
+
+
+def distribution(probabilities: Float[Array, " q"], count: int) -> Float[Array, " k"]:
+    r"""The coefficients of $\prod (1 - \lambda + \lambda z)$: of the number of successes of independent trials."""
+
+    def trial(values: Float[Array, " k"], p: Float[Array, ""]) -> tuple[Float[Array, " k"], None]:
+        return (1 - p) * values + p * _shifted(values), None
+
+    # What rounding moves out of [0, 1] is put back, but 0 and 1 themselves keep their derivatives.
+    inside = jnp.where(probabilities < 0, 0, jnp.where(probabilities > 1, 1, probabilities))
+    return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), jax.typeof(inside)), inside)[0]
+
+
+def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    """The $a_k - b_k$ and $b_k$ of the module's docstring."""
+
+    def factor(state: tuple[Array, Array], v: Float[Array, ""]) -> tuple[tuple[Array, Array], None]:
+        # (A, B) times 1 - cv is (A + c² v B, B + v A), with c² = 1 - z.
+        differences, b = state
+        return ((1 - v) * differences - v * _shifted(b), (1 + v) * b + v * differences), None
+
+    # Ordered by size they alternate in sign, and all products stay of the order of 1.
+    v = v[jnp.argsort(-jnp.abs(v))]
+    one = varying_like(_one(count, v.dtype), jax.typeof(v))
+    return jax.lax.scan(factor, (one, jnp.zeros_like(one)), v)[0]
+
+
+def _terms(sums: Float[Array, " k"]) -> Float[Array, " k"]:
+    """The E(k) ≥ 0 with E(k) + E(k - 1) given; from the end to which they fall, so that nothing cancels."""
+    signs = (-1.0) ** jnp.arange(sums.size, dtype=sums.dtype)
+    upwards = signs * jnp.cumsum(signs * sums)
+    following = jnp.append(sums[1:], 0)
+    downwards = signs * jnp.cumsum((signs * following)[::-1])[::-1]
+    return jnp.where(sums < following, upwards, downwards)
+
+
+def _one(count: int, dtype: np.dtype) -> Float[Array, " k"]:
+    """The polynomial 1."""
+    return jnp.zeros(count + 1, dtype).at[0].set(1)
+
+
+def _shifted(values: Float[Array, " k"]) -> Float[Array, " k"]:
+    """The polynomial times its variable, truncated."""
+    return jnp.pad(values[:-1], (1, 0))

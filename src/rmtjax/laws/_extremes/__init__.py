@@ -1,0 +1,1 @@
+"""Laws of the extreme eigenvalues at soft and hard edges."""

@@ -1,0 +1,367 @@
+"""The law of the smallest level at a hard edge, from Fredholm determinants."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealScalarLike
+from rmtjax.laws._core import positive_axis
+from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
+from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator
+from rmtjax.linalg._decompose import decompose_one_by_one
+from rmtjax.special import (
+    bessel_j,
+    chebyshev_coefficients,
+    chebyshev_nodes,
+    chebyshev_series,
+    piecewise_chebyshev,
+)
+from rmtjax.special._elementary import log_one_minus_exp
+
+_NODES = {64: 64, 32: 36}
+# Of the interpolation of the Bessel function.
+_BESSEL_PANELS, _BESSEL_NODES = 24, 16
+# Where the determinants end, and the upper tail is about e^-19 in float64 and e^-7 in float32: there √s (twice that for
+# β = 4) is the order a of the Bessel function and this much more, a number and a multiple of √(a + 1).
+_FARTHEST = {
+    1: {64: (8.6, 1.95), 32: (4.3, 1.5)},
+    2: {64: (7.0, 1.75), 32: (4.0, 1.35)},
+    4: {64: (12.1, 2.1), 32: (7.7, 1.7)},
+}
+# Terms of the series near 0, and where it ends, in units of (a + 1)².
+_TERMS, _SERIES_END = 40, 0.6
+# It serves where F is below this power of the smallest number; determinants hold it down to the other one.
+_DEEP, _UNDERFLOW = 0.4, 0.45
+# Quantiles come from interpolation: panels that halve towards 0 and equal ones, and nodes in each.
+_HALVINGS, _EQUAL, _PANEL_NODES = 4, 16, 14
+# What the logarithm of no number of float64 is below.
+_SMALLEST = 750.0
+# Of the second correction to the ratio of the determinants.
+_RATIO = (224, 41, -1180, -2120, -1460, -365)
+
+
+class HardEdge(AbstractLogarithmicLaw):
+    r"""The law of the smallest level at a hard edge, as of Wishart matrices that are nearly square.
+
+    With the operator $T_a$ of kernel $\tfrac{\sqrt s}2 J_a(\sqrt{sxy})$ on (0, 1) and $D_\mp(a, s) = \det(1 \mp T_a)$
+
+    $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
+    \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
+
+    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 to 2e-11), if the order of the
+    Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
+    Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) it goes on by the expansion
+    of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
+
+    $$(s\sigma'')^2 + \sigma'(\sigma - s\sigma')(4\sigma' - 1) = a^2\sigma'^2, \qquad
+    \frac{d}{ds}\log\frac{D_-}{D_+} = -\sqrt{\sigma'/s} ,$$
+
+    in powers of 1/s with functions of $c = a/\sqrt s$ as coefficients, so that it serves for every α; the first terms
+    are $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. The logarithm of the tail is right to 1e-6 there
+    (float32: 1e-3).
+
+    Every point costs about half a millisecond. `quantile` and `sample` interpolate, to 1e-10 (float32: 1e-4).
+
+    Convention: the limit of $4 n m \lambda_{\min}/c^2$ for `Wishart(n, m, beta, c)` with m - n fixed, where
+    α = β(m - n + 1)/2 - 1, and of $8 n a \lambda_{\min}/(\beta c^2)$ for `LaguerreBeta(n, a, beta, c)`, where
+    α = a - (n - 1)β/2 - 1. Without a unit, for the weight $x^\alpha e^{-\beta x/2}$, it is that of
+    $4 n \lambda_{\min}$. The density of all levels is $1/(2\pi\sqrt s)$ far away.
+
+    Args:
+        alpha: α in [-0.95, 24] for β = 1, [-0.9, 50] for β = 2, [0.1, 50] for β = 4; differentiable.
+        beta: 1, 2 or 4; static.
+
+    Raises:
+        ValueError: `beta` is not 1, 2 or 4, or `alpha` out of its range.
+
+    Example:
+        >>> law = HardEdge(0, beta=2)  # exp(-s/4)
+        >>> print(f"{law.sf(4.0):.5f} {law.mean():.4f} {HardEdge(-0.5, beta=1).sf(4.0):.5f}")
+        0.36788 4.0000 0.22313
+
+    References:
+        Edelman (1988), SIAM J. Matrix Anal. Appl. 9, 543; Forrester (1993), Nucl. Phys. B 402, 709; Forrester (2006),
+        Nonlinearity 19, 2989; Tracy and Widom (1994), Commun. Math. Phys. 161, 289.
+    """
+
+    alpha: Annotated[Float[Array, ""], ALPHA, "beta"]
+    beta: int = eqx.field(static=True)
+
+    def __init__(self, alpha: RealScalarLike, beta: int = 2):
+        self.beta = _checks.dyson_index(beta)
+        self.alpha = _checks.scalar("alpha", alpha)
+
+    def _support(self) -> tuple[Array, Array]:
+        return jnp.asarray(0.0), jnp.asarray(jnp.inf)
+
+    def _stretch(self) -> float:
+        """How many times longer the interval of the operator is."""
+        return 4.0 if self.beta == 4 else 1.0
+
+    def _farthest(self, dtype: np.dtype) -> Float[Array, ""]:
+        """The end of what the determinants give."""
+        order = bessel_order(self.alpha, self.beta)
+        constant, multiple = _FARTHEST[self.beta][jnp.finfo(dtype).bits]
+        return ((order + constant + multiple * jnp.sqrt(order + 1)) ** 2 / self._stretch()).astype(dtype)
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        dtype = jnp.result_type(self.alpha)
+        return self._farthest(dtype) * jnp.asarray([0, 0.02, 0.12, 0.4, 1, 2], dtype)
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        # At α = 0 it is that of exp(-βs/8).
+        return jnp.where(self.alpha == 0, self.beta / 8, 0.0), 0.0
+
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._log_tails(x)[0]
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._log_tails(x)[1]
+
+    def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        (log_cdf, log_sf), (rise, fall) = jax.jvp(self._log_tails, (x,), (jnp.ones_like(x),))
+        # From the smaller tail, which keeps its digits. A slope that rounding has lost may have any sign.
+        rise, fall = (jnp.maximum(slope, jnp.finfo(x.dtype).tiny) for slope in (rise, -fall))
+        return jnp.where(log_cdf < log_sf, log_cdf + jnp.log(rise), log_sf + jnp.log(fall))
+
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        dtype = jnp.result_type(p, self.alpha)
+        table = self._interpolated(dtype)
+        # Beyond it the upper tail falls as a Gaussian of √s, at first more slowly: twice as far holds every number.
+        farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
+        return positive_axis.quantile(table, p.astype(dtype), q.astype(dtype), farthest)
+
+    def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The logarithms of F and of 1 - F."""
+        x = x.astype(jnp.result_type(x, self.alpha))
+        end = self._farthest(x.dtype)
+        near = jnp.minimum(x, end)
+        log_series, in_series = self._lower_tail(near)
+        log_gap, log_f = self._by_determinants(near)
+        lower = in_series | (log_f < -math.log(2))
+        log_sf = log_gap + self._beyond(x, end)
+        known = jnp.where(in_series, log_series, jnp.where(lower, log_f, log_sf))
+        other = log_one_minus_exp(known)
+        return jnp.where(lower, known, other), jnp.where(lower, other, known)
+
+    def _by_determinants(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The logarithms of 1 - F and of F by determinants, the former right where it is the smaller one."""
+        order = bessel_order(self.alpha, self.beta).astype(x.dtype)
+        bessel = _tabulated_bessel(order, jnp.sqrt(self._stretch() * self._farthest(x.dtype)))
+
+        @functools.partial(jnp.vectorize, signature="()->(),()")
+        def at(x: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            t = hard_edge_operator(self._stretch() * x, order, _NODES[jnp.finfo(x.dtype).bits], bessel)
+            # Below it, where its derivatives would overflow, F comes from the series.
+            smallest = float(jnp.finfo(x.dtype).tiny) ** _UNDERFLOW
+            if self.beta == 4:
+                log_gap, f, _ = _mean_determinant(t)
+                return log_gap, jnp.log(jnp.where(f < smallest, smallest, f))
+            # Of the square as such: its logarithm is far smaller than those of the two factors near s = 0.
+            log_gap = _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
+            log_gap = jnp.where(log_gap > -smallest, -smallest, log_gap)
+            return log_gap, log_one_minus_exp(log_gap)
+
+        return at(x)
+
+    def _lower_tail(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Array]:
+        r"""Log F by the terms of lowest order near 0, and where they are needed.
+
+        In the powers $x^{a/2+k}$ the operator is the product of the diagonal matrix of its coefficients $c_k$ and of
+        Cauchy's matrix 1/(a + 1 + j + k), so that the traces and, for β = 4, minors of order 2 are explicit. They serve
+        where F underflows, and for β = 4 where the second eigenvalue is lost in the rounding of the first.
+        """
+        h = (bessel_order(self.alpha, self.beta) + 1).astype(x.dtype)
+        s = self._stretch() * x
+        log_s, k = jnp.log(s / 4), np.arange(_TERMS)
+        sizes = jnp.exp(k * log_s[..., None] - gammaln(k + 1.0) - gammaln(h + k) + gammaln(h)).astype(x.dtype)
+        c, j = sizes * (-1) ** k, k[:, None]
+        if self.beta == 1:
+            total, power = jnp.sum(c / (h + 2 * k), axis=-1), h / 2
+        else:
+            product = 1 / (h + j + k) ** 2
+            minors = -((j - k) ** 2) / (2 * (h + 2 * j) * (h + 2 * k)) * product
+            total, power = jnp.sum((c @ (minors if self.beta == 4 else product)) * c, axis=-1), h
+        positive = total > 0
+        log_f = power * log_s - 2 * power / h * gammaln(h) + jnp.log(jnp.where(positive, total, 1))
+        info = jnp.finfo(x.dtype)
+        deep = log_f < _DEEP * math.log(float(info.tiny))
+        near = (s < _SERIES_END / 2 * h**1.5) & (self.beta == 4)
+        inside = positive & (deep & (s < _SERIES_END * h**2) | near)
+        return jnp.where(inside, log_f, -1), inside
+
+    def _beyond(self, x: Float[Array, "..."], end: Float[Array, ""]) -> Float[Array, "..."]:
+        """What the logarithm of the upper tail falls by from an end on."""
+        farther = self._far_tail(jnp.stack([jnp.maximum(x, end), jnp.broadcast_to(end, x.shape)]))
+        return farther[0] - farther[1]
+
+    def _far_tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The logarithm of the upper tail far out, but for a constant."""
+        order = bessel_order(self.alpha, self.beta).astype(x.dtype)
+        log_product, log_ratio = _expansions(self._stretch() * x, order)
+        if self.beta == 2:
+            return log_product
+        if self.beta == 1:
+            return (log_product + log_ratio) / 2
+        return (log_product - log_ratio) / 2 + jnp.log1p(jnp.exp(log_ratio))
+
+    def _interpolated(self, dtype: np.dtype) -> "_Interpolated":
+        """Both tails interpolated in √s, the lower one without its power of s."""
+        halves = 2.0 ** -np.arange(_HALVINGS, 0, -1) / _EQUAL
+        edges = jnp.sqrt(self._farthest(dtype)) * np.concatenate([[0], halves, np.arange(1, _EQUAL + 1) / _EQUAL])
+        half = jnp.diff(edges)[:, None] / 2
+        x = ((edges[:-1, None] + half * (1 + chebyshev_nodes(_PANEL_NODES))) ** 2).astype(dtype)
+        log_cdf, log_sf = self._log_tails(x)
+        rows = chebyshev_coefficients(jnp.stack([log_cdf - (self.alpha + 1) * jnp.log(x), log_sf]))
+        return _Interpolated(self, edges.astype(dtype), rows.astype(dtype))
+
+
+class _Interpolated(NamedTuple):
+    """What `positive_axis.quantile` uses of a law, from Chebyshev series in √s."""
+
+    law: HardEdge
+    edges: Float[Array, " panels+1"]
+    rows: Float[Array, "2 panels q"]
+
+    def _at(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        r = jnp.minimum(jnp.sqrt(x), self.edges[-1])
+        panel = jnp.clip(jnp.searchsorted(self.edges, r) - 1, 0, self.edges.size - 2)
+        lower, upper = self.edges[panel], self.edges[panel + 1]
+        t = (2 * r - lower - upper) / (upper - lower)
+        below, above = (chebyshev_series(jnp.moveaxis(row[panel], -1, 0), t) for row in self.rows)
+        return below, above
+
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        end = self.edges[-1] ** 2
+        return self._at(x)[0] + (self.law.alpha + 1) * jnp.log(jnp.minimum(x, end))
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        end = self.edges[-1] ** 2
+        return self._at(x)[1] + self.law._beyond(x, end)
+
+
+def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    r"""Log D_- D_+, but for a constant, and log D_-/D_+, for s > a².
+
+    The former is $-\int\sigma\,ds/s$, the latter $-\int\sqrt{\sigma'/s}\,ds$; both from the terms of σ up to 1/s². The
+    constant of the ratio is that of a = 0, where it is $e^{-\sqrt s}$, of a = 1, where it is $1/I_0(\sqrt s)$, and
+    of whole numbers a, for which Forrester (1994), J. Math. Phys. 35, 2539, has it.
+    """
+    r = jnp.sqrt(s)
+    c = a / r
+    w = 1 / (s * (1 - c) ** 3)
+    corrections = -jnp.log1p(-c) / 8 + c * w * (3 / 128 + 9 / 1024 * (2 * c + 5) * w)
+    log_product = -s / 4 + a * r - a**2 / 4 * jnp.log(s) + corrections
+    u = jnp.sqrt(1 - c)
+    first = -(2 * u + 1) / (24 * u**3 * (1 + u) ** 2)
+    second = jnp.polyval(jnp.asarray(_RATIO, u.dtype), u) / (11520 * u**9 * (1 + u) ** 4)
+    constant = (math.log(math.pi) + a * (math.log(2) - 1)) / 2 - gammaln((a + 1) / 2)
+    log_ratio = -r * u + a * jnp.log((1 + u) / 2 * jnp.sqrt(r)) + a / s * (first + second / s) + constant
+    return log_product, log_ratio
+
+
+def _tabulated_bessel(
+    order: Float[Array, ""], farthest: Float[Array, ""]
+) -> Callable[[Float[Array, "..."]], tuple[Float[Array, "..."], Float[Array, "..."]]]:
+    r"""The Bessel function on (0, farthest], of log z, as a number and the logarithm of a factor.
+
+    Thousands of values are needed for a matrix: it is interpolated from some hundreds, in
+    $(1 + c^2/z^2)^{a/2} J_a(z)$, which has neither the power at 0 nor, beyond c, other changes of size.
+    """
+    # A joint may lie anywhere: it is no part of the function.
+    width = jax.lax.stop_gradient(farthest) / _BESSEL_PANELS
+    c = order + 2
+
+    def log_factor(log_z: Float[Array, "..."]) -> Float[Array, "..."]:
+        return order * (log_z - jnp.log(jnp.hypot(jnp.exp(log_z), c)))
+
+    z = width * (np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
+    logarithm = log_factor(jnp.log(z))
+    # In float32 both underflow, where it does not matter. A quotient would have the square of the factor in its slope.
+    small = logarithm < math.log(float(jnp.finfo(logarithm.dtype).tiny))
+    values = jnp.where(small, 0, bessel_j(order, z)) * jnp.exp(-jnp.where(small, 0, logarithm))
+    rows = chebyshev_coefficients(values.astype(order.dtype))
+
+    def bessel(log_z: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        return piecewise_chebyshev(rows, 0.0, width, jnp.exp(log_z)), log_factor(log_z)
+
+    return bessel
+
+
+@jax.custom_jvp
+def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float[Array, "... q q"]]:
+    """Log det(1 - A) of a symmetric matrix, in relative accuracy where A is small, and the inverse of 1 - A."""
+    values, vectors = decompose_one_by_one(a)
+    # Towards a = -1 rounding makes the largest eigenvalue exceed 1.
+    rest = jnp.maximum(1 - values, jnp.finfo(a.dtype).eps)
+    # XLA's log1p loses two digits near -0.41, where 1 - v is exact enough.
+    small = values < 0.25
+    logarithms = jnp.where(small, jnp.log1p(-jnp.where(small, values, 0)), jnp.log(rest))
+    inverse = jnp.matmul(vectors / rest[..., None, :], jnp.matrix_transpose(vectors), precision="highest")
+    return jnp.sum(logarithms, axis=-1), inverse
+
+
+@_determinant.defjvp
+def _determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
+    (a,), (change,) = primals, tangents
+    log_determinant, inverse = _determinant(a)
+    # No gap between eigenvalues appears: it can be differentiated again at degeneracies.
+    slope = -jnp.sum(inverse * change, axis=(-1, -2))
+    product = lambda b, c: jnp.matmul(b, c, precision="highest")
+    return (log_determinant, inverse), (slope, product(inverse, product(change, inverse)))
+
+
+@jax.custom_jvp
+def _mean_determinant(
+    a: Float[Array, "... q q"],
+) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "... q q"]]:
+    r"""For p = ½ [det(1 - A) + det(1 + A)] of a symmetric matrix: log p, 1 - p, and the gradient of 1 - p.
+
+    In the elementary symmetric polynomials of the eigenvalues $1 - p = -\sum_{k \ge 1} e_{2k}$, whose digits the
+    determinants, which differ from 1 by $e_1$, do not have. The derivative by an eigenvalue is minus the polynomial of
+    odd degrees in the others.
+    """
+    values, vectors = decompose_one_by_one(a)
+    # Towards α = 0 and far out rounding makes eigenvalues exceed 1.
+    eps = jnp.finfo(a.dtype).eps
+    minus, plus = jnp.maximum(1 - values, eps), jnp.maximum(1 + values, eps)
+    log_minus, log_plus = (jnp.sum(jnp.log(each), axis=-1) for each in (minus, plus))
+
+    def multiply(parts: tuple[Array, Array], value: Array) -> tuple[tuple[Array, Array], None]:
+        rest, odd = parts
+        return (rest - value * odd, odd + value * (1 - rest)), None
+
+    # Ordered by size they alternate in sign, and nothing cancels.
+    largest_first = jnp.take_along_axis(values, jnp.argsort(-jnp.abs(values), axis=-1), axis=-1)
+    zero = jnp.zeros_like(log_minus)
+    (rest, _), _ = jax.lax.scan(multiply, (zero, zero), jnp.moveaxis(largest_first, -1, 0))
+
+    # In sums over the others, which a difference from the sum over all would not give.
+    over_others = 1 - jnp.eye(values.shape[-1], dtype=a.dtype)
+    others = lambda terms: jnp.einsum("ij,...j->...i", over_others, terms, precision="highest")
+    odd = jnp.exp(others(jnp.log(minus * plus)) / 2) * jnp.sinh(others(jnp.arctanh(jnp.clip(values, eps - 1, 1 - eps))))
+    gradient = jnp.matmul(vectors * -odd[..., None, :], jnp.matrix_transpose(vectors), precision="highest")
+    return jnp.logaddexp(log_minus, log_plus) - math.log(2), rest, gradient
+
+
+@_mean_determinant.defjvp
+def _mean_determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
+    (a,), (change,) = primals, tangents
+    log_p, rest, gradient = _mean_determinant(a)
+    slope = jnp.sum(gradient * change, axis=(-1, -2))
+    # The gradient is ½ [D_- (1 - A)⁻¹ - D_+ (1 + A)⁻¹]: here nothing cancels, and it can be differentiated again.
+    logarithms, inverses = _determinant(jnp.stack([a, -a]))
+    product = lambda b, c: jnp.matmul(b, c, precision="highest")
+    traces = jnp.sum(inverses * change, axis=(-1, -2))[..., None, None]
+    bends = product(inverses, product(change, inverses)) - traces * inverses
+    bend = jnp.sum(jnp.exp(logarithms)[..., None, None] * bends, axis=0) / 2
+    return (log_p, rest, gradient), (-jnp.exp(-log_p) * slope, slope, bend)

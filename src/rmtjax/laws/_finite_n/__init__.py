@@ -1,0 +1,1 @@
+"""Exact densities of eigenvalues at finite n, from orthogonal polynomials."""

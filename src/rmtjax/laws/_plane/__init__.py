@@ -1,0 +1,1 @@
+"""Limiting densities of eigenvalues in the complex plane."""

@@ -1,0 +1,239 @@
+"""Planar laws that do not change under rotations: those of the modulus, with a uniform angle."""
+
+import math
+from abc import abstractmethod
+from typing import Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.laws._core.planar import AbstractPlanarLaw, polar_sample
+
+
+class AbstractRadialLaw(AbstractPlanarLaw):
+    r"""A planar law invariant under rotations, by the law of the square $T = |Z|^2$.
+
+    Area is $d^2 z = \pi\,dt$ there, so the density in the plane is that of T divided by π. `_density` and `_mass` are
+    only called with points inside the support.
+    """
+
+    @abstractmethod
+    def _ends(self) -> tuple[Float[Array, ""] | float, Float[Array, ""] | float]:
+        """Ends of the support of T; the upper one may be infinite."""
+
+    @abstractmethod
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Density of T."""
+
+    @abstractmethod
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        """P(T ≤ t)."""
+
+    @abstractmethod
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The quantile of T at 0 < p < 1."""
+
+    def _pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        t, (lower, upper) = x**2 + y**2, self._ends()
+        inside = (t >= lower) & (t < upper)
+        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+        return jnp.where(inside, self._density(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5)))) / jnp.pi, 0)
+
+    def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        t, (lower, upper) = jnp.where(r > 0, r, 0) ** 2, self._ends()
+        inside = (t > lower) & (t < upper)
+        mass = self._mass(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5))))
+        return jnp.where(inside, mass, jnp.where(t >= upper, 1, 0))
+
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        # At the ends the formula may be singular; a NaN there would spoil the gradient of the `where`.
+        inside, (lower, upper) = (p > 0) & (p < 1), self._ends()
+        square = jnp.where(inside, self._square(jnp.where(inside, p, 0.5)), jnp.where(p < 1, lower, upper))
+        return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
+        cosine, sine, level = polar_sample(key, shape, dtype)
+        radius = jnp.sqrt(self._square(level))
+        return jax.lax.complex(radius * cosine, radius * sine)
+
+
+_INSIDE = _checks.Rule(lambda inner, radius: (inner >= 0) & (inner < radius), "be at least 0 and smaller than radius")
+
+
+class CircularLaw(AbstractRadialLaw):
+    r"""The circular law, uniform on a disc, the limiting spectral density of Ginibre matrices; or uniform on a ring.
+
+    $$f(z) = \frac1{\pi (r^2 - q^2)}, \qquad q \le |z| < r.$$
+
+    Args:
+        radius: r > 0, of the outer circle.
+        inner: 0 ≤ q < r, of the inner circle.
+
+    Raises:
+        ValueError: `radius` is not positive and finite, or `inner` not between 0 and `radius`.
+
+    Example:
+        >>> print(CircularLaw(2.0).radial_cdf(1.0))
+        0.25
+
+    References:
+        Girko (1985), Theory Probab. Appl. 29, 694; Tao and Vu (2010), Ann. Probab. 38, 2023, theorem 1.10; for the
+        ring, Fischmann, Bruzda, Khoruzhenko, Sommers and Życzkowski (2012), J. Phys. A 45, 075203.
+    """
+
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
+    inner: Annotated[Float[Array, ""], _INSIDE, "radius"]
+
+    def __init__(self, radius: RealScalarLike = 1.0, inner: RealScalarLike = 0.0):
+        self.radius = _checks.scalar("radius", radius)
+        self.inner = _checks.scalar("inner", inner)
+
+    def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return self.inner**2, self.radius**2
+
+    def _area(self) -> Float[Array, ""]:
+        """In units of π."""
+        return (self.radius - self.inner) * (self.radius + self.inner)
+
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.ones_like(t) / self._area()
+
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (t - self.inner**2) / self._area()
+
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.inner**2 + p * self._area()
+
+
+class CircularPowerLaw(AbstractRadialLaw):
+    r"""The law of the M-th power of a variate of the circular law, that of products of M Ginibre matrices.
+
+    $$f(z) = \frac{1}{\pi M r^2} \Big|\frac zr\Big|^{2/M - 2}, \qquad P(|Z| \le x) = (x/r)^{2/M}, \qquad |z| < r.$$
+
+    Infinite at 0 for M ≥ 2.
+
+    Args:
+        power: M ≥ 1, a whole number; static.
+        radius: r > 0, of the disc.
+
+    Raises:
+        ValueError: `power` is no integer of at least 1, `radius` not positive and finite.
+
+    Example:
+        >>> print(CircularPowerLaw(2).radial_cdf(0.25))
+        0.25
+
+    References:
+        Burda, Janik and Waclaw (2010), Phys. Rev. E 81, 041132; Götze and Tikhomirov (2010), arXiv:1012.2710.
+    """
+
+    power: int = eqx.field(static=True)
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(self, power: int, radius: RealScalarLike = 1.0):
+        self.power = _checks.integer("power", power, at_least=1)
+        self.radius = _checks.scalar("radius", radius)
+
+    def _ends(self) -> tuple[float, Float[Array, ""]]:
+        return 0.0, self.radius**2
+
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        unit, origin = self.radius**2, t == 0
+        density = jnp.where(origin, 1, t / unit) ** (1 / self.power - 1) / (self.power * unit)
+        return jnp.where(origin & (self.power > 1), jnp.inf, density)
+
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (t / self.radius**2) ** (1 / self.power)
+
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self.radius**2 * p**self.power
+
+    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        # Not by the square, which may underflow.
+        zero = p == 0
+        return jnp.where(zero, 0, self.radius * jnp.where(zero, 1, p) ** (self.power / 2))
+
+
+class TruncatedUnitaryLaw(AbstractRadialLaw):
+    r"""The limiting spectral density of square corners of large Haar matrices.
+
+    $$f(z) = \frac{1 - c}{\pi c\,(1 - |z|^2)^2}, \qquad P(|Z| \le r) = \frac{1 - c}{c}\,\frac{r^2}{1 - r^2}, \qquad
+    |z|^2 < c,$$
+
+    for a corner with the fraction c of the rows and columns.
+
+    Args:
+        fraction: c in (0, 1).
+
+    Raises:
+        ValueError: `fraction` does not lie strictly between 0 and 1.
+
+    Example:
+        >>> law = TruncatedUnitaryLaw(0.5)
+        >>> print(f"{law.radial_cdf(0.6):.4f} {law.radial_cdf(0.8):.4f}")
+        0.5625 1.0000
+
+    References:
+        Życzkowski and Sommers (2000), J. Phys. A 33, 2045, section 3.
+    """
+
+    fraction: Annotated[Float[Array, ""], _checks.Rule(lambda c: (c > 0) & (c < 1), "lie strictly between 0 and 1")]
+
+    def __init__(self, fraction: RealScalarLike):
+        self.fraction = _checks.scalar("fraction", fraction)
+
+    def _ends(self) -> tuple[float, Float[Array, ""]]:
+        return 0.0, self.fraction
+
+    def _odds(self) -> Float[Array, ""]:
+        return (1 - self.fraction) / self.fraction
+
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._odds() / (1 - t) ** 2
+
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return self._odds() * t / (1 - t)
+
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return p / (self._odds() + p)
+
+
+class SphericalLaw(AbstractRadialLaw):
+    r"""The uniform law on the sphere, projected stereographically onto the plane.
+
+    $$f(z) = \frac{1}{\pi (1 + |z|^2)^2}, \qquad P(|Z| \le r) = \frac{r^2}{1 + r^2},$$
+
+    the law of a single eigenvalue of the complex spherical ensemble at every size, and of the others in the limit.
+
+    Example:
+        >>> print(SphericalLaw().radial_cdf(1.0))
+        0.5
+
+    References:
+        Krishnapur (2009), Ann. Probab. 37, 314; Bordenave (2011), Electron. Commun. Probab. 16, 104.
+    """
+
+    def _ends(self) -> tuple[float, float]:
+        return 0.0, math.inf
+
+    def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        # 1 + |z|² itself would overflow.
+        size = jnp.maximum(jnp.maximum(jnp.abs(x), jnp.abs(y)), 1)
+        far = jnp.isinf(size)
+        size = jnp.where(far, 1, size)
+        a, b, one = x / size, y / size, 1 / size
+        inner = jnp.where(far, 1, one**2 + a**2 + b**2)
+        return jnp.where(far, -jnp.inf, -2 * jnp.log(inner) - 4 * jnp.log(size) - math.log(math.pi))
+
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return 1 / (1 + t) ** 2
+
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        return t / (1 + t)
+
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return p / (1 - p)

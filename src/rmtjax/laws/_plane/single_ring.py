@@ -1,0 +1,89 @@
+r"""The law of the single ring theorem.
+
+Derivation. Let μ be the law of σ², and $S(z) = \chi(z)(1 + z)/z$ with $E\,\chi\sigma^2/(1 - \chi\sigma^2) = z$ its
+S-transform. For $z = p - 1$ and $\chi = -1/\tau$ this is $E\,\tau/(\tau + \sigma^2) = p$, and the theorem,
+$P(|Z|^2 \le 1/S(p - 1)) = p$, puts the quantile of $T = |Z|^2$ at $t = \tau(1 - p)/p$. So t and p are bound by
+
+$$E\,\frac{t - \sigma^2}{p\,t + (1 - p)\,\sigma^2} = 0,$$
+
+which rises with t and falls with p, at p = 0 gives $1/E\sigma^{-2}$ and at p = 1 gives $E\sigma^2$.
+"""
+
+import math
+from typing import Annotated
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax.laws._plane.radial import AbstractRadialLaw
+from rmtjax.special import bracketed_root
+
+_SINGULAR_VALUES = _checks.Rule(
+    lambda x: ((x > 0) & (x < math.inf)).all() & (x.max() > x.min()), "be positive, finite and not all equal"
+)
+
+
+class SingleRing(AbstractRadialLaw):
+    r"""The law of the single ring theorem: eigenvalues of $U \Sigma V$ with Haar unitary U and V, independent.
+
+    With the singular values σ, each of the same weight, P(|Z|² ≤ t) = p is the solution of
+
+    $$\frac1n \sum_k \frac{t - \sigma_k^2}{p\,t + (1 - p)\,\sigma_k^2} = 0, \qquad
+    \Big(\frac1n \sum_k \sigma_k^{-2}\Big)^{-1} \le t \le \frac1n \sum_k \sigma_k^2,$$
+
+    so the eigenvalues fill a ring between the harmonic and the quadratic mean, and no other. It is the limit of large
+    matrices in which each σ is repeated equally often, or of which they are the quantiles of the law of singular
+    values. Right to rounding; each value is a sum over the singular values, in the distribution function and in the
+    sampler for each step of a bisection.
+
+    Args:
+        singular_values: a vector of at least two positive finite numbers, not all equal (that were a circle), in any
+            order; repeat one to give it more weight.
+
+    Raises:
+        ValueError: `singular_values` is not such a vector.
+
+    Example:
+        >>> law = SingleRing([1.0, 2.0])
+        >>> print(f"{law.radial_cdf(1.5):.5f} {law.radial_cdf(1.26):.1f} {law.radial_cdf(1.6):.1f}")
+        0.74286 0.0 1.0
+
+    References:
+        Feinberg and Zee (1997), Nucl. Phys. B 501, 643; Haagerup and Larsen (2000), J. Funct. Anal. 176, 331, theorem
+        4.4; Guionnet, Krishnapur and Zeitouni (2011), Ann. Math. 174, 1189, theorem 1.
+    """
+
+    singular_values: Annotated[Float[Array, " n"], _SINGULAR_VALUES]
+
+    def __init__(self, singular_values: Float[Array, " n"]):
+        array = _checks.full_precision("singular_values", _checks.real("singular_values", singular_values))
+        if array.ndim != 1 or array.size < 2:
+            raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)
+        self.singular_values = array
+
+    def _squares(self) -> Float[Array, " n"]:
+        return self.singular_values**2
+
+    def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return 1 / jnp.mean(1 / self._squares()), jnp.mean(self._squares())
+
+    def _excess(self, t: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The sum of the equation."""
+        t, p, squares = t[..., None], p[..., None], self._squares()
+        return jnp.mean((t - squares) / (p * t + (1 - p) * squares), -1)
+
+    def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        zero = jnp.zeros(t.shape, jnp.result_type(t, self.singular_values))
+        return bracketed_root(lambda p: -self._excess(t, p), zero, zero + 1)
+
+    def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        lower, upper = (jnp.broadcast_to(end.astype(jnp.result_type(p, end)), p.shape) for end in self._ends())
+        return bracketed_root(lambda t: self._excess(t, p), lower, upper)
+
+    def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
+        # dp/dt by the implicit function theorem.
+        t, squares = t[..., None], self._squares()
+        p = self._mass(t)
+        denominator = (p * t + (1 - p) * squares) ** 2
+        return jnp.mean(squares / denominator, -1) / jnp.mean((t - squares) ** 2 / denominator, -1)

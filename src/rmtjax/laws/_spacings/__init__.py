@@ -1,0 +1,1 @@
+"""Laws of the distances between neighbouring eigenvalues and of their ratios."""

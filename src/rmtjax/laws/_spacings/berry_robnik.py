@@ -1,0 +1,172 @@
+r"""The law of Berry and Robnik.
+
+Derivation. A regular sequence of density ρ and a chaotic one of density 1 - ρ are superposed. An interval of length s
+is empty with probability $E(s) = e^{-\rho s}\,\mathrm{erfc}(y)$, $y = \frac{\sqrt\pi}2 (1 - \rho) s$: independent
+levels, and the surmise of Wigner. With mean 1 the spacing has P(S > s) = -E'(s), so with $\bar\rho = 1 - \rho$
+
+$$P(S > s) = e^{-\rho s}\,[\rho\,\mathrm{erfc}(y) + \bar\rho\,e^{-y^2}], \qquad
+P(S \le s) = (1 - e^{-\rho s}) + e^{-\rho s}\,[\rho\,\mathrm{erf}(y) + \bar\rho\,(1 - e^{-y^2})],$$
+
+sums of positive terms. From a level of the regular sequence, which it is with probability ρ, the next level is that of
+either sequence that comes first, at an exponential and at a half-normal distance; from a chaotic one, at an exponential
+and at a Rayleigh distance.
+"""
+
+import math
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import erf, erfc
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.laws._core import positive_axis
+from rmtjax.laws._core.base import AbstractLaw
+
+
+class BerryRobnik(AbstractLaw):
+    r"""The law of Berry and Robnik, of spacings in a mixed phase space.
+
+    $$p(s) = \frac{d^2}{ds^2}\left[e^{-\rho s}\,\mathrm{erfc}\left(\tfrac{\sqrt\pi}2 (1 - \rho) s\right)\right].$$
+
+    The levels of the regular part of phase space are independent, those of the chaotic part follow Wigner's surmise for
+    β = 1, and the two sequences do not see one another, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is `WignerSurmise(1)`, ρ = 1
+    is `Poisson()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the mean
+    are numerical.
+
+    Convention: mean 1.
+
+    Args:
+        rho: ρ in [0, 1], the fraction of regular levels.
+
+    Raises:
+        ValueError: `rho` is not a real scalar in [0, 1].
+
+    Example:
+        >>> law = BerryRobnik(rho=0.5)
+        >>> print(f"{law.pdf(0.0):.2f} {law.pdf(1.0):.5f} {law.sf(2.0):.5f}")
+        0.75 0.42756 0.12251
+
+    References:
+        Berry and Robnik (1984), J. Phys. A 17, 2413, section 3.
+    """
+
+    rho: Annotated[Float[Array, ""], _checks.Rule(lambda rho: (rho >= 0) & (rho <= 1), "lie in [0, 1]")]
+
+    def __init__(self, rho: RealScalarLike):
+        self.rho = _checks.scalar("rho", rho)
+
+    def _rates(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        """Densities of both sequences, ρ and 1 - ρ, and y/s."""
+        return self.rho, 1 - self.rho, math.sqrt(math.pi) / 2 * (1 - self.rho)
+
+    def _support(self) -> tuple[Array, Array]:
+        return 0 * self.rho, jnp.inf + 0 * self.rho
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        # Panels that double; the slowest decay is that of e^{-s}.
+        return jnp.append(0 * self.rho, 800 * 2.0 ** jnp.arange(-12, 1) + 0 * self.rho)
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        return self.rho * (2 - self.rho), 0.0
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        regular, chaotic, a = self._rates()
+        y = a * x
+        gaussian = 2 * chaotic * (regular + a * y) * jnp.exp(-(y**2))
+        return jnp.exp(-regular * x) * (regular**2 * erfc(y) + gaussian)
+
+    def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        regular, chaotic, a = self._rates()
+        y = a * x
+        factor = regular**2 * _erfcx(y) + 2 * chaotic * (regular + a * y)
+        return jnp.log(factor) - regular * x - y**2
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        regular, chaotic, a = self._rates()
+        return jnp.exp(-regular * x) * (regular * erfc(a * x) + chaotic * jnp.exp(-((a * x) ** 2)))
+
+    def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        regular, chaotic, a = self._rates()
+        far = x > 1
+        s = jnp.where(far, x, 1)
+        tail = jnp.log(regular * _erfcx(a * s) + chaotic) - regular * s - (a * s) ** 2
+        return jnp.where(far, tail, jnp.log1p(-self._cdf(jnp.where(far, 1, x))))
+
+    def _mean_density(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """P(S ≤ x)/x, which does not underflow with x."""
+        regular, chaotic, a = self._rates()
+        y = a * x
+        wigner = a * (regular * _erf_ratio(y) + chaotic * _rise_of_square(y))
+        return regular * _rise(regular * x) + jnp.exp(-regular * x) * wigner
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return x * self._mean_density(x)
+
+    def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        far = x > 1
+        near = jnp.where(far, 1, x)
+        return jnp.where(
+            far, jnp.log1p(-self._sf(jnp.where(far, x, 1))), jnp.log(near) + jnp.log(self._mean_density(near))
+        )
+
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return positive_axis.quantile(self, p, q, 800 + 0 * self.rho)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        regular, _, a = self._rates()
+        dtype = jnp.result_type(self.rho)
+        draw = [jax.random.exponential, jax.random.normal, jax.random.exponential, jax.random.uniform]
+        first, normal, second, choice = (
+            f(k, shape, dtype) for f, k in zip(draw, jax.random.split(key, 4), strict=True)
+        )
+        chaotic = jnp.where(choice < regular, jnp.abs(normal) / math.sqrt(2), jnp.sqrt(second))
+        # A draw may be 0; and the rate over it 0/0, at ρ = 0 and 1.
+        first, chaotic = (jnp.maximum(each, jnp.finfo(dtype).tiny) for each in (first, chaotic))
+        # The larger of the rates, not the smaller of the distances: at ρ = 0 and 1 one of them is infinite.
+        return 1 / jnp.maximum(regular / first, a / chaotic)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return self.rho**0 if k < 2 else super()._moment(k)
+
+
+def _erf_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient erf(y)/y, near 0 by its series: derivatives of the quotient are differences of large terms."""
+    small = y < 0.1
+    near, far = jnp.where(small, y, 0), jnp.where(small, 1, y)
+    series = _series(near**2, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
+    return jnp.where(small, series, erf(far) / far)
+
+
+def _rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient (1 - e^{-x})/x, likewise."""
+    small = x < 0.1
+    near, far = jnp.where(small, x, 0), jnp.where(small, 1, x)
+    return jnp.where(small, _series(near, [1 / math.factorial(k + 1) for k in range(12)]), -jnp.expm1(-far) / far)
+
+
+def _series(x: Float[Array, "..."], sizes: list[float]) -> Float[Array, "..."]:
+    """The power series of alternating signs."""
+    total = jnp.zeros_like(x)
+    for size in reversed(sizes):
+        total = size - x * total
+    return total
+
+
+def _rise_of_square(y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """(1 - e^{-y²})/y for y ≥ 0, also where y² is no number."""
+    far = y > 1e3
+    near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 1)
+    return jnp.where(far, 1 / far_y, near_y * _rise(near_y**2))
+
+
+def _erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, by its asymptotic series from y = 8 on."""
+    far = y > 8
+    near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 8)
+    series = jnp.ones_like(y)
+    for k in range(12, 0, -1):
+        series = 1 - (2 * k - 1) / 2 / far_y**2 * series
+    return jnp.where(far, series / (far_y * math.sqrt(math.pi)), jnp.exp(near_y**2) * erfc(near_y))

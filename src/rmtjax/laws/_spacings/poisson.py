@@ -1,0 +1,51 @@
+"""Spacings of independent levels."""
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
+
+
+class Poisson(AbstractGeneralizedGamma):
+    r"""The spacing of independent levels, with k others between the two.
+
+    $$p(s) = \frac{s^k e^{-s}}{k!}, \qquad s > 0 .$$
+
+    Levels that form a Poisson process, as those of a generic integrable system do. Mean and variance are k + 1.
+
+    Convention: levels of unit density; k = 0 is the spacing of neighbours.
+
+    Args:
+        k: number of levels in between, 0 or more; static.
+
+    Raises:
+        ValueError: `k` is not an integer of at least 0.
+
+    Example:
+        >>> print(f"{Poisson().pdf(1.0):.5f} {Poisson(k=2).sf(1.0):.5f}")
+        0.36788 0.91970
+
+    References:
+        Berry and Tabor (1977), Proc. R. Soc. Lond. A 356, 375; Mehta (2004), section 1.4.
+    """
+
+    k: int = eqx.field(static=True)
+
+    def __init__(self, k: int = 0):
+        self.k = _checks.integer("k", k, at_least=0)
+
+    def _shape_power_scale(self) -> tuple[Array, Array | float, Array | float]:
+        return jnp.asarray(self.k + 1.0), 1.0, 1.0
+
+    def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
+        return (1.0 if self.k == 0 else 0.0), 0.0
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        return jnp.asarray(float(math.prod(range(self.k + 1, self.k + 1 + k))))
+
+    def _variance(self) -> Float[Array, ""]:
+        return jnp.asarray(self.k + 1.0)

@@ -1,0 +1,1 @@
+"""Limiting densities of eigenvalues on the line, and the equations that some of them are solutions of."""

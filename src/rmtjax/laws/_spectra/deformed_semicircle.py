@@ -1,0 +1,194 @@
+r"""The free convolution of a finite number of point masses with the semicircle law.
+
+Derivation. With the masses w at the points a and σ = R/2, the Stieltjes transform G of the law at z in the upper half
+plane is $G_A(ω) = \sum_k w_k/(ω - a_k)$ at the subordinate point $ω = z - σ^2 G(z)$, so $z = ω + σ^2 G_A(ω)$ (Pastur).
+As z comes down to a real x, ω = u + iv with v = 0 or, from the imaginary part,
+
+$$\sum_k \frac{w_k}{(u - a_k)^2 + v^2} = \frac1{σ^2}, \qquad x = u + σ^2 \sum_k \frac{w_k (u - a_k)}{(u - a_k)^2 + v^2},
+\qquad f(x) = \frac{v}{π σ^2},$$
+
+where v > 0 wherever the first equation has such a solution, and x increases with u (Biane). For real x |G| ≤ 1/σ, by
+the inequality of Cauchy and Schwarz and the first equation, so |x - u| ≤ σ.
+
+The distribution function. $\frac{d}{dz}\big[\sum_k w_k \log(ω - a_k) + \tfrac{σ^2}2 G_A(ω)^2\big] = G_A(ω)$, because
+$dz/dω = 1 + σ^2 G_A'(ω)$, and f is -Im G/π. With the angle $θ_k$ of the complex number $a_k - u + iv$,
+
+$$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum_k w_k (2 θ_k - \sin 2 θ_k),$$
+
+the semicircle law's own formula for each of the points, in which nothing cancels; the mass above x has π - θ for θ.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
+from rmtjax.special import bracketed_root
+from rmtjax.special._elementary import t_minus_sin_t
+
+
+class DeformedSemicircle(AbstractLaw):
+    r"""The free convolution of point masses with the semicircle law, $\sum_k w_k \delta_{a_k} \boxplus$ semicircle.
+
+    The limiting spectral density of A + H for a Wigner matrix H with the semicircle law on ±R and a matrix A that is
+    independent of it and has the eigenvalues a with the frequencies w. Its Stieltjes transform solves
+    $G(z) = \sum_k w_k/(z - \tfrac{R^2}4 G(z) - a_k)$. The support is a union of at most as many intervals as there are
+    different points; between them the density is 0. Mean $\sum_k w_k a_k$, variance that of the points plus $R^2/4$.
+
+    The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the
+    same solution, the tails in relative error. One value takes O(K) time for K points, about 500 terms each.
+
+    Convention: `DeformedSemicircle([0.0], [1.0], R)` is `Semicircle(R)`.
+
+    Args:
+        locations: the points a, finite, in any order; equal ones count together. Arrays decide the dtype.
+        weights: as many masses w > 0 that sum to 1.
+        radius: R > 0 of the semicircle law.
+
+    Raises:
+        ValueError: `locations` is no vector of finite real numbers, `weights` are not as many positive numbers
+            that sum to 1, `radius` not positive and finite.
+
+    Example:
+        >>> law = DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius=1.0)
+        >>> print(f"{law.pdf(0.0):.1f} {law.cdf(0.0):.2f} {law.variance():.2f}")  # two intervals
+        0.0 0.50 1.25
+
+    References:
+        Pastur (1972), Theor. Math. Phys. 10, 67; Biane (1997), Indiana Univ. Math. J. 46, 705, corollaries 2 and 3.
+    """
+
+    locations: Annotated[Float[Array, " k"], _checks.ALL_FINITE]
+    weights: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
+    radius: Annotated[Float[Array, ""], _checks.POSITIVE]
+
+    def __init__(
+        self, locations: RealLike | Sequence[float], weights: RealLike | Sequence[float], radius: RealScalarLike
+    ):
+        self.locations = _checks.vector("locations", locations)
+        self.weights = _checks.of_shape("weights", weights, self.locations.shape)
+        self.radius = _checks.scalar("radius", radius)
+
+    def _sigma(self) -> Float[Array, ""]:
+        return self.radius / 2
+
+    def _concentration(self, u: Float[Array, ""]) -> Float[Array, ""]:
+        """The sum of w/(u - a)² in units of 1/σ²: above 1 where v > 0."""
+        return self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations) ** 2)
+
+    def _height(self, u: Float[Array, ""]) -> Float[Array, ""]:
+        """The imaginary part v ≥ 0 at u: the concentration is 1 at v², or not above 1 already at 0."""
+        squares, masses = (u - self.locations) ** 2, self._sigma() ** 2 * self.weights
+        # Each of the points alone gives a lower bound, above 0 where u is so near to a point that a division by the
+        # square of the distance would overflow.
+        start = jnp.maximum(jnp.max(masses - squares), 0)
+        square = harmonic_root(lambda square: 1 - jnp.sum(masses / (squares + square)), start)
+        inside = square > 0
+        return jnp.where(inside, jnp.sqrt(jnp.where(inside, square, 1)), 0)
+
+    def _abscissa(self, u: Float[Array, ""]) -> Float[Array, ""]:
+        """The point x of which u is the real part of the subordinate point."""
+        distance = u - self.locations
+        return u + self._sigma() ** 2 * jnp.sum(self.weights * distance / (distance**2 + self._height(u) ** 2))
+
+    def _subordinate(self, x: Float[Array, ""]) -> Float[Array, ""]:
+        """The real part u of the subordinate point to x."""
+        x = x.astype(self._dtype(x))
+        sigma = self._sigma()
+        return bracketed_root(lambda u: self._abscissa(u) - x, x - sigma, x + sigma)
+
+    def _dtype(self, x: Float[Array, ""]) -> jnp.dtype:
+        return jnp.result_type(x, self.locations, self.weights, self.radius)
+
+    def _mass(self, u: Float[Array, ""], sign: int) -> Float[Array, ""]:
+        """Mass below (sign 1) or above (sign -1) the point of which u is the real part of the subordinate point."""
+        angle = jnp.arctan2(self._height(u), sign * (self.locations - u))
+        return jnp.sum(self.weights * t_minus_sin_t(2 * angle)) / (2 * jnp.pi)
+
+    def _support(self) -> tuple[Array, Array]:
+        return _outer_ends(self)
+
+    def _breakpoints(self) -> Float[Array, " 2k"]:
+        """The ends of all intervals; where two intervals are one, twice the point where a gap would open."""
+        return _all_ends(self)
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _heights(self, x) / (jnp.pi * self._sigma() ** 2)
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _masses(self, x, 1)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _masses(self, x, -1)
+
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return _quantiles(self, p, q)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        r"""By the Schwinger-Dyson equation for $t_{ij} = \varphi(A^i X^j)$, X = A + S with S the semicircle variable.
+
+        $t_{i,j} = t_{i+1,j-1} + \sigma^2 \sum_{l=0}^{j-2} t_{0,l}\,t_{i,j-2-l}$ with $t_{i,0} = \sum_k w_k a_k^i$.
+        """
+        rows = [[jnp.sum(self.weights * self.locations**i)] for i in range(k + 1)]
+        for j in range(1, k + 1):
+            for i in range(k + 1 - j):
+                pairs = sum((rows[0][l] * rows[i][j - 2 - l] for l in range(j - 1)), start=0 * self.radius)
+                rows[i].append(rows[i + 1][j - 1] + self._sigma() ** 2 * pairs)
+        return rows[0][k]
+
+    def _variance(self) -> Float[Array, ""]:
+        mean = jnp.sum(self.weights * self.locations)
+        return jnp.sum(self.weights * (self.locations - mean) ** 2) + self._sigma() ** 2
+
+
+# Compiled here, so that calls outside of `jit` do not compile the loops each time.
+
+
+@jax.jit
+def _heights(law: DeformedSemicircle, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.vectorize(lambda y: law._height(law._subordinate(y)))(x)
+
+
+@partial(jax.jit, static_argnames="sign")
+def _masses(law: DeformedSemicircle, x: Float[Array, "..."], sign: int) -> Float[Array, "..."]:
+    return jnp.vectorize(lambda y: law._mass(law._subordinate(y), sign))(x)
+
+
+@jax.jit
+def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    """By a search in u, where mass and x are both closed expressions."""
+    lowest, highest = jnp.min(law.locations) - law._sigma(), jnp.max(law.locations) + law._sigma()
+
+    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+        p, q = p.astype(law._dtype(p)), q.astype(law._dtype(q))
+        excess = lambda u: jnp.where(p <= 0.5, law._mass(u, 1) - p, q - law._mass(u, -1))
+        return law._abscissa(bracketed_root(excess, lowest + 0 * q, highest + 0 * q))
+
+    return jnp.vectorize(invert)(p, q)
+
+
+@jax.jit
+def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def end(outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
+        # The distance from the outermost point is at most σ, and 0 is never evaluated.
+        deficit = lambda distance: 1 - law._concentration(outermost + sign * distance)
+        u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), law._sigma() + 0 * outermost)
+        return u + law._sigma() ** 2 * jnp.sum(law.weights / (u - law.locations))
+
+    return end(jnp.min(law.locations), -1), end(jnp.max(law.locations), 1)
+
+
+@jax.jit
+def _all_ends(law: DeformedSemicircle) -> Float[Array, " 2k"]:
+    lower, upper = _outer_ends(law)
+    # The density is 0 at the ends of a gap: what is integrated does not depend on where they are put.
+    law = jax.tree.map(jax.lax.stop_gradient, law)
+    inner = jax.vmap(law._abscissa)(gap_ends(law.locations, law._sigma() ** 2 * law.weights))
+    return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])

@@ -1,0 +1,114 @@
+"""The uniform law."""
+
+import math
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import scipy  # loads `scipy.special` when it is first used
+from jaxtyping import Array, Complex, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.laws._core.spectral import AbstractSpectralLaw
+
+
+def _bernoulli(k: int) -> float:
+    """Bernoulli's number over k!, for k ≥ 2."""
+    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(scipy.special.zeta(k)) / (2 * math.pi) ** k
+
+
+def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+    """Coth x - 1/x, by its Taylor series where the subtraction would cancel (|x| < 1; 17 terms reach 1e-17)."""
+    small = jnp.abs(x) < 1
+    s = jnp.where(small, 2 * x, 0)
+    series = jnp.zeros_like(s)
+    for k in range(34, 0, -2):
+        series = series * s**2 + _bernoulli(k)
+    large = jnp.where(small, 1, x)
+    sign = jnp.where(jnp.real(large) < 0, -1, 1)
+    decay = jnp.exp(-2 * sign * large)
+    return jnp.where(small, 2 * s * series, sign * (1 + decay) / (1 - decay) - 1 / large)
+
+
+_LARGER = _checks.Rule(lambda b, a: (b > a) & (b < math.inf), "be finite and larger than lower")
+
+
+class Uniform(AbstractSpectralLaw):
+    r"""The uniform law on an interval, the law of an eigenphase of every circular ensemble.
+
+    $$f(x) = \frac1{b - a}, \qquad F(x) = \frac{x - a}{b - a}, \qquad a < x < b.$$
+
+    Free cumulants after the first, the mean, are $\kappa_k = (b - a)^k B_k/k!$ with Bernoulli's numbers, and with the
+    half width h $R(g) = \frac{a + b}2 + h \coth hg - \frac1g$.
+
+    Args:
+        lower: a, finite.
+        upper: b > a, finite.
+
+    Raises:
+        ValueError: an end is not a finite real scalar, or `upper` is not larger than `lower`.
+
+    Example:
+        >>> print(Uniform(-1.0, 3.0).cdf(0.0))
+        0.25
+    """
+
+    lower: Annotated[Float[Array, ""], _checks.FINITE]
+    upper: Annotated[Float[Array, ""], _LARGER, "lower"]
+
+    def __init__(self, lower: RealScalarLike = 0.0, upper: RealScalarLike = 1.0):
+        self.lower = _checks.scalar("lower", lower)
+        self.upper = _checks.scalar("upper", upper)
+
+    def _support(self) -> tuple[Array, Array]:
+        return self.lower, self.upper
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.ones_like(x) / (self.upper - self.lower)
+
+    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (x - self.lower) / (self.upper - self.lower)
+
+    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return (self.upper - x) / (self.upper - self.lower)
+
+    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        width = self.upper - self.lower
+        return jnp.where(p <= 0.5, self.lower + p * width, self.upper - q * width)
+
+    def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        uniform = jax.random.uniform(key, shape, jnp.result_type(self.lower, self.upper))
+        return self.lower + uniform * (self.upper - self.lower)
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        # (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)), divided out.
+        j = jnp.arange(k + 1)
+        return jnp.sum(self.upper**j * self.lower ** (k - j)) / (k + 1)
+
+    def _variance(self) -> Float[Array, ""]:
+        return (self.upper - self.lower) ** 2 / 12
+
+    def _halves(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The middle, and half the width."""
+        return self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
+        middle, half = self._halves()
+        u = (z - middle) / half
+        end = (u == 1) | (u == -1)
+        u = jnp.where(end, 2, u)
+        outer = jnp.abs(u) > 1
+        value = jnp.arctanh(jnp.where(outer, 1 / jnp.where(outer, u, 2), u)) - jnp.where(outer, 0, 0.5j * jnp.pi)
+        # On the axis the sign of a zero would choose the side.
+        value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
+        return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / half)
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        middle, half = self._halves()
+        return middle if k == 1 else (2 * half) ** k * _bernoulli(k)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        middle, half = self._halves()
+        return middle + half * _langevin(half * g)

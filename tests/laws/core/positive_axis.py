@@ -1,0 +1,39 @@
+"""What the tests of laws on the positive axis share: both tails and their logarithms against mpmath."""
+
+import mpmath
+import numpy as np
+
+from tests.laws.core.methods import METHODS, methods_at
+
+
+def check_against(law, density, lower, upper, x, dtype, ulp):
+    """The methods of a law at points x of float32, and the quantile, against functions of mpmath with 60 digits."""
+    x = np.asarray(x, np.float32)
+    with mpmath.workdps(60):
+        points = [mpmath.mpf(float(y)) for y in x]
+        columns = {"pdf": density, "cdf": lower, "sf": upper}
+        columns = {name: [fn(y) for y in points] for name, fn in columns.items()}
+        columns["logpdf"] = [mpmath.log(y) for y in columns["pdf"]]
+        # Of a tail near 1 the digits are in the other one.
+        pairs = {"logcdf": zip(columns["cdf"], columns["sf"], strict=True)}
+        pairs["logsf"] = zip(columns["sf"], columns["cdf"], strict=True)
+        columns |= {
+            name: [mpmath.log1p(-b) if b < 0.5 else mpmath.log(a) for a, b in pair] for name, pair in pairs.items()
+        }
+        expected = {name: np.array([float(y) for y in column]) for name, column in columns.items()}
+    eps, tiny = np.finfo(dtype).eps, np.finfo(dtype).tiny
+    got = methods_at(law, x.astype(dtype), expected["cdf"].astype(dtype))
+    for name in METHODS:
+        value, reference = np.asarray(got[name], float), expected[name]
+        assert got[name].dtype == dtype
+        # An exponential is as uncertain as its exponent, and so is the logarithm of a tail near 1, that of the other.
+        other = {"logcdf": "logsf", "logsf": "logcdf"}.get(name, "log" + name.removeprefix("log"))
+        size = reference * (1 + np.where(np.abs(reference) < 1, np.abs(expected[other]), 0))
+        allowed = ulp * eps * (np.abs(size) + (eps if name == "logsf" else 1) * name.startswith("log"))
+        assert (np.abs(value - reference) <= allowed + tiny).all(), (name, x, value, reference)
+    # The quantile of the cdf is the point, as exactly as the probability is known and the law is steep.
+    known = (expected["cdf"] > tiny) & (expected["cdf"] < 0.9)
+    x, p, pdf, quantile = (np.asarray(v, float)[known] for v in (x, expected["cdf"], expected["pdf"], got["quantile"]))
+    assert known.any()
+    uncertain = ulp * eps * ((1 + np.abs(np.log(p))) * (1 + p / (pdf * x)) + np.abs(np.log(x)))
+    assert (np.abs(quantile / x - 1) <= uncertain).all(), (x, quantile, uncertain)

@@ -1,0 +1,118 @@
+"""The law of Berry and Robnik: mpmath, both limits, superposed sequences, derivatives, the contract, bad input."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax.laws import BerryRobnik, Poisson, WignerSurmise
+from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode, further
+from tests.laws.core.positive_axis import check_against
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+S = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 12.0, 60.0]
+
+
+def empty(rho):
+    """Probability that an interval holds no level; the law is its second derivative."""
+    return lambda s: mpmath.exp(-rho * s) * mpmath.erfc(mpmath.sqrt(mpmath.pi) / 2 * (1 - rho) * s)
+
+
+def survival(rho):
+    fraction = lambda s: mpmath.exp(-mpmath.pi / 4 * ((1 - rho) * s) ** 2)
+    return lambda s: rho * empty(rho)(s) + (1 - rho) * mpmath.exp(-rho * s) * fraction(s)
+
+
+def density(rho):
+    # As in the paper.
+    c = 1 - rho
+    gaussian = lambda s: (2 * rho * c + mpmath.pi / 2 * c**3 * s) * mpmath.exp(-rho * s - mpmath.pi / 4 * (c * s) ** 2)
+    return lambda s: rho**2 * empty(rho)(s) + gaussian(s)
+
+
+def test_the_reference_is_the_second_derivative():
+    with mpmath.workdps(40):
+        rho, s = mpmath.mpf("0.4"), mpmath.mpf("0.9")
+        assert abs(mpmath.diff(empty(rho), s) + survival(rho)(s)) < 1e-25
+        assert abs(mpmath.diff(empty(rho), s, 2) - density(rho)(s)) < 1e-25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rho", [0.0, 0.25, 0.875, 1.0])
+def test_both_tails_against_mpmath(rho, dtype):
+    with mpmath.workdps(60):
+        functions = [fn(mpmath.mpf(rho)) for fn in (density, lambda r: lambda s: 1 - survival(r)(s), survival)]
+    check_against(BerryRobnik(rho), *functions, S, dtype, 40)
+
+
+@pytest.mark.float32
+def test_limits():
+    s, eps = np.array([0.2, 1.0, 3.0]), float(jnp.finfo(jnp.result_type(float)).eps)
+    for ours, theirs in ((BerryRobnik(1), Poisson()), (BerryRobnik(0), WignerSurmise(1))):
+        for method in ("pdf", "logcdf", "logsf"):
+            np.testing.assert_allclose(getattr(ours, method)(s), getattr(theirs, method)(s), rtol=100 * eps)
+    np.testing.assert_allclose([BerryRobnik(rho).pdf(0.0) for rho in (0, 0.5, 1)], [0, 0.75, 1])
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
+def test_moments(rho):
+    law = BerryRobnik(rho)
+    with mpmath.workdps(30):
+        second, third = (
+            float(mpmath.quad(fn, [0, 1, 4, 16, 80]))
+            for fn in (lambda s: 2 * empty(rho)(s), lambda s: 6 * s * empty(rho)(s))
+        )
+    eps = jnp.finfo(law.mean().dtype).eps
+    np.testing.assert_allclose([law.mean(), law.moment(2), law.moment(3)], [1, second, third], rtol=100 * eps)
+
+
+@pytest.mark.slow
+def test_derivatives():
+    s = jnp.array([0.1, 0.9, 3.0, 20.0])
+    formulas = lambda law, s: (law.pdf(s), law.cdf(s), law.sf(s))
+    check_derivatives(formulas, BerryRobnik(0.4), s)
+    by_rho = jax.vmap(jax.grad(lambda rho, s: BerryRobnik(rho).logsf(s)), (None, 0))
+    with mpmath.workdps(40):
+        slope = lambda rho, s: float(mpmath.diff(lambda r: mpmath.log(survival(r)(mpmath.mpf(s))), rho))
+        expected = [[slope(rho, s) for s in (0.5, 2.0, 30.0)] for rho in (0, 0.5, 1)]
+    got = [by_rho(rho, jnp.array([0.5, 2.0, 30.0])) for rho in (0.0, 0.5, 1.0)]
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("rho", [*further(0.0), 0.4])
+@every_mode
+def test_the_contract_of_laws(rho, reverse_mode):
+    check_law(BerryRobnik(rho), reverse_mode=reverse_mode)
+
+
+@pytest.mark.parametrize(
+    ("rho", "message"),
+    [
+        (-0.1, r"lie in \[0, 1\], got -0.1"),
+        (1.1, r"lie in \[0, 1\]"),
+        (np.nan, r"lie in \[0, 1\]"),
+        (1j, "be a real scalar"),
+    ],
+)
+def test_bad_input(rho, message):
+    with pytest.raises(ValueError, match=f"`rho` must {message}"):
+        BerryRobnik(rho)
+
+
+def test_far_out_without_regular_levels():
+    np.testing.assert_allclose(BerryRobnik(0.0).cdf(jnp.array([1e150, 1e160, 1e300])), 1, rtol=4e-16)
+
+
+@pytest.mark.float32
+def test_quantiles_near_0_and_their_derivatives():
+    # F(s) = ρ (2 - ρ) s there.
+    p = 1e-10
+    law = BerryRobnik(0.3)
+    by_law, by_p = jax.grad(lambda law, p: law.quantile(p), (0, 1))(law, p)
+    # A rounding of log p is as many of p.
+    np.testing.assert_allclose(law.quantile(p), p / 0.51, rtol=5e-6)
+    np.testing.assert_allclose([by_law.rho, by_p], [-2 * 0.7 * p / 0.51**2, 1 / 0.51], rtol=1e-5)

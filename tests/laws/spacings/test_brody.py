@@ -1,0 +1,84 @@
+"""Brody's law: both tails against mpmath, its two ends, moments, derivatives, the contract, bad input."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax.laws import Brody, Poisson, WignerSurmise
+from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode
+from tests.laws.core.methods import check_slopes, methods_at
+from tests.laws.core.positive_axis import check_against
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+S = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("q", [-0.5, 0.0, 0.375, 1.0])
+def test_both_tails_against_mpmath(q, dtype):
+    with mpmath.workdps(60):
+        power = mpmath.mpf(q) + 1
+        b = mpmath.gamma(1 + 1 / power) ** power
+    survival = lambda s: mpmath.exp(-b * s**power)
+    density = lambda s: power * b * s ** (power - 1) * mpmath.exp(-b * s**power)
+    lower = lambda s: -mpmath.expm1(-b * s**power)
+    check_against(Brody(q), density, lower, survival, S, dtype, 40)
+
+
+@pytest.mark.float32
+def test_ends_of_the_range():
+    s, eps = np.array([0.2, 1.0, 3.0]), float(jnp.finfo(jnp.result_type(float)).eps)
+    for ours, theirs in ((Brody(0), Poisson()), (Brody(1), WignerSurmise(1))):
+        for method in ("pdf", "logcdf", "logsf"):
+            np.testing.assert_allclose(getattr(ours, method)(s), getattr(theirs, method)(s), rtol=100 * eps)
+    assert (Brody(0).pdf(0.0), Brody(0.5).pdf(0.0)) == (1, 0)
+
+
+@pytest.mark.float32
+def test_moments():
+    law = Brody(0.5)
+    with mpmath.workdps(30):
+        b = mpmath.gamma(mpmath.mpf(5) / 3) ** 1.5
+        moments = [
+            float(mpmath.quad(lambda s, k=k: k * s ** (k - 1) * mpmath.exp(-b * s**1.5), [0, 1, 4, 40]))
+            for k in (1, 2, 3)
+        ]
+    eps = jnp.finfo(law.mean().dtype).eps
+    np.testing.assert_allclose([law.moment(k) for k in (1, 2, 3)], moments, rtol=40 * eps)
+    np.testing.assert_allclose(law.variance(), moments[1] - 1, rtol=100 * eps)
+
+
+def test_derivatives():
+    s = jnp.array([0.1, 0.9, 3.0])
+    check_derivatives(lambda law, s: (law.cdf(s), law.logsf(s), law.pdf(s), law.quantile(s / 4)), Brody(0.3), s)
+    by_q = jax.grad(lambda q: Brody(q).sf(2.0))
+    with mpmath.workdps(40):
+        sf = lambda q: mpmath.exp(-((2 * mpmath.gamma(1 + 1 / (q + 1))) ** (q + 1)))
+        expected = [float(mpmath.diff(sf, q)) for q in (0, 1)]
+    np.testing.assert_allclose([by_q(0.0), by_q(1.0)], expected, rtol=1e-12)
+
+
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(Brody(0.5), reverse_mode=reverse_mode)
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [*((q, f"be finite and larger than -1, got {q}") for q in (-1.0, np.nan, np.inf)), (1j, "be a real scalar")],
+)
+def test_bad_input(q, message):
+    with pytest.raises(ValueError, match=f"`q` must {message}"):
+        Brody(q)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize(("q", "s"), [(3.0, 1e15), (10.0, 1e4), (50.0, 30.0)])
+def test_derivatives_are_finite_where_powers_overflow(q, s):
+    law, s = Brody(np.float32(q)), np.array([s], np.float32)
+    check_slopes(law, s)
+    assert methods_at(law, s)["cdf"] == 1

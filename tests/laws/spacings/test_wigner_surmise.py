@@ -1,0 +1,101 @@
+"""Wigner's surmise: against mpmath deep into both tails, matrices of two levels, moments, derivatives, bad input."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax import GaussianBeta
+from rmtjax.laws import WignerSurmise
+from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode
+from tests.laws.core.positive_axis import check_against
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+S = [1e-20, 1e-6, 1e-2, 0.3, 0.8, 1.0, 1.3, 2.0, 3.5, 8.0, 100.0]
+
+
+def rate(beta):
+    return (mpmath.gamma((beta + 2) / 2) / mpmath.gamma((beta + 1) / 2)) ** 2
+
+
+def cumulative(beta):
+    return lambda s: mpmath.gammainc((beta + 1) / 2, 0, rate(beta) * s**2, regularized=True)
+
+
+def survival(beta):
+    return lambda s: mpmath.gammainc((beta + 1) / 2, rate(beta) * s**2, regularized=True)
+
+
+def density(beta):
+    a = 2 * mpmath.gamma((beta + 2) / 2) ** (beta + 1) / mpmath.gamma((beta + 1) / 2) ** (beta + 2)
+    return lambda s: a * s**beta * mpmath.exp(-rate(beta) * s**2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("beta", [0.25, 1.0, 2.0, 4.0, 100.0])
+def test_both_tails_against_mpmath(beta, dtype):
+    with mpmath.workdps(60):
+        functions = [fn(mpmath.mpf(beta)) for fn in (density, cumulative, survival)]
+    check_against(WignerSurmise(beta), *functions, S, dtype, 40 + 4 * beta)
+
+
+def test_textbook_forms():
+    s = np.linspace(0.1, 3, 8)
+    np.testing.assert_allclose(WignerSurmise(1).pdf(s), np.pi / 2 * s * np.exp(-np.pi / 4 * s**2), rtol=1e-13)
+    np.testing.assert_allclose(WignerSurmise(2).pdf(s), 32 / np.pi**2 * s**2 * np.exp(-4 / np.pi * s**2), rtol=1e-13)
+    quaternion = 2**18 / (3**6 * np.pi**3) * s**4 * np.exp(-64 / (9 * np.pi) * s**2)
+    np.testing.assert_allclose(WignerSurmise(4).pdf(s), quaternion, rtol=1e-13)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("beta", [1.0, 2.5])
+def test_moments(beta):
+    law = WignerSurmise(beta)
+    with mpmath.workdps(30):
+        fn = density(mpmath.mpf(beta))
+        moments = [float(mpmath.quad(lambda s, k=k: s**k * fn(s), [0, 1, 3, 12])) for k in range(5)]
+    rtol = 40 * jnp.finfo(law.mean().dtype).eps
+    np.testing.assert_allclose([law.moment(k) for k in range(5)], moments, rtol=rtol)
+    np.testing.assert_allclose(law.variance(), moments[2] - 1, rtol=8 * rtol)
+
+
+@pytest.mark.slow
+def test_spacings_of_two_levels(getkey):
+    levels = jax.vmap(GaussianBeta(2, 2.0).eigenvalues)(jax.random.split(getkey(), 20_000))
+    spacings = np.sort(np.diff(levels, axis=1)[:, 0])
+    probability = np.asarray(WignerSurmise(2.0).cdf(spacings / spacings.mean()))
+    # Kolmogorov's statistic; the mean is estimated, so it is smaller than in his law.
+    assert np.abs(probability - (np.arange(spacings.size) + 0.5) / spacings.size).max() < 2 / spacings.size**0.5
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_far_out(dtype):
+    law = WignerSurmise(1)
+    s = jnp.asarray([1e-30, 1e15], dtype)
+    np.testing.assert_allclose(law.logcdf(s)[0], np.log(np.pi / 4) + 2 * np.log(float(s[0])), rtol=1e-6)
+    np.testing.assert_allclose(law.logsf(s)[1], -np.pi / 4 * float(s[1]) ** 2, rtol=1e-6)
+    by_s = jax.vmap(jax.grad(law.logsf))(s)
+    assert np.isfinite(by_s).all()
+
+
+@pytest.mark.slow
+def test_derivatives():
+    s = jnp.array([0.1, 0.9, 3.0])
+    check_derivatives(lambda law, s: (law.cdf(s), law.logsf(s)), WignerSurmise(1.7), s)
+    with mpmath.workdps(40):
+        by_beta = float(mpmath.diff(lambda beta: mpmath.log(survival(beta)(mpmath.mpf(3))), 1))
+    np.testing.assert_allclose(jax.grad(lambda beta: WignerSurmise(beta).logsf(3.0))(1.0), by_beta, rtol=1e-12)
+
+
+@every_mode
+def test_the_contract_of_laws(reverse_mode):
+    check_law(WignerSurmise(1.5), reverse_mode=reverse_mode)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf, 1j, np.ones(2)])
+def test_bad_input(beta):
+    with pytest.raises(ValueError, match=r"`beta` must be (positive and finite|a real scalar), got"):
+        WignerSurmise(beta)

@@ -1,0 +1,73 @@
+"""The arcsine law: against mpmath up to the edges, other laws that it is, the contract, bad input."""
+
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax.laws import Arcsine, KestenMcKay
+from rmtjax.testing import check_derivatives, check_law
+from tests.laws.core.methods import METHODS, methods_at
+from tests.statistical import assert_law
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_few_ulp_of_relative_error_up_to_the_edges(dtype):
+    fractions = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625, 0.5]
+    x = np.array([1.5 * (2 * f - 1) for f in [*fractions, *(1 - f for f in fractions)]])
+    with mpmath.workdps(40):
+        points = list(map(mpmath.mpf, x))
+        radius = mpmath.mpf(1.5)
+        below = lambda y: mpmath.acos(-y / radius) / mpmath.pi
+        expected = {
+            "pdf": [1 / (mpmath.pi * mpmath.sqrt(radius**2 - y**2)) for y in points],
+            "cdf": [below(y) for y in points],
+            "sf": [below(-y) for y in points],
+        }
+        expected |= {f"log{name}": list(map(mpmath.log, column)) for name, column in expected.items()}
+    law, eps = Arcsine(1.5), np.finfo(dtype).eps
+    table = methods_at(law, x.astype(dtype))
+    for method in METHODS:
+        got = table[method]
+        assert got.dtype == dtype
+        absolute = 12 * eps if method.startswith("log") else 0
+        np.testing.assert_allclose(got, np.array(expected[method], float), rtol=12 * eps, atol=absolute, err_msg=method)
+
+
+@pytest.mark.float32
+def test_quantile_inverts_the_distribution():
+    law, p = Arcsine(1.5), jnp.array([0.0, 1e-4, 0.3, 0.5, 0.9, 1.0])
+    x = law.quantile(p)
+    np.testing.assert_allclose(x, -1.5 * np.cos(np.pi * np.asarray(p)), rtol=0, atol=4 * jnp.finfo(x.dtype).eps)
+    assert (x[3], x[0], x[-1]) == (0, -1.5, 1.5)
+    assert jnp.isnan(law.quantile(jnp.array([-0.1, 1.1]))).all()
+
+
+def test_moments_and_the_laws_that_it_is(getkey):
+    law, x = Arcsine(1.5), np.linspace(-1.4, 1.4, 9)
+    angles = (np.arange(64) + 0.5) * np.pi / 64
+    for k in range(10):
+        np.testing.assert_allclose(law.moment(k), np.mean((1.5 * np.cos(angles)) ** k), rtol=1e-13, atol=1e-13)
+    # Wallis: the binomial coefficient is no number of float64.
+    np.testing.assert_allclose(Arcsine(1.0).moment(1500), (1 - 1 / 6000) / np.sqrt(750 * np.pi), rtol=1e-7)
+    assert (law.mean(), law.variance()) == (0, 1.125)
+    np.testing.assert_allclose(Arcsine(2.0).cdf(x), KestenMcKay(2).cdf(x), rtol=1e-13)
+    assert_law(np.asarray(law.sample(getkey(), (20_000,))), law.cdf)
+
+
+@pytest.mark.float32
+def test_contract():
+    check_law(Arcsine(1.5))
+
+
+def test_derivatives():
+    formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.quantile((x + 2) / 4))
+    check_derivatives(formulas, Arcsine(1.5), jnp.array([-1.4, 0.0, 0.3]), second_derivative=True)
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.inf, np.nan, "x", [1.0, 2.0]])
+def test_bad_radii(radius):
+    with pytest.raises(ValueError, match="`radius` must be"):
+        Arcsine(radius)

@@ -1,0 +1,161 @@
+"""The Bures law: a few ulp against mpmath up to the ends, moments, the fall-backs, derivatives, bad input."""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from rmtjax.laws import Bures
+from rmtjax.laws._core import fallbacks
+from rmtjax.testing import check_derivatives, check_law
+from tests.cases import every_mode
+from tests.laws.core.methods import METHODS, check_slopes, methods_at
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+# Distances from an end in units of the width.
+FRACTIONS = [1e-20, 1e-9, 1e-3, 0.01, 0.1, 0.2, 0.4]
+MOMENTS = [1, 1, 5 / 2, 8, 231 / 8, 112]
+
+
+def density(x, a):
+    """The published form, for the end a of the support."""
+    return (
+        3
+        / (4 * mpmath.pi * a)
+        * (
+            (a / x + mpmath.sqrt((a / x) ** 2 - 1)) ** mpmath.mpf("2/3")
+            - (a / x - mpmath.sqrt((a / x) ** 2 - 1)) ** mpmath.mpf("2/3")
+        )
+    )
+
+
+def distribution(x, a):
+    """In s = sinh t for x = a/cosh 3t, with the terms that cancel."""
+    s = mpmath.sinh(mpmath.acosh(a / x) / 3)
+    return 1 - (mpmath.atan(s) + mpmath.atan(2 * s) - 3 * s / (1 + 4 * s**2)) / mpmath.pi
+
+
+@functools.cache
+def table(upper, dtype):
+    """Points of a dtype from end to end, and all methods there; the rounded end is taken for the true one."""
+    with mpmath.workdps(60):
+        a = mpmath.mpf(upper)
+        below = [1 - 8 * float(np.finfo(dtype).eps), 0.999, *(1 - f for f in FRACTIONS[3:])]
+        x = [dtype(upper * fraction) for fraction in [*FRACTIONS, *below]]
+        points = [mpmath.mpf(float(y)) for y in x]
+        cdf = [distribution(y, a) for y in points]
+        values = {"pdf": [density(y, a) for y in points], "cdf": cdf, "sf": [1 - p for p in cdf]}
+        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
+        return np.array(x, dtype), {name: np.array(column, float) for name, column in values.items()}
+
+
+@pytest.mark.parametrize("x", [0.01, 1.0, 4.9])
+def test_the_reference_is_the_integral_of_the_density(x):
+    with mpmath.workdps(30):
+        a = 3 * mpmath.sqrt(3)
+        # In the cube root the integrand is smooth at 0.
+        integral = mpmath.quad(lambda u: 3 * u**2 * density(u**3, a), [0, mpmath.mpf(x) ** mpmath.mpf("1/3")])
+        assert abs(distribution(mpmath.mpf(x), a) - integral.real) < 1e-20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [1.0, 0.0078125, 0.7])
+def test_a_few_ulp_of_relative_error_up_to_the_ends(scale, dtype):
+    law, eps = Bures(dtype(scale)), np.finfo(dtype).eps
+    lower, upper = law.support()
+    assert lower == 0
+    np.testing.assert_allclose(upper, 3 * math.sqrt(3) * float(dtype(scale)), rtol=2 * eps)
+    x, expected = table(float(upper), dtype)
+    found = methods_at(law, x)
+    for method in METHODS:
+        got = found[method]
+        assert got.dtype == dtype
+        # A logarithm has the absolute error that its argument has relatively.
+        absolute = 12 * eps if method.startswith("log") else 0
+        np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_distribution_rises_to_1_and_never_above(dtype):
+    law, eps = Bures(dtype(1)), np.finfo(dtype).eps
+    upper = np.asarray(law.support()[1])
+    x = np.sort(np.concatenate([upper * np.logspace(-20, 0, 500, dtype=dtype), upper * np.linspace(0, 1, 2000)]))
+    found = methods_at(law, x.astype(dtype))
+    cdf, sf = found["cdf"], found["sf"]
+    assert cdf.max() <= 1
+    assert sf.max() <= 1
+    assert np.diff(cdf).min() >= -2 * eps
+    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=2 * eps)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("scale", [1.0, 0.6])
+def test_moments(scale):
+    law = Bures(scale)
+    eps = jnp.finfo(law.mean().dtype).eps
+    for k, moment in enumerate(MOMENTS):
+        np.testing.assert_allclose(law.moment(k), moment * scale**k, rtol=10 * eps)
+        # The product of Gamma functions of the literature.
+        gammas = 2**k * math.gamma((3 * k + 1) / 2) / (math.gamma((k + 1) / 2) * math.gamma(k + 2))
+        np.testing.assert_allclose(gammas, moment, rtol=1e-14)
+    np.testing.assert_allclose((law.mean(), law.variance()), (scale, 1.5 * scale**2), rtol=2 * eps)
+
+
+def test_formula_and_fall_back_agree():
+    law = Bures(0.8)
+    x = law.support()[1] * jnp.array([1e-3, 0.02, 0.3, 0.8, 0.97])
+
+    @jax.jit
+    def both(law):
+        moments = [fallbacks.moment(law, k) for k in range(4)]
+        return (fallbacks.cdf(law, x), *moments), (law.cdf(x), *(law.moment(k) for k in range(4)))
+
+    for got, expected in zip(*both(law), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-11)
+
+
+@every_mode
+def test_contract(reverse_mode):
+    check_law(Bures(0.7), reverse_mode=reverse_mode)
+
+
+def test_quantiles_invert_the_distribution():
+    law, p = Bures(1.3), np.array([1e-3, 0.3, 0.65, 1 - 1e-6])
+    np.testing.assert_allclose(law.sf(law.quantile(p)), 1 - p, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_derivatives():
+    x = 1.3 * jnp.array([0.1, 0.4, 1.0, 3.0, 4.9])
+    formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x))
+    check_derivatives(formulas, Bures(1.3), x, second_derivative=True)
+    check_derivatives(lambda law: [law.mean(), law.variance(), law.moment(3)], Bures(1.3))
+    check_derivatives(lambda law, p: law.quantile(p), Bures(1.3), jnp.array([0.2, 0.6, 0.95]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_are_finite_at_inside_and_outside_the_ends(dtype):
+    law = Bures(dtype(1.5))
+    upper = np.asarray(law.support()[1])
+    x = np.array([-1, 0, 1e-16, 1e-3, upper / 2, upper * (1 - 4 * np.finfo(dtype).eps), upper, 2 * upper], dtype)
+    check_slopes(law, x, flat=(0, 1, 6, 7))
+
+
+def test_slope_of_the_distribution_close_to_0():
+    # By the leading terms: r³ = 4x/a, F = 9r/4π.
+    x, law = np.float32(1e-27), Bures(np.float32(1))
+    r = (4e-27 / (3 * math.sqrt(3))) ** (1 / 3)
+    np.testing.assert_allclose(law.cdf(x), 9 * r / (4 * math.pi), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(law.cdf)(x), 9 * r / (4 * math.pi) / 3e-27, rtol=1e-6)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
+def test_a_bad_scale_is_refused(value):
+    with pytest.raises(ValueError, match=r"`scale` must be (positive and finite|a real scalar), got"):
+        Bures(value)
