@@ -57,7 +57,7 @@ def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray)
 
 def _reach(law: Any, tail: float) -> tuple[float, float]:
     """The support, where it is finite; otherwise up to a tail, by a few searches on grids of one size."""
-    support, panels = np.array(law.support()), np.asarray(law._breakpoints())
+    support, panels = np.array(law.support()), np.asarray(law.breakpoints())
     low, high = panels[0], panels[-1]
     for _ in range(6):
         x = np.linspace(low, high, NUM_POINTS)

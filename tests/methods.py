@@ -41,7 +41,7 @@ def methods(instance: Any) -> dict[str, tuple]:
 
 # Further methods, which every object of the kind refuses to run with a bad parameter.
 FURTHER = {
-    rmt.laws.AbstractLaw: {"support": (), "atoms": (), "moment": (2,)},
+    rmt.laws.AbstractLaw: {"support": (), "breakpoints": (), "atoms": (), "moment": (2,)},
     rmt.laws.AbstractSpectralLaw: {"free_cumulant": (2,), "r_transform": (X,), "s_transform": (X,)},
     rmt.ensembles.AbstractEnsemble: {"law": ()},
     rmt.ensembles.AbstractUnitaryEnsemble: {"law": ()},

@@ -29,7 +29,7 @@ def _modules() -> list[str]:
 def _public_names() -> dict[str, object]:
     """Every `X as X` of a public package, under its shortest dotted name, without the packages themselves."""
     shortest: dict[int, tuple[str, object]] = {}
-    public = [name for name in _modules() if "._" not in name]
+    public = [name for name in _modules() if "._" not in name and not name.endswith(".internal")]
     for package in sorted(public, key=lambda name: name.count(".")):
         module = importlib.import_module(package)
         for node in ast.walk(ast.parse(inspect.getsource(module))):
@@ -53,7 +53,7 @@ def test_public_names_are_found():
 
 
 def _lint_imports(directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--config", ROOT / "pyproject.toml"]
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache", ROOT / "pyproject.toml"]
     return subprocess.run(command, cwd=directory, env=os.environ | environment, capture_output=True, text=True)
 
 
@@ -72,6 +72,49 @@ def test_an_import_against_the_layers_is_caught(tmp_path, layer, forbidden):
     result = _lint_imports(tmp_path, PYTHONPATH=str(tmp_path))
     assert result.returncode == 1, result.stdout + result.stderr
     assert f"rmtjax.{layer}._planted" in result.stdout
+
+
+# Doors
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("ensembles", "rmtjax.linalg._sturm"),
+        ("laws", "rmtjax.special._bessel"),
+        ("simulation", "rmtjax.linalg._padded"),
+    ],
+)
+def test_a_private_import_across_packages_is_caught(tmp_path, package, name):
+    shutil.copytree(PACKAGE, tmp_path / "rmtjax", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "rmtjax" / package / "_planted.py").write_text(f"import {name}\n")
+    result = _lint_imports(tmp_path, PYTHONPATH=str(tmp_path))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"rmtjax.{package}._planted -> {name}" in result.stdout
+
+
+def _imports() -> Iterator[tuple[Path, ast.ImportFrom, ast.alias]]:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rmtjax"):
+                yield from ((path, node, alias) for alias in node.names)
+
+
+def test_nothing_is_renamed_on_import():
+    renamed = [(str(path), alias.name) for path, _, alias in _imports() if alias.asname not in (None, alias.name)]
+    assert renamed == []
+
+
+def test_doors_lead_to_documented_names_that_are_used():
+    taken = {(node.module, alias.name) for _, node, alias in _imports() if str(node.module).endswith(".internal")}
+    doors = [name for name in _modules() if name.endswith(".internal")]
+    offered = {(door, name): value for door in doors for name, value in _exports(door).items()}
+    assert offered.keys() == taken
+    assert [name for name, value in offered.items() if not getattr(value, "__doc__", None)] == []
+
+
+def _exports(module: str) -> dict[str, object]:
+    return {name: value for name, value in vars(importlib.import_module(module)).items() if not name.startswith("_")}
 
 
 # Classes are abstract or final

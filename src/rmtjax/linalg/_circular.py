@@ -103,6 +103,7 @@ def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> In
 
 @jax.custom_jvp
 def _eigenphases(coefficients: Verblunsky) -> Float[Array, " n"]:
+    """All eigenphases, ascending in (-π, π]."""
     n = coefficients.n
     matrix, padding = _prepare(coefficients, _sturm_search.rows_in_a_step(n, coefficients.modulus.dtype))
     return math.pi * _sturm_search.eigenvalues(matrix, padding + n, padding, padding + n)

@@ -154,7 +154,7 @@ def _abscissas(law: AbstractLaw, edges: np.ndarray) -> Float[jnp.ndarray, " q"]:
     span = edges[-1] - edges[0]
     lower, upper = map(float, law.support())
     left, right = max(lower, edges[0] - 0.05 * span), min(upper, edges[-1] + 0.05 * span)
-    jumps = np.asarray(law._breakpoints(), np.float64)
+    jumps = np.asarray(law.breakpoints(), np.float64)
     jumps = jumps[(jumps >= left) & (jumps <= right)]
     grid = np.linspace(left, right, 1001)
     return jnp.asarray(np.unique(np.concatenate([grid, jumps - 1e-5 * span, jumps + 1e-5 * span])))

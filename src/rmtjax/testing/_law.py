@@ -65,7 +65,7 @@ def check_law(
     """
     lower, upper = (host(jnp.asarray(end)) for end in law.support())
     require(lower < upper, _CHECK, f"the support [{lower}, {upper}] is empty.")
-    panels = np.unique(host(law._breakpoints() if breakpoints is None else jnp.asarray(breakpoints)))
+    panels = np.unique(host(law.breakpoints() if breakpoints is None else jnp.asarray(breakpoints)))
     require(np.isfinite(panels), _CHECK, f"the breakpoints {panels} are not finite.")
     between_calls = {} if rtol is None else {"rtol": rtol, "atol": rtol}
     rtol = 2000 * float(jnp.finfo(panels.dtype).eps) if rtol is None else rtol

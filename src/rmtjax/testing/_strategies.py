@@ -8,8 +8,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
-from rmtjax.ensembles import GOE, Mixed, Wigner
-from rmtjax.ensembles._core.base import AbstractNestedEnsemble
+from rmtjax.ensembles import GOE, AbstractNestedEnsemble, Mixed, Wigner
 
 try:
     from hypothesis import strategies as st

@@ -70,7 +70,7 @@ def inverse(law, p):
 
 @jax.jit
 def averages(law):
-    return law.moment(0), law.mean(), law.variance(), law.moment(3), law._breakpoints()
+    return law.moment(0), law.mean(), law.variance(), law.moment(3), law.breakpoints()
 
 
 @functools.cache
@@ -135,7 +135,7 @@ def test_moments_against_quadrature(name):
 def test_integral_of_the_density_by_quadpack(name):
     law = CASES[name].law
     density = jax.jit(law.pdf)
-    jumps = np.unique(np.asarray(law._breakpoints()))
+    jumps = np.unique(np.asarray(law.breakpoints()))
     total, error = integrate.quad(
         lambda x: float(density(x)), *ends(name), points=jumps[1:-1], limit=200, epsabs=1e-8, epsrel=0
     )

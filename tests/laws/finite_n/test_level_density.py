@@ -223,7 +223,7 @@ def test_one_compilation_for_every_scale():
 
 def panels(law):
     """A few of the law's own panels: of all of them the widest lie in the tails."""
-    own, edges = law._breakpoints(), law.unit * table(law.classical).edges
+    own, edges = law.breakpoints(), law.unit * table(law.classical).edges
     keep = [edges[:: max(1, len(edges) // 6)], edges[jnp.array([1, -2, -1])], own[jnp.array([0, -1])]]
     return np.unique(np.concatenate(keep)).astype(own.dtype)
 

@@ -118,7 +118,7 @@ def test_gaps_and_their_ends():
     squares = np.roots([1, -2 - 0.25, 1 - 0.25])
     u = np.sqrt(np.sort(squares))
     inner, outer = u + 0.25 * u / (u**2 - 1)
-    edges = np.unique(np.round(law._breakpoints(), 13))
+    edges = np.unique(np.round(law.breakpoints(), 13))
     np.testing.assert_allclose(edges, [-outer, -inner, inner, outer], rtol=1e-12)
     x = inner * np.array([-0.99, 0.0, 0.5, 0.99])
     np.testing.assert_array_equal(law.pdf(x), 0)

@@ -148,7 +148,7 @@ def test_bands(name):
     np.testing.assert_allclose(masses, [mass], rtol=1e-15)
     np.testing.assert_allclose(law.support(), [0.0 if mass else expected[0], expected[-1]], rtol=1e-14, atol=1e-30)
     assert locations[0] == law.support()[0]
-    points = np.asarray(law._breakpoints())
+    points = np.asarray(law.breakpoints())
     for end in expected:
         assert np.abs(points - end).min() <= 1e-13 * expected[-1]
     # In a gap the density is 0, and the mass is that of whole points, or of the atom.

@@ -13,10 +13,9 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import AbstractLaw, Uniform
-from rmtjax.linalg._circular import Verblunsky, eigenphase_counts, eigenphases
-from rmtjax.random._haar import haar_isometry
-from rmtjax.random._normal_matrices import dual, self_dual_part
-from rmtjax.special._selberg import log_circular_vandermonde, log_dyson
+from rmtjax.linalg.internal import Verblunsky, eigenphase_counts, eigenphases
+from rmtjax.random.internal import dual, haar_isometry, self_dual_part
+from rmtjax.special.internal import log_circular_vandermonde, log_dyson
 
 
 class AbstractCircular(AbstractUnitaryEnsemble):

@@ -12,8 +12,8 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
 from rmtjax.laws import AbstractLaw, Uniform
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.special._selberg import log_circular_vandermonde
+from rmtjax.linalg.internal import block_singular_counts, block_singular_values
+from rmtjax.special.internal import log_circular_vandermonde
 
 
 class Component(NamedTuple):

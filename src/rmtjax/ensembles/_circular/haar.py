@@ -15,7 +15,7 @@ from rmtjax.ensembles._circular.group_angles import (
     orthogonal_component,
     symplectic_component,
 )
-from rmtjax.random._haar import haar_isometry, special_orthogonal
+from rmtjax.random.internal import haar_isometry, special_orthogonal
 
 
 class HaarOrthogonal(AbstractHaar):

@@ -12,9 +12,8 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.beta import bidiagonal_entries
-from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
-from rmtjax.random._haar import haar_isometry
-from rmtjax.random._normal_matrices import gaussian_matrix
+from rmtjax.linalg.internal import block_singular_values, block_square_counts
+from rmtjax.random.internal import gaussian_matrix, haar_isometry
 
 
 class AbstractDensityMatrix(AbstractEnsemble):

@@ -42,9 +42,9 @@ from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.ensembles._laguerre.beta import bidiagonal_entries
 from rmtjax.laws import AbstractLaw, Semicircle
-from rmtjax.linalg._bidiagonal import block_singular_counts, block_singular_values
-from rmtjax.random._normal_matrices import gaussian_matrix
-from rmtjax.special._selberg import log_laguerre, log_vandermonde
+from rmtjax.linalg.internal import block_singular_counts, block_singular_values
+from rmtjax.random.internal import gaussian_matrix
+from rmtjax.special.internal import log_laguerre, log_vandermonde
 
 _WIGNER_DYSON = {"A": GUE, "AI": GOE, "AII": GSE}
 # β and, for ν = 0, α.

@@ -11,7 +11,7 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.laws import AbstractLaw, DeformedSemicircle
-from rmtjax.linalg._hermitian import hermitian_eigenvalues
+from rmtjax.linalg.internal import hermitian_eigenvalues
 
 
 class Deformed(AbstractEnsemble):

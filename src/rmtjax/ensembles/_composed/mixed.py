@@ -12,9 +12,9 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
-from rmtjax.laws._composed.orders import clip_order
+from rmtjax.laws.internal import clip_order
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
-from rmtjax.linalg._padded import ARRANGEMENTS, count_below, periodic_counts
+from rmtjax.linalg.internal import ARRANGEMENTS, count_below, periodic_counts
 
 
 def _keys(key: KeyScalar) -> Key[Array, "3"]:

@@ -13,12 +13,14 @@ from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
-from rmtjax.linalg._hermitian import hermitian_eigenvalues
-from rmtjax.linalg._padded import count_below
-from rmtjax.linalg._tridiagonal import block_counts
-from rmtjax.random._bartlett import lower_band, triangular_band
-from rmtjax.random._gamma import unchecked_chi
+from rmtjax.linalg.internal import (
+    block_counts,
+    block_singular_values,
+    block_square_counts,
+    count_below,
+    hermitian_eigenvalues,
+)
+from rmtjax.random.internal import lower_band, triangular_band, unchecked_chi
 
 Entries = tuple[Float[Array, " k"], Float[Array, " k-1"]]
 

@@ -13,10 +13,9 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.laws import AbstractLaw
-from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
+from rmtjax.laws.internal import ClassicalSpectrum
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
-from rmtjax.linalg._decompose import hermitian_part
-from rmtjax.linalg._padded import count_below, inside_block, leading_block_spectrum
+from rmtjax.linalg.internal import count_below, hermitian_part, inside_block, leading_block_spectrum
 
 
 class AbstractEnsemble(AbstractModule):

@@ -8,8 +8,8 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.linalg._decompose import adjoint, hermitian_part
-from rmtjax.random._normal_matrices import self_dual_part
+from rmtjax.linalg.internal import adjoint, hermitian_part
+from rmtjax.random.internal import self_dual_part
 
 
 def gram(a: Inexact[Array, "rows columns"], beta: int) -> Inexact[Array, "rows rows"]:

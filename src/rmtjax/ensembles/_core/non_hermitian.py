@@ -17,9 +17,9 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.laws._core.planar import AbstractPlanarLaw
-from rmtjax.linalg._padded import count_below
-from rmtjax.special._selberg import log_vandermonde
+from rmtjax.laws import AbstractPlanarLaw
+from rmtjax.linalg.internal import count_below
+from rmtjax.special.internal import log_vandermonde
 
 
 class AbstractNonHermitianEnsemble(AbstractModule):

@@ -12,9 +12,8 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._gaussian import edge, tridiagonal
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
-from rmtjax.linalg._padded import inside_block
-from rmtjax.linalg._tridiagonal import block_counts, block_eigenvalues
-from rmtjax.special._selberg import log_mehta, log_vandermonde
+from rmtjax.linalg.internal import block_counts, block_eigenvalues, inside_block
+from rmtjax.special.internal import log_mehta, log_vandermonde
 
 # Row numbers and counts are 32-bit integers; the last chunk of rows may go beyond n.
 _MOST_LEVELS = 2_000_000_000

@@ -11,10 +11,9 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
-from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
-from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble
-from rmtjax.random._normal_matrices import quaternions
-from rmtjax.special._classical_weights import HermiteWeight
+from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
+from rmtjax.random.internal import quaternions
+from rmtjax.special.internal import HermiteWeight
 
 
 class GOE(AbstractGaussian):

@@ -17,10 +17,8 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import KeyScalar
-from rmtjax.linalg import _sturm
-from rmtjax.linalg._tridiagonal import block_counts
-from rmtjax.random._gamma import log_ratio
-from rmtjax.random._words import normal_variates, random_words
+from rmtjax.linalg.internal import block_counts, counts_of_stream
+from rmtjax.random.internal import log_ratio, normal_variates, random_words
 
 BLOCK = 1 << 9
 # Rows drawn at a time unless told.
@@ -106,17 +104,9 @@ def streamed_counts(
     beta = jax.lax.stop_gradient(beta)
     # A bound of the norm before any entry is known.
     bound = 2 + _LARGEST_VARIATE * (2 + 2**0.5) * jax.lax.rsqrt(beta * n)
-    exponent = _sturm.exponent_above(bound)
-    points = _sturm.shifts(jax.lax.stop_gradient(x).astype(beta.dtype), exponent)
 
-    def sweep(state: tuple, step: Int[Array, ""]) -> tuple[tuple, None]:
-        q, total, left = state
+    def rows(step: Int[Array, ""]) -> tuple[Array, Array, Array]:
         diagonal, right = _blocks(key, group * step, group, n, beta)
-        squares = _sturm.scaled(jnp.concatenate([left[None], right[:-1]]), -exponent) ** 2
-        row = group * BLOCK * step + jnp.arange(diagonal.size)
-        diagonal = jnp.where(row < n, _sturm.scaled(diagonal, -exponent), _sturm.ABOVE_ALL)
-        q, more = _sturm.count(_sturm.Tridiagonal(_sturm.pack(diagonal, squares), exponent, -1.0, 1.0), q, points)
-        return (q, total + more, right[-1]), None
+        return diagonal, right, group * BLOCK * step + jnp.arange(diagonal.size) < n
 
-    state = jnp.ones_like(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), beta.dtype)
-    return jax.lax.scan(sweep, state, jnp.arange(steps))[0][1]
+    return counts_of_stream(rows, steps, bound, x)

@@ -14,8 +14,8 @@ from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
 from rmtjax.ensembles._laguerre.beta import ABOVE
 from rmtjax.laws import AbstractLaw, Wachter
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
-from rmtjax.special._selberg import log_selberg, log_vandermonde
+from rmtjax.linalg.internal import block_singular_values, block_square_counts
+from rmtjax.special.internal import log_selberg, log_vandermonde
 
 
 class AbstractJacobi(AbstractEnsemble):

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._typing import KeyScalar
-from rmtjax.random._gamma import log_ratio
+from rmtjax.random.internal import log_ratio
 
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
 

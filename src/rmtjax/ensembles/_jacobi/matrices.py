@@ -9,11 +9,10 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._jacobi.beta import AbstractJacobi
 from rmtjax.laws import AbstractLaw, Wachter
-from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
-from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble
-from rmtjax.linalg._decompose import adjoint
-from rmtjax.random._haar import haar_isometry
-from rmtjax.special._classical_weights import JacobiWeight
+from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
+from rmtjax.linalg.internal import adjoint
+from rmtjax.random.internal import haar_isometry
+from rmtjax.special.internal import JacobiWeight
 
 
 class Jacobi(AbstractJacobi):

@@ -13,9 +13,9 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
-from rmtjax.random._gamma import unit_chi
-from rmtjax.special._selberg import log_laguerre, log_vandermonde
+from rmtjax.linalg.internal import block_singular_values, block_square_counts
+from rmtjax.random.internal import unit_chi
+from rmtjax.special.internal import log_laguerre, log_vandermonde
 
 
 def bidiagonal_entries(

@@ -13,8 +13,8 @@ from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.laws import AbstractLaw, InverseMarchenkoPastur
-from rmtjax.linalg._decompose import adjoint
-from rmtjax.random._bartlett import triangular_band
+from rmtjax.linalg.internal import adjoint
+from rmtjax.random.internal import triangular_band
 
 
 class InverseWishart(AbstractEnsemble):

@@ -12,8 +12,8 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
 from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
-from rmtjax.linalg._decompose import hermitian_part
-from rmtjax.random._bartlett import triangular_band
+from rmtjax.linalg.internal import hermitian_part
+from rmtjax.random.internal import triangular_band
 
 # Covariances that were found to be definite, by their identity: the test costs as much as a part of a draw.
 _DEFINITE: dict[int, weakref.ref] = {}

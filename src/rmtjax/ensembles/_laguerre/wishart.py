@@ -12,14 +12,11 @@ from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
-from rmtjax.laws._finite_n.level_density import ClassicalSpectrum
-from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble
+from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.linalg import PaddedSpectrum
-from rmtjax.linalg._bidiagonal import block_singular_values, block_square_counts
-from rmtjax.linalg._padded import inside_block
-from rmtjax.random._gamma import unchecked_chi
-from rmtjax.random._normal_matrices import gaussian_matrix
-from rmtjax.special._classical_weights import LaguerreWeight
+from rmtjax.linalg.internal import block_singular_values, block_square_counts, inside_block
+from rmtjax.random.internal import gaussian_matrix, unchecked_chi
+from rmtjax.special.internal import LaguerreWeight
 
 
 class Wishart(AbstractLaguerre, AbstractNestedEnsemble):

@@ -10,10 +10,10 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
-from rmtjax.laws._plane.elliptic import EllipticLaw
-from rmtjax.linalg._decompose import adjoint
-from rmtjax.random._normal_matrices import gaussian_matrix
-from rmtjax.special._elementary import square_root
+from rmtjax.laws import EllipticLaw
+from rmtjax.linalg.internal import adjoint
+from rmtjax.random.internal import gaussian_matrix
+from rmtjax.special.internal import square_root
 
 
 class Elliptic(AbstractNonHermitianEnsemble):

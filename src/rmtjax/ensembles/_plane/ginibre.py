@@ -12,13 +12,9 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws._core.planar import AbstractPlanarLaw
-from rmtjax.laws._plane.radial import CircularLaw, CircularPowerLaw
-from rmtjax.linalg._decompose import adjoint
-from rmtjax.random._bartlett import triangular_band
-from rmtjax.random._gamma import unchecked_chi
-from rmtjax.random._haar import haar_isometry
-from rmtjax.random._normal_matrices import gaussian_matrix
+from rmtjax.laws import AbstractPlanarLaw, CircularLaw, CircularPowerLaw
+from rmtjax.linalg.internal import adjoint
+from rmtjax.random.internal import gaussian_matrix, haar_isometry, triangular_band, unchecked_chi
 
 
 class Ginibre(AbstractRotationInvariant):

@@ -9,10 +9,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws._core.planar import AbstractPlanarLaw
-from rmtjax.laws._plane.radial import SphericalLaw
-from rmtjax.random._gamma import unchecked_chi
-from rmtjax.random._normal_matrices import gaussian_matrix
+from rmtjax.laws import AbstractPlanarLaw, SphericalLaw
+from rmtjax.random.internal import gaussian_matrix, unchecked_chi
 
 
 class Spherical(AbstractRotationInvariant):

@@ -9,10 +9,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws._core.planar import AbstractPlanarLaw
-from rmtjax.laws._plane.radial import TruncatedUnitaryLaw
-from rmtjax.random._gamma import unchecked_chi
-from rmtjax.random._haar import haar_isometry
+from rmtjax.laws import AbstractPlanarLaw, TruncatedUnitaryLaw
+from rmtjax.random.internal import haar_isometry, unchecked_chi
 
 
 class TruncatedUnitary(AbstractRotationInvariant):

@@ -13,7 +13,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
 from rmtjax.laws import AbstractLaw, KestenMcKay, Semicircle
-from rmtjax.linalg._hermitian import hermitian_eigenvalues
+from rmtjax.linalg.internal import hermitian_eigenvalues
 
 
 class ErdosRenyi(AbstractEnsemble):

@@ -14,9 +14,8 @@ from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
 from rmtjax.laws import AbstractLaw, Semicircle
-from rmtjax.linalg._decompose import hermitian_part
-from rmtjax.linalg._hermitian import hermitian_eigenvalues
-from rmtjax.special._elementary import square_root
+from rmtjax.linalg.internal import hermitian_eigenvalues, hermitian_part
+from rmtjax.special.internal import square_root
 
 
 class AbstractVarianceProfile(AbstractEnsemble):

@@ -14,9 +14,8 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
 from rmtjax.linalg import PaddedSpectrum
-from rmtjax.linalg._hermitian import hermitian_eigenvalues
-from rmtjax.linalg._padded import leading_block_spectrum
-from rmtjax.special._elementary import square_root
+from rmtjax.linalg.internal import hermitian_eigenvalues, leading_block_spectrum
+from rmtjax.special.internal import square_root
 
 Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
 

@@ -25,7 +25,7 @@ from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra.semicircle import Semicircle
-from rmtjax.linalg._padded import ARRANGEMENTS
+from rmtjax.linalg.internal import ARRANGEMENTS
 from rmtjax.special import bracketed_root
 
 

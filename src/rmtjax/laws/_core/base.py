@@ -81,11 +81,7 @@ class AbstractLaw(AbstractModule):
         return fallbacks.central_moments(self, orders)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        """Ascending finite points between which the density is smooth, the first and last the ends of the support.
-
-        Where an end is infinite, the point lies so far out that what is beyond it does not matter to integrals and
-        is not asked for in quantiles.
-        """
+        """What `breakpoints` returns; quantiles are looked for between the first and the last."""
         return jnp.stack(self._support())
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
@@ -99,6 +95,14 @@ class AbstractLaw(AbstractModule):
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Left and right end of the smallest interval that carries the law."""
         return self._run("_support")
+
+    def breakpoints(self) -> Float[Array, " k"]:
+        """Ascending finite points between which the density is smooth, for quadrature on the panels between them.
+
+        The first and the last are the ends of the support; where an end is infinite, the point lies so far out that
+        integrals lose nothing by what is beyond it.
+        """
+        return self._run("_breakpoints")
 
     def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """Locations and masses of the point masses; both empty for a continuous law."""

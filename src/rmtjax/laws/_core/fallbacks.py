@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 
 from rmtjax._typing import KeyScalar
 from rmtjax.special import bracketed_root, integrate
-from rmtjax.special._quadrature import panel_nodes
+from rmtjax.special.internal import panel_nodes
 
 
 class Law(Protocol):

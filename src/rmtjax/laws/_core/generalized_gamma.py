@@ -10,7 +10,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.random import gamma
-from rmtjax.special._incomplete import log_gamma_density, log_gamma_tails
+from rmtjax.special.internal import log_gamma_density, log_gamma_tails
 
 
 class AbstractGeneralizedGamma(AbstractLogarithmicLaw):

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.special._elementary import log_one_minus_exp
+from rmtjax.special.internal import log_one_minus_exp
 
 
 class AbstractTabulatedLaw(AbstractLaw):

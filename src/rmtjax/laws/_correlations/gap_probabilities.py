@@ -34,7 +34,7 @@ from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator, legendre_rule
 from rmtjax.laws._extremes.tracy_widom import TracyWidom
-from rmtjax.linalg._decompose import decompose_one_by_one
+from rmtjax.linalg.internal import decompose_one_by_one
 from rmtjax.special import airy, sine_kernel
 
 

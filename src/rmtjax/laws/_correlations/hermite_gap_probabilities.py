@@ -35,9 +35,8 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import distribution, not_negative
-from rmtjax.linalg._decompose import decompose_one_by_one
-from rmtjax.special._fredholm import nodes_and_weights
-from rmtjax.special._kernels import hermite_functions
+from rmtjax.linalg.internal import decompose_one_by_one
+from rmtjax.special.internal import hermite_functions, nodes_and_weights
 
 
 def hermite_gap_probabilities(

@@ -31,7 +31,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.laws._correlations.two_point import BETAS, pair_correlation
 from rmtjax.special import gauss_legendre
-from rmtjax.special._sine_integral import auxiliary, cosine_integral, sine_integral, sine_tail
+from rmtjax.special.internal import auxiliary, cosine_integral, sine_integral, sine_tail
 
 # Up to this length the rigidity is a quadrature, which 24 nodes bring to 1e-16.
 _SHORT, _NUM_NODES = 2.0, 24

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
-from rmtjax.special._sine_integral import sine_integral
+from rmtjax.special.internal import sine_integral
 
 BETAS = (0, 1, 2, 4)
 _SPLIT = 3.0

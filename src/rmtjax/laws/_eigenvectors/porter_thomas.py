@@ -11,7 +11,7 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.random import gamma
-from rmtjax.special._incomplete import log_beta_density, log_beta_tails
+from rmtjax.special.internal import log_beta_density, log_beta_tails
 
 
 class PorterThomas(AbstractGeneralizedGamma):

@@ -17,7 +17,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator
-from rmtjax.linalg._decompose import decompose_one_by_one
+from rmtjax.linalg.internal import decompose_one_by_one
 from rmtjax.special import (
     bessel_j,
     chebyshev_coefficients,
@@ -25,7 +25,7 @@ from rmtjax.special import (
     chebyshev_series,
     piecewise_chebyshev,
 )
-from rmtjax.special._elementary import log_one_minus_exp
+from rmtjax.special.internal import log_one_minus_exp
 
 _NODES = {64: 64, 32: 36}
 # Of the interpolation of the Bessel function.

@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax.special import gauss_legendre
-from rmtjax.special._classical_weights import AbstractWeight, HermiteWeight, JacobiWeight, Values
+from rmtjax.special.internal import AbstractWeight, HermiteWeight, JacobiWeight, Values
 
 # A tail is followed until the density has fallen by a factor of at least e^-40.
 REACH = 40.0

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from rmtjax.laws._finite_n.orthogonal_polynomials import REACH, ClassicalEnsemble, decay, log_density
-from rmtjax.special._classical_weights import HermiteWeight
+from rmtjax.special.internal import HermiteWeight
 
 # The tails begin where the density has fallen by e^-27, or before the first oscillation at a hard edge.
 _OUTSIDE = 27.0

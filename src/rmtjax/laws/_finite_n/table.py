@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, log_density, log_tail
 from rmtjax.laws._finite_n.panels import is_hard, ladder, lower_bound, panels
 from rmtjax.special import gauss_legendre
-from rmtjax.special._classical_weights import HermiteWeight
+from rmtjax.special.internal import HermiteWeight
 
 _NUM_TERMS = 32
 _NODES, _WEIGHTS = gauss_legendre(_NUM_TERMS)

@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.positive_axis import power
-from rmtjax.special._elementary import log_one_minus_exp
+from rmtjax.special.internal import log_one_minus_exp
 
 
 class Brody(AbstractLaw):

@@ -24,7 +24,7 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.random import gamma
-from rmtjax.special._incomplete import log_beta_tails, log_gamma_step
+from rmtjax.special.internal import log_beta_tails, log_gamma_step
 
 
 class GapRatioSurmise(AbstractLogarithmicLaw):

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
-from rmtjax.special._incomplete import log_gamma_step
+from rmtjax.special.internal import log_gamma_step
 
 
 class WignerSurmise(AbstractGeneralizedGamma):

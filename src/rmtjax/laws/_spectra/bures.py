@@ -32,7 +32,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 
 class Bures(AbstractLaw):

@@ -31,7 +31,7 @@ from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 
 class DeformedSemicircle(AbstractLaw):

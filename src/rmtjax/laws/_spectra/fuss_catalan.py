@@ -30,7 +30,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 # Of Newton's method; 5 reach the rounding from every guess below up to order 20.
 _STEPS = 8

@@ -23,7 +23,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 
 class KestenMcKay(AbstractSpectralLaw):

@@ -17,7 +17,7 @@ angle with -q for q, and -ψ for ψ: then no term is negative.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 
 def mass_from_end(

@@ -10,7 +10,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, reciprocal
-from rmtjax.special._elementary import t_minus_sin_t
+from rmtjax.special.internal import t_minus_sin_t
 
 
 def density(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -39,8 +39,7 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
-from rmtjax.special._elementary import t_minus_sin_t
-from rmtjax.special._root import implicit_root
+from rmtjax.special.internal import implicit_root, t_minus_sin_t
 
 _NEWTON_STEPS = 5
 

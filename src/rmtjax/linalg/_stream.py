@@ -1,0 +1,39 @@
+"""Sturm counts of tridiagonal matrices that are too large to be stored."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax.linalg import _sturm
+
+Rows = tuple[Float[Array, " rows"], Float[Array, " rows"], Bool[Array, " rows"]]
+
+
+def counts_of_stream(
+    rows: Callable[[Int[Array, ""]], Rows], steps: int, bound: Float[Array, ""], x: Float[Array, "*shape"]
+) -> Int[Array, "*shape"]:
+    """Eigenvalues below each x of a symmetric tridiagonal matrix whose rows are made inside the sweep.
+
+    Args:
+        rows: for each step the next entries of the diagonal, those to the right of it, and which of them are rows of
+            the matrix at all. Called in one compiled program.
+        steps: number of steps; static.
+        bound: no less than the norm, known before any row; its dtype is that of the sweep.
+        x: points.
+    """
+    dtype = bound.dtype
+    exponent = _sturm.exponent_above(bound)
+    points = _sturm.shifts(jax.lax.stop_gradient(x).astype(dtype), exponent)
+
+    def sweep(state: tuple, step: Int[Array, ""]) -> tuple[tuple, None]:
+        q, total, left = state
+        diagonal, right, there = rows(step)
+        squares = _sturm.scaled(jnp.concatenate([left[None], right[:-1]]), -exponent) ** 2
+        diagonal = jnp.where(there, _sturm.scaled(diagonal, -exponent), _sturm.ABOVE_ALL)
+        q, more = _sturm.count(_sturm.Tridiagonal(_sturm.pack(diagonal, squares), exponent, -1.0, 1.0), q, points)
+        return (q, total + more, right[-1]), None
+
+    state = jnp.ones_like(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), dtype)
+    return jax.lax.scan(sweep, state, jnp.arange(steps))[0][1]

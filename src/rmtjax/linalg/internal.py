@@ -1,0 +1,23 @@
+"""What packages above `linalg` take from it besides its public names: reduced models, blocks of traced order.
+
+Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
+"""
+
+from rmtjax.linalg._bidiagonal import block_singular_counts as block_singular_counts
+from rmtjax.linalg._bidiagonal import block_singular_values as block_singular_values
+from rmtjax.linalg._bidiagonal import block_square_counts as block_square_counts
+from rmtjax.linalg._circular import Verblunsky as Verblunsky
+from rmtjax.linalg._circular import eigenphase_counts as eigenphase_counts
+from rmtjax.linalg._circular import eigenphases as eigenphases
+from rmtjax.linalg._decompose import adjoint as adjoint
+from rmtjax.linalg._decompose import decompose_one_by_one as decompose_one_by_one
+from rmtjax.linalg._decompose import hermitian_part as hermitian_part
+from rmtjax.linalg._hermitian import hermitian_eigenvalues as hermitian_eigenvalues
+from rmtjax.linalg._padded import ARRANGEMENTS as ARRANGEMENTS
+from rmtjax.linalg._padded import count_below as count_below
+from rmtjax.linalg._padded import inside_block as inside_block
+from rmtjax.linalg._padded import leading_block_spectrum as leading_block_spectrum
+from rmtjax.linalg._padded import periodic_counts as periodic_counts
+from rmtjax.linalg._stream import counts_of_stream as counts_of_stream
+from rmtjax.linalg._tridiagonal import block_counts as block_counts
+from rmtjax.linalg._tridiagonal import block_eigenvalues as block_eigenvalues

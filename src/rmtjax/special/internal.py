@@ -1,0 +1,32 @@
+"""What packages above `special` take from it besides its public names: weights, logarithms of integrals, tails.
+
+Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
+"""
+
+from rmtjax.special._classical_weights import AbstractWeight as AbstractWeight
+from rmtjax.special._classical_weights import HermiteWeight as HermiteWeight
+from rmtjax.special._classical_weights import JacobiWeight as JacobiWeight
+from rmtjax.special._classical_weights import LaguerreWeight as LaguerreWeight
+from rmtjax.special._classical_weights import Values as Values
+from rmtjax.special._elementary import log_one_minus_exp as log_one_minus_exp
+from rmtjax.special._elementary import square_root as square_root
+from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
+from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
+from rmtjax.special._incomplete import log_beta_density as log_beta_density
+from rmtjax.special._incomplete import log_beta_tails as log_beta_tails
+from rmtjax.special._incomplete import log_gamma_density as log_gamma_density
+from rmtjax.special._incomplete import log_gamma_step as log_gamma_step
+from rmtjax.special._incomplete import log_gamma_tails as log_gamma_tails
+from rmtjax.special._kernels import hermite_functions as hermite_functions
+from rmtjax.special._quadrature import panel_nodes as panel_nodes
+from rmtjax.special._root import implicit_root as implicit_root
+from rmtjax.special._selberg import log_circular_vandermonde as log_circular_vandermonde
+from rmtjax.special._selberg import log_dyson as log_dyson
+from rmtjax.special._selberg import log_laguerre as log_laguerre
+from rmtjax.special._selberg import log_mehta as log_mehta
+from rmtjax.special._selberg import log_selberg as log_selberg
+from rmtjax.special._selberg import log_vandermonde as log_vandermonde
+from rmtjax.special._sine_integral import auxiliary as auxiliary
+from rmtjax.special._sine_integral import cosine_integral as cosine_integral
+from rmtjax.special._sine_integral import sine_integral as sine_integral
+from rmtjax.special._sine_integral import sine_tail as sine_tail
