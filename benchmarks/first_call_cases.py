@@ -115,7 +115,7 @@ def _core() -> Iterator[Case]:
     }
     for name, fn in of_key.items():
         yield Case(name, _of_key(fn), levels)
-    yield Case("GOE(100).counts", _of_key(lambda rmt, key: rmt.GOE(100).counts(key, 0.3)), parts)
+    yield Case("GOE(100).count_below", _of_key(lambda rmt, key: rmt.GOE(100).count_below(key, 0.3)), parts)
     yield Case("eigvalsh(100×100)", _of_matrix(lambda rmt, a: rmt.eigvalsh(a)), parts)
     energy = lambda levels: (levels**2).sum()
     yield Case("gradient of SymTridiagonal(100)", _of_tridiagonal(lambda t: energy(t.eigenvalues()), True), gradients)
@@ -285,7 +285,7 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
     return {
         # A function that makes a law.
-        "rmtjax.laws.WignerCat": lambda: (lambda x: rmt.laws.WignerCat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),
+        "rmtjax.laws.wigner_cat": lambda: (lambda x: rmt.laws.wigner_cat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),
         "rmtjax.laws.mean_gap_ratio": lambda: (lambda: rmt.laws.mean_gap_ratio(2), ()),
         "rmtjax.random.chi": lambda: (rmt.random.chi, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.random.gamma": lambda: (rmt.random.gamma, (key(), jnp.arange(1.0, 101.0))),

@@ -121,7 +121,7 @@ def all_levels(quick: bool) -> Iterator[Row]:
 
 
 def histogram_of(ensemble: rmt.GaussianBeta | rmt.GOE, edges: jax.Array) -> Callable:
-    return jax.jit(lambda key: jnp.diff(ensemble.counts(key, edges)))
+    return jax.jit(lambda key: jnp.diff(ensemble.count_below(key, edges)))
 
 
 def semicircle_counts(n: int, edges: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ def cat(quick: bool) -> Iterator[Row]:
     one = jnp.ones((), jnp.float32)
     mixed, edges = rmt.Mixed(rmt.GOE(size, one), mixture * one), jnp.asarray(EDGES, jnp.float32)
     keys = lambda key: jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(matrices))
-    counted = lambda key: jnp.diff(mixed.counts(key, edges, "ascending"))
+    counted = lambda key: jnp.diff(mixed.count_below(key, edges, "ascending"))
     solved = lambda key: jnp.histogram(mixed.periodic_eigenvalues(key, "ascending"), edges)[0]
     key = jax.random.key(0)
     with jax.enable_x64(False):

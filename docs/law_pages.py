@@ -86,7 +86,7 @@ PAGES = {
         _mapped("GUE(4).eigenvalues", 5000),
         "levels of GUE(4)",
     ),
-    "Bures": Page("Bures", ("Bures()",)),
+    "BuresLaw": Page("Bures", ("BuresLaw()",)),
     "TracyWidom": Page(
         "Tracy and Widom",
         ("TracyWidom(2)", "TracyWidom(1)", 'TracyWidom(4, "stochastic-airy")', "TracyWidom(2, order=2)"),
@@ -106,9 +106,9 @@ PAGES = {
         f"jnp.diff({_mapped('CUE(200).eigenphases', 50)}).ravel() * 200 / (2 * jnp.pi)",
         "spacings of CUE(200)",
     ),
-    "WignerCat": Page(
+    "wigner_cat": Page(
         "Wigner's cat",
-        ("WignerCat(0.75, order=200)", "WignerCat(0.75)"),
+        ("wigner_cat(0.75, order=200)", "wigner_cat(0.75)"),
         _mapped(
             "lambda k: jnp.outer(jnp.array([1, -1]), Mixed(GOE(200), 0.75).periodic_eigenvalues(k, 'ascending'))", 100
         ),
@@ -124,7 +124,7 @@ PAGES = {
     "WignerSurmise": Page(
         "Wigner's surmise", ("WignerSurmise(1.0)", "WignerSurmise(2.0)", "WignerSurmise(4.0)", "WignerSurmise(0.5)")
     ),
-    "Poisson": Page("Spacings of independent levels", ("Poisson()", "Poisson(3)")),
+    "PoissonSpacing": Page("Spacings of independent levels", ("PoissonSpacing()", "PoissonSpacing(3)")),
     "Brody": Page("Brody's law", ("Brody(0.5)", "Brody(0.0)", "Brody(1.0)")),
     "BerryRobnik": Page("Berry and Robnik", ("BerryRobnik(0.25)", "BerryRobnik(0.75)")),
     "GapRatioSurmise": Page(

@@ -81,7 +81,7 @@ def picture(histogram: rmt.simulation.HistogramResult, cat: rmt.Mixed, arrangeme
 def name_the_parts(ax: Any, cat: rmt.Mixed) -> None:
     """Write the limiting formulas of the ears and the body where they hold."""
     semicircle, excess = cat.base.law(), 1 / cat.mixture - 1
-    ear, end_of_ear = (float(semicircle.quantile(p)) for p in (excess / 2, excess))
+    ear, end_of_ear = (float(semicircle.ppf(p)) for p in (excess / 2, excess))
     for x, formula in ((ear, r"$\frac{3}{2}\,\mu f$"), (0.0, r"$\mu f$"), (-ear, r"$\frac{3}{2}\,\mu f$")):
         ax.text(x, 0.11, formula, ha="center", va="center", fontsize=14)
     height = 1.5 * float(cat.mixture * semicircle.pdf(end_of_ear))

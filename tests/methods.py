@@ -15,15 +15,15 @@ KEY = jax.random.key(0)
 X = jnp.asarray(0.25)
 ORDER = jnp.asarray(2)
 
-OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "quantile", "isf")}
-OF_A_LAW |= {"mean": (), "variance": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
-OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radial_quantile")}
-OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "counts": (KEY, X)}
+OF_A_LAW = {name: (X,) for name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")}
+OF_A_LAW |= {"mean": (), "var": (), "std": (), "median": (), "skewness": (), "kurtosis": ()}
+OF_A_PLANAR_LAW = {name: (X,) for name in ("pdf", "logpdf", "radial_cdf", "radial_ppf")}
+OF_AN_ENSEMBLE = {"sample": (KEY,), "eigenvalues": (KEY,), "count_below": (KEY, X)}
 OF = {
     rmt.laws.AbstractLaw: {**OF_A_LAW, "sample": (KEY,)},
     rmt.laws.AbstractSpectralLaw: {"stieltjes": (X,), "hilbert": (X,)},
     rmt.ensembles.AbstractEnsemble: OF_AN_ENSEMBLE,
-    rmt.ensembles.AbstractNestedEnsemble: {"block": (KEY, ORDER), "block_eigenvalues": (KEY, ORDER)},
+    rmt.ensembles.AbstractNestedEnsemble: {"leading_block": (KEY, ORDER), "leading_block_eigenvalues": (KEY, ORDER)},
     rmt.ensembles.AbstractUnitaryEnsemble: {**OF_AN_ENSEMBLE, "eigenphases": (KEY,)},
     rmt.ensembles.AbstractNonHermitianEnsemble: {**OF_AN_ENSEMBLE, "moduli": (KEY,)},
     rmt.laws.AbstractPlanarLaw: {**OF_A_PLANAR_LAW, "sample": (KEY,)},
@@ -61,14 +61,14 @@ def further_methods(instance: Any) -> dict[str, tuple]:
 NAMES = [name for name, instance in INSTANCES.items() if methods(instance)]
 
 
-def log_prob_arguments(instance: Any) -> tuple | None:
-    """Arguments of `log_prob` where the object has a joint density."""
+def joint_logpdf_arguments(instance: Any) -> tuple | None:
+    """Arguments of `joint_logpdf` where the object has a joint density."""
     number = getattr(instance, "_independent_levels", getattr(instance, "_independent_phases", lambda: None))()
     if number is None:
         return None
     levels = jnp.linspace(0.2, 0.9, number)
     try:
-        jax.eval_shape(instance.log_prob, levels)
+        jax.eval_shape(instance.joint_logpdf, levels)
     except NotImplementedError:
         return None
     return (levels,)

@@ -65,6 +65,6 @@ def test_a_wide_whole_number_is_a_number():
 
 def test_the_density_of_a_batch_asks_for_vmap():
     with pytest.raises(ValueError, match=r"must have the shape \(4,\) \(use `jax.vmap` for several\), got \(3, 4\)"):
-        rmt.GOE(4).log_prob(np.zeros((3, 4)))
+        rmt.GOE(4).joint_logpdf(np.zeros((3, 4)))
     with pytest.raises(ValueError, match=r"must have the shape \(4,\), got \(3,\)"):
-        rmt.GOE(4).log_prob(np.zeros(3))
+        rmt.GOE(4).joint_logpdf(np.zeros(3))

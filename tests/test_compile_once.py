@@ -14,7 +14,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import rmtjax as rmt
 from tests.cases import daily, further
-from tests.methods import INSTANCES, NAMES, log_prob_arguments, methods, only_traced
+from tests.methods import INSTANCES, NAMES, joint_logpdf_arguments, methods, only_traced
 from tests.registry import PUBLIC, Call
 
 COMPILATIONS: list[str] = []
@@ -107,11 +107,11 @@ def test_methods_compile_once(name):
 
 def test_joint_densities_compile_once(monkeypatch):
     only_traced(monkeypatch)
-    arguments = {name: log_prob_arguments(INSTANCES[name]) for name in NAMES}
+    arguments = {name: joint_logpdf_arguments(INSTANCES[name]) for name in NAMES}
     known = [name for name, args in arguments.items() if args]
     assert len(known) > 12
     for name in known:
-        call_three_times(INSTANCES[name], "log_prob", arguments[name])
+        call_three_times(INSTANCES[name], "joint_logpdf", arguments[name])
 
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}

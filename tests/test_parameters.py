@@ -20,7 +20,7 @@ import rmtjax as rmt
 from rmtjax import _checks
 from rmtjax._module import AbstractModule, _declared
 from tests.cases import further
-from tests.methods import INSTANCES, KEY, NAMES, further_methods, log_prob_arguments, methods, only_traced
+from tests.methods import INSTANCES, KEY, NAMES, further_methods, joint_logpdf_arguments, methods, only_traced
 
 # Values below, above and beyond all ranges; some rules allow some of them, none NaN.
 VALUES = (-9.0, 1.5, 2.5, 1e3, float("inf"), float("nan"))
@@ -63,8 +63,8 @@ def test_continuous_parameters_are_declared():
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_a_parameter_out_of_range_is_refused_by_every_method(name, parameter):
     instance = INSTANCES[name]
-    levels = log_prob_arguments(instance)
-    calls = methods(instance) | further_methods(instance) | ({"log_prob": levels} if levels else {})
+    levels = joint_logpdf_arguments(instance)
+    calls = methods(instance) | further_methods(instance) | ({"joint_logpdf": levels} if levels else {})
     for bad in all_bad(instance, parameter):
         for method, args in calls.items():
             with pytest.raises(ValueError, match="` must "):

@@ -53,7 +53,7 @@ def table():
                 values |= {f"log{name}": mpmath.log(value) for name, value in values.items()}
                 points.append({"radius": float(radius), "x": float(x)} | {k: digits(v) for k, v in values.items()})
         for p in PROBABILITIES:
-            inverses.append({"radius": float(radius), "p": p, "quantile": digits(quantile(mpmath.mpf(p), radius))})
+            inverses.append({"radius": float(radius), "p": p, "ppf": digits(quantile(mpmath.mpf(p), radius))})
     return {
         "source": "f(x) = 2 sqrt(R² - x²)/(π R²) and its integral in closed form, mpmath with 80 digits",
         "generator": "tests/golden/semicircle.py",

@@ -11,7 +11,7 @@ from rmtjax import laws
 from rmtjax.special import bracketed_root
 
 FUNCTIONS = {
-    "a mixture's quantile": lambda x: laws.Mixture([0.3, 0.7], [laws.Semicircle(1.0), laws.Arcsine(2.0)]).quantile(x),
+    "a mixture's quantile": lambda x: laws.Mixture([0.3, 0.7], [laws.Semicircle(1.0), laws.Arcsine(2.0)]).ppf(x),
     "a distribution function that solves linear systems": lambda x: laws.StochasticAiry(2.0).cdf(x),
     "a root above an end that differs between devices": lambda x: bracketed_root(lambda y: y**3 - x, 0 * x, 2.0),
     "levels in the bulk": lambda x: laws.bulk_gap_probabilities(x, beta=1, max_count=2),

@@ -100,7 +100,7 @@ def padding(mixture, arrangement, order):
 
 def cat(mixture, order):
     pdf, cdf = padded_pdf(mixture, "ascending", order), padded_cdf(mixture, "ascending", order)
-    return Case(laws.WignerCat(mixture, order=order), *symmetrized(pdf, cdf))
+    return Case(laws.wigner_cat(mixture, order=order), *symmetrized(pdf, cdf))
 
 
 def _table() -> dict[str, Case]:

@@ -18,12 +18,12 @@ LAWS = {
     "marchenko-pastur, atom": lambda f: laws.MarchenkoPastur(f(2.0)),
     "wachter": lambda f: laws.Wachter(f(2.0), f(3.0)),
     "quarter circle": lambda f: laws.QuarterCircle(f(2.0)),
-    "bures": lambda f: laws.Bures(f(1.0)),
+    "bures": lambda f: laws.BuresLaw(f(1.0)),
     "fuss-catalan": lambda f: laws.FussCatalan(2),
     "deformed": lambda f: laws.DeformedSemicircle([f(0.0), f(3.0)], [f(0.5), f(0.5)], f(1.0)),
     "brody": lambda f: laws.Brody(f(0.5)),
     "berry-robnik": lambda f: laws.BerryRobnik(f(0.3)),
-    "poisson": lambda f: laws.Poisson(2),
+    "poisson": lambda f: laws.PoissonSpacing(2),
     "surmise": lambda f: laws.WignerSurmise(f(2.0)),
     "gap ratio": lambda f: laws.GapRatioSurmise(f(1.0)),
     "poisson gap ratio": lambda f: laws.PoissonGapRatio(),
@@ -42,14 +42,14 @@ SHORT = ["bures"]
 
 @jax.jit
 def both(law, p):
-    return law.quantile(p), law.isf(p), law.logcdf(law.quantile(p)), law.logsf(law.isf(p))
+    return law.ppf(p), law.isf(p), law.logcdf(law.ppf(p)), law.logsf(law.isf(p))
 
 
 @jax.jit
 def slopes(law, p):
     parameters, rest = eqx.partition(law, eqx.is_inexact_array)
     total = lambda name: lambda parameters, p: jnp.sum(getattr(eqx.combine(parameters, rest), name)(p))
-    return {name: jax.grad(total(name), (0, 1))(parameters, p) for name in ("quantile", "isf")}
+    return {name: jax.grad(total(name), (0, 1))(parameters, p) for name in ("ppf", "isf")}
 
 
 @pytest.mark.float32(further=True)
@@ -84,7 +84,7 @@ def test_tiny_probabilities_from_both_ends(name):
 def test_a_quantile_at_the_end_has_the_derivative_of_the_end():
     for q in (1e-10, 1e-20, 1e-30):
         np.testing.assert_allclose(jax.grad(lambda r, q=q: laws.Semicircle(r).isf(q))(3.0), 1, rtol=1e-5)
-        np.testing.assert_allclose(jax.grad(lambda r, q=q: laws.Semicircle(r).quantile(q))(3.0), -1, rtol=1e-5)
+        np.testing.assert_allclose(jax.grad(lambda r, q=q: laws.Semicircle(r).ppf(q))(3.0), -1, rtol=1e-5)
 
 
 @pytest.mark.float32(further=True)

@@ -84,8 +84,8 @@ def test_counts_are_strict_and_leave_out_the_padding():
     x = np.array([-np.inf, -3.0, -0.5, 0.1, 7.0, 100.0, np.inf])
     for order in (1, 6, 12):
         expected = (LEVELS[:order, None] < x).sum(0)
-        np.testing.assert_array_equal(jax.jit(rmt.PaddedSpectrum.counts)(padded(LEVELS[:order]), x), expected)
-    assert padded(LEVELS).counts(jnp.array(0.0)).shape == ()
+        np.testing.assert_array_equal(jax.jit(rmt.PaddedSpectrum.count_below)(padded(LEVELS[:order]), x), expected)
+    assert padded(LEVELS).count_below(jnp.array(0.0)).shape == ()
 
 
 @pytest.mark.parametrize("arrangement", ["ascending", "magnitude"])

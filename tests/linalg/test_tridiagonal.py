@@ -90,7 +90,7 @@ compiled = jax.jit(everything)
 
 @jax.jit
 def counts(matrix, x):
-    return matrix.counts(x)
+    return matrix.count_below(x)
 
 
 def solved(bands, scale=1.0):
@@ -157,7 +157,7 @@ def test_maps_and_batches_are_loops():
         "trace": (2, 3, *POINTS.shape),
     }
     below = counts(SymTridiagonal(d, e), POINTS)
-    mapped = jax.jit(jax.vmap(lambda d, e: SymTridiagonal(d, e).counts(POINTS)))(d, e)
+    mapped = jax.jit(jax.vmap(lambda d, e: SymTridiagonal(d, e).count_below(POINTS)))(d, e)
     assert below.shape == mapped.shape == (2, 3, *POINTS.shape)
     for place in np.ndindex(2, 3):
         for name, one in solved((d[place], e[place])).items():
@@ -183,14 +183,14 @@ def test_points_of_any_shape():
     matrix = SymTridiagonal(*generic(5, 2, n=3))
     for shape in ((), (0,), (2, 1, 2)):
         x = np.linspace(-3.0, 3.0, max(1, int(np.prod(shape))))[: int(np.prod(shape))].reshape(shape)
-        for method in (matrix.counts, matrix.logdet, matrix.resolvent_trace):
+        for method in (matrix.count_below, matrix.logdet, matrix.resolvent_trace):
             assert jax.eval_shape(method, x).shape == (2, *shape)
 
 
 def test_points_of_any_order():
     matrix = SymTridiagonal(np.array([0.0, 1.0, 2.0]), np.zeros(2))
     x = np.array([np.inf, 1.0, -np.inf, 2.5, 0.0, 1.5, 1.0])
-    got = matrix.counts(x)
+    got = matrix.count_below(x)
     assert jnp.issubdtype(got.dtype, jnp.integer)
     # Strictly below: a level that is met exactly does not count.
     np.testing.assert_array_equal(got, [3, 1, 0, 3, 0, 2, 1])
@@ -204,7 +204,7 @@ def test_a_million_rows_are_counted(dtype):
     expected = np.round((1 - angles) * (n + 1) - 0.5)
     x = 2 * np.cos(np.pi * angles) if dtype == np.float64 else np.zeros(1)
     matrix = SymTridiagonal(np.zeros(n, dtype), np.ones(n - 1, dtype))
-    np.testing.assert_array_equal(matrix.counts(x.astype(dtype)), expected)
+    np.testing.assert_array_equal(matrix.count_below(x.astype(dtype)), expected)
 
 
 def test_a_range_of_levels_is_cut_from_the_whole():
@@ -230,7 +230,7 @@ def test_the_ends_of_the_range_of_exponents(dtype):
     info = np.finfo(dtype)
     bands = [np.array(band, dtype) for band in ([1.0, -0.5, 0.25], [0.5, 0.25])]
     levels = np.linalg.eigvalsh(dense(*bands).astype(np.float64))
-    some = jax.jit(lambda d, e, x: (SymTridiagonal(d, e).eigenvalues(), SymTridiagonal(d, e).counts(x)))
+    some = jax.jit(lambda d, e, x: (SymTridiagonal(d, e).eigenvalues(), SymTridiagonal(d, e).count_below(x)))
     for scale in (2.0 ** (info.minexp + 2), 1.0, 2.0 ** (info.maxexp - 2)):  # all entries are normal numbers
         d, e = (dtype(scale) * band for band in bands)
         got, below = some(d, e, dtype(scale) * np.array([-1, 0, 0.5, 1.5], dtype))
@@ -359,12 +359,12 @@ def test_second_derivatives_of_levels_are_second_order_perturbation_theory(order
 
 def test_counts_have_the_derivative_zero():
     d, e = map(jnp.asarray, DISTINCT["generic"])
-    total = lambda d, e, x: jnp.sum(x * SymTridiagonal(d, e).counts(x))
+    total = lambda d, e, x: jnp.sum(x * SymTridiagonal(d, e).count_below(x))
     by_d, by_e, by_x = jax.jit(jax.grad(total, (0, 1, 2)))(d, e, jnp.asarray(POINTS))
     np.testing.assert_array_equal(by_d, np.zeros(N))
     np.testing.assert_array_equal(by_e, np.zeros(N - 1))
     np.testing.assert_array_equal(by_x, counts(SymTridiagonal(d, e), POINTS))
-    primal, tangent = jax.jvp(lambda d: SymTridiagonal(d, e).counts(0.3), (d,), (d,))
+    primal, tangent = jax.jvp(lambda d: SymTridiagonal(d, e).count_below(0.3), (d,), (d,))
     assert tangent.dtype == jax.dtypes.float0
     assert int(primal) == int(np.sum(np.linalg.eigvalsh(dense(*DISTINCT["generic"])) < 0.3))
 
@@ -417,10 +417,10 @@ def test_nan_and_infinity_stay_in_their_matrix():
 def test_counts_of_a_matrix_that_is_not_finite_are_refused(bad):
     d, e = np.array([1.0, bad]), np.ones(1)
     with pytest.raises(ValueError, match="`diagonal` must be finite"):
-        SymTridiagonal(d, e).counts(0.0)
+        SymTridiagonal(d, e).count_below(0.0)
     with pytest.raises(ValueError, match="`off_diagonal` must be finite"):
-        SymTridiagonal(np.ones(2), np.array([bad])).counts(0.0)
-    assert jnp.all(jax.jit(lambda d: SymTridiagonal(d, e).counts(0.0))(d) == -1)
+        SymTridiagonal(np.ones(2), np.array([bad])).count_below(0.0)
+    assert jnp.all(jax.jit(lambda d: SymTridiagonal(d, e).count_below(0.0))(d) == -1)
 
 
 # Refusals
@@ -458,9 +458,9 @@ def test_bad_points_are_refused():
     matrix = SymTridiagonal(np.ones(3), np.ones(2))
     for bad in (np.nan, np.array([0.0, np.nan])):
         with pytest.raises(ValueError, match="`x` must not be NaN"):
-            matrix.counts(bad)
-    assert jax.jit(matrix.counts)(np.nan) == -1
-    for method in (matrix.counts, matrix.logdet):
+            matrix.count_below(bad)
+    assert jax.jit(matrix.count_below)(np.nan) == -1
+    for method in (matrix.count_below, matrix.logdet):
         with pytest.raises(ValueError, match="`x` must be real"):
             method(1j)
     for bad in (1.0, np.ones(4), np.ones((3, 2))):
@@ -601,7 +601,7 @@ def test_residuals_of_vectors_that_extend_over_the_whole_matrix():
 
 def test_zero_matrix_is_counted_at_every_scale():
     zero = SymTridiagonal(np.zeros(3), np.zeros(2))
-    np.testing.assert_array_equal(zero.counts(np.array([-1e-300, 1e-300, 1.0])), [0, 3, 3])
+    np.testing.assert_array_equal(zero.count_below(np.array([-1e-300, 1e-300, 1.0])), [0, 3, 3])
 
 
 def test_functions_of_a_matrix_that_is_not_finite_are_nan():
@@ -621,7 +621,7 @@ def test_calls_outside_of_jit_compile_once():
     calls = [  # of sizes that occur nowhere else
         lambda: rmt.eigvalsh(a),
         lambda: SymTridiagonal(*generic(7, n=11)).eigenvalues(),
-        lambda: SymTridiagonal(*generic(7, n=11)).counts(0.3),
+        lambda: SymTridiagonal(*generic(7, n=11)).count_below(0.3),
         lambda: SymTridiagonal(*generic(7, n=11)).logdet(0.3),
     ]
     jax.monitoring.register_event_duration_secs_listener(listener)

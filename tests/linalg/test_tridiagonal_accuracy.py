@@ -91,7 +91,7 @@ def _answer(diagonal: Any, off_diagonal: Any, points: Any, shifts: Any) -> dict[
     return {
         "levels": matrix.eigenvalues(),
         "vectors": matrix.eigenvectors(),
-        "counts": matrix.counts(points),
+        "counts": matrix.count_below(points),
         "logdet": jax.vmap(matrix.logdet)(shifts),
     }
 

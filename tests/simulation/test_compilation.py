@@ -66,7 +66,7 @@ FUNCTIONS = {
     "jax partial": lambda s: (jax.tree_util.Partial(scaled, jnp.asarray(s)),),
     "eqx partial": lambda s: (eqx.Partial(scaled, jnp.asarray(s)),),
     "nested partial": lambda s: (functools.partial(functools.partial(JITTED, sign=-1), jnp.asarray(s)),),
-    "partial of a bound method": lambda s: (functools.partial(rmt.Wigner(4, s).block, order=jnp.asarray(3)),),
+    "partial of a bound method": lambda s: (functools.partial(rmt.Wigner(4, s).leading_block, order=jnp.asarray(3)),),
     "module": lambda s: (Walk(jnp.asarray(s)),),
     "method of equinox": lambda s: (Walk(jnp.asarray(s)).step,),
     "jit of a bound method": lambda s: (jax.jit(rmt.Wigner(4, s).sample),),

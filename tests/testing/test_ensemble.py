@@ -65,10 +65,14 @@ FAULTS = {
     "not square": ("sample", _matrix(lambda h: h[:2]), r"is \(2, 4\)"),
     "infinite": ("sample", _matrix(lambda h: h * jnp.inf), "sample is not finite"),
     "one draw": ("sample", lambda base: lambda key: base.sample(KEY), "one and the same sample"),
-    "other levels": ("counts", lambda base: lambda key, x: base.counts(jax.random.fold_in(key, 1), x), "give"),
-    "complement": ("counts", lambda base: lambda key, x: base.n - base.counts(key, x), "give"),
-    "off by one": ("counts", lambda base: lambda key, x: base.counts(key, x) + 1, "give"),
-    "float": ("counts", lambda base: lambda key, x: 1.0 * base.counts(key, x), "not integers"),
+    "other levels": (
+        "count_below",
+        lambda base: lambda key, x: base.count_below(jax.random.fold_in(key, 1), x),
+        "give",
+    ),
+    "complement": ("count_below", lambda base: lambda key, x: base.n - base.count_below(key, x), "give"),
+    "off by one": ("count_below", lambda base: lambda key, x: base.count_below(key, x) + 1, "give"),
+    "float": ("count_below", lambda base: lambda key, x: 1.0 * base.count_below(key, x), "not integers"),
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class Uniform(AbstractLaw):
     def _cdf(self, x):
         return (x + self.w) / (2 * self.w)
 
-    def _quantile(self, p, q):
+    def _ppf(self, p, q):
         return (2 * p - 1) * self.w
 
     def _sample(self, key, shape):
@@ -61,7 +61,7 @@ class WithAtom(FallingBack):
     def _cdf(self, x):
         return (x + 1) / 4 + jnp.where(x < 0.25, 0, self.mass)
 
-    def _quantile(self, p, q):
+    def _ppf(self, p, q):
         return jnp.clip(4 * p - 1, None, 0.25) + jnp.clip(0.75 - 4 * q, 0, None)
 
 
@@ -130,8 +130,8 @@ FAULTS = {
     "sf": ("sf", lambda law: law.cdf, "sf .*is"),
     "sf inside": ("sf", lambda law: _where_inside(law, jnp.asarray), "not|sf against 1 - cdf"),
     "NaN hidden": ("pdf", lambda law: lambda x: jnp.nan_to_num(law.pdf(x)), "pdf below the support.*at NaN"),
-    "quantile clipped": ("quantile", lambda law: lambda p: law.quantile(jnp.clip(p, 0, 1)), "not NaN"),
-    "isf": ("isf", lambda law: lambda q: law.quantile(q), r"isf\(sf\(x\)\) is"),
+    "quantile clipped": ("ppf", lambda law: lambda p: law.ppf(jnp.clip(p, 0, 1)), "not NaN"),
+    "isf": ("isf", lambda law: lambda q: law.ppf(q), r"isf\(sf\(x\)\) is"),
     "moment": ("moment", lambda law: lambda k: law.moment(k) + 0.01 * (k == 3), r"moment\(3\)"),
     "support": ("support", lambda law: lambda: law.support()[::-1], "is empty"),
     "gradient": (
@@ -151,9 +151,9 @@ WRONG_NUMBERS = {
     "logpdf": ("logpdf", {"term": 1e-3}, r"exp\(logpdf\) against pdf"),
     "logcdf": ("logcdf", {"factor": 1.01}, r"exp\(logcdf\) against cdf"),
     "not exact outside": ("cdf", {"factor": 1 - 1e-6}, "cdf below the support"),
-    "quantile": ("quantile", {"factor": 1.01}, r"quantile\(cdf\(x\)\) is"),
+    "ppf": ("ppf", {"factor": 1.01}, r"ppf\(cdf\(x\)\) is"),
     "mean": ("mean", {"term": 0.01}, r"mean\(\)"),
-    "variance": ("variance", {"factor": 1.01}, r"variance\(\)"),
+    "var": ("var", {"factor": 1.01}, r"var\(\)"),
     "sampler scale": ("sample", {"factor": 0.9}, "draws in bin 0 of 16"),
     "sampler outside": ("sample", {"factor": 1.1}, "leave the support"),
 }

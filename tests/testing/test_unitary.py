@@ -52,9 +52,13 @@ FAULTS = {
     "not square": (*_after("sample", lambda u: u[:2]), r"is \(2, 3\)"),
     "infinite": (*_after("sample", lambda u: u * jnp.inf), "sample is not finite"),
     "one draw": ("sample", lambda base: lambda key: base.sample(KEY), "one and the same sample"),
-    "other phases": ("counts", lambda base: lambda key, x: base.counts(jax.random.fold_in(key, 1), x), "gives"),
-    "complement": ("counts", lambda base: lambda key, x: base.n - base.counts(key, x), "gives"),
-    "float": ("counts", lambda base: lambda key, x: 1.0 * base.counts(key, x), "not integers"),
+    "other phases": (
+        "count_below",
+        lambda base: lambda key, x: base.count_below(jax.random.fold_in(key, 1), x),
+        "gives",
+    ),
+    "complement": ("count_below", lambda base: lambda key, x: base.n - base.count_below(key, x), "gives"),
+    "float": ("count_below", lambda base: lambda key, x: 1.0 * base.count_below(key, x), "not integers"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Probability measures on matrices: immutable objects with `sample`, `eigenvalues`, `counts` and `law`."""
+"""Probability measures on matrices: immutable objects with `sample`, `eigenvalues`, `count_below` and `law`."""
 
 from rmtjax.ensembles._circular.circular import COE as COE
 from rmtjax.ensembles._circular.circular import CSE as CSE

@@ -3,7 +3,7 @@
 from rmtjax.laws._composed.binomial_semicircle import BinomialSemicircle as BinomialSemicircle
 from rmtjax.laws._composed.mixture import Mixture as Mixture
 from rmtjax.laws._composed.periodic_padding import PeriodicPadding as PeriodicPadding
-from rmtjax.laws._composed.periodic_padding import WignerCat as WignerCat
+from rmtjax.laws._composed.periodic_padding import wigner_cat as wigner_cat
 from rmtjax.laws._composed.symmetrized import Symmetrized as Symmetrized
 from rmtjax.laws._core.base import AbstractLaw as AbstractLaw
 from rmtjax.laws._core.planar import AbstractPlanarLaw as AbstractPlanarLaw
@@ -33,11 +33,11 @@ from rmtjax.laws._spacings.brody import Brody as Brody
 from rmtjax.laws._spacings.gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._spacings.gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._spacings.gap_ratio import mean_gap_ratio as mean_gap_ratio
-from rmtjax.laws._spacings.poisson import Poisson as Poisson
+from rmtjax.laws._spacings.poisson import PoissonSpacing as PoissonSpacing
 from rmtjax.laws._spacings.spacing import Spacing as Spacing
 from rmtjax.laws._spacings.wigner_surmise import WignerSurmise as WignerSurmise
 from rmtjax.laws._spectra.arcsine import Arcsine as Arcsine
-from rmtjax.laws._spectra.bures import Bures as Bures
+from rmtjax.laws._spectra.bures import BuresLaw as BuresLaw
 from rmtjax.laws._spectra.deformed_semicircle import DeformedSemicircle as DeformedSemicircle
 from rmtjax.laws._spectra.free_poisson import FreePoisson as FreePoisson
 from rmtjax.laws._spectra.fuss_catalan import FussCatalan as FussCatalan

@@ -85,7 +85,7 @@ class PaddedSpectrum(AbstractModule):
         """True where there is an eigenvalue, False on the padding."""
         return inside_block(self.order, self.values.shape[-1])
 
-    def counts(self, x: Real[Array, "..."]) -> Int[Array, "..."]:
+    def count_below(self, x: Real[Array, "..."]) -> Int[Array, "..."]:
         """Number of eigenvalues strictly below each x, for a spectrum without batch axes.
 
         Args:
@@ -97,7 +97,7 @@ class PaddedSpectrum(AbstractModule):
         Example:
             >>> import jax.numpy as jnp
             >>> spectrum = PaddedSpectrum(jnp.array([-1.0, 0.5, jnp.inf]), jnp.array(2))
-            >>> print(spectrum.counts(jnp.array([0.5, jnp.inf])))
+            >>> print(spectrum.count_below(jnp.array([0.5, jnp.inf])))
             [1 2]
         """
         points, valid = _checks.points("x", x)

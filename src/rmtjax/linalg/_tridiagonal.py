@@ -45,7 +45,7 @@ class SymTridiagonal(AbstractModule):
     Example:
         >>> import jax.numpy as jnp
         >>> chain = SymTridiagonal(jnp.full(3, 2.0), jnp.ones(2))
-        >>> print([f"{level:.4f}" for level in chain.eigenvalues()], chain.counts(1.0))
+        >>> print([f"{level:.4f}" for level in chain.eigenvalues()], chain.count_below(1.0))
         ['0.5858', '2.0000', '3.4142'] 1
 
     References:
@@ -81,7 +81,7 @@ class SymTridiagonal(AbstractModule):
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
         return _product(self.diagonal, self.off_diagonal, v)
 
-    def counts(self, x: RealLike) -> Int[Array, "..."]:
+    def count_below(self, x: RealLike) -> Int[Array, "..."]:
         r"""Number of eigenvalues strictly below each x.
 
         Args:

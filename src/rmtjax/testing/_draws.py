@@ -32,9 +32,9 @@ def gaps(levels: np.ndarray) -> np.ndarray:
 
 
 def require_counts(check: str, ensemble: Any, key: KeyScalar, levels: np.ndarray) -> None:
-    """End a check unless `counts` counts the ascending levels."""
+    """End a check unless `count_below` counts the ascending levels."""
     x = gaps(levels)
-    counts = host(ensemble.counts(key, jnp.asarray(x)))
+    counts = host(ensemble.count_below(key, jnp.asarray(x)))
     require(np.issubdtype(counts.dtype, np.integer), check, f"counts are {counts.dtype}, not integers.")
     expected = np.searchsorted(levels, x)
     require(
@@ -59,13 +59,13 @@ def require_finite_square(check: str, matrix: np.ndarray, n: int) -> None:
 
 
 def require_composable(check: str, methods: tuple[str, ...], ensemble: Any, x: np.ndarray, key: KeyScalar) -> None:
-    """End a check unless the methods are functions to JAX; `counts` at x, the others of the key alone."""
+    """End a check unless the methods are functions to JAX; `count_below` at x, the others of the key alone."""
     for name in methods:
         require_hashable(getattr(ensemble, name), f"{check}, {name}")
 
     # In one function, and compiled and mapped at once: one compilation in the place of several.
     def draw(key: KeyScalar) -> dict[str, Any]:
-        points = {"counts": (jnp.asarray(x),)}
+        points = {"count_below": (jnp.asarray(x),)}
         return {name: getattr(ensemble, name)(key, *points.get(name, ())) for name in methods}
 
     check_vmap(draw, key)

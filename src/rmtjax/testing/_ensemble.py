@@ -22,7 +22,7 @@ from rmtjax.testing._draws import (
 )
 
 _CHECK = "check_ensemble"
-_METHODS = ("sample", "eigenvalues", "counts")
+_METHODS = ("sample", "eigenvalues", "count_below")
 
 
 def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> None:
@@ -30,13 +30,13 @@ def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> 
 
     Shapes; eigenvalues real, finite and ascending, padded with `+inf` if at all; samples finite, and
     Hermitian; counts equal to those of the eigenvalues; other keys give other draws; `sample`, `eigenvalues`
-    and `counts` give the same as bound methods under `jit` and `vmap`; the ensemble can be passed into a
+    and `count_below` give the same as bound methods under `jit` and `vmap`; the ensemble can be passed into a
     compiled function, which is compiled once for all values of its continuous parameters; the spectrum has
     finite derivatives by them. Whether the distribution is right is not checked here: hold `simulate` against
     the exact moments or `law()` for that.
 
     Args:
-        ensemble: an object with `n`, `sample(key)`, `eigenvalues(key)` and `counts(key, x)`, a pytree.
+        ensemble: an object with `n`, `sample(key)`, `eigenvalues(key)` and `count_below(key, x)`, a pytree.
         key: a typed key.
         hermitian: whether samples are Hermitian matrices.
 

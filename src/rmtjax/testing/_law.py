@@ -136,7 +136,7 @@ def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) ->
     size = np.abs(ends).max()
     raw = [(measure * nodes**k).sum() + (masses * locations**k).sum() for k in range(4)]
     variance = (measure * (nodes - raw[1]) ** 2).sum() + (masses * (locations - raw[1]) ** 2).sum()
-    expected = {f"moment({k})": (raw[k], k) for k in range(4)} | {"mean()": (raw[1], 1), "variance()": (variance, 2)}
+    expected = {f"moment({k})": (raw[k], k) for k in range(4)} | {"mean()": (raw[1], 1), "var()": (variance, 2)}
     for name, got in _moments(law).items():
         value, degree = expected[name]
         _close(name, host(got), value, rtol, size**degree)
@@ -145,7 +145,7 @@ def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) ->
 @jax.jit
 def _moments(law: Any) -> dict[str, jax.Array]:
     """All of them in one compilation."""
-    return {f"moment({k})": law.moment(k) for k in range(4)} | {"mean()": law.mean(), "variance()": law.variance()}
+    return {f"moment({k})": law.moment(k) for k in range(4)} | {"mean()": law.mean(), "var()": law.var()}
 
 
 def _check_logarithms(table: dict[str, np.ndarray], rtol: float) -> None:
@@ -158,7 +158,7 @@ def _check_quantile(
     law: Any, x: np.ndarray, table: dict[str, np.ndarray], support: np.ndarray, width: float, rtol: float
 ) -> None:
     pdf = table["pdf"]
-    for name, probability in (("quantile", "cdf"), ("isf", "sf")):
+    for name, probability in (("ppf", "cdf"), ("isf", "sf")):
         column = table[probability]
         p = np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)])
         got = evaluate(law, np.resize(x, p.size), p)[name]
@@ -169,7 +169,7 @@ def _check_quantile(
         worst = np.argmax(error, axis=0)
         message = f"{name}({probability}(x)) is {values[steep][worst]} at x = {x[steep][worst]}."
         require(error <= rtol * max(1.0, magnitude(pdf * x)), _CHECK, message)
-        expected = support if name == "quantile" else support[::-1]
+        expected = support if name == "ppf" else support[::-1]
         require(ends == expected, _CHECK, f"{name}(0), {name}(1) are {ends}.")
         require(np.isnan(wrong), _CHECK, f"{name} outside [0, 1] is {wrong}, not NaN.")
 

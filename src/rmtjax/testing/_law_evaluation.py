@@ -36,7 +36,7 @@ def everything(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[s
     """
     values, slopes = jax.jvp(partial(tabulated, law), (x,), (jnp.ones_like(x),))
     mapped = jax.vmap(tabulated, in_axes=(None, 0))(law, x)
-    return {"values": values, "slopes": slopes, "mapped": mapped, "quantile": law.quantile(p), "isf": law.isf(p)}
+    return {"values": values, "slopes": slopes, "mapped": mapped, "ppf": law.ppf(p), "isf": law.isf(p)}
 
 
 @partial(jax.jit, static_argnums=2)
@@ -54,7 +54,7 @@ def evaluate(
     """What a compiled program makes of a law, any number of points and as many probabilities.
 
     Returns:
-        Of each method its `values` at x, the `mapped` ones, and the `slopes`; the `quantile` and the `isf` of p.
+        Of each method its `values` at x, the `mapped` ones, and the `slopes`; the `ppf` and the `isf` of p.
     """
     p = np.full_like(x, 0.5) if p is None else p
     tables = [program(_plain(law, x.dtype), *piece) for piece in _pieces(x, p)]

@@ -31,7 +31,7 @@ def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int
 
     # Where an end is infinite, the outermost bin holds a hundredth.
     p = np.array([0.01, 0.99], draws.dtype)
-    first, last = np.where(np.isfinite([lower, upper]), [lower, upper], evaluate(law, p, p)["quantile"])
+    first, last = np.where(np.isfinite([lower, upper]), [lower, upper], evaluate(law, p, p)["ppf"])
     edges = np.linspace(first, last, _NUM_BINS + 1, dtype=draws.dtype)[1:-1]
     below = np.concatenate([[0], evaluate(law, edges)["values"]["cdf"].astype(float), [1]])
     counts = np.diff(np.concatenate([[0], np.searchsorted(draws, edges, side="right"), [num_draws]]))

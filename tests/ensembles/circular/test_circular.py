@@ -1,4 +1,4 @@
-"""Circular ensembles: exact laws at finite n of dense matrices, coefficients and `log_prob`, structure, bad input."""
+"""Circular ensembles: exact laws at finite n of matrices, coefficients and `joint_logpdf`, structure, bad input."""
 
 import functools
 import itertools
@@ -128,8 +128,8 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey):
     key, ensemble = getkey(), rmt.CircularBeta(6, 1.7)
     phases = np.asarray(ensemble.eigenphases(key))
     x = np.concatenate([phases - 1e-12, phases + 1e-12, [-4, 4, 0, np.inf]])
-    np.testing.assert_array_equal(ensemble.counts(key, x), (phases < x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.counts, key, x.reshape(2, -1)).shape == (2, x.size // 2)
+    np.testing.assert_array_equal(ensemble.count_below(key, x), (phases < x[:, None]).sum(-1))
+    assert jax.eval_shape(ensemble.count_below, key, x.reshape(2, -1)).shape == (2, x.size // 2)
     np.testing.assert_allclose(ensemble.eigenvalues(key), np.exp(1j * phases), atol=1e-15)
     assert (ensemble.law().lower, ensemble.law().upper) == (-np.pi, np.pi)
 
@@ -139,7 +139,7 @@ def test_total_mass_of_two_phases(ensemble):
     # By the difference, as s = (Δ/π)^(1/2) in (0, 1): |sin|^β is smooth enough in s.
     s, weights = np.polynomial.legendre.leggauss(100)
     s, weights = (s + 1) / 2, weights / 2
-    density = np.exp(jax.vmap(lambda gap: ensemble.log_prob(jnp.stack([0.3 + gap, 0.3])))(np.pi * s**4))
+    density = np.exp(jax.vmap(lambda gap: ensemble.joint_logpdf(jnp.stack([0.3 + gap, 0.3])))(np.pi * s**4))
     np.testing.assert_allclose(2 * np.pi * np.sum(2 * density * np.pi * 4 * s**3 * weights), 1, rtol=1e-9)
 
 
@@ -147,11 +147,11 @@ def test_total_mass_of_two_phases(ensemble):
 def test_joint_density_of_many_phases():
     # At equal distances ∏_{j<k} |z_j - z_k| = n^{n/2}.
     n, beta = 10_000, 2.0
-    height = rmt.CircularBeta(n, beta).log_prob(2 * np.pi * np.arange(n) / n)
+    height = rmt.CircularBeta(n, beta).joint_logpdf(2 * np.pi * np.arange(n) / n)
     exact = beta * n / 2 * np.log(n) - n * np.log(2 * np.pi) - scipy.special.gammaln(1 + beta * n / 2)
     np.testing.assert_allclose(height, exact + n * scipy.special.gammaln(1 + beta / 2), rtol=0, atol=1e-6)
-    assert rmt.CUE(2).log_prob(jnp.array([0.4, 0.4])) == -jnp.inf
-    check_derivatives(lambda e, x: e.log_prob(x), rmt.CircularBeta(3, 1.3), jnp.array([-1.0, 0.2, 2.0]))
+    assert rmt.CUE(2).joint_logpdf(jnp.array([0.4, 0.4])) == -jnp.inf
+    check_derivatives(lambda e, x: e.joint_logpdf(x), rmt.CircularBeta(3, 1.3), jnp.array([-1.0, 0.2, 2.0]))
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_phases_compose(getkey):
     phases = lambda beta: rmt.CircularBeta(5, beta).eigenphases(key)
     for check in (check_jit, check_vmap, check_derivatives):
         check(phases, 1.7)
-    draw = lambda key: (rmt.COE(3).eigenphases(key), rmt.CSE(3).sample(key), rmt.CUE(3).counts(key, 0.3))
+    draw = lambda key: (rmt.COE(3).eigenphases(key), rmt.CSE(3).sample(key), rmt.CUE(3).count_below(key, 0.3))
     check_jit(draw, key)
     check_vmap(draw, key)
     # Programs of their own, which may round differently.
@@ -177,9 +177,9 @@ def test_phases_compose(getkey):
         (lambda: rmt.CircularBeta(3, 0.0), "`beta` must be positive, got 0"),
         (lambda: rmt.CircularBeta(3, float("nan")), "`beta` must be positive, got nan"),
         (lambda: rmt.CUE(3).sample(0), "`key` must be a typed key"),
-        (lambda: rmt.CUE(3).counts(jax.random.key(0), jnp.nan), "`x` must not be NaN"),
-        (lambda: rmt.CUE(3).log_prob(jnp.ones(2)), r"`eigenphases` must have the shape \(3,\)"),
-        (lambda: rmt.CircularBeta(2, np.inf).log_prob(jnp.ones(2)), "`beta` must be finite"),
+        (lambda: rmt.CUE(3).count_below(jax.random.key(0), jnp.nan), "`x` must not be NaN"),
+        (lambda: rmt.CUE(3).joint_logpdf(jnp.ones(2)), r"`eigenphases` must have the shape \(3,\)"),
+        (lambda: rmt.CircularBeta(2, np.inf).joint_logpdf(jnp.ones(2)), "`beta` must be finite"),
     ],
 )
 def test_bad_input(make, message):

@@ -1,4 +1,4 @@
-"""The classical compact groups: exact laws at finite n of dense matrices, the bidiagonal model and `log_prob`."""
+"""The classical compact groups: exact laws at finite n of dense matrices, the bidiagonal model and `joint_logpdf`."""
 
 import functools
 import itertools
@@ -176,14 +176,14 @@ def test_total_mass(make, n):
     nodes, weights = np.polynomial.legendre.leggauss(30)
     angles = np.stack(np.meshgrid(*[np.pi * (nodes + 1) / 2] * k), axis=-1).reshape(-1, k)
     weight = np.prod(np.stack(np.meshgrid(*[np.pi * weights / 2] * k), axis=-1).reshape(-1, k), axis=-1)
-    density = np.exp(jax.vmap(make(n).log_prob)(angles))
+    density = np.exp(jax.vmap(make(n).joint_logpdf)(angles))
     np.testing.assert_allclose(np.sum(weight * density), 1, rtol=1e-12)
 
 
 def test_joint_density():
     # At the 2m-th roots of -1 all distances have the product (2m)^m, and those within pairs 2.
     m = 1000
-    height = rmt.HaarSpecialOrthogonal(2 * m).log_prob(np.pi * (np.arange(m) + 0.5) / m)
+    height = rmt.HaarSpecialOrthogonal(2 * m).joint_logpdf(np.pi * (np.arange(m) + 0.5) / m)
     exact = m * np.log(2 * m) - m * np.log(2 * np.pi) - scipy.special.gammaln(m + 1)
     np.testing.assert_allclose(height, exact, rtol=0, atol=1e-7)
     angles = np.array([2.1, 0.4])
@@ -194,14 +194,14 @@ def test_joint_density():
         (rmt.HaarSymplectic(4), 2**4, lambda t: np.sin(t) ** 2),
     ]:
         density = constant / (2 * np.pi**2) * np.diff(np.cos(angles))[0] ** 2 * np.prod(weight(angles))
-        np.testing.assert_allclose(ensemble.log_prob(angles), np.log(density), rtol=1e-13)
-        check_derivatives(ensemble.log_prob, angles)
-        height_and_gradient = jax.jit(jax.value_and_grad(ensemble.log_prob))
+        np.testing.assert_allclose(ensemble.joint_logpdf(angles), np.log(density), rtol=1e-13)
+        check_derivatives(ensemble.joint_logpdf, angles)
+        height_and_gradient = jax.jit(jax.value_and_grad(ensemble.joint_logpdf))
         for wrong in ([0.4, 0.4], [0.0, 1.0], [1.0, np.pi], [-0.3, 1.0], [1.0, 3.5]):
             height, gradient = height_and_gradient(jnp.array(wrong))
             assert height == -jnp.inf
             assert jnp.isfinite(gradient).all()
-    assert rmt.HaarSpecialOrthogonal(1).log_prob(jnp.zeros(0)) == 0
+    assert rmt.HaarSpecialOrthogonal(1).joint_logpdf(jnp.zeros(0)) == 0
 
 
 def test_small_angles_have_their_digits():
@@ -242,7 +242,7 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey, ensemble):
     def draw(key):
         phases = ensemble.eigenphases(key)
         x = jnp.concatenate([phases - 1e-12, phases + 1e-12, ends])
-        return phases, x, ensemble.counts(key, x), ensemble.eigenvalues(key)
+        return phases, x, ensemble.count_below(key, x), ensemble.eigenvalues(key)
 
     # The forced phases 0 and π are exact, and not below themselves.
     ends = jnp.array([-4, 4, 0, np.pi, -np.pi, np.inf, -np.inf])
@@ -258,7 +258,7 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey, ensemble):
 def test_law_of_many_phases(getkey):
     # The number of phases in an arc has a variance of the order log n.
     ensemble, x = rmt.HaarOrthogonal(400), np.linspace(-3.1, 3.1, 101)
-    counts = jax.jit(ensemble.counts)(getkey(), x)
+    counts = jax.jit(ensemble.count_below)(getkey(), x)
     assert np.abs(counts - 400 * np.asarray(ensemble.law().cdf(x))).max() < 5
 
 
@@ -282,10 +282,10 @@ def test_without_64_bit_types():
     with jax.enable_x64(False):
         for make, n in CASES:
             ensemble = make(n)
-            drawn = jax.eval_shape(lambda e=ensemble: (e.eigenphases(KEY), e.sample(KEY), e.counts(KEY, 0.3)))
+            drawn = jax.eval_shape(lambda e=ensemble: (e.eigenphases(KEY), e.sample(KEY), e.count_below(KEY, 0.3)))
             entry = jnp.complex64 if make is rmt.HaarSymplectic else jnp.float32
             assert [draw.dtype for draw in drawn] == [jnp.float32, entry, jnp.int32]
-        assert rmt.HaarSymplectic(4).log_prob(jnp.array([0.3, 1.0])).dtype == jnp.float32
+        assert rmt.HaarSymplectic(4).joint_logpdf(jnp.array([0.3, 1.0])).dtype == jnp.float32
 
 
 def test_other_names():
@@ -305,9 +305,9 @@ def test_other_names():
         (lambda: rmt.HaarIsometry(3, 0), ValueError, "`k` must be an integer of at least 1, got 0"),
         (lambda: rmt.HaarIsometry(3, 2, 3), ValueError, "`beta` must be 1, 2 or 4, got 3"),
         (lambda: rmt.HaarIsometry(3, 2).sample(0), ValueError, "`key` must be a typed key"),
-        (lambda: rmt.HaarOrthogonal(3).counts(KEY, jnp.nan), ValueError, "`x` must not be NaN"),
-        (lambda: rmt.HaarSymplectic(4).log_prob(jnp.ones(4)), ValueError, r"must have the shape \(2,\)"),
-        (lambda: rmt.HaarOrthogonal(4).log_prob(jnp.ones(2)), NotImplementedError, "see HaarSpecialOrthogonal"),
+        (lambda: rmt.HaarOrthogonal(3).count_below(KEY, jnp.nan), ValueError, "`x` must not be NaN"),
+        (lambda: rmt.HaarSymplectic(4).joint_logpdf(jnp.ones(4)), ValueError, r"must have the shape \(2,\)"),
+        (lambda: rmt.HaarOrthogonal(4).joint_logpdf(jnp.ones(2)), NotImplementedError, "see HaarSpecialOrthogonal"),
     ],
 )
 def test_bad_input(make, error, message):

@@ -112,11 +112,11 @@ def test_a_single_zero_mode(getkey, symmetry, rows):
     # The only antisymmetric matrix of one row is 0.
     ensemble, key, x = AltlandZirnbauer(symmetry, 1, 1, SCALE), getkey(), jnp.array([-1.0, 0.0, 1e-30, 2.0])
     np.testing.assert_array_equal(ensemble.sample(key), np.zeros((rows, rows)))
-    levels, counts = jax.jit(lambda e, key: (e.eigenvalues(key), e.counts(key, x)))(ensemble, key)
+    levels, counts = jax.jit(lambda e, key: (e.eigenvalues(key), e.count_below(key, x)))(ensemble, key)
     np.testing.assert_array_equal(levels, [0.0])
     np.testing.assert_array_equal(counts, [0, 0, 1, 1])
     assert levels.dtype == ensemble.scale.dtype
-    assert ensemble.log_prob(jnp.zeros(0)) == 0
+    assert ensemble.joint_logpdf(jnp.zeros(0)) == 0
     for n, zero_modes in ((1, 0), (2, 1), (3, 3)):
         with pytest.raises(ValueError, match=r"`(n|zero_modes)` must be"):
             AltlandZirnbauer(symmetry, n, zero_modes)
@@ -166,8 +166,8 @@ def test_the_other_three_are_the_gaussian_ensembles(getkey):
         ensemble, gaussian = AltlandZirnbauer(symmetry, 3, scale=SCALE), make(3, SCALE)
         np.testing.assert_array_equal(ensemble.sample(key), gaussian.sample(key))
         np.testing.assert_array_equal(ensemble.eigenvalues(key), gaussian.eigenvalues(key))
-        np.testing.assert_array_equal(ensemble.counts(key, x), gaussian.counts(key, x))
-        assert ensemble.log_prob(x[:3]) == gaussian.log_prob(x[:3])
+        np.testing.assert_array_equal(ensemble.count_below(key, x), gaussian.count_below(key, x))
+        assert ensemble.joint_logpdf(x[:3]) == gaussian.joint_logpdf(x[:3])
         assert ensemble.law().radius == gaussian.law().radius
         assert_symmetries(symmetry, np.asarray(ensemble.sample(key)), None)
 
@@ -179,7 +179,7 @@ def test_joint_density_of_positive_levels(symmetry, n, zero_modes):
     ensemble = AltlandZirnbauer(symmetry, n, zero_modes, SCALE)
     pairs = (n - zero_modes) // 2
     nodes, weights = np.polynomial.legendre.leggauss(120)
-    density = jax.jit(jax.vmap(lambda x: jnp.exp(ensemble.log_prob(x))))
+    density = jax.jit(jax.vmap(lambda x: jnp.exp(ensemble.joint_logpdf(x))))
     if pairs == 1:
         x = 4 * SCALE * (nodes + 1)
         exact = scipy.stats.chi(alpha + 1, scale=SCALE * (2 / (beta * n)) ** 0.5).pdf(x)
@@ -191,7 +191,7 @@ def test_joint_density_of_positive_levels(symmetry, n, zero_modes):
         values = np.asarray(density(levels.reshape(-1, 2))).reshape(levels.shape[:2])
         mass = (values * radius[:, None] * weights[:, None] * weights).sum() * np.pi / 8 * 4 * SCALE
         np.testing.assert_allclose(2 * mass, 1, rtol=1e-9)
-    assert ensemble.log_prob(-jnp.arange(1.0, pairs + 1)) == -jnp.inf
+    assert ensemble.joint_logpdf(-jnp.arange(1.0, pairs + 1)) == -jnp.inf
 
 
 TWO_PAIRS = [(symmetry, n, zero_modes) for symmetry, n, zero_modes in CASES if n - zero_modes == 4]
@@ -200,7 +200,7 @@ TWO_PAIRS = [(symmetry, n, zero_modes) for symmetry, n, zero_modes in CASES if n
 @pytest.mark.parametrize(("symmetry", "n", "zero_modes"), daily(TWO_PAIRS, only=[("AIII", 5, 1)]))
 def test_derivatives_of_the_joint_density(symmetry, n, zero_modes):
     ensemble = AltlandZirnbauer(symmetry, n, zero_modes, SCALE)
-    check_derivatives(lambda e, x: e.log_prob(x), ensemble, jnp.array([0.4, 0.9]))
+    check_derivatives(lambda e, x: e.joint_logpdf(x), ensemble, jnp.array([0.4, 0.9]))
 
 
 @pytest.mark.parametrize("case", [("C", 6, 0), *further((("BDI", 8, 2),), (("DIII", 7, 1),))], ids=str)
@@ -208,8 +208,8 @@ def test_counts_are_those_of_the_levels(getkey, case):
     key, ensemble = getkey(), AltlandZirnbauer(*case, SCALE)
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [0, -1e-300, 1e-300, 9, -9, np.inf, -np.inf, 0.1]])
-    np.testing.assert_array_equal(ensemble.counts(key, x), (levels < x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.counts, key, x.reshape(2, -1)).shape == (2, x.size // 2)
+    np.testing.assert_array_equal(ensemble.count_below(key, x), (levels < x[:, None]).sum(-1))
+    assert jax.eval_shape(ensemble.count_below, key, x.reshape(2, -1)).shape == (2, x.size // 2)
 
 
 @pytest.mark.parametrize("symmetry", ["AIII", *further("BDI", "CII", "D", "DIII", "C", "CI")])
@@ -218,7 +218,7 @@ def test_pooled_levels_have_the_law(getkey, symmetry):
     n, x = 400, np.linspace(-2, 2, 21) * SCALE
     ensemble = AltlandZirnbauer(symmetry, n, scale=SCALE)
     # Not under one `jit`: what is compiled inside serves every class.
-    below = jax.vmap(lambda key: ensemble.counts(key, x))(jax.random.split(getkey(), 20))
+    below = jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 20))
     assert np.abs(np.asarray(below).mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
 
 
@@ -231,7 +231,7 @@ def test_dtypes_are_those_of_the_scale(getkey, dtype):
         assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == one.dtype
         assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == one.dtype
         assert ensemble.law().cdf(one / 2).dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
 
 
 @pytest.mark.slow
@@ -272,7 +272,11 @@ def test_derivatives_in_the_scale(getkey, case):
         (lambda: AltlandZirnbauer("BDI", 4, -2), ValueError, "`zero_modes` must be an integer of at least 0, got -2"),
         (lambda: AltlandZirnbauer("BDI", 4, 2, -1.0), ValueError, "`scale` must be positive and finite, got -1"),
         (lambda: AltlandZirnbauer("D", 4).sample(0), ValueError, "`key` must be a typed key"),
-        (lambda: AltlandZirnbauer("D", 4).log_prob(jnp.ones(4)), ValueError, r"must have the shape \(2,\), got \(4,\)"),
+        (
+            lambda: AltlandZirnbauer("D", 4).joint_logpdf(jnp.ones(4)),
+            ValueError,
+            r"must have the shape \(2,\), got \(4,\)",
+        ),
     ],
 )
 def test_bad_input(make, error, message):

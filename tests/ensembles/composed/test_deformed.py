@@ -77,7 +77,7 @@ def test_pooled_spectra_have_the_law_of_the_free_convolution(getkey):
 def test_law_is_that_of_the_levels():
     law = rmt.Deformed(rmt.GSE(4, SCALE), LEVELS).law()
     np.testing.assert_allclose(law.mean(), LEVELS.mean(), rtol=1e-14)
-    np.testing.assert_allclose(law.variance(), LEVELS.var() + SCALE**2, rtol=1e-14)
+    np.testing.assert_allclose(law.var(), LEVELS.var() + SCALE**2, rtol=1e-14)
 
 
 @pytest.mark.parametrize("base", [rmt.GUE, rmt.GSE], ids=["gue", "gse"])

@@ -92,7 +92,7 @@ def test_counts_are_those_of_the_levels(getkey, arrangement):
         np.testing.assert_allclose(np.unique(levels), unpadded[np.isfinite(unpadded)], rtol=0, atol=1e-13)
     # Nearer to a level than rounding either answer is right.
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
-    np.testing.assert_array_equal(mixed.counts(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
+    np.testing.assert_array_equal(mixed.count_below(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
 
 
 @pytest.mark.slow
@@ -102,8 +102,8 @@ def test_ascending_counts_follow_from_the_base_counts(getkey):
     order = int(mixed.eigenvalues(key).order)
     assert 9 / 2 < order < 9
     x = jnp.linspace(-2.5, 2.5, 101)
-    below = mixed.counts(key, x)
-    np.testing.assert_array_equal(mixed.counts(key, x, "ascending"), below + jnp.minimum(below, 9 - order))
+    below = mixed.count_below(key, x)
+    np.testing.assert_array_equal(mixed.count_below(key, x, "ascending"), below + jnp.minimum(below, 9 - order))
 
 
 def test_one_compilation_serves_orders_and_mixtures(getkey):
@@ -225,7 +225,7 @@ def test_cat_against_the_exact_law(getkey, arrangement, num_samples):
         ),
         (lambda: rmt.Mixed(4, 0.5), "`base` must be a nested ensemble .* got 4"),
         (lambda: rmt.Mixed(rmt.GOE(4), 0.5).law("descending"), "`arrangement` must be one of .* got 'descending'"),
-        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).counts(jax.random.key(0), 0.0, "cat"), "`arrangement` must .* 'cat'"),
+        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).count_below(jax.random.key(0), 0.0, "cat"), "`arrangement` must .* 'cat'"),
         (lambda: rmt.Mixed(rmt.GOE(4), 0.5).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
     ],
 )

@@ -1,7 +1,7 @@
 """GOE and the Gaussian β-ensembles: exact finite-n laws, the soft edge, rigidity of counts, streaming, derivatives.
 
 One method is tied to the next on a single draw; then the laws hold for all of them: `eigenvalues`, `counts`,
-`largest_eigenvalues` and `block_eigenvalues` to the entries of `tridiagonal`, and those to exact formulas.
+`largest_eigenvalues` and `leading_block_eigenvalues` to the entries of `tridiagonal`, and those to exact formulas.
 """
 
 import functools
@@ -34,7 +34,7 @@ GRID = np.concatenate([[-np.inf], np.linspace(-2.02, 2.02, 98), [np.inf]])
 
 @functools.partial(jax.jit, static_argnames="chunk")
 def counts(ensemble, key, x, chunk=None):
-    return ensemble.counts(key, x, chunk=chunk)
+    return ensemble.count_below(key, x, chunk=chunk)
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def compiled_blocks(n):
     @jax.jit
     def blocks(beta, order, keys):
         traces.append(None)
-        return jax.vmap(lambda key: rmt.GaussianBeta(n, beta, SCALE).block_eigenvalues(key, order).values)(keys)
+        return jax.vmap(lambda key: rmt.GaussianBeta(n, beta, SCALE).leading_block_eigenvalues(key, order).values)(keys)
 
     return blocks, traces
 
@@ -114,9 +114,9 @@ def everything(ensemble, key, order, x):
     return {
         "entries": (draw.diagonal, draw.off_diagonal),
         "levels": ensemble.eigenvalues(key),
-        "counts": ensemble.counts(key, x),
-        "block": ensemble.block(key, order).values,
-        "leading_block_spectrum": ensemble.block_eigenvalues(key, order).values,
+        "counts": ensemble.count_below(key, x),
+        "block": ensemble.leading_block(key, order).values,
+        "leading_block_spectrum": ensemble.leading_block_eigenvalues(key, order).values,
     }
 
 
@@ -205,7 +205,7 @@ def test_edge_is_the_affine_map_of_the_levels():
 
 @jax.jit
 def levels_largest_counts(ensemble, key, x):
-    return ensemble.eigenvalues(key), ensemble.largest_eigenvalues(key, 30), ensemble.counts(key, x)
+    return ensemble.eigenvalues(key), ensemble.largest_eigenvalues(key, 30), ensemble.count_below(key, x)
 
 
 @pytest.mark.slow
@@ -270,7 +270,7 @@ def test_levels_are_rigid(getkey, dtype):
 
 STREAM = """
 import resource, jax, jax.numpy as jnp, rmtjax as rmt
-below = rmt.GaussianBeta({n}, 2.0).counts(jax.random.key({seed}), jnp.array({x}))
+below = rmt.GaussianBeta({n}, 2.0).count_below(jax.random.key({seed}), jnp.array({x}))
 print(*below.tolist(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -337,8 +337,8 @@ def test_dtypes_are_those_of_the_parameters(getkey, dtype):
     ):
         for fn in (ensemble.sample, ensemble.eigenvalues, lambda key, e=ensemble: e.largest_eigenvalues(key, 1)):
             assert jax.eval_shape(fn, getkey()).dtype == one.dtype
-        assert jax.eval_shape(ensemble.block_eigenvalues, getkey(), 2).values.dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
+        assert jax.eval_shape(ensemble.leading_block_eigenvalues, getkey(), 2).values.dtype == one.dtype
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
 
 
 def test_laws():
@@ -374,20 +374,20 @@ GOE3, BETA3 = rmt.GOE(3), rmt.GaussianBeta(3, 2.0)
         (lambda: GOE3.eigenvalues(0), "`key` must be a typed key .* got 0"),
         (lambda: BETA3.tridiagonal(jax.random.PRNGKey(0)), "`key` must be a typed key"),
         (lambda: BETA3.largest_eigenvalues(0, 1), "`key` must be a typed key .* got 0"),
-        (lambda: BETA3.counts(jax.random.split(KEY), 0.0), "`key` must be a single key"),
-        (lambda: BETA3.counts(KEY, jnp.array([0.0, jnp.nan])), "`x` must not be NaN"),
-        (lambda: BETA3.counts(KEY, 1j), "`x` must be real"),
-        (lambda: BETA3.counts(KEY, 0.0, chunk=0), "`chunk` must be an integer of at least 1, got 0"),
-        (lambda: BETA3.counts(KEY, 0.0, chunk=1.5), "`chunk` must be an integer of at least 1, got 1.5"),
+        (lambda: BETA3.count_below(jax.random.split(KEY), 0.0), "`key` must be a single key"),
+        (lambda: BETA3.count_below(KEY, jnp.array([0.0, jnp.nan])), "`x` must not be NaN"),
+        (lambda: BETA3.count_below(KEY, 1j), "`x` must be real"),
+        (lambda: BETA3.count_below(KEY, 0.0, chunk=0), "`chunk` must be an integer of at least 1, got 0"),
+        (lambda: BETA3.count_below(KEY, 0.0, chunk=1.5), "`chunk` must be an integer of at least 1, got 1.5"),
         (lambda: BETA3.largest_eigenvalues(KEY, 0), "`k` must be an integer of at least 1, got 0"),
         (lambda: BETA3.largest_eigenvalues(KEY, 4), "`k` must be at most 3, got 4"),
         (lambda: BETA3.largest_eigenvalues(KEY, 4, corner=9), "`k` must be at most 3, got 4"),
         (lambda: BETA3.largest_eigenvalues(KEY, 2, corner=1), "`corner` must be an integer of at least 2, got 1"),
         (lambda: BETA3.largest_eigenvalues(KEY, 2, corner=2.5), "`corner` must .* got 2.5"),
         (lambda: BETA3.edge(1j), "`eigenvalues` must be real"),
-        (lambda: GOE3.block(KEY, 4), "`order` must lie between 1 and 3, got .*4"),
-        (lambda: BETA3.block(KEY, 0), "`order` must lie between 1 and 3, got .*0"),
-        (lambda: BETA3.block_eigenvalues(KEY, 1.5), "`order` must be an integer, got 1.5"),
+        (lambda: GOE3.leading_block(KEY, 4), "`order` must lie between 1 and 3, got .*4"),
+        (lambda: BETA3.leading_block(KEY, 0), "`order` must lie between 1 and 3, got .*0"),
+        (lambda: BETA3.leading_block_eigenvalues(KEY, 1.5), "`order` must be an integer, got 1.5"),
     ],
 )
 def test_bad_input(make, message):
@@ -400,7 +400,7 @@ def test_bad_input(make, message):
     [
         (lambda scale: rmt.GOE(3, scale).sample(KEY), 1.0, -1.0),
         (lambda beta: rmt.GaussianBeta(3, beta).tridiagonal(KEY).diagonal, 1.0, np.nan),
-        (lambda order: GOE3.block(KEY, order).values, 3, 4),
+        (lambda order: GOE3.leading_block(KEY, order).values, 3, 4),
     ],
     ids=["scale", "beta", "order"],
 )

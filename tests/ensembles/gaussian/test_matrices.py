@@ -97,7 +97,7 @@ def test_entries_are_all_different(getkey, beta, n):
 def test_blocks_are_leading_samples(getkey, beta):
     key, ensemble, per_level = getkey(), MAKERS[beta](5, SCALE), 2 if beta == 4 else 1
     whole = np.asarray(ensemble.sample(key))
-    blocks = jax.jit(jax.vmap(ensemble.block, (None, 0)))(key, jnp.arange(1, 6))
+    blocks = jax.jit(jax.vmap(ensemble.leading_block, (None, 0)))(key, jnp.arange(1, 6))
     np.testing.assert_array_equal(blocks.order, per_level * np.arange(1, 6))
     for rows, values in zip(blocks.order, blocks.values, strict=True):
         expected = np.zeros_like(whole)

@@ -159,7 +159,7 @@ def test_entries_of_samples(getkey, beta):
 def test_nothing_but_exact_levels(getkey):
     ensemble = rmt.Jacobi(5, 2, 3, 2)
     np.testing.assert_array_equal(ensemble.eigenvalues(getkey()), [0, 0, 0, 1, 1])
-    np.testing.assert_array_equal(ensemble.counts(getkey(), [-1, 0, 0.5, 1, 2]), [0, 0, 3, 3, 5])
+    np.testing.assert_array_equal(ensemble.count_below(getkey(), [-1, 0, 0.5, 1, 2]), [0, 0, 3, 3, 5])
     spectrum = np.linalg.eigvalsh(np.asarray(ensemble.sample(getkey())))
     np.testing.assert_allclose(spectrum, [0, 0, 0, 1, 1], atol=20 * np.finfo(spectrum.dtype).eps)
 
@@ -169,8 +169,8 @@ def test_counts_are_those_of_the_levels(getkey, n, m1, m2):
     key, ensemble = getkey(), rmt.Jacobi(n, m1, m2)
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 1.5, np.inf, -np.inf]])
-    np.testing.assert_array_equal(ensemble.counts(key, x), (levels[None] < x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.counts, key, x.reshape(3, -1)).shape == (3, x.size // 3)
+    np.testing.assert_array_equal(ensemble.count_below(key, x), (levels[None] < x[:, None]).sum(-1))
+    assert jax.eval_shape(ensemble.count_below, key, x.reshape(3, -1)).shape == (3, x.size // 3)
 
 
 @pytest.mark.float32
@@ -233,7 +233,7 @@ def test_levels_have_the_derivatives_of_their_matrix(getkey):
 
 @jax.jit
 def densities(a, b, beta, levels):
-    return jax.vmap(jax.vmap(rmt.JacobiBeta(2, a, b, beta).log_prob))(levels)
+    return jax.vmap(jax.vmap(rmt.JacobiBeta(2, a, b, beta).joint_logpdf))(levels)
 
 
 def gauss_jacobi(p, q, number=60):
@@ -262,7 +262,7 @@ def test_total_mass_of_two_levels(p, q, beta):
 def test_one_level_has_the_beta_density():
     x = np.array([0.1, 0.7, 0.99])
     ensemble = rmt.JacobiBeta(1, 0.3, 2.2, 1.5)
-    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     np.testing.assert_allclose(got, scipy.stats.beta(0.3, 2.2).logpdf(x), rtol=1e-12)
     np.testing.assert_allclose(log_selberg(1, *map(jnp.asarray, (0.3, 2.2, 1.5))), betaln(0.3, 2.2), rtol=1e-14)
 
@@ -271,14 +271,14 @@ def test_one_level_has_the_beta_density():
 def test_density_of_matrices_is_that_of_the_beta_ensemble(beta):
     n, m1, m2 = 3, 5, 3
     levels = jnp.array([0.2, 0.7, 0.9])
-    expected = rmt.JacobiBeta(n, beta * m1 / 2, beta * m2 / 2, beta).log_prob(levels)
-    np.testing.assert_allclose(rmt.Jacobi(n, m1, m2, beta).log_prob(levels), expected, rtol=1e-13)
+    expected = rmt.JacobiBeta(n, beta * m1 / 2, beta * m2 / 2, beta).joint_logpdf(levels)
+    np.testing.assert_allclose(rmt.Jacobi(n, m1, m2, beta).joint_logpdf(levels), expected, rtol=1e-13)
 
 
 def test_scores_of_drawn_levels_have_mean_0(getkey):
     n, a, b, beta = 4, 4.3, 3.1, 1.7
     levels, _ = reduced(n, a, b, beta, getkey())
-    score = jax.grad(lambda a, b, beta, x: rmt.JacobiBeta(n, a, b, beta).log_prob(x), (0, 1, 2))
+    score = jax.grad(lambda a, b, beta, x: rmt.JacobiBeta(n, a, b, beta).joint_logpdf(x), (0, 1, 2))
     for by in jax.jit(jax.vmap(score, (None, None, None, 0)))(a, b, beta, levels):
         assert_mean(np.asarray(by), 0)
 
@@ -295,7 +295,7 @@ def test_ten_thousand_levels():
     k, s = k[1:], s[1:]
     beside = 4 * k * (k + high) * (k + low) * (k + high + low) / (s**2 * (s + 1) * (s - 1))
     mode = (1 + scipy.linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(beside))) / 2
-    height, slope = jax.jit(jax.value_and_grad(rmt.JacobiBeta(n, a, b, beta).log_prob))(mode)
+    height, slope = jax.jit(jax.value_and_grad(rmt.JacobiBeta(n, a, b, beta).joint_logpdf))(mode)
     np.testing.assert_allclose(slope * mode * (1 - mode), 0, atol=1e-3)
     # Terms of the size of β n² log n, 2e9, cancel: 1.4e-6 were seen.
     np.testing.assert_allclose(height, height_at_mode(n, p, q, beta, high, low), rtol=0, atol=1e-5)
@@ -318,18 +318,18 @@ def height_at_mode(n, p, q, beta, high, low):
 
 @pytest.mark.parametrize("n", [1, 5, *further(2)])
 def test_derivatives_of_the_density(n):
-    density = lambda ensemble, x: ensemble.log_prob(x)
+    density = lambda ensemble, x: ensemble.joint_logpdf(x)
     check_derivatives(density, rmt.JacobiBeta(n, 1.3 * n, 2.1 * n, 1.5), jnp.linspace(0.1, 0.93, n) ** 2)
 
 
 def test_levels_out_of_range_have_no_density():
-    density = rmt.JacobiBeta(2, 2.0, 3.0, 1.0).log_prob
+    density = rmt.JacobiBeta(2, 2.0, 3.0, 1.0).joint_logpdf
     for levels in ([-0.1, 0.5], [0.0, 0.5], [0.3, 1.0], [0.3, 1.2], [0.4, 0.4]):
         assert density(jnp.array(levels)) == -jnp.inf
         assert jnp.isfinite(jax.grad(density)(jnp.array(levels))).all()
     for sizes in [(3, 2, 5), (3, 5, 2)]:
         with pytest.raises(NotImplementedError, match=r"of the 3 levels are 0 and \d are 1"):
-            rmt.Jacobi(*sizes).log_prob(jnp.array([0.1, 0.2, 0.3]))
+            rmt.Jacobi(*sizes).joint_logpdf(jnp.array([0.1, 0.2, 0.3]))
 
 
 # Laws and the contract
@@ -352,7 +352,7 @@ def test_pooled_levels_have_the_law(getkey, m1, m2):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
     n, x = 400, np.linspace(0.01, 0.99, 40)
     ensemble = rmt.Jacobi(n, m1, m2)
-    below = np.asarray(jax.vmap(lambda key: ensemble.counts(key, x))(jax.random.split(getkey(), 50)))
+    below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))
     assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
 
 
@@ -368,10 +368,10 @@ def test_dtypes_are_those_of_the_parameters(getkey, dtype):
     ]:
         assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == expected
         assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == expected
-        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), three).dtype, jnp.integer)
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), three).dtype, jnp.integer)
         assert jax.eval_shape(ensemble.law().cdf, three / 4).dtype == three.dtype
         if ensemble.n == 2:
-            assert jax.eval_shape(ensemble.log_prob, jnp.ones(2, dtype)).dtype == expected
+            assert jax.eval_shape(ensemble.joint_logpdf, jnp.ones(2, dtype)).dtype == expected
 
 
 KEY = jax.random.key(0)
@@ -395,7 +395,7 @@ KEY = jax.random.key(0)
         (lambda: rmt.JacobiBeta(3, 2.0, 1.0, 1.0), r"`b` must be finite and larger than \(n - 1\) beta/2"),
         (lambda: rmt.JacobiBeta(3, -1.0, 2.0, 1.0), "`a` must be finite and larger than .*, got -1"),
         (lambda: rmt.Jacobi(3, 4, 4).sample(0), "`key` must be a typed key"),
-        (lambda: rmt.Jacobi(3, 4, 4).counts(KEY, jnp.nan), "`x` must not be NaN"),
+        (lambda: rmt.Jacobi(3, 4, 4).count_below(KEY, jnp.nan), "`x` must not be NaN"),
     ],
 )
 def test_bad_input(make, message):
@@ -404,7 +404,7 @@ def test_bad_input(make, message):
 
 
 def test_bad_values_under_jit_are_caught():
-    density = jax.jit(lambda b: rmt.JacobiBeta(3, 2.5, b, 2.0).log_prob(jnp.array([0.1, 0.2, 0.3])))
+    density = jax.jit(lambda b: rmt.JacobiBeta(3, 2.5, b, 2.0).joint_logpdf(jnp.array([0.1, 0.2, 0.3])))
     assert jnp.isfinite(density(2.5))
     assert jnp.all(jnp.isnan(density(2.0)))
 

@@ -51,13 +51,13 @@ def test_counts_are_those_of_the_levels(getkey):
     key, ensemble = getkey(), rmt.InverseWishart(5, 7, 1, SCALE)
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, np.inf, -np.inf]])
-    np.testing.assert_array_equal(ensemble.counts(key, x), (levels < x[:, None]).sum(-1))
+    np.testing.assert_array_equal(ensemble.count_below(key, x), (levels < x[:, None]).sum(-1))
 
 
 def test_joint_density():
     x = np.array([0.1, 0.7, 2.0])
     ensemble = rmt.InverseWishart(1, 3, 2, SCALE)
-    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     np.testing.assert_allclose(got, scipy.stats.invgamma(3, scale=3 * SCALE**2).logpdf(x), rtol=1e-12)
     # Two levels: by x = 1/u each of Gauss and Legendre's nodes in u and v, u < v.
     ensemble = rmt.InverseWishart(2, 4, 2, SCALE)
@@ -65,17 +65,17 @@ def test_joint_density():
     v = 15 * (nodes + 1)
     u = v[:, None] * (nodes + 1) / 2
     levels = np.stack([1 / u, np.broadcast_to(1 / v[:, None], u.shape)], axis=-1)
-    density = np.exp(jax.jit(jax.vmap(jax.vmap(ensemble.log_prob)))(levels))
+    density = np.exp(jax.jit(jax.vmap(jax.vmap(ensemble.joint_logpdf)))(levels))
     mass = np.sum(density / (u**2 * v[:, None] ** 2) * v[:, None] / 2 * weights * 15 * weights[:, None])
     np.testing.assert_allclose(2 * mass, 1, rtol=1e-9)
-    assert ensemble.log_prob(jnp.array([-1.0, 1.0])) == -jnp.inf
-    check_derivatives(lambda e, x: e.log_prob(x), ensemble, jnp.array([0.4, 1.1]))
+    assert ensemble.joint_logpdf(jnp.array([-1.0, 1.0])) == -jnp.inf
+    check_derivatives(lambda e, x: e.joint_logpdf(x), ensemble, jnp.array([0.4, 1.1]))
 
 
 def test_pooled_levels_have_the_law(getkey):
     n, x = 400, np.linspace(0.2, 20, 40)
     ensemble = rmt.InverseWishart(n, 800)
-    below = np.asarray(jax.vmap(lambda key: ensemble.counts(key, x))(jax.random.split(getkey(), 50)))
+    below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))
     assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
 
 

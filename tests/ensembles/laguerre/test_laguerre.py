@@ -123,8 +123,8 @@ def test_counts_are_those_of_the_levels(getkey, n, m):
     key, ensemble = getkey(), rmt.Wishart(n, m, 1, SCALE)
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 9, np.inf, -np.inf]])
-    np.testing.assert_array_equal(ensemble.counts(key, x), (levels[None] < x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.counts, key, x.reshape(3, -1)).shape == (3, x.size // 3)
+    np.testing.assert_array_equal(ensemble.count_below(key, x), (levels[None] < x[:, None]).sum(-1))
+    assert jax.eval_shape(ensemble.count_below, key, x.reshape(3, -1)).shape == (3, x.size // 3)
 
 
 @pytest.mark.float32
@@ -193,7 +193,7 @@ def test_dtypes_are_those_of_the_parameters(getkey, dtype):
         assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == one.dtype
         assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == one.dtype
         assert ensemble.law().cdf(one / 2).dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
 
 
 def test_laws():
@@ -211,7 +211,7 @@ def test_pooled_levels_have_the_law(getkey, m):
     # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
     n, x = 400, np.linspace(0.05, 3.5, 40)
     ensemble = rmt.Wishart(n, m)
-    below = np.asarray(jax.vmap(lambda key: ensemble.counts(key, x))(jax.random.split(getkey(), 50)))
+    below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))
     assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
 
 
@@ -238,7 +238,7 @@ KEY = jax.random.key(0)
         (lambda: rmt.LaguerreBeta(3, -1.0, 1.0), "`a` must be finite and larger than .*, got -1"),
         (lambda: rmt.LaguerreBeta(3, 2.0, 1.0, 0.0), "`scale` must be positive and finite, got 0"),
         (lambda: rmt.Wishart(3, 4).sample(0), "`key` must be a typed key"),
-        (lambda: rmt.Wishart(3, 4).counts(KEY, jnp.nan), "`x` must not be NaN"),
+        (lambda: rmt.Wishart(3, 4).count_below(KEY, jnp.nan), "`x` must not be NaN"),
     ],
 )
 def test_bad_input(make, message):
@@ -257,7 +257,10 @@ def test_bad_values_under_jit_are_caught(getkey):
 
 @functools.partial(jax.jit, static_argnums=1)
 def blocks(ensemble, number, order, key):
-    draw = lambda key: (ensemble.block_eigenvalues(key, order).values, ensemble.block(key, order).values)
+    draw = lambda key: (
+        ensemble.leading_block_eigenvalues(key, order).values,
+        ensemble.leading_block(key, order).values,
+    )
     return jax.vmap(draw)(jax.random.split(key, number))
 
 
@@ -277,9 +280,9 @@ def test_blocks_are_wishart_matrices_of_fewer_variables(getkey, m, beta, order):
 @pytest.mark.slow
 def test_block_counts_are_those_of_the_levels(getkey):
     key, ensemble = getkey(), rmt.Wishart(5, 2, 1, SCALE)
-    levels = np.asarray(ensemble.block_eigenvalues(key, 4).values)[:4]
+    levels = np.asarray(ensemble.leading_block_eigenvalues(key, 4).values)[:4]
     x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 9]])
-    np.testing.assert_array_equal(ensemble._block_counts(key, jnp.int32(4), x), (levels < x[:, None]).sum(-1))
+    np.testing.assert_array_equal(ensemble._leading_block_counts(key, jnp.int32(4), x), (levels < x[:, None]).sum(-1))
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def test_dtypes_are_those_of_the_covariance(getkey, dtype):
         (lambda: rmt.SampleCorrelation(0, 3), ValueError, "`n` must be an integer of at least 1"),
         (lambda: rmt.SampleCorrelation(3, 2.0), ValueError, "`m` must .* got 2.0"),
         (lambda: rmt.SampleCorrelation(3, 2, 0), ValueError, "`beta` must be 1, 2 or 4"),
-        (lambda: rmt.SampleCorrelation(3, 2).log_prob(jnp.ones(3)), NotImplementedError, "not known"),
+        (lambda: rmt.SampleCorrelation(3, 2).joint_logpdf(jnp.ones(3)), NotImplementedError, "not known"),
     ],
 )
 def test_bad_input(make, error, message):

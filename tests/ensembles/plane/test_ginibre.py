@@ -207,7 +207,7 @@ def test_pooled_moduli_have_the_law(getkey, name, beta):
         "truncated": lambda: rmt.TruncatedUnitary(n, n // 2, beta),
     }.get(name, lambda: MAKERS[name](n, beta))()
     r = np.linspace(0.05, 1.5, 30)
-    below = np.asarray(jax.vmap(lambda key: ensemble.counts(key, r))(jax.random.split(getkey(), number)))
+    below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, r))(jax.random.split(getkey(), number)))
     np.testing.assert_allclose(below.mean(0) / n, ensemble.law().radial_cdf(r), atol=0.04)
 
 
@@ -226,13 +226,13 @@ def test_counts_are_those_of_the_moduli(getkey):
         moduli = np.unique(ensemble.moduli(key))
         radii = np.concatenate([moduli * (1 - 1e-9), moduli * (1 + 1e-9), [-1, 0, np.inf, 5]])
         expected = (np.asarray(ensemble.moduli(key)) < radii[:, None]).sum(-1)
-        np.testing.assert_array_equal(ensemble.counts(key, radii), expected)
-        assert ensemble.counts(key, radii.reshape(2, -1)).shape == (2, radii.size // 2)
+        np.testing.assert_array_equal(ensemble.count_below(key, radii), expected)
+        assert ensemble.count_below(key, radii.reshape(2, -1)).shape == (2, radii.size // 2)
 
 
 def test_disc_has_binomial_counts(getkey):
     # At n = 1 one level: P(|λ| < r) in closed form, through `counts`.
-    draw = jax.jit(jax.vmap(lambda key: rmt.Ginibre(1, 2, SCALE).counts(key, 0.5)))
+    draw = jax.jit(jax.vmap(lambda key: rmt.Ginibre(1, 2, SCALE).count_below(key, 0.5)))
     inside = int(np.asarray(draw(jax.random.split(getkey(), DRAWS))).sum())
     p = 1 - np.exp(-((0.5 / SCALE) ** 2))
     assert_counts(np.array([inside, DRAWS - inside]), np.array([p, 1 - p]))
@@ -267,7 +267,7 @@ def test_dtypes_are_those_of_the_parameters(getkey, dtype, beta):
         assert jnp.finfo(levels.dtype).dtype == one.dtype
         assert jax.eval_shape(ensemble.moduli, getkey()).dtype == one.dtype
         assert ensemble.law().radial_cdf(one / 2).dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.counts, getkey(), one).dtype, jnp.integer)
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
 
 
 def test_laws():
@@ -289,7 +289,7 @@ def test_laws():
         (lambda: rmt.Elliptic(3, 1.5), "`correlation` must lie between -1 and 1, got 1.5"),
         (lambda: rmt.Elliptic(3, jnp.nan), "`correlation` must lie between -1 and 1, got nan"),
         (lambda: rmt.Elliptic(3, 1.0).law(), "`correlation` must lie strictly between -1 and 1, got 1"),
-        (lambda: rmt.Elliptic(2, -1.0, 2).log_prob(jnp.arange(2.0)), "`correlation` must lie strictly between"),
+        (lambda: rmt.Elliptic(2, -1.0, 2).joint_logpdf(jnp.arange(2.0)), "`correlation` must lie strictly between"),
         (lambda: rmt.GinibreProduct(3, 0), "`factors` must be an integer of at least 1, got 0"),
         (lambda: rmt.InducedGinibre(3, 2), "`m` must be an integer of at least 3, got 2"),
         (lambda: rmt.TruncatedUnitary(3, 0), "`m` must be an integer of at least 1, got 0"),
@@ -297,7 +297,7 @@ def test_laws():
         (lambda: rmt.Spherical(True), "`n` must .* got True"),
         (lambda: rmt.Ginibre(3).sample(0), "`key` must be a typed key"),
         (lambda: rmt.Ginibre(3).moduli(0), "`key` must be a typed key"),
-        (lambda: rmt.Ginibre(3).counts(jax.random.key(0), jnp.nan), "`radii` must not be NaN"),
+        (lambda: rmt.Ginibre(3).count_below(jax.random.key(0), jnp.nan), "`radii` must not be NaN"),
     ],
 )
 def test_bad_input(make, message):

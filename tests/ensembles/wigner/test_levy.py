@@ -94,7 +94,7 @@ def test_law_is_not_known():
 def test_a_matrix_that_overflows_has_no_levels(getkey):
     key, ensemble = getkey(), rmt.Levy(20, 0.002)
     assert jnp.isnan(ensemble.eigenvalues(key)).all()
-    assert ensemble.counts(key, 0.0) == -1
+    assert ensemble.count_below(key, 0.0) == -1
 
 
 @pytest.mark.float32

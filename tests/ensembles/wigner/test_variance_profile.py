@@ -120,7 +120,7 @@ def test_laws_that_are_not_known(ensemble):
     with pytest.raises(NotImplementedError, match=r"The limiting law of .* has no"):
         ensemble.law()
     with pytest.raises(NotImplementedError, match=r"joint density of the eigenvalues of .* is not known"):
-        ensemble.log_prob(np.zeros(3))
+        ensemble.joint_logpdf(np.zeros(3))
 
 
 def test_derivatives(getkey):

@@ -94,7 +94,7 @@ def test_dtype_follows_the_scale(getkey, dtype):
     ensemble = rmt.Wigner(3, scale, entries="uniform")
     assert jax.eval_shape(ensemble.sample, getkey()).dtype == scale.dtype
     assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == scale.dtype
-    assert jax.eval_shape(ensemble.block_eigenvalues, getkey(), 2).values.dtype == scale.dtype
+    assert jax.eval_shape(ensemble.leading_block_eigenvalues, getkey(), 2).values.dtype == scale.dtype
 
 
 def test_counts_are_those_of_the_eigenvalues(getkey):
@@ -102,8 +102,8 @@ def test_counts_are_those_of_the_eigenvalues(getkey):
     levels = np.asarray(ensemble.eigenvalues(key))
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
     expected = (levels[None, :] < x[:, None]).sum(-1)
-    np.testing.assert_array_equal(ensemble.counts(key, x), expected)
-    assert jnp.issubdtype(ensemble.counts(key, x).dtype, jnp.integer)
+    np.testing.assert_array_equal(ensemble.count_below(key, x), expected)
+    assert jnp.issubdtype(ensemble.count_below(key, x).dtype, jnp.integer)
 
 
 def test_eigenvalues_are_homogeneous_in_the_scale(getkey):
@@ -124,7 +124,7 @@ def test_derivative_in_the_diagonal_variance(getkey):
 def test_blocks_are_leading_and_nested(getkey, ensemble):
     key = getkey()
     whole = np.asarray(ensemble.sample(key))
-    blocks = jax.jit(jax.vmap(ensemble.block, (None, 0)))(key, jnp.arange(1, 6))
+    blocks = jax.jit(jax.vmap(ensemble.leading_block, (None, 0)))(key, jnp.arange(1, 6))
     for order, values in zip(blocks.order, blocks.values, strict=True):
         expected = np.zeros((5, 5))
         expected[:order, :order] = whole[:order, :order]
@@ -133,7 +133,7 @@ def test_blocks_are_leading_and_nested(getkey, ensemble):
 
 def test_block_spectra_have_the_law_of_their_order(getkey):
     n, order = 5, 3
-    draw = jax.jit(jax.vmap(rmt.Wigner(n).block_eigenvalues, (0, None)))
+    draw = jax.jit(jax.vmap(rmt.Wigner(n).leading_block_eigenvalues, (0, None)))
     values = np.asarray(draw(jax.random.split(getkey(), NUM_SAMPLES), order).values)
     assert np.isposinf(values[:, order:]).all()
     assert (np.diff(values[:, :order]) >= 0).all()
@@ -148,7 +148,7 @@ def test_one_compilation_serves_orders_and_scales(getkey):
     @jax.jit
     def spectrum(wigner, key, order):
         traces.append(1)
-        return wigner.block_eigenvalues(key, order).values
+        return wigner.leading_block_eigenvalues(key, order).values
 
     for scale, order in [(1.0, 2), (0.5, 3), (2.0, 5)]:
         spectrum(rmt.Wigner(5, scale), getkey(), order)
@@ -181,7 +181,7 @@ class Asymmetric(rmt.ensembles.AbstractEnsemble):
 
 def test_fall_backs_are_those_of_eigvalsh(getkey):
     np.testing.assert_allclose(Asymmetric(2, 5.0).eigenvalues(getkey()), [-3, 3], rtol=1e-12)
-    assert Asymmetric(2, float("nan")).counts(getkey(), 0.0) == -1
+    assert Asymmetric(2, float("nan")).count_below(getkey(), 0.0) == -1
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,13 @@ def test_fall_backs_are_those_of_eigvalsh(getkey):
         (lambda: rmt.Wigner(3).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
         (lambda: rmt.Wigner(3).eigenvalues(0), "`key` must be a typed key .* got 0"),
         (lambda: rmt.Wigner(3).eigenvalues(jax.random.split(jax.random.key(0))), "`key` must be a single key"),
-        (lambda: rmt.Wigner(3).block(jax.random.key(0), 4), "`order` must lie between 1 and 3, got .*4"),
-        (lambda: rmt.Wigner(3).block(jax.random.key(0), 0), "`order` must lie between 1 and 3, got .*0"),
-        (lambda: rmt.Wigner(3).block_eigenvalues(jax.random.key(0), 1.5), "`order` must be an integer, got 1.5"),
-        (lambda: rmt.Wigner(3).counts(jax.random.key(0), 1j), "`x` must be real"),
+        (lambda: rmt.Wigner(3).leading_block(jax.random.key(0), 4), "`order` must lie between 1 and 3, got .*4"),
+        (lambda: rmt.Wigner(3).leading_block(jax.random.key(0), 0), "`order` must lie between 1 and 3, got .*0"),
+        (
+            lambda: rmt.Wigner(3).leading_block_eigenvalues(jax.random.key(0), 1.5),
+            "`order` must be an integer, got 1.5",
+        ),
+        (lambda: rmt.Wigner(3).count_below(jax.random.key(0), 1j), "`x` must be real"),
     ],
 )
 def test_bad_input(make, message):
@@ -210,7 +213,7 @@ def test_bad_input(make, message):
 def test_entries_that_are_no_numbers_have_no_levels(getkey):
     ensemble = rmt.Wigner(3, entries=_no_numbers)
     assert jnp.isnan(ensemble.eigenvalues(getkey())).all()
-    assert ensemble.counts(getkey(), 0.0) == -1
+    assert ensemble.count_below(getkey(), 0.0) == -1
 
 
 def _no_numbers(key, shape):
@@ -221,6 +224,6 @@ def test_bad_values_under_jit_give_nan(getkey):
     levels = jax.jit(lambda scale, key: rmt.Wigner(3, scale).eigenvalues(key))
     levels(1.0, getkey())
     assert jnp.all(jnp.isnan(levels(-1.0, getkey())))
-    block = jax.jit(lambda order, key: rmt.Wigner(3).block(key, order).values)
+    block = jax.jit(lambda order, key: rmt.Wigner(3).leading_block(key, order).values)
     assert jnp.all(jnp.isnan(block(4, getkey())))
-    assert jax.jit(rmt.Wigner(3).block)(getkey(), 4).order == -1
+    assert jax.jit(rmt.Wigner(3).leading_block)(getkey(), 4).order == -1

@@ -19,7 +19,7 @@ def test_moments_weigh_each_order_by_its_levels(order, mixture):
     orders, p = np.clip(k, 2, order), stats.binom.pmf(k, order, mixture)
     law = BinomialSemicircle(order, mixture, 2.0)
     mean_order = np.sum(orders * p)
-    np.testing.assert_allclose(law.variance(), np.sum(orders**2 * p) / order / mean_order, rtol=1e-12)
+    np.testing.assert_allclose(law.var(), np.sum(orders**2 * p) / order / mean_order, rtol=1e-12)
     np.testing.assert_allclose(law.moment(4), 2 * np.sum(orders**3 * p) / order**2 / mean_order, rtol=1e-12)
 
 
@@ -38,7 +38,7 @@ def test_against_blocks_of_deterministic_levels():
 
 
 def test_gradient_by_the_mixture_up_to_one():
-    variance = lambda mixture: BinomialSemicircle(10, mixture).variance()
+    variance = lambda mixture: BinomialSemicircle(10, mixture).var()
     np.testing.assert_allclose(jax.grad(variance)(1.0), (variance(1.0) - variance(1 - 1e-7)) / 1e-7, rtol=1e-5)
 
 

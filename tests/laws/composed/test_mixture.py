@@ -43,7 +43,7 @@ def test_moments_of_components_with_different_means():
     second = 0.25 * (1.5**2 + 1 / 12) + 0.75 * (1 + 1 / 12)
     np.testing.assert_allclose(law.mean(), mean, rtol=1e-6)
     np.testing.assert_allclose(law.moment(2), second, rtol=1e-6)
-    np.testing.assert_allclose(law.variance(), second - mean**2, rtol=1e-6)
+    np.testing.assert_allclose(law.var(), second - mean**2, rtol=1e-6)
     np.testing.assert_allclose(law.support(), (-2.0, 1.5))
 
 
@@ -66,7 +66,7 @@ def test_a_symmetrised_law_is_even():
     np.testing.assert_allclose(law.pdf(x), [0.4, 0.2, 0.2, 0.0], rtol=1e-6)
     np.testing.assert_allclose(law.cdf(-x), law.sf(x), rtol=1e-6, atol=1e-6)
     assert law.mean() == law.moment(3) == 0
-    np.testing.assert_allclose(law.variance(), Uniform(-0.5, 2.0).moment(2), rtol=1e-6)
+    np.testing.assert_allclose(law.var(), Uniform(-0.5, 2.0).moment(2), rtol=1e-6)
     draws = law.sample(jax.random.key(0), (500,))
     assert (draws < -0.5).sum() > 100
     assert (draws > 0.5).sum() > 100
@@ -103,5 +103,5 @@ def test_listed_atoms_of_no_mass_are_none():
 
 def test_a_law_without_parameters():
     law = HalfAtZero()
-    np.testing.assert_allclose([law.mean(), law.variance(), law.moment(0)], [0, 1 / 6, 1], atol=1e-6)
+    np.testing.assert_allclose([law.mean(), law.var(), law.moment(0)], [0, 1 / 6, 1], atol=1e-6)
     assert law.pdf(np.float32(0.3)).dtype == np.float32

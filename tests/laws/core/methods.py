@@ -14,7 +14,7 @@ def _values(law, x, p):
 
 @jax.jit
 def _values_and_quantile(law, x, p):
-    return {"values": tabulated(law, x), "quantile": law.quantile(p)}
+    return {"values": tabulated(law, x), "ppf": law.ppf(p)}
 
 
 def methods_at(law, x, p=None):

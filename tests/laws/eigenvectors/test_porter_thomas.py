@@ -51,9 +51,9 @@ def test_moments(beta):
     np.testing.assert_allclose(
         [law.moment(int(j)) for j in k], [expected.moment(int(j)) if j else 1 for j in k], rtol=40 * eps
     )
-    np.testing.assert_allclose(law.variance(), 2 * (n - 1) / (beta * n + 2), rtol=40 * eps)
+    np.testing.assert_allclose(law.var(), 2 * (n - 1) / (beta * n + 2), rtol=40 * eps)
     limit = PorterThomas(beta)
-    np.testing.assert_allclose([limit.mean(), limit.variance()], [1, 2 / beta], rtol=40 * eps)
+    np.testing.assert_allclose([limit.mean(), limit.var()], [1, 2 / beta], rtol=40 * eps)
 
 
 @pytest.mark.slow

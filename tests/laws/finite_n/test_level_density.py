@@ -121,7 +121,7 @@ def test_the_joint_density_integrates_to_it(ensemble):
         panels = [(lower, x), (x, 12.0)]
         y = jnp.concatenate([a + (b - a) * (nodes + 1) / 2 for a, b in panels])
         measure = jnp.concatenate([(b - a) / 2 * weights for a, b in panels])
-        joint = jax.vmap(lambda y: jnp.exp(ensemble.log_prob(jnp.stack([x, y]))))(y)
+        joint = jax.vmap(lambda y: jnp.exp(ensemble.joint_logpdf(jnp.stack([x, y]))))(y)
         return measure @ joint
 
     np.testing.assert_allclose(law.pdf(x), jax.jit(jax.vmap(marginal))(x), rtol=1e-7)
@@ -136,14 +136,14 @@ def test_moments(n):
     fourth = {rmt.GOE: goe(n), rmt.GUE: (1, 2 + 1 / n**2), rmt.GSE: goe(-2 * n)}
     for cls, (second_moment, fourth_moment) in fourth.items():
         law = LevelDensity(cls(n, 1.5))
-        got = [law.mean() + 1, law.variance(), law.moment(2), law.moment(4)]
+        got = [law.mean() + 1, law.var(), law.moment(2), law.moment(4)]
         np.testing.assert_allclose(
             got, [1, 2.25 * second_moment, 2.25 * second_moment, 2.25**2 * fourth_moment], rtol=200 * eps
         )
     for beta, extra in ((1, 1), (2, 0), (4, -0.5)):
         law = LevelDensity(rmt.Wishart(n, 7, beta, 0.5))
         second_moment = (1 + (n + extra) / 7) / 16
-        got = [law.moment(0), law.mean(), law.moment(2), law.variance()]
+        got = [law.moment(0), law.mean(), law.moment(2), law.var()]
         np.testing.assert_allclose(got, [1, 1 / 4, second_moment, second_moment - 1 / 16], rtol=200 * eps)
     np.testing.assert_allclose(LevelDensity(rmt.Jacobi(n, 33, 24, 2)).mean(), 33 / 57, rtol=200 * eps)
 
@@ -198,7 +198,7 @@ def test_ends_and_atoms():
     law = LevelDensity(rmt.Jacobi(6, 5, 4, 2))
     np.testing.assert_allclose(law.atoms(), [[0, 1], [1 / 6, 1 / 3]])
     np.testing.assert_allclose([law.cdf(0.0), law.sf(1 - 1e-14)], [1 / 6, 1 / 3], rtol=1e-10)
-    np.testing.assert_allclose(law.quantile(jnp.array([0.1, 0.7, 1.0])), [0, 1, 1])
+    np.testing.assert_allclose(law.ppf(jnp.array([0.1, 0.7, 1.0])), [0, 1, 1])
     draws = np.asarray(law.sample(jax.random.key(0), (6000,)))
     assert np.abs([(draws == 0).mean() - 1 / 6, (draws == 1).mean() - 1 / 3]).max() < 0.03
 

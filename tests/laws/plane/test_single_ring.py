@@ -53,10 +53,10 @@ def test_inversion_turns_the_ring_inside_out():
 @pytest.mark.parametrize(
     ("squares", "law"),
     [
-        (QuarterCircle(2.0).quantile(LEVELS) ** 2, CircularLaw()),
-        (Wachter(1.0, 1.5).quantile(LEVELS), TruncatedUnitaryLaw(0.4)),
-        (Wachter(1.0, 0.25).quantile(LEVELS), TruncatedUnitaryLaw(0.8)),  # most singular values are 1
-        (MarchenkoPastur(0.5).quantile(LEVELS), CircularLaw(1.0, 0.5**0.5)),
+        (QuarterCircle(2.0).ppf(LEVELS) ** 2, CircularLaw()),
+        (Wachter(1.0, 1.5).ppf(LEVELS), TruncatedUnitaryLaw(0.4)),
+        (Wachter(1.0, 0.25).ppf(LEVELS), TruncatedUnitaryLaw(0.8)),  # most singular values are 1
+        (MarchenkoPastur(0.5).ppf(LEVELS), CircularLaw(1.0, 0.5**0.5)),
     ],
 )
 def test_known_rings(squares, law):

@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from rmtjax.laws import Poisson
+from rmtjax.laws import PoissonSpacing
 from rmtjax.testing import check_law
 from tests.laws.core.positive_axis import check_against
 
@@ -20,28 +20,28 @@ def test_both_tails_against_finite_sums(k, dtype):
     density = lambda s: s**k * mpmath.exp(-s) / mpmath.factorial(k)
     survival = lambda s: mpmath.exp(-s) * sum(s**j / mpmath.factorial(j) for j in range(k + 1))
     lower = lambda s: mpmath.gammainc(k + 1, 0, s, regularized=True)
-    check_against(Poisson(k), density, lower, survival, S, dtype, 40)
+    check_against(PoissonSpacing(k), density, lower, survival, S, dtype, 40)
 
 
 @pytest.mark.float32
 def test_neighbours_and_moments():
     eps = float(jnp.finfo(jnp.result_type(float)).eps)
     s = np.array([0.25, 1.0, 8.0])
-    np.testing.assert_allclose(Poisson().logsf(s), -s, rtol=40 * eps)
-    np.testing.assert_allclose(Poisson().quantile(0.5), np.log(2), rtol=40 * eps)
-    assert (Poisson().pdf(0.0), Poisson(1).pdf(0.0)) == (1, 0)
+    np.testing.assert_allclose(PoissonSpacing().logsf(s), -s, rtol=40 * eps)
+    np.testing.assert_allclose(PoissonSpacing().ppf(0.5), np.log(2), rtol=40 * eps)
+    assert (PoissonSpacing().pdf(0.0), PoissonSpacing(1).pdf(0.0)) == (1, 0)
     for k in (0, 3):
-        law = Poisson(k)
+        law = PoissonSpacing(k)
         np.testing.assert_allclose(
-            [law.mean(), law.variance(), law.moment(3)], [k + 1, k + 1, (k + 1) * (k + 2) * (k + 3)], rtol=40 * eps
+            [law.mean(), law.var(), law.moment(3)], [k + 1, k + 1, (k + 1) * (k + 2) * (k + 3)], rtol=40 * eps
         )
 
 
 def test_the_contract_of_laws():
-    check_law(Poisson(2))
+    check_law(PoissonSpacing(2))
 
 
 @pytest.mark.parametrize("k", [-1, 1.5, True, None])
 def test_bad_input(k):
     with pytest.raises(ValueError, match="`k` must be an integer of at least 0, got"):
-        Poisson(k)
+        PoissonSpacing(k)

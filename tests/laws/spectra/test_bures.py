@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from rmtjax.laws import Bures
+from rmtjax.laws import BuresLaw
 from rmtjax.laws._core import fallbacks
 from rmtjax.testing import check_derivatives, check_law
 from tests.cases import every_mode
@@ -66,7 +66,7 @@ def test_the_reference_is_the_integral_of_the_density(x):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scale", [1.0, 0.0078125, 0.7])
 def test_a_few_ulp_of_relative_error_up_to_the_ends(scale, dtype):
-    law, eps = Bures(dtype(scale)), np.finfo(dtype).eps
+    law, eps = BuresLaw(dtype(scale)), np.finfo(dtype).eps
     lower, upper = law.support()
     assert lower == 0
     np.testing.assert_allclose(upper, 3 * math.sqrt(3) * float(dtype(scale)), rtol=2 * eps)
@@ -82,7 +82,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_ends(scale, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_distribution_rises_to_1_and_never_above(dtype):
-    law, eps = Bures(dtype(1)), np.finfo(dtype).eps
+    law, eps = BuresLaw(dtype(1)), np.finfo(dtype).eps
     upper = np.asarray(law.support()[1])
     x = np.sort(np.concatenate([upper * np.logspace(-20, 0, 500, dtype=dtype), upper * np.linspace(0, 1, 2000)]))
     found = methods_at(law, x.astype(dtype))
@@ -96,18 +96,18 @@ def test_distribution_rises_to_1_and_never_above(dtype):
 @pytest.mark.float32
 @pytest.mark.parametrize("scale", [1.0, 0.6])
 def test_moments(scale):
-    law = Bures(scale)
+    law = BuresLaw(scale)
     eps = jnp.finfo(law.mean().dtype).eps
     for k, moment in enumerate(MOMENTS):
         np.testing.assert_allclose(law.moment(k), moment * scale**k, rtol=10 * eps)
         # The product of Gamma functions of the literature.
         gammas = 2**k * math.gamma((3 * k + 1) / 2) / (math.gamma((k + 1) / 2) * math.gamma(k + 2))
         np.testing.assert_allclose(gammas, moment, rtol=1e-14)
-    np.testing.assert_allclose((law.mean(), law.variance()), (scale, 1.5 * scale**2), rtol=2 * eps)
+    np.testing.assert_allclose((law.mean(), law.var()), (scale, 1.5 * scale**2), rtol=2 * eps)
 
 
 def test_formula_and_fall_back_agree():
-    law = Bures(0.8)
+    law = BuresLaw(0.8)
     x = law.support()[1] * jnp.array([1e-3, 0.02, 0.3, 0.8, 0.97])
 
     @jax.jit
@@ -121,26 +121,26 @@ def test_formula_and_fall_back_agree():
 
 @every_mode
 def test_contract(reverse_mode):
-    check_law(Bures(0.7), reverse_mode=reverse_mode)
+    check_law(BuresLaw(0.7), reverse_mode=reverse_mode)
 
 
 def test_quantiles_invert_the_distribution():
-    law, p = Bures(1.3), np.array([1e-3, 0.3, 0.65, 1 - 1e-6])
-    np.testing.assert_allclose(law.sf(law.quantile(p)), 1 - p, rtol=1e-9)
+    law, p = BuresLaw(1.3), np.array([1e-3, 0.3, 0.65, 1 - 1e-6])
+    np.testing.assert_allclose(law.sf(law.ppf(p)), 1 - p, rtol=1e-9)
 
 
 @pytest.mark.slow
 def test_derivatives():
     x = 1.3 * jnp.array([0.1, 0.4, 1.0, 3.0, 4.9])
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x))
-    check_derivatives(formulas, Bures(1.3), x, second_derivative=True)
-    check_derivatives(lambda law: [law.mean(), law.variance(), law.moment(3)], Bures(1.3))
-    check_derivatives(lambda law, p: law.quantile(p), Bures(1.3), jnp.array([0.2, 0.6, 0.95]))
+    check_derivatives(formulas, BuresLaw(1.3), x, second_derivative=True)
+    check_derivatives(lambda law: [law.mean(), law.var(), law.moment(3)], BuresLaw(1.3))
+    check_derivatives(lambda law, p: law.ppf(p), BuresLaw(1.3), jnp.array([0.2, 0.6, 0.95]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gradients_are_finite_at_inside_and_outside_the_ends(dtype):
-    law = Bures(dtype(1.5))
+    law = BuresLaw(dtype(1.5))
     upper = np.asarray(law.support()[1])
     x = np.array([-1, 0, 1e-16, 1e-3, upper / 2, upper * (1 - 4 * np.finfo(dtype).eps), upper, 2 * upper], dtype)
     check_slopes(law, x, flat=(0, 1, 6, 7))
@@ -148,7 +148,7 @@ def test_gradients_are_finite_at_inside_and_outside_the_ends(dtype):
 
 def test_slope_of_the_distribution_close_to_0():
     # By the leading terms: r³ = 4x/a, F = 9r/4π.
-    x, law = np.float32(1e-27), Bures(np.float32(1))
+    x, law = np.float32(1e-27), BuresLaw(np.float32(1))
     r = (4e-27 / (3 * math.sqrt(3))) ** (1 / 3)
     np.testing.assert_allclose(law.cdf(x), 9 * r / (4 * math.pi), rtol=1e-6)
     np.testing.assert_allclose(jax.grad(law.cdf)(x), 9 * r / (4 * math.pi) / 3e-27, rtol=1e-6)
@@ -158,4 +158,4 @@ def test_slope_of_the_distribution_close_to_0():
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
 def test_a_bad_scale_is_refused(value):
     with pytest.raises(ValueError, match=r"`scale` must be (positive and finite|a real scalar), got"):
-        Bures(value)
+        BuresLaw(value)

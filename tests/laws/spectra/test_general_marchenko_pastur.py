@@ -188,10 +188,10 @@ def test_a_single_point_is_the_law_of_marchenko_and_pastur(ratio, dtype):
     relative = 100 * eps * max(upper / (upper - lower), 1)
     for one, two in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, two, rtol=relative)
-    numbers = lambda law: [law.mean(), law.variance(), *(law.moment(k) for k in range(7)), law.free_cumulant(4)]
+    numbers = lambda law: [law.mean(), law.var(), *(law.moment(k) for k in range(7)), law.free_cumulant(4)]
     np.testing.assert_allclose(jax.jit(numbers)(law), jax.jit(numbers)(other), rtol=200 * eps, atol=10 * eps * upper**4)
     p = np.array([0.1, 0.9, 0.999], dtype)
-    np.testing.assert_allclose(law.quantile(p), other.quantile(p), rtol=relative, atol=8 * eps * upper)
+    np.testing.assert_allclose(law.ppf(p), other.ppf(p), rtol=relative, atol=8 * eps * upper)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -251,7 +251,7 @@ def test_moments_by_traces(name):
     rtol = 50 * jnp.finfo(law.mean().dtype).eps
     got = jax.jit(lambda law: [law.moment(k) for k in range(5)])(law)
     np.testing.assert_allclose(got, expected, rtol=rtol)
-    np.testing.assert_allclose(law.variance(), expected[2] - a**2, rtol=rtol)
+    np.testing.assert_allclose(law.var(), expected[2] - a**2, rtol=rtol)
 
 
 @pytest.mark.float32
@@ -306,7 +306,7 @@ def test_derivatives(name):
     x = lower + (upper - lower) * jnp.array([0.15, 0.8])
 
     def formulas(law, x):
-        many = law.quantile(0.9), law.moment(3), law.variance(), law._ends()
+        many = law.ppf(0.9), law.moment(3), law.var(), law._ends()
         return law.pdf(x), law.cdf(x), law.stieltjes(x + 0.1j), many
 
     if name == "null":  # not to be moved away from 0

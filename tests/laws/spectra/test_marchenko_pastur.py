@@ -182,10 +182,10 @@ def test_density_and_atom_make_1(ratio):
 @pytest.mark.parametrize(("ratio", "mass"), [(2.0, 0.5), (5.0, 0.8)])
 def test_quantiles_in_the_atom_are_exactly_0(ratio, mass):
     law = MarchenkoPastur(ratio)
-    got = law.quantile(np.array([0.0, 1e-3, 0.3, mass]))
+    got = law.ppf(np.array([0.0, 1e-3, 0.3, mass]))
     np.testing.assert_array_equal(got, 0)
     lower, upper = map(float, law._ends())
-    assert lower <= law.quantile(mass + 1e-3) < lower + 0.1 * (upper - lower)
+    assert lower <= law.ppf(mass + 1e-3) < lower + 0.1 * (upper - lower)
     draws = np.asarray(law.sample(jax.random.key(1), (2000,)))
     # Four standard deviations of a binomial.
     assert abs(np.sum(draws == 0) - 2000 * mass) < 4 * math.sqrt(2000 * mass * (1 - mass))
@@ -195,7 +195,7 @@ def test_quantiles_in_the_atom_are_exactly_0(ratio, mass):
 def test_a_mixture_with_an_atom():
     law = Mixture([0.5, 0.5], [Semicircle(1.0), MarchenkoPastur(4.0)])
     np.testing.assert_allclose(law.cdf(np.array([-1e-12, 0.0])), [0.25, 0.25 + 0.375], atol=1e-11)
-    np.testing.assert_allclose(law.quantile(0.4), 0, atol=1e-15)
+    np.testing.assert_allclose(law.ppf(0.4), 0, atol=1e-15)
 
 
 # Moments
@@ -212,7 +212,7 @@ def test_moments_are_narayana_polynomials(c, scale):
     for k, polynomial in enumerate(polynomials):
         np.testing.assert_allclose(law.moment(k), polynomial * scale ** (2 * k), rtol=10 * eps)
     np.testing.assert_allclose(law.mean(), scale**2, rtol=eps)
-    np.testing.assert_allclose(law.variance(), c * scale**4, rtol=2 * eps)
+    np.testing.assert_allclose(law.var(), c * scale**4, rtol=2 * eps)
 
 
 @pytest.mark.parametrize("ratio", daily(RATIOS, only=[0.2]))
@@ -265,7 +265,7 @@ def test_derivatives_across_the_bulk(ratio):
     x = 1.1**2 * (1 + ratio + 2 * math.sqrt(ratio) * jnp.array([-0.9, -0.3, 0.2, 0.8]))
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x))
     check_derivatives(formulas, MarchenkoPastur(ratio, 1.1), x, second_derivative=True)
-    moments = lambda law: [law.mean(), law.variance(), law.moment(0) * law.moment(3)]
+    moments = lambda law: [law.mean(), law.var(), law.moment(0) * law.moment(3)]
     check_derivatives(moments, MarchenkoPastur(ratio, 1.1))
 
 
@@ -273,7 +273,7 @@ def test_derivatives_across_the_bulk(ratio):
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
 def test_derivative_of_the_quantile(ratio):
     p = max(0.0, 1 - 1 / ratio) + min(1.0, 1 / ratio) * jnp.array([0.1, 0.5, 0.9])
-    check_derivatives(lambda law, p: law.quantile(p), MarchenkoPastur(ratio, 1.1), p)
+    check_derivatives(lambda law, p: law.ppf(p), MarchenkoPastur(ratio, 1.1), p)
 
 
 def test_derivative_by_the_ratio_at_1():
@@ -317,12 +317,12 @@ def test_the_contract_of_laws(ratio, scale):
 @pytest.mark.slow
 def test_one_compilation_for_every_ratio():
     ratios = jnp.array([0.3, 1.0, 3.0])
-    value = jax.jit(lambda c: (MarchenkoPastur(c).cdf(1.1), MarchenkoPastur(c).quantile(0.8)))
+    value = jax.jit(lambda c: (MarchenkoPastur(c).cdf(1.1), MarchenkoPastur(c).ppf(0.8)))
     one_by_one = [value(c) for c in ratios]
     assert value._cache_size() == 1
     mapped = jax.jit(jax.vmap(value))(ratios)
     np.testing.assert_allclose(np.transpose(mapped), one_by_one, rtol=1e-13)
-    np.testing.assert_allclose(one_by_one[2], [MarchenkoPastur(3.0).cdf(1.1), MarchenkoPastur(3.0).quantile(0.8)])
+    np.testing.assert_allclose(one_by_one[2], [MarchenkoPastur(3.0).cdf(1.1), MarchenkoPastur(3.0).ppf(0.8)])
 
 
 @pytest.mark.float32
@@ -341,4 +341,4 @@ def test_a_traced_bad_parameter_is_refused(name):
 
 @pytest.mark.float32
 def test_integer_parameters():
-    np.testing.assert_allclose(MarchenkoPastur(2, 3).variance(), 162.0)
+    np.testing.assert_allclose(MarchenkoPastur(2, 3).var(), 162.0)

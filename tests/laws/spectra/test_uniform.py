@@ -28,10 +28,10 @@ def test_values(method):
 
 def test_quantile_moments_and_mass():
     p = np.array([0.0, 0.1, 0.5, 1.0])
-    np.testing.assert_allclose(LAW.quantile(p), REFERENCE.ppf(p), rtol=1e-14)
+    np.testing.assert_allclose(LAW.ppf(p), REFERENCE.ppf(p), rtol=1e-14)
     for k in range(6):
         np.testing.assert_allclose(LAW.moment(k), REFERENCE.moment(k), rtol=1e-13)
-    np.testing.assert_allclose([LAW.mean(), LAW.variance()], REFERENCE.stats("mv"), rtol=1e-14)
+    np.testing.assert_allclose([LAW.mean(), LAW.var()], REFERENCE.stats("mv"), rtol=1e-14)
     np.testing.assert_allclose(fallbacks.moment(LAW, 3), LAW.moment(3), rtol=1e-12)
 
 

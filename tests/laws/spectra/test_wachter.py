@@ -210,10 +210,10 @@ def test_the_atoms_and_the_gaps(a, b):
 @pytest.mark.float32(further=True)
 def test_quantiles_in_the_atoms_are_exact():
     law = Wachter(0.75, 0.5)
-    np.testing.assert_array_equal(law.quantile(np.array([0.0, 0.1, 0.25])), 0)
-    np.testing.assert_array_equal(law.quantile(np.array([0.500001, 0.7, 1.0])), 1)
+    np.testing.assert_array_equal(law.ppf(np.array([0.0, 0.1, 0.25])), 0)
+    np.testing.assert_array_equal(law.ppf(np.array([0.500001, 0.7, 1.0])), 1)
     lower, upper = map(float, law._ends())
-    between = np.asarray(law.quantile(np.array([0.25 + 1e-4, 0.4, 0.5 - 1e-4])))
+    between = np.asarray(law.ppf(np.array([0.25 + 1e-4, 0.4, 0.5 - 1e-4])))
     assert lower <= between.min()
     assert between.max() <= upper
     draws = np.asarray(law.sample(jax.random.key(1), (2000,)))
@@ -233,8 +233,8 @@ def test_nothing_but_atoms(dtype):
         law, eps = Wachter(a, b), np.finfo(dtype).eps
         cdf = methods_at(law, np.array([0.0, 1e-3, 0.999], dtype))["cdf"]
         np.testing.assert_allclose(cdf, 1 - a, rtol=0, atol=8 * eps)
-        np.testing.assert_allclose(law.variance(), a * b, rtol=8 * eps)
-    np.testing.assert_array_equal(Wachter(0.25, 0.75).quantile(np.array([0.5, 0.75, 0.751])), [0, 0, 1])
+        np.testing.assert_allclose(law.var(), a * b, rtol=8 * eps)
+    np.testing.assert_array_equal(Wachter(0.25, 0.75).ppf(np.array([0.5, 0.75, 0.751])), [0, 0, 1])
     np.testing.assert_allclose(Wachter(0.25, 0.75).moment(7), 0.25, rtol=1e-6)
 
 
@@ -263,7 +263,7 @@ def test_moments(a, b):
         np.testing.assert_allclose(law.moment(k), value, rtol=max(20 * eps, 1e-11))
     assert law.moment(0) == 1
     np.testing.assert_allclose(law.mean(), a / (a + b), rtol=4 * eps)
-    np.testing.assert_allclose(law.variance(), expected[2] - expected[1] ** 2, rtol=max(20 * eps, 1e-9))
+    np.testing.assert_allclose(law.var(), expected[2] - expected[1] ** 2, rtol=max(20 * eps, 1e-9))
 
 
 @pytest.mark.float32
@@ -342,15 +342,15 @@ def test_derivatives_across_the_bulk(a, b):
 def test_second_derivatives_and_those_of_moments():
     x = jnp.array([0.3, 0.6])
     check_second_derivative(lambda law, x: (law.pdf(x), law.cdf(x)), Wachter(0.75, 1.0), x)
-    check_derivatives(lambda law: [law.mean(), law.variance(), law.moment(0) * law.moment(3)], Wachter(0.75, 0.5))
+    check_derivatives(lambda law: [law.mean(), law.var(), law.moment(0) * law.moment(3)], Wachter(0.75, 0.5))
 
 
 @pytest.mark.slow
 def test_derivative_of_the_quantile():
     law = Wachter(0.75, 0.5)
-    check_derivatives(lambda law, p: law.quantile(p), law, jnp.array([0.28, 0.4, 0.48]))
+    check_derivatives(lambda law, p: law.ppf(p), law, jnp.array([0.28, 0.4, 0.48]))
     # An atom does not move.
-    by_p, by_law = jax.grad(lambda p, law: law.quantile(p), (0, 1))(0.999, law)
+    by_p, by_law = jax.grad(lambda p, law: law.ppf(p), (0, 1))(0.999, law)
     assert (by_p, by_law.a, by_law.b) == (0, 0, 0)
 
 
@@ -417,4 +417,4 @@ def test_too_few_dimensions_are_refused():
 
 @pytest.mark.float32
 def test_integer_parameters():
-    np.testing.assert_allclose(Wachter(2, 2).variance(), 1 / 16)
+    np.testing.assert_allclose(Wachter(2, 2).var(), 1 / 16)

@@ -24,7 +24,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
     The phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. Killip and Nenciu:
     so have the eigenvalues of the unitary matrix whose Verblunsky coefficients are independent, of uniform angle, with
     $|\alpha_k|^2 \sim \mathrm{Beta}(1, \tfrac\beta2 (n - 1 - k))$, the last one on the unit circle. `eigenphases` takes
-    O(n²) operations and O(n) memory, `counts` O(n) for each point.
+    O(n²) operations and O(n) memory, `count_below` O(n) for each point.
     """
 
     @abstractmethod
@@ -47,7 +47,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
     def _eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
         return eigenphases(self._coefficients(key))
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         return eigenphase_counts(self._coefficients(key), x)
 
     def _law(self) -> AbstractLaw:
@@ -56,7 +56,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
     def _has_density(self) -> Any:
         return _checks.WITH_DENSITY.kept("beta", self._beta())
 
-    def _log_prob(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._beta()
         return beta * log_circular_vandermonde(phases) - log_dyson(self.n, beta)
 

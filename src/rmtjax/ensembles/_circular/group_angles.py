@@ -49,7 +49,8 @@ class AbstractHaar(AbstractUnitaryEnsemble):
 
     so $\cos^2\tfrac{\theta_k}2$ are the levels of a Jacobi ensemble at β = 2: squares of the singular values of a
     bidiagonal matrix C, and $\sin^2\tfrac{\theta_k}2$ those of its partner S. `eigenphases` takes O(n²) operations and
-    O(n) memory, `counts` O(n) for each point. The angles have their digits near 0, where S is asked, and near π, by C.
+    O(n) memory, `count_below` O(n) for each point. The angles have their digits near 0, where S is asked, and near π,
+    by C.
     """
 
     @abstractmethod
@@ -78,7 +79,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         every = [jnp.where(present, -angle, jnp.inf), jnp.where(present, angle, jnp.inf), forced]
         return jnp.sort(jnp.concatenate(every))[: self.n]
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         component, order, entries = self._model(key)
         half = jnp.clip(jnp.abs(x.astype(entries[0].dtype)), 0, math.pi) / 2
         points = jnp.stack([jnp.cos(half), jnp.sin(half)])

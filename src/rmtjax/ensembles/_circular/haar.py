@@ -57,7 +57,7 @@ class HaarOrthogonal(AbstractHaar):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         return haar_isometry(key, self.n, self.n, 1, jnp.result_type(float))
 
-    def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(
             "The angles of HaarOrthogonal have a joint density given the determinant only: see HaarSpecialOrthogonal."
         )
@@ -67,7 +67,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
     r"""Rotations: orthogonal matrices of determinant 1 with the Haar measure of SO(n).
 
     The angles of the ⌊n/2⌋ pairs have the joint density $\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2$ over
-    (0, π), for an odd n times $\prod_k \sin^2\tfrac{\theta_k}2$; `log_prob` takes them.
+    (0, π), for an odd n times $\prod_k \sin^2\tfrac{\theta_k}2$; `joint_logpdf` takes them.
 
     Convention: invariant under $O \to V O W$ for rotations V and W. The phases are ⌊n/2⌋ pairs ±θ, and 0 if n is odd.
 
@@ -99,7 +99,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         return special_orthogonal(key, self.n, jnp.result_type(float))
 
-    def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         return log_weyl(phases, orthogonal_component(self.n, 1))
 
 
@@ -107,7 +107,8 @@ class HaarSymplectic(AbstractHaar):
     r"""Unitary symplectic matrices with the Haar measure of USp(n), the circular quaternion ensemble.
 
     The angles of the n/2 pairs have the joint density $\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2
-    \prod_k \sin^2\theta_k$ over (0, π); `log_prob` takes them. `CircularQuaternion` is another name of this ensemble.
+    \prod_k \sin^2\theta_k$ over (0, π); `joint_logpdf` takes them. `CircularQuaternion` is another name of this
+    ensemble.
 
     Convention: n is the size of the complex matrix, of n/2 quaternions in a row; much of the literature writes USp(2N)
     or Sp(N). With Z of n/2 blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$, $U^T Z U = Z$; each 2×2 block of U
@@ -144,7 +145,7 @@ class HaarSymplectic(AbstractHaar):
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         return haar_isometry(key, self.n // 2, self.n // 2, 4, jnp.result_type(float))
 
-    def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         return log_weyl(phases, symplectic_component(self.n // 2))
 
 

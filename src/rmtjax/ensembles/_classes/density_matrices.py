@@ -28,7 +28,7 @@ class AbstractDensityMatrix(AbstractEnsemble):
         w = gram(x, 2)
         return w / jnp.trace(w).real
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The {self.n} levels have the sum 1: they have no joint density in all of R^n.")
 
 
@@ -85,7 +85,7 @@ class HilbertSchmidt(AbstractDensityMatrix):
         levels = block_singular_values(0, rank, diagonal, below, jnp.int32(rank)) ** 2
         return jnp.pad(levels, (self.n - rank, 0))
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
         rank = diagonal.size
         counts = block_square_counts(diagonal, below, jnp.int32(rank), x)
@@ -103,7 +103,7 @@ class Bures(AbstractDensityMatrix):
     $\propto \prod_i \lambda_i^{-1/2} \prod_{i<j} \frac{(\lambda_i - \lambda_j)^2}{\lambda_i + \lambda_j}$ on
     the simplex $\sum \lambda_i = 1$. They are squares of singular values, so the small ones keep their digits.
 
-    Convention: the trace is 1, so levels are of the order 1/n; n times them have the law `laws.Bures()`.
+    Convention: the trace is 1, so levels are of the order 1/n; n times them have the law `laws.BuresLaw()`.
     $E \operatorname{tr} \rho^2 = (5n^2 + 1)/(2n(n^2 + 2))$.
 
     Args:
@@ -138,4 +138,4 @@ class Bures(AbstractDensityMatrix):
         return levels / jnp.sum(levels)
 
     def _law(self) -> laws.AbstractLaw:
-        return laws.Bures(1 / self.n)
+        return laws.BuresLaw(1 / self.n)

@@ -68,9 +68,9 @@ class AltlandZirnbauer(AbstractEnsemble):
 
     Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε with the joint density
     $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
-    e^{-\beta n \varepsilon_i^2/(4 s^2)}$ of the positive ones, which `log_prob` takes. They come from the bidiagonal
-    model of `LaguerreBeta`, in O(n) memory, to 4 eps of the norm: the small ones have digits that a Laguerre matrix of
-    their squares would lose.
+    e^{-\beta n \varepsilon_i^2/(4 s^2)}$ of the positive ones, which `joint_logpdf` takes. They come from the
+    bidiagonal model of `LaguerreBeta`, in O(n) memory, to 4 eps of the norm: the small ones have digits that a Laguerre
+    matrix of their squares would lose.
 
     | | AIII | BDI | CII | D | DIII | C | CI |
     |---|---|---|---|---|---|---|---|
@@ -174,9 +174,9 @@ class AltlandZirnbauer(AbstractEnsemble):
         positive = self._positive_levels(key)
         return jnp.concatenate([-positive[::-1], jnp.zeros(self.zero_modes, positive.dtype), positive])
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         if self.symmetry in _WIGNER_DYSON:
-            return self._wigner_dyson()._counts(key, x, chunk)
+            return self._wigner_dyson()._count_below(key, x, chunk)
         pairs, nearer = self._parameters()[0], jnp.zeros(x.shape, jnp.int32)
         if pairs > 0:
             nearer = block_singular_counts(*self._bidiagonal(key), jnp.int32(pairs), jnp.abs(x) / self._unit())
@@ -191,9 +191,9 @@ class AltlandZirnbauer(AbstractEnsemble):
     def _independent_levels(self) -> int:
         return self.n if self.symmetry in _WIGNER_DYSON else (self.n - self.zero_modes) // 2
 
-    def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         if self.symmetry in _WIGNER_DYSON:
-            return self._wigner_dyson()._log_prob(levels)
+            return self._wigner_dyson()._joint_logpdf(levels)
         pairs, a, beta = self._parameters()
         if pairs == 0:  # one matrix, 0, and no level whose density there could be
             return jnp.zeros((), jnp.result_type(levels, self.scale))

@@ -36,7 +36,7 @@ class Deformed(AbstractEnsemble):
     Example:
         >>> import jax, rmtjax as rmt
         >>> law = Deformed(rmt.GUE(4, scale=0.5), [-1.0, -1.0, 1.0, 1.0]).law()
-        >>> print(f"{law.variance():.2f}")
+        >>> print(f"{law.var():.2f}")
         1.25
 
     References:

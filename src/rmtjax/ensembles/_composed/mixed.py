@@ -33,7 +33,8 @@ class Mixed(AbstractModule):
     fills $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding is asked
     for by name, through `arrangement`, and is what Wigner's cat comes from.
 
-    For one key, `counts` counts the levels that `eigenvalues` returns; `sample` is another draw of the same measure.
+    For one key, `count_below` counts the levels that `eigenvalues` returns; `sample` is another draw of the same
+    measure.
 
     Args:
         base: a nested ensemble, e.g. `GOE(N)`.
@@ -76,7 +77,7 @@ class Mixed(AbstractModule):
     def _sample(self, key: KeyScalar) -> PaddedMatrix:
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        return PaddedMatrix(self._factor(order) * self.base._block(key_block, order), self.base._rows(order))
+        return PaddedMatrix(self._factor(order) * self.base._leading_block(key_block, order), self.base._rows(order))
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
@@ -85,7 +86,7 @@ class Mixed(AbstractModule):
     def _eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        spectrum = self.base._block_eigenvalues(key_block, order)
+        spectrum = self.base._leading_block_eigenvalues(key_block, order)
         return PaddedSpectrum(self._factor(order) * spectrum.values, order)
 
     def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
@@ -97,7 +98,7 @@ class Mixed(AbstractModule):
         _, _, key_arrangement = _keys(key)
         return self._eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
-    def counts(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
         """How many levels of the draw lie strictly below each x.
 
         Args:
@@ -108,15 +109,17 @@ class Mixed(AbstractModule):
         points, valid = _checks.points("x", x)
         if arrangement is not None:
             _checks.choice("arrangement", arrangement, ARRANGEMENTS)
-        counts = self._run("_counts", _checks.typed_key(key), points, arrangement=arrangement)
+        counts = self._run("_count_below", _checks.typed_key(key), points, arrangement=arrangement)
         return _checks.masked(valid, counts)
 
-    def _counts(self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: str | None) -> Int[Array, "..."]:
+    def _count_below(
+        self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: str | None
+    ) -> Int[Array, "..."]:
         if arrangement == "magnitude":  # the levels themselves decide which are repeated
             return count_below(self._periodic_eigenvalues(key, arrangement=arrangement), points)
         key_order, key_block, key_arrangement = _keys(key)
         order = self._order(key_order)
-        below = self.base._block_counts(key_block, order, points / self._factor(order))
+        below = self.base._leading_block_counts(key_block, order, points / self._factor(order))
         if arrangement is None:
             return below
         return periodic_counts(below, order, self.n, arrangement, key_arrangement)

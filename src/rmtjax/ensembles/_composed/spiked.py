@@ -34,8 +34,8 @@ class Spiked(AbstractEnsemble):
 
     Rotations that leave the v alone turn H into a band of half-width r with χ variates of parameters β(n-r),
     β(n-r-1), … on the outermost diagonals, and data into a triangular band of width r. One spike changes one entry of
-    the tridiagonal or bidiagonal model, for every β: O(n) memory, and `counts` in O(n). With more, the band is drawn
-    from O(nr) variates and solved as a dense matrix.
+    the tridiagonal or bidiagonal model, for every β: O(n) memory, and `count_below` in O(n). With more, the band is
+    drawn from O(nr) variates and solved as a dense matrix.
 
     Convention: that of the base. With scale s, as n → ∞, a spike |θ| > s of a Gaussian base has an outlier at
     $\theta + s^2/\theta$, a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m one at
@@ -109,5 +109,5 @@ class Spiked(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return self._model().eigenvalues(key)
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
-        return self._model().counts(key, x)
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+        return self._model().count_below(key, x)

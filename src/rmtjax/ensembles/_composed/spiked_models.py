@@ -46,7 +46,7 @@ class AbstractSpikedModel(AbstractModule):
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         """Levels below x with one spike."""
 
-    def counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         if self.spikes.size == 1:
             return self._counts_with_one(key, x)
         return count_below(self.eigenvalues(key), x)

@@ -21,13 +21,13 @@ from rmtjax.linalg.internal import count_below, hermitian_part, inside_block, le
 class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
-    A subclass writes `_sample` and `_law`, `_eigenvalues` or `_counts` where it knows a cheaper exact model than the
-    dense matrix, `_log_prob` where it knows the joint density, and `_independent_levels` where symmetry leaves fewer
-    of them than n. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
+    A subclass writes `_sample` and `_law`, `_eigenvalues` or `_count_below` where it knows a cheaper exact model than
+    the dense matrix, `_joint_logpdf` where it knows the joint density, and `_independent_levels` where symmetry leaves
+    fewer of them than n. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
 
-    For one key, `counts` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a level
-    than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the spectrum
-    of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
+    For one key, `count_below` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a
+    level than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the
+    spectrum of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
     """
 
     n: eqx.AbstractVar[int]
@@ -43,7 +43,7 @@ class AbstractEnsemble(AbstractModule):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return eigvalsh(self._sample(key))
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
 
     def _degree_in_scale(self) -> int:
@@ -51,7 +51,7 @@ class AbstractEnsemble(AbstractModule):
         return 0
 
     def _independent_levels(self) -> int:
-        """How many levels determine all: those that `log_prob` takes."""
+        """How many levels determine all: those that `joint_logpdf` takes."""
         return self.n
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None:
@@ -62,7 +62,7 @@ class AbstractEnsemble(AbstractModule):
         """True where the levels have a joint density at these parameters; checked or traced as `_valid` is."""
         return True
 
-    def _log_prob(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
@@ -79,7 +79,7 @@ class AbstractEnsemble(AbstractModule):
         unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
         return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
 
-    def counts(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
         """How many of the levels `eigenvalues(key)` lie strictly below each x.
 
         Args:
@@ -93,7 +93,7 @@ class AbstractEnsemble(AbstractModule):
         """
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
         points, valid = _checks.points("x", x)
-        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points, chunk=chunk))
+        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points, chunk=chunk))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
@@ -103,7 +103,7 @@ class AbstractEnsemble(AbstractModule):
         """
         return _checks.masked(self._valid(), self._law())
 
-    def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
+    def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
 
         It is symmetric: the density of the ascending levels is n! times it. Differentiable in the levels and in the
@@ -118,7 +118,7 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `eigenvalues` are not as many real numbers without NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
-        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
+        return self._run("_joint_logpdf", levels, valid=_checks.both(valid, self._has_density()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):
@@ -147,18 +147,20 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         """Rows of a block with that number of levels."""
         return order
 
-    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "rows rows"]:
+    def _leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "rows rows"]:
         matrix = self._sample(key)
         rows = inside_block(self._rows(order), matrix.shape[-1])
         return jnp.where(rows[:, None] & rows[None, :], matrix, 0)
 
-    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
-        return leading_block_spectrum(hermitian_part(_checks.square_matrix("sample", self._block(key, order))), order)
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return leading_block_spectrum(
+            hermitian_part(_checks.square_matrix("sample", self._leading_block(key, order))), order
+        )
 
-    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
-        return self._block_eigenvalues(key, order).counts(x)
+    def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+        return self._leading_block_eigenvalues(key, order).count_below(x)
 
-    def block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
+    def leading_block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
         """The leading block of a draw, in the units of the whole matrix.
 
         Args:
@@ -170,10 +172,10 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order, or twice the order where every eigenvalue comes twice (`GSE`).
         """
         order, valid = self._checked(order)
-        return self._run("_padded_block", _checks.typed_key(key), order, valid=valid)
+        return self._run("_padded_leading_block", _checks.typed_key(key), order, valid=valid)
 
-    def block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
-        """The spectrum of the leading block of a draw; not that of `block(key, order)` with the same key.
+    def leading_block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
+        """The spectrum of the leading block of a draw; not that of `leading_block(key, order)` with the same key.
 
         Args:
             key: a typed key.
@@ -183,10 +185,10 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             `order` ascending eigenvalues padded with `+inf` to length n.
         """
         order, valid = self._checked(order)
-        return self._run("_block_eigenvalues", _checks.typed_key(key), order, valid=valid)
+        return self._run("_leading_block_eigenvalues", _checks.typed_key(key), order, valid=valid)
 
-    def _padded_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
-        return PaddedMatrix(self._block(key, order), self._rows(order))
+    def _padded_leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
+        return PaddedMatrix(self._leading_block(key, order), self._rows(order))
 
     def _checked(self, order: int | Int[Array, ""]) -> tuple[Int[Array, ""], Any]:
         """An order, and whether a block can have it."""

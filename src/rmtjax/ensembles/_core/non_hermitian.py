@@ -26,9 +26,10 @@ class AbstractNonHermitianEnsemble(AbstractModule):
     """A probability measure on real, complex or quaternion matrices (β = 1, 2, 4) with complex eigenvalues.
 
     A subclass writes `_matrix` and `_law`, `_unit` where there is a scale, `_moduli` where it knows an exact model
-    cheaper than the dense matrix, `_log_prob` where the joint density is known. The public methods are final. They take
-    one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are those of the matrix `sample(key)`, up
-    to rounding; `moduli` with that key may be another draw, and `counts` counts the levels of `moduli`.
+    cheaper than the dense matrix, `_joint_logpdf` where the joint density is known. The public methods are final. They
+    take one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are those of the matrix
+    `sample(key)`, up to rounding; `moduli` with that key may be another draw, and `count_below` counts the levels of
+    `moduli`.
 
     The eigenvalues of a real matrix are real or come in conjugate pairs, equal to the last bit. A quaternion matrix
     is a 2n×2n complex one, with n conjugate pairs of eigenvalues: `eigenvalues` returns the n of them with Im ≥ 0.
@@ -63,7 +64,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         """True where the levels have a density in the plane at these parameters; checked or traced as `_valid` is."""
         return True
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
@@ -85,7 +86,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         """
         return self._run("_moduli", _checks.typed_key(key))
 
-    def counts(self, key: KeyScalar, radii: RealLike) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, radii: RealLike) -> Int[Array, "..."]:
         """How many of the absolute values `moduli(key)` lie strictly below each radius.
 
         Args:
@@ -96,16 +97,16 @@ class AbstractNonHermitianEnsemble(AbstractModule):
             ValueError: `radii` holds NaN.
         """
         points, valid = _checks.points("radii", radii)
-        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points))
+        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
 
-    def _counts(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
         return count_below(self._moduli(key), radii)
 
     def law(self) -> AbstractPlanarLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
         return _checks.masked(self._valid(), self._law())
 
-    def log_prob(self, eigenvalues: RealLike) -> Float[Array, ""]:
+    def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, by area.
 
         Normalised to 1 over all of $\mathbb{C}^n$ for β = 2, and for β = 4 over the n-th power of the upper half-plane,
@@ -125,7 +126,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run("_log_prob", levels, valid=_checks.both(valid, self._has_density()))
+        return self._run("_joint_logpdf", levels, valid=_checks.both(valid, self._has_density()))
 
 
 def log_determinantal(

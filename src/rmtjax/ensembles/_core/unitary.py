@@ -17,10 +17,10 @@ from rmtjax.laws import AbstractLaw
 class AbstractUnitaryEnsemble(AbstractModule):
     r"""A probability measure on unitary matrices, whose eigenvalues are $e^{i\theta_k}$ with phases in (-π, π].
 
-    A subclass writes `_sample`, `_eigenphases`, `_counts` and `_law`, `_log_prob` where it knows a joint density, and
-    `_independent_phases` where symmetry leaves fewer of them than n. The public methods are final. They take one typed
-    key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `counts` are those of the phases that
-    `eigenphases` returns; `sample` with that key is another draw of the same measure.
+    A subclass writes `_sample`, `_eigenphases`, `_count_below` and `_law`, `_joint_logpdf` where it knows a joint
+    density, and `_independent_phases` where symmetry leaves fewer of them than n. The public methods are final. They
+    take one typed key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `count_below` are those
+    of the phases that `eigenphases` returns; `sample` with that key is another draw of the same measure.
     """
 
     n: eqx.AbstractVar[int]
@@ -34,7 +34,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
         """Ascending phases."""
 
     @abstractmethod
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         """Phases below each x."""
 
     @abstractmethod
@@ -42,14 +42,14 @@ class AbstractUnitaryEnsemble(AbstractModule):
         """Limiting law of one phase."""
 
     def _independent_phases(self) -> int:
-        """How many phases determine all: those that `log_prob` takes."""
+        """How many phases determine all: those that `joint_logpdf` takes."""
         return self.n
 
     def _has_density(self) -> Any:
         """True where the phases have a joint density at these parameters; checked or traced as `_valid` is."""
         return True
 
-    def _log_prob(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenphases of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
@@ -70,7 +70,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
         rounding = jnp.where(phases == jnp.asarray(jnp.pi, phases.dtype), jnp.sin(phases), 0)
         return jnp.cos(phases) + 1j * (jnp.sin(phases) - jax.lax.stop_gradient(rounding))
 
-    def counts(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
         """How many of the phases `eigenphases(key)` lie strictly below each x.
 
         Args:
@@ -81,13 +81,13 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `x` holds NaN.
         """
         points, valid = _checks.points("x", x)
-        return _checks.masked(valid, self._run("_counts", _checks.typed_key(key), points))
+        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenphase at these parameters, as n → ∞."""
         return _checks.masked(self._valid(), self._law())
 
-    def log_prob(self, eigenphases: RealLike) -> Float[Array, ""]:
+    def joint_logpdf(self, eigenphases: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
 
         Where eigenvalues come in conjugate pairs, it is that of the k angles of the pairs over $(0, \pi)^k$. It is
@@ -102,4 +102,4 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `eigenphases` are not as many real numbers without NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
-        return self._run("_log_prob", phases, valid=_checks.both(valid, self._has_density()))
+        return self._run("_joint_logpdf", phases, valid=_checks.both(valid, self._has_density()))

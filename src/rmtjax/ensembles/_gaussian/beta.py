@@ -38,8 +38,8 @@ class AbstractGaussian(AbstractSemicircular):
     $$T = \frac{s}{\sqrt{\beta n}} \begin{pmatrix} N(0, 2) & \chi_{(n-1)\beta} \\ \chi_{(n-1)\beta} & N(0, 2) &
     \chi_{(n-2)\beta} \\ & \ddots & \ddots & \chi_\beta \\ & & \chi_\beta & N(0, 2) \end{pmatrix}.$$
 
-    `eigenvalues`, `counts`, `tridiagonal`, `largest_eigenvalues` and `edge_levels` with one key speak of one and the
-    same T.
+    `eigenvalues`, `count_below`, `tridiagonal`, `largest_eigenvalues` and `edge_levels` with one key speak of one and
+    the same T.
     """
 
     @abstractmethod
@@ -153,24 +153,24 @@ class AbstractGaussian(AbstractSemicircular):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return self.scale * SymTridiagonal(*self._entries(key)).eigenvalues()
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
 
     def _has_density(self) -> Any:
         return _checks.WITH_DENSITY.kept("beta", self._beta())
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._dyson_index()
         unit = self.scale * jnp.sqrt(2 / (beta * self.n))
         x = levels / unit
         return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
 
-    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         levels = block_eigenvalues(0, self.n, *self._entries(key), order)
         inside = inside_block(order, self.n)
         return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
 
-    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         return block_counts(*self._entries(key), order, x / self.scale)
 
 
@@ -216,7 +216,7 @@ class GaussianBeta(AbstractGaussian):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         return self._tridiagonal(key).todense()
 
-    def _block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
+    def _leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
         # The trailing rows of T are the model of the smaller order; here they come first.
         diagonal, off_diagonal = self._entries(key)
         index = jnp.arange(self.n)

@@ -49,7 +49,7 @@ class AbstractJacobi(AbstractEnsemble):
             levels = jnp.minimum(block_singular_values(0, k, *self._cosines(key), jnp.int32(k)) ** 2, 1)
         return jnp.pad(jnp.pad(levels, (zeros, 0)), (0, ones), constant_values=1)
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         k, (zeros, ones) = self._order(), self._exact_levels()
         positive, beyond = x > 0, x > 1
         counts = zeros * positive + ones * beyond
@@ -58,7 +58,7 @@ class AbstractJacobi(AbstractEnsemble):
         # All levels are at most 1, whichever side of it the rounding of C puts them on.
         return counts + jnp.where(beyond, k, block_square_counts(*self._cosines(key), jnp.int32(k), x))
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         zeros, ones = self._exact_levels()
         if zeros or ones:
             raise NotImplementedError(

@@ -65,12 +65,12 @@ class AbstractLaguerre(AbstractEnsemble):
         levels = self._unit() * block_singular_values(0, k, diagonal, below, jnp.int32(k)) ** 2
         return jnp.pad(levels, (self._zeros(), 0))
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
         counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
         return counts + self._zeros() * (x > 0)
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         if self._zeros():
             raise NotImplementedError(f"{self._zeros()} of the {self.n} levels are 0: they have no joint density.")
         n, a, beta, unit = self._parameters()

@@ -72,15 +72,15 @@ class InverseWishart(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return 1 / self._wishart()._eigenvalues(key)[::-1]
 
-    def _counts(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
+    def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         positive = x > 0
-        above = self._wishart()._counts(key, 1 / jnp.where(positive, x, 1), chunk)
+        above = self._wishart()._count_below(key, 1 / jnp.where(positive, x, 1), chunk)
         return jnp.where(positive, self.n - above, 0)
 
-    def _log_prob(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         positive = jnp.all(levels > 0)
         x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1))
-        return jnp.where(positive, self._wishart()._log_prob(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
+        return jnp.where(positive, self._wishart()._joint_logpdf(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
 
     def _degree_in_scale(self) -> int:
         return 2

@@ -112,14 +112,14 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         entries = unchecked_chi(key, self.beta * jnp.concatenate([degrees, below])) / jnp.sqrt(largest)
         return entries[: self.n], entries[self.n :], self.scale**2 / (self.beta * self.m) * largest
 
-    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         diagonal, below, unit = self._block_bidiagonal(key, order)
         inside, index = inside_block(order, self.n), jnp.arange(self.n)
         singular = jnp.where(inside, block_singular_values(0, self.n, diagonal, below, order), 0)
         levels = jnp.where(index < order - self.m, 0, unit * singular**2)
         return PaddedSpectrum(jnp.where(inside, levels, jnp.inf), order)
 
-    def _block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
+    def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._block_bidiagonal(key, order)
         counts = block_square_counts(diagonal, below, order, x / unit)
         return jnp.where(x > 0, jnp.maximum(counts, order - self.m), 0)

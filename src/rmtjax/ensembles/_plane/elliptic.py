@@ -34,7 +34,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
 
     Raises:
         ValueError: `n` is no integer of at least 1, `correlation` does not lie between -1 and 1, `beta` is not 1, 2 or
-            4, `scale` not positive and finite; `log_prob` and `law` where `correlation` is -1 or 1.
+            4, `scale` not positive and finite; `joint_logpdf` and `law` where `correlation` is -1 or 1.
 
     Example:
         >>> import jax
@@ -70,7 +70,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
     def _has_density(self) -> Any:
         return self._law()._valid()  # refuses ±1
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         # The Gaussian density of X is that of the eigenvalues x + iy, by x²/(1 + τ) + y²/(1 - τ), and of the strictly
         # upper triangle of Schur's form, with E|T_ij|² = (1 - τ²)s²/n as one pair of entries off the diagonal. So the
         # normalisation leaves that of the diagonal of X: one real part and β - 1 imaginary ones for each eigenvalue.

@@ -65,7 +65,7 @@ class Ginibre(AbstractRotationInvariant):
     def _independent_moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         return unchecked_chi(key, self._degrees()) / (self.beta * self.n) ** 0.5
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         rate = self.beta * self.n / 2
         return self._radial_log_prob(levels, lambda t: -rate * t, lambda a: gammaln(a) - a * jnp.log(rate))
 
@@ -123,7 +123,7 @@ class GinibreProduct(AbstractRotationInvariant):
         factors = unchecked_chi(key, jnp.broadcast_to(self._degrees(), (self.factors, self.n)))
         return jnp.prod(factors / (self.beta * self.n) ** 0.5, axis=0)
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError("The joint density of GinibreProduct, with Meijer's G function, is not available.")
 
     def _law(self) -> AbstractPlanarLaw:
@@ -194,7 +194,7 @@ class InducedGinibre(AbstractRotationInvariant):
     def _independent_moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         return unchecked_chi(key, self._degrees_of_x()) / (self.beta * self.m) ** 0.5
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         rate, power = self.beta * self.m / 2, self.beta * (self.m - self.n) / 2
 
         def log_weight(t: Array) -> Array:

@@ -57,7 +57,7 @@ class Spherical(AbstractRotationInvariant):
         key_above, key_below = jax.random.split(key)
         return unchecked_chi(key_above, self._degrees()) / unchecked_chi(key_below, self._degrees()[::-1])
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         power = self.beta * (self.n + 1) / 2
         return self._radial_log_prob(levels, lambda t: -power * jnp.log1p(t), lambda a: betaln(a, power - a))
 

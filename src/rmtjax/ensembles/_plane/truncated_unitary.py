@@ -59,7 +59,7 @@ class TruncatedUnitary(AbstractRotationInvariant):
         inside = unchecked_chi(key_inside, self._degrees())
         return inside / jnp.hypot(inside, unchecked_chi(key_outside, jnp.full_like(inside, self.beta * self.m)))
 
-    def _log_prob(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+    def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         power = self.beta * self.m / 2
 
         def log_weight(t: Array) -> Array:

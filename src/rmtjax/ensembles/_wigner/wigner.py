@@ -90,8 +90,8 @@ class Wigner(AbstractSemicircular):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
-        return leading_block_spectrum(self._block(key, order), order)
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+        return leading_block_spectrum(self._leading_block(key, order), order)
 
     def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         draw = self.entries if callable(self.entries) else _ENTRIES[self.entries]

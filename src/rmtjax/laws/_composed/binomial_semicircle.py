@@ -34,7 +34,7 @@ class BinomialSemicircle(AbstractLaw):
 
     Example:
         >>> law = BinomialSemicircle(1000, 0.9)
-        >>> print(f"{law.variance():.4f}")  # E n²/(N E n)
+        >>> print(f"{law.var():.4f}")  # E n²/(N E n)
         0.9001
 
     References:
@@ -85,7 +85,7 @@ class BinomialSemicircle(AbstractLaw):
         weights, radii = self._components()
         return semicircle.even_moment(k // 2, radii) @ weights if k % 2 == 0 else 0 * self.radius
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self._moment(2)
 
     def _breakpoints(self) -> Float[Array, " k"]:

@@ -25,7 +25,7 @@ class Mixture(AbstractLaw):
     Example:
         >>> import rmtjax as rmt
         >>> law = Mixture([0.5, 0.5], [rmt.laws.Semicircle(1.0), rmt.laws.Semicircle(2.0)])
-        >>> print(law.variance())
+        >>> print(law.var())
         0.625
 
     References:
@@ -78,9 +78,9 @@ class Mixture(AbstractLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return self._total([law.moment(k) for law in self.components])
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         mean = self._moment(1)
-        return self._total([law.variance() + (law.mean() - mean) ** 2 for law in self.components])
+        return self._total([law.var() + (law.mean() - mean) ** 2 for law in self.components])
 
     def _breakpoints(self) -> Float[Array, " k"]:
         return jnp.sort(jnp.concatenate([law._breakpoints() for law in self.components]))

@@ -137,14 +137,14 @@ class PeriodicPadding(AbstractLaw):
             return points
         _, _, excess = self._multiplicities()
         if self.arrangement == "ascending":
-            jumps = self.base._everywhere_quantile(excess, 1 - excess)
+            jumps = self.base._everywhere_ppf(excess, 1 - excess)
         else:
             left, right = self._beyond_threshold(excess)
-            jumps = self.base._everywhere_quantile(jnp.append(left, 1 - right), jnp.append(1 - left, right))
+            jumps = self.base._everywhere_ppf(jnp.append(left, 1 - right), jnp.append(1 - left, right))
         return jnp.sort(jnp.concatenate([points, jumps]))
 
 
-def WignerCat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int | None = None) -> Symmetrized:
+def wigner_cat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int | None = None) -> Symmetrized:
     r"""Wigner's cat: the ascending periodic padding of a semicircle, pooled with its mirror image.
 
     With f, F the semicircle's density and distribution function, for 1/2 < μ ≤ 1 and $\rho = 1/\mu - 1$,
@@ -167,7 +167,7 @@ def WignerCat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int 
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(WignerCat(0.9).pdf(jnp.array([-1.8, 0.0, 1.8])).round(4))
+        >>> print(wigner_cat(0.9).pdf(jnp.array([-1.8, 0.0, 1.8])).round(4))
         [0.1873 0.2865 0.1873]
 
     References:

@@ -62,7 +62,7 @@ class Symmetrized(AbstractLaw):
         moment = self.base.moment(k)
         return moment if k % 2 == 0 else 0 * moment
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self.base.moment(2)
 
     def _breakpoints(self) -> Float[Array, " k"]:

@@ -16,7 +16,7 @@ class AbstractLaw(AbstractModule):
     r"""A probability distribution on the line, possibly with point masses.
 
     A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
-    at once, `_logpdf`, `_logcdf`, `_logsf`, `_quantile`, `_sample`, `_moment`, `_variance`, `_central_moments`,
+    at once, `_logpdf`, `_logcdf`, `_logsf`, `_ppf`, `_sample`, `_moment`, `_var`, `_central_moments`,
     `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as
     well. The elementwise hooks are only ever called with finite points strictly inside the support. What is not written
     has a numerical fall-back (`rmtjax.laws._core.fallbacks`). The public methods are final.
@@ -59,9 +59,9 @@ class AbstractLaw(AbstractModule):
         below, above = self._tails(x)
         return _log_of_one_of_two(above, below)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
-        return fallbacks.quantile(self, p, q)
+        return fallbacks.ppf(self, p, q)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return fallbacks.sample(self, key, shape)
@@ -73,7 +73,7 @@ class AbstractLaw(AbstractModule):
     def _moment(self, k: int) -> Float[Array, ""]:
         return fallbacks.moment(self, k)
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self._central_moments(2)[0]
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
@@ -135,10 +135,10 @@ class AbstractLaw(AbstractModule):
         """Logarithm of the survival function."""
         return self._run("_on_support", _checks.real("x", x), quantity="logsf")
 
-    def quantile(self, p: RealLike) -> Float[Array, "..."]:
+    def ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
         p = _checks.real("p", p)
-        return self._run("_everywhere_quantile", p, 1 - p)
+        return self._run("_everywhere_ppf", p, 1 - p)
 
     def isf(self, q: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
@@ -146,11 +146,11 @@ class AbstractLaw(AbstractModule):
         It is the quantile of 1 - q, without the rounding of that where the law has a formula for `sf`.
         """
         q = _checks.real("q", q)
-        return self._run("_everywhere_quantile", 1 - q, q)
+        return self._run("_everywhere_ppf", 1 - q, q)
 
     def median(self) -> Float[Array, ""]:
         """The quantile of one half."""
-        return self.quantile(0.5)
+        return self.ppf(0.5)
 
     def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Float[Array, "..."]:
         """Independent draws.
@@ -165,13 +165,13 @@ class AbstractLaw(AbstractModule):
         """Expected value."""
         return self._run("_promised_moment", k=1)
 
-    def variance(self) -> Float[Array, ""]:
+    def var(self) -> Float[Array, ""]:
         """Variance."""
-        return self._run("_promised_variance")
+        return self._run("_promised_var")
 
     def std(self) -> Float[Array, ""]:
         """Standard deviation."""
-        return jnp.sqrt(self.variance())
+        return jnp.sqrt(self.var())
 
     def skewness(self) -> Float[Array, ""]:
         """Third central moment in units of the standard deviation."""
@@ -191,8 +191,8 @@ class AbstractLaw(AbstractModule):
     def _promised_moment(self, *, k: int) -> Float[Array, ""]:
         return self._as_promised(self._moment(k))
 
-    def _promised_variance(self) -> Float[Array, ""]:
-        return self._as_promised(self._variance())
+    def _promised_var(self) -> Float[Array, ""]:
+        return self._as_promised(self._var())
 
     def _skewness(self) -> Float[Array, ""]:
         second, third = self._central_moments(2, 3)
@@ -241,12 +241,12 @@ class AbstractLaw(AbstractModule):
 
         return jax.tree.map(everywhere, values, below, at_lower, at_upper, above)
 
-    def _everywhere_quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _everywhere_ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
         lower, upper = self._support()
         # A point mass at the lower end holds a whole interval of probabilities.
         inside = (p > self._first_atom()) & (q > 0)
-        x = self._quantile(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
+        x = self._ppf(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
         x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
         return self._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 

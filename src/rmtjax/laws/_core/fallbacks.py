@@ -1,7 +1,7 @@
 """Numerical fall-backs: what a law does not have a formula for is computed here from its hooks.
 
 Each function takes a law and uses only its density, its support, the points between which the density is smooth, and
-its atoms (`quantile` uses its distribution function, whichever way that is computed): what `Law` below names.
+its atoms (`ppf` uses its distribution function, whichever way that is computed): what `Law` below names.
 """
 
 from typing import Protocol
@@ -20,7 +20,7 @@ class Law(Protocol):
 
     def _atoms(self) -> tuple[Array, Array]: ...
     def _on_support(self, x: Array, /, *, quantity: str) -> PyTree[Array]: ...
-    def _everywhere_quantile(self, p: Array, q: Array, /) -> Array: ...
+    def _everywhere_ppf(self, p: Array, q: Array, /) -> Array: ...
     def _pdf(self, x: Array, /) -> Array: ...
     def _breakpoints(self) -> Array: ...
     def _quadrature(self) -> tuple[Array, Array]: ...
@@ -64,7 +64,7 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(below)(x)
 
 
-def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection; above the median through the survival function, q."""
     points = law._breakpoints()
     lower, upper = points[0], points[-1]
@@ -82,7 +82,7 @@ def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
 
 
 def sample(law: Law, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Inverse-transform sampling, X = quantile(U) with U uniform on (0, 1)."""
+    """Inverse-transform sampling, X = ppf(U) with U uniform on (0, 1)."""
     dtype = law._breakpoints().dtype
     p = jax.random.uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny)
-    return law._everywhere_quantile(p, 1 - p)
+    return law._everywhere_ppf(p, 1 - p)

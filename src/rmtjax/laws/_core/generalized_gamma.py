@@ -55,8 +55,8 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
         a, *_ = self._shape_power_scale()
         return log_gamma_tails(a, *self._power_of(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return positive_axis.quantile(self, p, q, self._farthest())
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return positive_axis.ppf(self, p, q, self._farthest())
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         a, p, scale = self._shape_power_scale()
@@ -69,6 +69,6 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.exp(self._log_moment(k))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         mean = self._log_moment(1)
         return jnp.expm1(self._log_moment(2) - 2 * mean) * jnp.exp(2 * mean)

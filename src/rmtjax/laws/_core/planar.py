@@ -14,7 +14,7 @@ from rmtjax._typing import KeyScalar, RealLike
 class AbstractPlanarLaw(AbstractModule):
     """A probability distribution in the complex plane with a density.
 
-    A subclass writes `_pdf`, `_radial_cdf`, `_radial_quantile` and `_sample`. The public methods are final. NaN in
+    A subclass writes `_pdf`, `_radial_cdf`, `_radial_ppf` and `_sample`. The public methods are final. NaN in
     gives NaN out. Results have the dtype of the argument, promoted with that of the parameters; Python numbers as
     parameters leave the argument's dtype alone.
     """
@@ -34,7 +34,7 @@ class AbstractPlanarLaw(AbstractModule):
         """Mass of the disc of radius r, any real number."""
 
     @abstractmethod
-    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         """Radius of the disc of mass p in [0, 1]."""
 
     @abstractmethod
@@ -57,9 +57,9 @@ class AbstractPlanarLaw(AbstractModule):
         """Distribution function of the modulus, P(|Z| ≤ r)."""
         return self._run("_everywhere_radial_cdf", _checks.real("r", r))
 
-    def radial_quantile(self, p: RealLike) -> Float[Array, "..."]:
+    def radial_ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
-        return self._run("_everywhere_radial_quantile", _checks.real("p", p))
+        return self._run("_everywhere_radial_ppf", _checks.real("p", p))
 
     def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
@@ -76,8 +76,8 @@ class AbstractPlanarLaw(AbstractModule):
     def _everywhere_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
 
-    def _everywhere_radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.where((p >= 0) & (p <= 1), self._radial_quantile(jnp.clip(p, 0, 1)), jnp.nan)
+    def _everywhere_radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where((p >= 0) & (p <= 1), self._radial_ppf(jnp.clip(p, 0, 1)), jnp.nan)
 
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Complex[Array, "..."]:
         return self._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self)))

@@ -20,7 +20,7 @@ class Law(Protocol):
     def _logsf(self, x: Array, /) -> Array: ...
 
 
-def quantile(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array | float) -> Float[Array, "..."]:
+def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array | float) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection on the logarithm of the nearer tail; 0 if it underflows.
 
     Args:

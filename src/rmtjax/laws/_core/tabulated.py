@@ -93,7 +93,7 @@ class AbstractTabulatedLaw(AbstractLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._log_tails(x)[1]
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         @jax.custom_jvp
         def quantile(p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
             return self._invert(p, q)

@@ -39,7 +39,7 @@ _SHORT, _NUM_NODES = 2.0, 24
 _SPLIT = 4.0
 
 
-def number_variance(length: RealLike, beta: int) -> Float[Array, "..."]:
+def number_variance(lengths: RealLike, beta: int) -> Float[Array, "..."]:
     r"""Variance $\Sigma^2(L)$ of the number of levels in an interval that holds L on average, in the bulk.
 
     With $A(x) = \int_x^\infty \frac{\sin t}t\,dt$ and $\mathrm{Cin}(x) = \gamma + \log x - \mathrm{Ci}(x)$
@@ -56,11 +56,11 @@ def number_variance(length: RealLike, beta: int) -> Float[Array, "..."]:
     Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
 
     Args:
-        length: L ≥ 0; negative lengths give NaN.
+        lengths: L ≥ 0; negative lengths give NaN.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `length` is not real.
+        ValueError: `beta` is none of these, or `lengths` are not real.
 
     Example:
         >>> print(f"{number_variance(1.0, beta=1):.5f} {number_variance(100.0, beta=2):.5f}")
@@ -69,10 +69,10 @@ def number_variance(length: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.1.
     """
-    return _number_variance(_checks.real("length", length), _checks.dyson_index(beta, BETAS))
+    return _number_variance(_checks.real("lengths", lengths), _checks.dyson_index(beta, BETAS))
 
 
-def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
+def rigidity(lengths: RealLike, beta: int) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of Dyson and Mehta in the bulk.
 
     The mean squared deviation of the counting function from its best straight line, over an interval that holds L
@@ -86,11 +86,11 @@ def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
     Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
 
     Args:
-        length: L ≥ 0; negative lengths give NaN.
+        lengths: L ≥ 0; negative lengths give NaN.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `length` is not real.
+        ValueError: `beta` is none of these, or `lengths` are not real.
 
     Example:
         >>> print(f"{rigidity(10.0, beta=1):.5f} {rigidity(10.0, beta=2):.5f}")
@@ -100,7 +100,7 @@ def rigidity(length: RealLike, beta: int) -> Float[Array, "..."]:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.2; Pandey (1979),
         Ann. Phys. 119, 170, for the integral.
     """
-    return _rigidity(_checks.real("length", length), _checks.dyson_index(beta, BETAS))
+    return _rigidity(_checks.real("lengths", lengths), _checks.dyson_index(beta, BETAS))
 
 
 @functools.partial(compiled, static_argnums=1)
@@ -111,11 +111,11 @@ def _number_variance(length: Float[Array, "..."], beta: int) -> Float[Array, "..
         values = jnp.where(inside, length, 1)
     elif beta == 1:
         half = sine_integral(x) / jnp.pi
-        values = 2 / jnp.pi**2 * _variance(2 * x) - half * (1 - half)
+        values = 2 / jnp.pi**2 * _var(2 * x) - half * (1 - half)
     elif beta == 2:
-        values = _variance(2 * x) / jnp.pi**2
+        values = _var(2 * x) / jnp.pi**2
     else:
-        values = _variance(4 * x) / (2 * jnp.pi**2) + (sine_integral(2 * x) / (2 * jnp.pi)) ** 2
+        values = _var(4 * x) / (2 * jnp.pi**2) + (sine_integral(2 * x) / (2 * jnp.pi)) ** 2
     return jnp.where(inside, values, jnp.where(length > 0, jnp.inf, jnp.nan))
 
 
@@ -137,7 +137,7 @@ def _finite_phase(length: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 @jax.custom_jvp
-def _variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
+def _var(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """The function S above."""
     near, far = jnp.minimum(x, _SPLIT), jnp.maximum(x, _SPLIT)
     f, g = auxiliary(far)
@@ -147,7 +147,7 @@ def _variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(x < _SPLIT, short, np.euler_gamma + 1 + jnp.log(far) + waves)
 
 
-_variance.defjvps(lambda tangent, _, x: (x / 2 * jnp.sinc(x / (2 * jnp.pi)) ** 2 + sine_tail(x)) * tangent)
+_var.defjvps(lambda tangent, _, x: (x / 2 * jnp.sinc(x / (2 * jnp.pi)) ** 2 + sine_tail(x)) * tangent)
 
 
 def _short_rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:

@@ -72,7 +72,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
 
     Example:
         >>> law = EigenvectorIntensity(n=10, beta=2)
-        >>> print(f"{law.sf(4.0):.5f} {law.variance():.5f}")
+        >>> print(f"{law.sf(4.0):.5f} {law.var():.5f}")
         0.01008 0.81818
 
     References:
@@ -117,8 +117,8 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return log_beta_tails(*self._beta_variate(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return positive_axis.quantile(self, p, q, float(self.n))
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return positive_axis.ppf(self, p, q, float(self.n))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         dtype = jnp.result_type(float)
@@ -132,7 +132,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         j = jnp.arange(k)
         return jnp.prod(self.n * (a + j) / (a + b + j))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return jnp.asarray(2 * (self.n - 1) / (self.beta * self.n + 2))
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:

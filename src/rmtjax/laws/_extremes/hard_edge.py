@@ -69,7 +69,7 @@ class HardEdge(AbstractLogarithmicLaw):
     are $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. The logarithm of the tail is right to 1e-6 there
     (float32: 1e-3).
 
-    Every point costs about half a millisecond. `quantile` and `sample` interpolate, to 1e-10 (float32: 1e-4).
+    Every point costs about half a millisecond. `ppf` and `sample` interpolate, to 1e-10 (float32: 1e-4).
 
     Convention: the limit of $4 n m \lambda_{\min}/c^2$ for `Wishart(n, m, beta, c)` with m - n fixed, where
     α = β(m - n + 1)/2 - 1, and of $8 n a \lambda_{\min}/(\beta c^2)$ for `LaguerreBeta(n, a, beta, c)`, where
@@ -133,12 +133,12 @@ class HardEdge(AbstractLogarithmicLaw):
         rise, fall = (jnp.maximum(slope, jnp.finfo(x.dtype).tiny) for slope in (rise, -fall))
         return jnp.where(log_cdf < log_sf, log_cdf + jnp.log(rise), log_sf + jnp.log(fall))
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.alpha)
         table = self._interpolated(dtype)
         # Beyond it the upper tail falls as a Gaussian of √s, at first more slowly: twice as far holds every number.
         farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
-        return positive_axis.quantile(table, p.astype(dtype), q.astype(dtype), farthest)
+        return positive_axis.ppf(table, p.astype(dtype), q.astype(dtype), farthest)
 
     def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The logarithms of F and of 1 - F."""
@@ -226,7 +226,7 @@ class HardEdge(AbstractLogarithmicLaw):
 
 
 class _Interpolated(NamedTuple):
-    """What `positive_axis.quantile` uses of a law, from Chebyshev series in √s."""
+    """What `positive_axis.ppf` uses of a law, from Chebyshev series in √s."""
 
     law: HardEdge
     edges: Float[Array, " panels+1"]

@@ -180,7 +180,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _table(self.beta).logs(not_too_far(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         table, dtype = _table(self.beta), jnp.result_type(p, self.beta)
         least, greatest = (jnp.broadcast_to(end, p.shape) for end in _ends(table))
         below, log_f, log_sf = p < 0.5, jnp.log(p.astype(dtype)), jnp.log(q.astype(dtype))

@@ -153,7 +153,7 @@ class TracyWidom(AbstractTabulatedLaw):
 
     In float64 `cdf` and `pdf` are right to 1e-14 and both tails to rounding, in relative error, as far as they can be
     represented; their logarithms, which grow as $|x|^3$ to the left and $x^{3/2}$ to the right, up to |x| of 1e77
-    (float32: 4e9), where they stop. In float32 likewise, to 1e-6. `quantile` inverts every normal number between 0 and
+    (float32: 4e9), where they stop. In float32 likewise, to 1e-6. `ppf` inverts every normal number between 0 and
     1. For `order` 2 and more, tails below 1e-36 go on by their leading terms.
 
     Convention: for `GOE(n, s)` and `GUE(n, s)` and n → ∞ the law of $(\lambda_{\max}/s - 2)\,n^{2/3}$. For β = 4 the
@@ -172,7 +172,7 @@ class TracyWidom(AbstractTabulatedLaw):
 
     Example:
         >>> law = TracyWidom(2)
-        >>> print(f"{law.mean():.5f} {law.cdf(-2.0):.5f} {law.logsf(50.0):.2f} {law.quantile(0.99):.4f}")
+        >>> print(f"{law.mean():.5f} {law.cdf(-2.0):.5f} {law.logsf(50.0):.2f} {law.ppf(0.99):.4f}")
         -1.77109 0.41322 -481.19 0.4776
 
     References:

@@ -45,7 +45,7 @@ class LevelDensity(AbstractLaw):
 
     Between its tails the density is tabulated as polynomials on panels, on the host and once for each ensemble up to
     its scale, with O(n²) operations: about a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Beyond, and
-    in every `quantile`, it takes O(n) operations for each point; `sample` does without.
+    in every `ppf`, it takes O(n) operations for each point; `sample` does without.
 
     Convention: that of the ensemble. Levels that are forced, at 0 for `Wishart` with n > m and at 0 and 1 for `Jacobi`,
     are point masses.

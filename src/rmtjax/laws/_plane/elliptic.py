@@ -66,7 +66,7 @@ class EllipticLaw(AbstractPlanarLaw):
         disc = jnp.clip(r, 0, b) ** 2 / (a * b)
         return jnp.where(r >= a, 1, jnp.where(crossing, between, disc))
 
-    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.correlation, self.scale)
         longer = jnp.broadcast_to(jnp.maximum(*self._axes()).astype(dtype), p.shape)
         # Next to the whole mass the search would end where the rest is lost in rounding.

@@ -49,7 +49,7 @@ class AbstractRadialLaw(AbstractPlanarLaw):
         mass = self._mass(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5))))
         return jnp.where(inside, mass, jnp.where(t >= upper, 1, 0))
 
-    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         # At the ends the formula may be singular; a NaN there would spoil the gradient of the `where`.
         inside, (lower, upper) = (p > 0) & (p < 1), self._ends()
         square = jnp.where(inside, self._square(jnp.where(inside, p, 0.5)), jnp.where(p < 1, lower, upper))
@@ -152,7 +152,7 @@ class CircularPowerLaw(AbstractRadialLaw):
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.radius**2 * p**self.power
 
-    def _radial_quantile(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         # Not by the square, which may underflow.
         zero = p == 0
         return jnp.where(zero, 0, self.radius * jnp.where(zero, 1, p) ** (self.power / 2))

@@ -33,7 +33,7 @@ class BerryRobnik(AbstractLaw):
 
     The levels of the regular part of phase space are independent, those of the chaotic part follow Wigner's surmise for
     β = 1, and the two sequences do not see one another, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is `WignerSurmise(1)`, ρ = 1
-    is `Poisson()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the mean
+    is `PoissonSpacing()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the mean
     are numerical.
 
     Convention: mean 1.
@@ -112,8 +112,8 @@ class BerryRobnik(AbstractLaw):
             far, jnp.log1p(-self._sf(jnp.where(far, x, 1))), jnp.log(near) + jnp.log(self._mean_density(near))
         )
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return positive_axis.quantile(self, p, q, 800 + 0 * self.rho)
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return positive_axis.ppf(self, p, q, 800 + 0 * self.rho)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         regular, _, a = self._rates()

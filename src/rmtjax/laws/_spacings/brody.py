@@ -20,7 +20,7 @@ class Brody(AbstractLaw):
     $$p(s) = (q + 1)\,b\,s^q e^{-b s^{q+1}}, \qquad P(S > s) = e^{-b s^{q+1}}, \qquad
     b = \Gamma\!\left(\frac{q+2}{q+1}\right)^{q+1} .$$
 
-    q = 0 is `Poisson()`, q = 1 is `WignerSurmise(1)`. A law of Weibull, of no known Hamiltonian; fits of spectra
+    q = 0 is `PoissonSpacing()`, q = 1 is `WignerSurmise(1)`. A law of Weibull, of no known Hamiltonian; fits of spectra
     between the two limits quote its q. All formulas hold to a few ulp, the tails in relative error.
 
     Convention: mean 1.
@@ -33,7 +33,7 @@ class Brody(AbstractLaw):
 
     Example:
         >>> law = Brody(q=0.5)
-        >>> print(f"{law.pdf(0.5):.5f} {law.sf(2.0):.5f} {law.quantile(0.5):.5f}")
+        >>> print(f"{law.pdf(0.5):.5f} {law.sf(2.0):.5f} {law.ppf(0.5):.5f}")
         0.67177 0.08839 0.86760
 
     References:
@@ -86,7 +86,7 @@ class Brody(AbstractLaw):
         small = log_hazard < -40
         return jnp.where(small, log_hazard, log_one_minus_exp(-jnp.where(small, 1, self._hazard(x))))
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         lower = p <= 0.5
         hazard = -jnp.where(lower, jnp.log1p(-jnp.where(lower, p, 0.5)), jnp.log(q))
         return jnp.exp(self._log_scale()) * hazard ** (1 / (self.q + 1))
@@ -97,5 +97,5 @@ class Brody(AbstractLaw):
     def _log_moment(self, k: int) -> Float[Array, ""]:
         return k * self._log_scale() + gammaln(1 + k / (self.q + 1))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return jnp.expm1(self._log_moment(2))

@@ -102,8 +102,8 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return log_beta_tails(*self._beta_variate(x))[1]
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return positive_axis.quantile(self, p, q, jnp.ones_like(self.beta))
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return positive_axis.ppf(self, p, q, jnp.ones_like(self.beta))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         key_sine, key_cosine = jax.random.split(key)
@@ -143,7 +143,7 @@ class PoissonGapRatio(AbstractLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return (1 - x) / (1 + x)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         return p / (1 + q)
 
 

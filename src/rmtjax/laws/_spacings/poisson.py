@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
 
 
-class Poisson(AbstractGeneralizedGamma):
+class PoissonSpacing(AbstractGeneralizedGamma):
     r"""The spacing of independent levels, with k others between the two.
 
     $$p(s) = \frac{s^k e^{-s}}{k!}, \qquad s > 0 .$$
@@ -26,7 +26,7 @@ class Poisson(AbstractGeneralizedGamma):
         ValueError: `k` is not an integer of at least 0.
 
     Example:
-        >>> print(f"{Poisson().pdf(1.0):.5f} {Poisson(k=2).sf(1.0):.5f}")
+        >>> print(f"{PoissonSpacing().pdf(1.0):.5f} {PoissonSpacing(k=2).sf(1.0):.5f}")
         0.36788 0.91970
 
     References:
@@ -47,5 +47,5 @@ class Poisson(AbstractGeneralizedGamma):
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.asarray(float(math.prod(range(self.k + 1, self.k + 1 + k))))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return jnp.asarray(self.k + 1.0)

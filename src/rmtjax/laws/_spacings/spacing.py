@@ -66,7 +66,7 @@ class Spacing(AbstractTabulatedLaw):
 
     Example:
         >>> law = Spacing(2)
-        >>> print(f"{law.pdf(1.0):.5f} {law.mean():.5f} {law.variance():.5f} {law.logsf(10.0):.2f}")
+        >>> print(f"{law.pdf(1.0):.5f} {law.mean():.5f} {law.var():.5f} {law.logsf(10.0):.2f}")
         0.90290 1.00000 0.17999 -121.29
 
     References:

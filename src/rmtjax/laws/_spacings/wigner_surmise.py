@@ -22,7 +22,7 @@ class WignerSurmise(AbstractGeneralizedGamma):
     spectra, at β = 1, 2 and 4. $b\,s^2$ is a gamma variate of parameter (β+1)/2. Logarithms hold to some ten ulp
     wherever s is finite, probabilities to as much times the size of their logarithm.
 
-    Convention: mean 1, spacings of an unfolded spectrum. For Poisson levels see `Poisson`.
+    Convention: mean 1, spacings of an unfolded spectrum. For Poisson levels see `PoissonSpacing`.
 
     Args:
         beta: β > 0, the exponent of the level repulsion.
@@ -32,7 +32,7 @@ class WignerSurmise(AbstractGeneralizedGamma):
 
     Example:
         >>> law = WignerSurmise(beta=1)
-        >>> print(f"{law.pdf(1.0):.5f} {law.sf(2.0):.5f} {law.variance():.5f}")
+        >>> print(f"{law.pdf(1.0):.5f} {law.sf(2.0):.5f} {law.var():.5f}")
         0.71619 0.04321 0.27324
 
     References:

@@ -55,7 +55,7 @@ class Arcsine(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._cdf(-x)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         # The sine is 0 at the median, the cosine has its slope at the ends.
         lower = p <= 0.5
         smaller = jnp.where(lower, p, q)
@@ -69,7 +69,7 @@ class Arcsine(AbstractSpectralLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return 0 * self.radius if k % 2 else math.comb(k, k // 2) / 2**k * self.radius**k
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self.radius**2 / 2
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

@@ -35,7 +35,7 @@ from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.special.internal import t_minus_sin_t
 
 
-class Bures(AbstractLaw):
+class BuresLaw(AbstractLaw):
     r"""The limiting spectral density of random density matrices with the Bures measure.
 
     With $a = 3\sqrt3\,\mu$ for the mean μ,
@@ -56,7 +56,7 @@ class Bures(AbstractLaw):
         ValueError: `scale` is not a positive finite real scalar.
 
     Example:
-        >>> law = Bures()
+        >>> law = BuresLaw()
         >>> print(f"{law.cdf(1.0):.5f} {law.moment(2):.1f} {law.moment(3):.1f}")
         0.65000 2.5 8.0
 
@@ -102,7 +102,7 @@ class Bures(AbstractLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return math.prod(range(k + 1, 3 * k, 2)) / math.factorial(k + 1) * self.scale**k
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return 1.5 * self.scale**2
 
 

@@ -58,7 +58,7 @@ class DeformedSemicircle(AbstractLaw):
 
     Example:
         >>> law = DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius=1.0)
-        >>> print(f"{law.pdf(0.0):.1f} {law.cdf(0.0):.2f} {law.variance():.2f}")  # two intervals
+        >>> print(f"{law.pdf(0.0):.1f} {law.cdf(0.0):.2f} {law.var():.2f}")  # two intervals
         0.0 0.50 1.25
 
     References:
@@ -128,7 +128,7 @@ class DeformedSemicircle(AbstractLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _masses(self, x, -1)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
@@ -143,7 +143,7 @@ class DeformedSemicircle(AbstractLaw):
                 rows[i].append(rows[i + 1][j - 1] + self._sigma() ** 2 * pairs)
         return rows[0][k]
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         mean = jnp.sum(self.weights * self.locations)
         return jnp.sum(self.weights * (self.locations - mean) ** 2) + self._sigma() ** 2
 

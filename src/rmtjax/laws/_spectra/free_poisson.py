@@ -71,8 +71,8 @@ class FreePoisson(AbstractSpectralLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return self._law()._moment(k)
 
-    def _variance(self) -> Float[Array, ""]:
-        return self._law()._variance()
+    def _var(self) -> Float[Array, ""]:
+        return self._law()._var()
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return self._law()._stieltjes(z)

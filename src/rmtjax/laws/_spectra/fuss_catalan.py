@@ -157,15 +157,15 @@ def _angles_of_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Angles, Ang
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _quantile(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+def _ppf(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The quantile of p = 1 - q; from q = eps³ on it is the upper end, to rounding."""
     return _point(s, *_angles_of(s, p, _not_too_small(q)))
 
 
-@_quantile.defjvp
+@_ppf.defjvp
 def _quantile_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     p, q = primals
-    x = _quantile(s, p, q)
+    x = _ppf(s, p, q)
     # By the derivatives of p and of log x in φ: those of x in φ and in ψ would cancel.
     return x, x / _mass_rate(s, *_angles_of(s, p, _not_too_small(q))) * tangents[0]
 
@@ -264,13 +264,13 @@ class FussCatalan(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _upper_mass(self.order, *_angles_at(self.order, x))
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.minimum(_quantile(self.order, p, q), self._support()[1])
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.minimum(_ppf(self.order, p, q), self._support()[1])
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return jnp.asarray(float(math.comb((self.order + 1) * k, k) // (self.order * k + 1)))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return jnp.asarray(float(self.order))
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

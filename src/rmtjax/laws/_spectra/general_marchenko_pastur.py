@@ -55,7 +55,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     Example:
         >>> law = GeneralMarchenkoPastur(ratio=0.1, population=[1.0, 5.0])
-        >>> print(f"{law.pdf(2.0):.1f} {law.cdf(2.0):.2f} {law.variance():.2f}")  # two intervals
+        >>> print(f"{law.pdf(2.0):.1f} {law.cdf(2.0):.2f} {law.var():.2f}")  # two intervals
         0.0 0.50 4.90
 
     References:
@@ -120,7 +120,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         return _masses(self, x)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:

@@ -30,7 +30,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
 
     Example:
         >>> law = InverseMarchenkoPastur(ratio=0.5)
-        >>> print(f"{law.mean():.1f} {law.variance():.1f}")
+        >>> print(f"{law.mean():.1f} {law.var():.1f}")
         2.0 4.0
 
     References:
@@ -65,7 +65,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         of_inverse = MarchenkoPastur(self.ratio)._moment(k - 1)
         return self.scale ** (2 * k) * (1 - self.ratio) ** (1 - 2 * k) * of_inverse
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4 / (1 - self.ratio) ** 3
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

@@ -92,7 +92,7 @@ class KestenMcKay(AbstractSpectralLaw):
         walks = lambda j: j * math.comb(2 * m - j, m) // (2 * m - j) * d**j * (d - 1) ** (m - j)
         return sum((walks(j) for j in range(1, m + 1)), start=0 * d) if m else d**0
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self.degree
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

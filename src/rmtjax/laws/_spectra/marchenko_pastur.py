@@ -114,7 +114,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
             total = total * self.ratio + math.comb(k, j) * math.comb(k, j - 1) / k
         return total * self.scale ** (2 * k)
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:

@@ -82,14 +82,14 @@ class Semicircle(AbstractSpectralLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return even_moment(k // 2, self.radius) if k % 2 == 0 else 0 * self.radius
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return even_moment(1, self.radius)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         return reciprocal((z + edge_root(z, -self.radius, self.radius)) / 2)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return self._variance() if k == 2 else 0 * self.radius
+        return self._var() if k == 2 else 0 * self.radius
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self._variance() * g
+        return self._var() * g

@@ -73,7 +73,7 @@ class Uniform(AbstractSpectralLaw):
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return (self.upper - x) / (self.upper - self.lower)
 
-    def _quantile(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         width = self.upper - self.lower
         return jnp.where(p <= 0.5, self.lower + p * width, self.upper - q * width)
 
@@ -86,7 +86,7 @@ class Uniform(AbstractSpectralLaw):
         j = jnp.arange(k + 1)
         return jnp.sum(self.upper**j * self.lower ** (k - j)) / (k + 1)
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         return (self.upper - self.lower) ** 2 / 12
 
     def _halves(self) -> tuple[Float[Array, ""], Float[Array, ""]]:

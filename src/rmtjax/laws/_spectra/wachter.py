@@ -179,13 +179,13 @@ class Wachter(AbstractSpectralLaw):
         remaining = jnp.maximum(k - j[:, None] - j, 0) / k
         return total * jnp.sum(remaining * binomial(c, 1)[:, None] * binomial(b, a))
 
-    def _variance(self) -> Float[Array, ""]:
+    def _var(self) -> Float[Array, ""]:
         total = self.a + self.b
         return self.a / total * (self.b / total) / total
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         # The third is the third free cumulant, the fourth the fourth one and twice the square of the second.
-        total, variance = self.a + self.b, self._variance()
+        total, variance = self.a + self.b, self._var()
         asymmetry = (self.b - self.a) / total
         third = variance * asymmetry / total
         fourth = (third * asymmetry - variance**2) / total + 2 * variance**2

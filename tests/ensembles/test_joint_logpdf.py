@@ -39,7 +39,7 @@ def test_total_mass_of_two_levels(make):
     c, (t, weights) = np.linspace(-6, 6, 201), np.polynomial.legendre.leggauss(200)
     t, weights = 1.25 * (t + 1), 1.25 * weights
     levels = np.stack(np.broadcast_arrays(c[:, None] - t**2, c[:, None] + t**2), axis=-1)
-    density = np.exp(jax.jit(jax.vmap(jax.vmap(ensemble.log_prob)))(levels))
+    density = np.exp(jax.jit(jax.vmap(jax.vmap(ensemble.joint_logpdf)))(levels))
     # dx dy = 2 dc dh, dh = 2t dt, and y > x is one half of the plane.
     total = 2 * np.sum(density * 2 * 2 * t * weights) * (c[1] - c[0])
     np.testing.assert_allclose(total, 1, rtol=1e-7)
@@ -52,7 +52,7 @@ def test_total_mass_of_two_positive_levels(make):
     t, s = 0.95 * (nodes[:, None] + 1), (nodes[None] + 1) / 2
     y, x = t**4, t**4 * (1 - s**4) ** 2
     levels = np.stack(np.broadcast_arrays(x, y), axis=-1)
-    density = np.exp(jax.jit(jax.vmap(jax.vmap(make(2, SCALE).log_prob)))(levels))
+    density = np.exp(jax.jit(jax.vmap(jax.vmap(make(2, SCALE).joint_logpdf)))(levels))
     # dx = y 2 (1 - s⁴) 4 s³ ds, dy = 4 t³ dt, and x < y is one half of the plane.
     jacobian = y * 2 * (1 - s**4) * 4 * s**3 * 4 * t**3
     total = 2 * np.sum(density * jacobian * 0.95 * weights[:, None] * weights / 2)
@@ -63,7 +63,7 @@ def test_total_mass_of_two_positive_levels(make):
 def test_one_positive_level_is_gamma(make):
     ensemble = make(1, SCALE)
     x = np.array([0.1, 0.7, 2.0])
-    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     _, a, _, unit = map(float, ensemble._parameters())
     np.testing.assert_allclose(unit, SCALE**2 / (2 * a), rtol=1e-14)
     np.testing.assert_allclose(got, scipy.stats.gamma(a, scale=SCALE**2 / a).logpdf(x), rtol=1e-12)
@@ -74,14 +74,14 @@ def test_one_level_is_normal(make):
     ensemble = make(1, SCALE)
     beta = float(ensemble._beta())
     x = np.array([-1.3, 0.0, 0.4])
-    got = [float(ensemble.log_prob(x[i : i + 1])) for i in range(3)]
+    got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     np.testing.assert_allclose(got, scipy.stats.norm(0, SCALE * (2 / beta) ** 0.5).logpdf(x), rtol=1e-12)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def metropolis(make, key, start):
-    """Final states of independent Metropolis chains of 600 steps on `log_prob`."""
-    density = jax.vmap(make(3, SCALE).log_prob)
+    """Final states of independent Metropolis chains of 600 steps on `joint_logpdf`."""
+    density = jax.vmap(make(3, SCALE).joint_logpdf)
 
     def step(state, key):
         x, height = state
@@ -117,14 +117,14 @@ def test_differences_are_the_formula(getkey):
     ensemble = rmt.GaussianBeta(n, beta, SCALE)
     i, j = np.triu_indices(n, 1)
     formula = lambda x: beta * np.log(np.abs(x[i] - x[j])).sum() - beta * n / (4 * SCALE**2) * (x**2).sum()
-    np.testing.assert_allclose(ensemble.log_prob(x) - ensemble.log_prob(y), formula(x) - formula(y), rtol=1e-12)
-    np.testing.assert_allclose(ensemble.log_prob(x), ensemble.log_prob(x[::-1]), rtol=1e-13)
+    np.testing.assert_allclose(ensemble.joint_logpdf(x) - ensemble.joint_logpdf(y), formula(x) - formula(y), rtol=1e-12)
+    np.testing.assert_allclose(ensemble.joint_logpdf(x), ensemble.joint_logpdf(x[::-1]), rtol=1e-13)
 
 
 @pytest.mark.parametrize("n", [6, *further(1, 2, 3)])
 def test_derivatives(getkey, n):
     levels = jnp.sort(jax.random.normal(getkey(), (n,)))
-    density = lambda ensemble, x: ensemble.log_prob(x)
+    density = lambda ensemble, x: ensemble.joint_logpdf(x)
     check_derivatives(density, rmt.GaussianBeta(n, 2.5, SCALE), levels)
     check_derivatives(density, rmt.LaguerreBeta(n, 1.3 * n, 1.5, SCALE), levels**2)
 
@@ -132,8 +132,8 @@ def test_derivatives(getkey, n):
 def test_levels_that_are_not_positive_have_no_density():
     ensemble = rmt.Wishart(2, 2)
     for levels in ([-0.1, 1.0], [0.0, 1.0]):
-        assert ensemble.log_prob(jnp.array(levels)) == -jnp.inf
-        assert jnp.isfinite(jax.grad(ensemble.log_prob)(jnp.array(levels))).all()
+        assert ensemble.joint_logpdf(jnp.array(levels)) == -jnp.inf
+        assert jnp.isfinite(jax.grad(ensemble.joint_logpdf)(jnp.array(levels))).all()
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_ten_thousand_levels():
     n, beta = 10_000, 2.0
     ensemble = rmt.GaussianBeta(n, beta)
     mode = rmt.GaussianBeta(n, np.inf).eigenvalues(jax.random.key(0))
-    height, slope = jax.jit(jax.value_and_grad(ensemble.log_prob))(mode)
+    height, slope = jax.jit(jax.value_and_grad(ensemble.joint_logpdf))(mode)
     assert np.isfinite(height)
     # Forces are n² in size, their sum is 0 at each level.
     np.testing.assert_allclose(slope, 0, atol=1e-6 * n)
@@ -165,7 +165,7 @@ def peak_of_mehta(n, beta):
 
 
 def test_coinciding_levels():
-    density = rmt.GUE(3).log_prob
+    density = rmt.GUE(3).joint_logpdf
     levels = jnp.array([0.1, 0.1, 0.7])
     assert density(levels) == -jnp.inf
     assert jnp.isfinite(jax.grad(density)(levels)).all()
@@ -174,13 +174,13 @@ def test_coinciding_levels():
 @pytest.mark.parametrize(
     ("density", "levels", "error", "message"),
     [
-        (rmt.GOE(3).log_prob, jnp.ones(2), ValueError, r"`eigenvalues` must have the shape \(3,\), got \(2,\)"),
-        (rmt.GOE(2).log_prob, jnp.ones((1, 2)), ValueError, r"`eigenvalues` must have the shape \(2,\)"),
-        (rmt.GOE(2).log_prob, jnp.array([0.0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
-        (rmt.GOE(2).log_prob, jnp.array([0.0, 1j]), ValueError, "`eigenvalues` must be real"),
-        (rmt.GaussianBeta(2, np.inf).log_prob, jnp.arange(2.0), ValueError, "`beta` must be finite"),
-        (rmt.Wishart(3, 2).log_prob, jnp.arange(3.0), NotImplementedError, "1 of the 3 levels are 0"),
-        (rmt.Wigner(2).log_prob, jnp.arange(2.0), NotImplementedError, "joint density .* Wigner is not known"),
+        (rmt.GOE(3).joint_logpdf, jnp.ones(2), ValueError, r"`eigenvalues` must have the shape \(3,\), got \(2,\)"),
+        (rmt.GOE(2).joint_logpdf, jnp.ones((1, 2)), ValueError, r"`eigenvalues` must have the shape \(2,\)"),
+        (rmt.GOE(2).joint_logpdf, jnp.array([0.0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
+        (rmt.GOE(2).joint_logpdf, jnp.array([0.0, 1j]), ValueError, "`eigenvalues` must be real"),
+        (rmt.GaussianBeta(2, np.inf).joint_logpdf, jnp.arange(2.0), ValueError, "`beta` must be finite"),
+        (rmt.Wishart(3, 2).joint_logpdf, jnp.arange(3.0), NotImplementedError, "1 of the 3 levels are 0"),
+        (rmt.Wigner(2).joint_logpdf, jnp.arange(2.0), NotImplementedError, "joint density .* Wigner is not known"),
     ],
 )
 def test_bad_input(density, levels, error, message):

@@ -26,7 +26,7 @@ MAKERS = {
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def densities(make, beta, pairs):
-    return jnp.exp(jax.lax.map(make(2, beta).log_prob, pairs, batch_size=4096))
+    return jnp.exp(jax.lax.map(make(2, beta).joint_logpdf, pairs, batch_size=4096))
 
 
 def grid_of_moduli(beta, bounded):
@@ -95,19 +95,19 @@ def test_density_of_complex_ginibre_matrices_is_the_formula():
     i, j = np.triu_indices(n, 1)
     constant = n * (n + 1) / 2 * np.log(n) - n * np.log(np.pi) - gammaln(np.arange(1, n + 1) + 1).sum()
     expected = constant + 2 * np.log(np.abs(z[i] - z[j])).sum() - n * (np.abs(z) ** 2).sum()
-    value = rmt.Ginibre(n, 2).log_prob(z)
+    value = rmt.Ginibre(n, 2).joint_logpdf(z)
     np.testing.assert_allclose(value, expected, rtol=200 * jnp.finfo(value.dtype).eps)
     # A change of scale moves the density along.
-    moved = rmt.Ginibre(n, 2, SCALE).log_prob(SCALE * z) + 2 * n * np.log(SCALE)
+    moved = rmt.Ginibre(n, 2, SCALE).joint_logpdf(SCALE * z) + 2 * n * np.log(SCALE)
     np.testing.assert_allclose(moved, expected, rtol=200 * jnp.finfo(value.dtype).eps)
 
 
 def test_vanishing_correlation_is_ginibre():
     z = np.array([0.1 + 0.4j, -0.5 + 0.2j, 0.7j])
     for beta in (2, 4):
-        ginibre = rmt.Ginibre(3, beta, SCALE).log_prob(z)
-        np.testing.assert_allclose(rmt.Elliptic(3, 0.0, beta, SCALE).log_prob(z), ginibre, rtol=1e-13)
-        np.testing.assert_allclose(rmt.InducedGinibre(3, 3, beta, SCALE).log_prob(z), ginibre, rtol=1e-13)
+        ginibre = rmt.Ginibre(3, beta, SCALE).joint_logpdf(z)
+        np.testing.assert_allclose(rmt.Elliptic(3, 0.0, beta, SCALE).joint_logpdf(z), ginibre, rtol=1e-13)
+        np.testing.assert_allclose(rmt.InducedGinibre(3, 3, beta, SCALE).joint_logpdf(z), ginibre, rtol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_vanishing_correlation_is_ginibre():
 )
 def test_derivatives(ensemble, shift):
     z = jnp.array([0.1 + 0.4j, -0.5 + 0.2j, 0.0])
-    check_derivatives(lambda ensemble, z: ensemble.log_prob(z), ensemble, z + shift)
+    check_derivatives(lambda ensemble, z: ensemble.joint_logpdf(z), ensemble, z + shift)
 
 
 def test_derivative_by_the_scale_with_a_level_at_zero():
-    at_zero = jax.grad(lambda e: e.log_prob(jnp.array([0.3j, 0.0])))(rmt.InducedGinibre(2, 3, 2, SCALE))
+    at_zero = jax.grad(lambda e: e.joint_logpdf(jnp.array([0.3j, 0.0])))(rmt.InducedGinibre(2, 3, 2, SCALE))
     assert jnp.isfinite(at_zero.scale)
 
 
 def test_points_without_density():
-    assert rmt.Ginibre(2, 2).log_prob(jnp.array([0.3j, 0.3j])) == -jnp.inf
-    assert rmt.TruncatedUnitary(2, 1, 2).log_prob(jnp.array([0.3j, 1.1])) == -jnp.inf
-    assert rmt.InducedGinibre(2, 3, 2).log_prob(jnp.array([0.3j, 0.0])) == -jnp.inf
+    assert rmt.Ginibre(2, 2).joint_logpdf(jnp.array([0.3j, 0.3j])) == -jnp.inf
+    assert rmt.TruncatedUnitary(2, 1, 2).joint_logpdf(jnp.array([0.3j, 1.1])) == -jnp.inf
+    assert rmt.InducedGinibre(2, 3, 2).joint_logpdf(jnp.array([0.3j, 0.0])) == -jnp.inf
     for point in (0.4, 0.4 - 0.1j):
-        density = rmt.Ginibre(2, 4).log_prob
+        density = rmt.Ginibre(2, 4).joint_logpdf
         assert density(jnp.array([0.3j, point])) == -jnp.inf
         assert jnp.isfinite(jax.grad(density)(jnp.array([0.3j, point]))).all()
 
@@ -141,10 +141,15 @@ def test_points_without_density():
 @pytest.mark.parametrize(
     ("density", "levels", "error", "message"),
     [
-        (rmt.Ginibre(3, 2).log_prob, jnp.ones(2), ValueError, r"`eigenvalues` must have the shape \(3,\), got \(2,\)"),
-        (rmt.Ginibre(2, 2).log_prob, jnp.array([0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
-        (rmt.Ginibre(2).log_prob, jnp.arange(2.0), NotImplementedError, "Ginibre with beta = 1 have no density"),
-        (rmt.GinibreProduct(2, 2, 2).log_prob, jnp.arange(2.0), NotImplementedError, "GinibreProduct, with Meijer"),
+        (
+            rmt.Ginibre(3, 2).joint_logpdf,
+            jnp.ones(2),
+            ValueError,
+            r"`eigenvalues` must have the shape \(3,\), got \(2,\)",
+        ),
+        (rmt.Ginibre(2, 2).joint_logpdf, jnp.array([0, jnp.nan]), ValueError, "`eigenvalues` must not be NaN"),
+        (rmt.Ginibre(2).joint_logpdf, jnp.arange(2.0), NotImplementedError, "Ginibre with beta = 1 have no density"),
+        (rmt.GinibreProduct(2, 2, 2).joint_logpdf, jnp.arange(2.0), NotImplementedError, "GinibreProduct, with Meijer"),
     ],
 )
 def test_bad_input(density, levels, error, message):
