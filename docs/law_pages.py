@@ -90,8 +90,8 @@ PAGES = {
     "TracyWidom": Page(
         "Tracy and Widom",
         ("TracyWidom(2)", "TracyWidom(1)", 'TracyWidom(4, "stochastic-airy")', "TracyWidom(2, order=2)"),
-        _mapped("lambda k: (GUE(10**4).largest_eigenvalues(k, 1, 300)[0] - 2) * 1e4 ** (2 / 3)", 4000),
-        "largest levels of GUE(10⁴), shifted and stretched",
+        _mapped("lambda k: GUE(10**4).soft_edge().standardize(GUE(10**4).largest_eigenvalues(k, corner=300))", 4000),
+        "largest levels of GUE(10⁴), standardised by soft_edge()",
     ),
     "StochasticAiry": Page(
         "Tracy and Widom for every β", ("StochasticAiry(2.0)", "StochasticAiry(0.7)", "StochasticAiry(10.0)")

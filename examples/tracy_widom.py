@@ -51,7 +51,7 @@ def draw_edges(n: int, matrices: int, bins: int, seed: int, output: Path) -> Non
         print(f"  furthest of the distribution from the law: {distance:.4f}; by chance 95 % stay below {scale:.4f}")
         ax.hist(edges, bins, range=(-6, 4), density=True, alpha=0.35, color=f"C{beta // 2}")
         ax.plot(grid, law.pdf(grid), color=f"C{beta // 2}", label=rf"$\beta = {beta}$")
-    ax.set_xlabel(r"$n^{2/3}\,(\lambda_{\max}/s - 2)$")
+    ax.set_xlabel("largest eigenvalue, standardised by `soft_edge`")
     ax.set_ylabel("density")
     ax.set_title(f"Largest eigenvalues of {matrices:,} matrices of order {n:,}")
     ax.legend()
@@ -65,7 +65,7 @@ def largest_in_edge_variable(ensemble: rmt.GOE | rmt.GUE | rmt.GSE, key: jax.Arr
     Half of the rows that give every digit leave errors of about 1e-8 in rare cases, and take half of the time.
     """
     corner = math.ceil(12 * ensemble.n ** (1 / 3))
-    largest = lambda key: ensemble.edge(ensemble.largest_eigenvalues(key, 1, corner)[0])
+    largest = lambda key: ensemble.soft_edge().standardize(ensemble.largest_eigenvalues(key, corner=corner)[0])
     return np.sort(rmt.simulate(largest, key, matrices, batch_size=256))
 
 

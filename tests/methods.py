@@ -43,11 +43,12 @@ def methods(instance: Any) -> dict[str, tuple]:
 FURTHER = {
     rmt.laws.AbstractLaw: {"support": (), "breakpoints": (), "atoms": (), "moment": (2,)},
     rmt.laws.AbstractSpectralLaw: {"free_cumulant": (2,), "r_transform": (X,), "s_transform": (X,)},
-    rmt.ensembles.AbstractEnsemble: {"law": ()},
+    rmt.ensembles.AbstractEnsemble: {"law": (), "largest_eigenvalues": (KEY,), "smallest_eigenvalues": (KEY,)},
     rmt.ensembles.AbstractUnitaryEnsemble: {"law": ()},
     rmt.ensembles.AbstractNonHermitianEnsemble: {"law": ()},
-    rmt.GOE: {"tridiagonal": (KEY,), "largest_eigenvalues": (KEY, 1), "edge_levels": (KEY, 1), "edge": (X,)},
-    rmt.GaussianBeta: {"tridiagonal": (KEY,), "largest_eigenvalues": (KEY, 1), "edge_levels": (KEY, 1), "edge": (X,)},
+    rmt.GOE: {"tridiagonal": (KEY,), "edge_levels": (KEY, 1), "soft_edge": ()},
+    rmt.GaussianBeta: {"tridiagonal": (KEY,), "edge_levels": (KEY, 1), "soft_edge": ()},
+    rmt.Wishart: {"soft_edge": (), "hard_edge": ()},
     rmt.Spiked: {"outliers": ()},
     rmt.Mixed: {"law": (), "periodic_eigenvalues": (KEY, "random")},
 }

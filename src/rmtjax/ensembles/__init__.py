@@ -16,6 +16,7 @@ from rmtjax.ensembles._composed.mixed import Mixed as Mixed
 from rmtjax.ensembles._composed.spiked import Spiked as Spiked
 from rmtjax.ensembles._core.base import AbstractEnsemble as AbstractEnsemble
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble as AbstractNestedEnsemble
+from rmtjax.ensembles._core.edge import Edge as Edge
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble as AbstractNonHermitianEnsemble
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble as AbstractUnitaryEnsemble
 from rmtjax.ensembles._gaussian.beta import GaussianBeta as GaussianBeta

@@ -97,7 +97,6 @@ def block_square_counts(
 def _block_singular_values(
     first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
-    """Ascending singular values of the trailing block, padded with +inf; NaN if its entries are not finite."""
     matrix, finite = prepare(b, c, order, _sturm_search.rows_in_a_step(last - first, b.dtype))
     levels = _sturm_search.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
@@ -127,4 +126,19 @@ def _interleaved(b: Float[Array, " n"], c: Float[Array, " n-1"]) -> Float[Array,
     return jnp.stack([b, jnp.pad(c, (0, 1))], axis=1).ravel()[:-1]
 
 
-block_singular_values = compiled(_block_singular_values, static_argnums=(0, 1))
+_program = compiled(_block_singular_values, static_argnums=(0, 1))
+
+
+def block_singular_values(
+    first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
+) -> Float[Array, " k"]:
+    """Ascending singular values of the trailing block in a range, padded with +inf; NaN if the block is not finite.
+
+    Args:
+        first: number of the first one, from 0; static.
+        last: number after the last one, at least `first`; static.
+        b: the diagonal.
+        c: what is beside the diagonal, above or below.
+        order: size of the block, in the last rows; may be traced.
+    """
+    return _program(first, last, b, c, order) if first < last else jnp.zeros(0, b.dtype)

@@ -1,5 +1,6 @@
 """Gaussian and Wishart ensembles with a perturbation of finite rank."""
 
+import dataclasses
 import math
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._composed.spiked_models import AbstractSpikedModel, SpikedHermite, SpikedLaguerre
 from rmtjax.ensembles._core.base import AbstractEnsemble
+from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, GaussianBeta
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
@@ -23,6 +25,7 @@ _SPIKES = _checks.Rule(
     lambda theta, base: ((theta > (-math.inf if isinstance(base, AbstractGaussian) else 0)) & (theta < math.inf)).all(),
     lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
 )
+_QUIET = _checks.Rule(lambda excess: excess < 1, "stay below the threshold of outliers on that side, in units of it")
 
 
 class Spiked(AbstractEnsemble):
@@ -107,7 +110,17 @@ class Spiked(AbstractEnsemble):
         return self.base._law()
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self._model().eigenvalues(key)
+        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
+
+    def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
+        return self._model().eigenvalues(key, first, last)
+
+    def _soft_edge(self, *, upper: bool) -> Edge:
+        """The edge of the base, if no spike has an outlier on that side; spikes move the level by the next order."""
+        excess = self._model().excess()
+        quiet = _QUIET.kept("spikes", (excess if upper else -excess).max())
+        edge = self.base._soft_edge(upper=upper)
+        return _checks.masked(quiet, dataclasses.replace(edge, order=1 / 3))
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return self._model().count_below(key, x)

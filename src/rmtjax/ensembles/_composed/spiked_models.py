@@ -39,8 +39,12 @@ class AbstractSpikedModel(AbstractModule):
         """A sample of the base with spikes in its first rows."""
 
     @abstractmethod
-    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        """Ascending levels."""
+    def excess(self) -> Float[Array, " r"]:
+        """The spikes in units of the threshold: beyond 1 there is an outlier above the bulk, beyond -1 one below it."""
+
+    @abstractmethod
+    def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
+        """Ascending levels from number `first` to before `last`."""
 
     @abstractmethod
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
@@ -49,7 +53,7 @@ class AbstractSpikedModel(AbstractModule):
     def count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         if self.spikes.size == 1:
             return self._counts_with_one(key, x)
-        return count_below(self.eigenvalues(key), x)
+        return count_below(self.eigenvalues(key, 0, self.base.n), x)
 
 
 class SpikedHermite(AbstractSpikedModel):
@@ -58,18 +62,21 @@ class SpikedHermite(AbstractSpikedModel):
     base: AbstractGaussian
     spikes: Float[Array, " r"]
 
+    def excess(self) -> Float[Array, " r"]:
+        return self.spikes / self.base.scale
+
     def outliers(self) -> Float[Array, " r"]:
-        strength = self.spikes / self.base.scale
+        strength = self.excess()
         beyond = jnp.where(strength < 0, -1, 1) * jnp.maximum(jnp.abs(strength), 1)
         return self.base.scale * (beyond + 1 / beyond)
 
     def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
         return matrix + jnp.diag(_filled(spikes, matrix.shape[-1], 0))
 
-    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+    def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
         if self.spikes.size == 1:
-            return self.base.scale * SymTridiagonal(*self._tridiagonal(key)).eigenvalues()
-        return hermitian_eigenvalues(self._band(key))[:: _copies(int(self.base._beta()))]
+            return self.base.scale * SymTridiagonal(*self._tridiagonal(key)).eigenvalues((first, last))
+        return hermitian_eigenvalues(self._band(key))[:: _copies(int(self.base._beta()))][first:last]
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), x / self.base.scale)
@@ -97,6 +104,9 @@ class SpikedLaguerre(AbstractSpikedModel):
     base: Wishart | LaguerreBeta
     spikes: Float[Array, " r"]
 
+    def excess(self) -> Float[Array, " r"]:
+        return (self.spikes - 1) / jnp.sqrt(jnp.asarray(self.base.law().ratio))
+
     def outliers(self) -> Float[Array, " r"]:
         ratio = jnp.asarray(self.base.law().ratio)
         root, excess = jnp.sqrt(ratio), self.spikes - 1
@@ -108,15 +118,17 @@ class SpikedLaguerre(AbstractSpikedModel):
         root = _filled(jnp.sqrt(spikes), matrix.shape[-1], 1)
         return (root[:, None] * root) * matrix
 
-    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+    def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
         n, zeros = self.base.n, self.base._zeros()
+        first_positive, last_positive = max(first, zeros), max(last, zeros)
         if self.spikes.size == 1:
             diagonal, below, unit = self._bidiagonal(key)
-            singular = block_singular_values(zeros, n, diagonal, below, jnp.int32(n))
+            singular = block_singular_values(first_positive, last_positive, diagonal, below, jnp.int32(n))
         else:
             band, unit = self._band(key)
             singular = jnp.linalg.svd(band, compute_uv=False)[:: -_copies(int(self.base.beta))]
-        return jnp.pad(unit * singular**2, (zeros, 0))
+            singular = singular[first_positive - zeros : last_positive - zeros]
+        return jnp.pad(unit * singular**2, (last - first - singular.size, 0))
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._bidiagonal(key)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._core.edge import Edge
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
@@ -45,6 +46,20 @@ class AbstractEnsemble(AbstractModule):
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return count_below(self._eigenvalues(key), x)
+
+    def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
+        """The ascending levels from number `first` to before `last`; from so many rows where there is a corner."""
+        return self._eigenvalues(key)[first:last]
+
+    def _corner(self, k: int, corner: int | None) -> tuple[int, Any]:
+        """How many rows of a reduced model the k extreme levels at one end need, and whether these are enough."""
+        return self.n, True
+
+    def _soft_edge(self, *, upper: bool) -> Edge:
+        raise NotImplementedError(f"The soft edges of {type(self).__name__} are not known.")
+
+    def _hard_edge(self, *, upper: bool) -> Edge:
+        raise NotImplementedError(f"{type(self).__name__} has no hard edge there that is known.")
 
     def _degree_in_scale(self) -> int:
         """The degree of which the levels are homogeneous in the parameter `scale`; 0 where there is none."""
@@ -94,6 +109,66 @@ class AbstractEnsemble(AbstractModule):
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
         points, valid = _checks.points("x", x)
         return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points, chunk=chunk))
+
+    def largest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
+        """The k largest of the levels `eigenvalues(key)`, ascending, at less than the cost of all where there is a way.
+
+        Args:
+            key: a typed key.
+            k: how many, 1 ≤ k ≤ n; static.
+            corner: number of rows to keep of the tridiagonal model of a Gaussian ensemble, at least k; static. Needed
+                there where β < 1 is traced: the levels are NaN without it.
+
+        Raises:
+            ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
+        """
+        return self._extreme_eigenvalues(key, k, corner, upper=True)
+
+    def smallest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
+        """The k smallest of the levels `eigenvalues(key)`, ascending; else as `largest_eigenvalues`."""
+        return self._extreme_eigenvalues(key, k, corner, upper=False)
+
+    def _extreme_eigenvalues(self, key: KeyScalar, k: int, corner: int | None, *, upper: bool) -> Float[Array, " k"]:
+        k = self._number_of_levels(k)
+        size, valid = self._corner(k, corner)
+        first, last = (self.n - k, self.n) if upper else (0, k)
+        order = size if size < self.n else None
+        options = {"first": first, "last": last, "corner": size}
+        return self._run("_some_eigenvalues", _checks.typed_key(key), valid=valid, order=order, **options)
+
+    def _number_of_levels(self, k: int) -> int:
+        k = _checks.integer("k", k, at_least=1)
+        if k > self.n:
+            raise _checks.refusal("k", f"be at most {self.n}", k)
+        return k
+
+    def soft_edge(self, side: str = "upper") -> Edge:
+        """Where the density of the levels ends like a square root, and the law of the level next to that end.
+
+        Args:
+            side: `"upper"` or `"lower"`; static.
+
+        Raises:
+            NotImplementedError: this ensemble has no such edge, or none whose constants are known.
+            ValueError: `side` is neither of the two, or the parameters leave no soft edge there.
+        """
+        upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
+        return _checks.masked(self._valid(), self._soft_edge(upper=upper))
+
+    def hard_edge(self, side: str = "lower") -> Edge:
+        """Where a bound of the levels cuts their density off, at 0 or at 1, and the law of the level next to it.
+
+        It is the edge for sizes whose difference stays fixed as they grow; where it grows with them, the edge is soft.
+
+        Args:
+            side: `"upper"` or `"lower"`; static.
+
+        Raises:
+            NotImplementedError: this ensemble has no such edge, or none whose constants are known.
+            ValueError: `side` is neither of the two, or the law is not known for these sizes.
+        """
+        upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
+        return _checks.masked(self._valid(), self._hard_edge(upper=upper))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenvalue at these parameters, as n → ∞.

@@ -9,8 +9,9 @@ from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.edge import Edge, effective_size, soft_edge
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
-from rmtjax.ensembles._gaussian import edge, tridiagonal
+from rmtjax.ensembles._gaussian import edge_levels, tridiagonal
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
 from rmtjax.linalg.internal import block_counts, block_eigenvalues, inside_block
 from rmtjax.special.internal import log_mehta, log_vandermonde
@@ -58,37 +59,11 @@ class AbstractGaussian(AbstractSemicircular):
         diagonal, off_diagonal = self._entries(key)
         return SymTridiagonal(self.scale * diagonal, self.scale * off_diagonal)
 
-    def largest_eigenvalues(self, key: KeyScalar, k: int, corner: int | None = None) -> Float[Array, " k"]:
-        r"""The k largest of the levels `eigenvalues(key)`, ascending, at the cost of O(n^{1/3}) for all n.
+    def edge_levels(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
+        r"""The k largest of the levels `eigenvalues(key)`, standardised by `soft_edge()` and computed in that variable.
 
-        Eigenvectors at the upper edge live in the upper left corner of T and decay there as
-        $\exp(-\tfrac23 (t - t_k)^{3/2})$ in $t = i/n^{1/3}$ beyond their turning point $t_k$, so a corner of
-        $n^{1/3} (10 + \tfrac32 (\tfrac{3\pi k}{2})^{2/3} + 4 (4/\beta)^{2/3})$ rows gives every digit: the
-        decay to $10^{-16}$, the zeros of the Airy function, the reach of the noise.
-
-        Args:
-            key: a typed key.
-            k: how many, 1 ≤ k ≤ n; static.
-            corner: number of rows to keep, at least k; static. Needed where β < 1 is traced: the levels are NaN
-                without it.
-
-        Returns:
-            k ascending levels.
-
-        Raises:
-            ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
-
-        References:
-            Edelman and Persson (2005), arXiv:math-ph/0501068, section 1.2; Edelman and Sutton (2007), section 4.
-        """
-        k, size, valid = self._corner(k, corner)
-        return self._run("_largest_eigenvalues", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
-
-    def edge_levels(self, key: KeyScalar, k: int = 1, corner: int | None = None) -> Float[Array, " k"]:
-        r"""The k largest of the levels `eigenvalues(key)` in the variable of `edge`, computed in that variable.
-
-        `edge(largest_eigenvalues(key, k))` has the rounding of the level, eps n^{2/3} or 0.1 in float32 at n = 10⁹.
-        Here the error is eps n^{1/3} at most, and some 1e-6 there. It does not depend on `scale`.
+        `soft_edge().standardize(largest_eigenvalues(key, k))` has the rounding of the level, eps n^{2/3} or 0.1 in
+        float32 at n = 10⁹. Here the error is eps n^{1/3} at most, and some 1e-6 there. It does not depend on `scale`.
 
         Args:
             key: a typed key.
@@ -106,52 +81,48 @@ class AbstractGaussian(AbstractSemicircular):
             >>> print(GaussianBeta(10**9, beta=2.0).edge_levels(jax.random.key(0), 2).shape)
             (2,)
         """
-        k, size, valid = self._corner(k, corner)
+        k = self._number_of_levels(k)
+        size, valid = self._corner(k, corner)
         return self._run("_edge_levels", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
-    def _corner(self, k: int, corner: int | None) -> tuple[int, int, Any]:
-        """The number of levels, that of rows that they need, and whether these are enough."""
-        k = _checks.integer("k", k, at_least=1)
-        if k > self.n:
-            raise _checks.refusal("k", f"be at most {self.n}", k)
+    def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
+        beta = self._dyson_index()
+        mu = edge_levels.largest(*edge_levels.shifted_entries(key, self.n, beta, size), self.n, k)
+        # The variable μ is n^{2/3} (λ/s - 2); the centre of the edge is 2 √ratio, its distance from 2 has all digits.
+        excess = (0.5 - 1 / beta) / self.n
+        ratio = 1 + excess
+        return ratio ** (1 / 6) * (mu - 2 * self.n ** (2 / 3) * excess / (1 + jnp.sqrt(ratio)))
+
+    def _corner(self, k: int, corner: int | None) -> tuple[int, Any]:
+        r"""Rows for every digit of k levels: $n^{1/3}(10 + \tfrac32(\tfrac{3\pi k}2)^{2/3} + 4(4/\beta)^{2/3})$.
+
+        Eigenvectors at either edge live in the upper left corner of T and decay there as
+        $\exp(-\tfrac23 (t - t_k)^{3/2})$ in $t = i/n^{1/3}$ beyond their turning point $t_k$. The three terms are the
+        decay to $10^{-16}$, the zeros of the Airy function and the reach of the noise (Edelman and Persson 2005,
+        arXiv:math-ph/0501068, section 1.2; Edelman and Sutton 2007, section 4).
+        """
         valid = self._valid()
         if corner is None:
             corner = tridiagonal.corner(self.n, self._beta(), k)
             valid = _checks.both(valid, tridiagonal.is_reached(self._beta()))
-        return k, min(_checks.integer("corner", corner, at_least=k), self.n), valid
+        return min(_checks.integer("corner", corner, at_least=k), self.n), valid
 
-    def _largest_eigenvalues(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
-        diagonal, off_diagonal = tridiagonal.entries(key, self.n, self._dyson_index(), size)
-        return self.scale * SymTridiagonal(diagonal, off_diagonal).eigenvalues((size - k, size))
+    def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
+        skipped = self.n - corner if first else 0
+        matrix = SymTridiagonal(*tridiagonal.entries(key, self.n, self._dyson_index(), corner))
+        return self.scale * matrix.eigenvalues((first - skipped, last - skipped))
 
-    def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
-        d, epsilon = edge.shifted_entries(key, self.n, self._dyson_index(), size)
-        return edge.largest(d, epsilon, self.n, k)
-
-    def edge(self, eigenvalues: Float[Array, "..."]) -> Float[Array, "..."]:
-        r"""Levels in the variable of the upper soft edge, $n^{2/3} (\lambda/s - 2)$.
-
-        The largest tends to the Tracy–Widom law of index β as n → ∞. For large n in float32 use `edge_levels`, which
-        does not have the rounding of λ.
-
-        Convention: that of the stochastic Airy operator, $-\frac{d^2}{dt^2} + t + \frac{2}{\sqrt\beta} b'(t)$, of
-        which $-\mathrm{TW}_\beta$ is the lowest level. For β = 1 and 2 this is the law that Tracy and Widom tabulate
-        (means -1.2065 and -1.7711); for β = 4 theirs (mean -2.3069) is that of $2^{1/6}$ times this variable.
-
-        References:
-            Ramírez, Rider and Virág (2011), J. Amer. Math. Soc. 24, 919, theorem 1.1.
-        """
-        return self._run("_edge", _checks.real("eigenvalues", eigenvalues))
-
-    def _edge(self, levels: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.n ** (2 / 3) * (levels / self.scale - 2)
+    def _soft_edge(self, *, upper: bool) -> Edge:
+        size = effective_size("n", self.n, self._dyson_index())
+        centre, scale = 2 * self.scale * jnp.sqrt(size / self.n), self.scale * self.n**-0.5 * size ** (-1 / 6)
+        return soft_edge(self._beta(), centre if upper else -centre, scale, upper)
 
     def _entries(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"]]:
         """The entries of T at s = 1."""
         return tridiagonal.entries(key, self.n, self._dyson_index(), self.n)
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self.scale * SymTridiagonal(*self._entries(key)).eigenvalues()
+        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)

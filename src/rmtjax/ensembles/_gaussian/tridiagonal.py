@@ -80,7 +80,7 @@ def entries(
 
 
 def corner(n: int, beta: Float[Array, ""] | float, k: int) -> int:
-    """Rows that the k largest levels need (see `AbstractGaussian.largest_eigenvalues`); a traced β counts as 1."""
+    """Rows that the k largest levels need (see `AbstractGaussian._corner`); a traced β counts as 1."""
     smallest = _SMALLEST_TRACED if isinstance(beta, Tracer) else float(beta)
     reach = 10 + 1.5 * (1.5 * math.pi * k) ** (2 / 3) + 4 * (4 / smallest) ** (2 / 3)
     return max(k, min(n, math.ceil(reach * n ** (1 / 3))))

@@ -7,20 +7,26 @@ import pytest
 import scipy.linalg
 
 from rmtjax import GOE, GaussianBeta
-from rmtjax.ensembles._gaussian import edge
+from rmtjax.ensembles._gaussian import edge_levels
 from rmtjax.laws import TracyWidom
 from tests.statistical import assert_law
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 
 
-def by_bisection(shifted_diagonal, off_diagonal, n, k):
+def standardized(distance, n, beta):
+    """The variable of the soft edge for a distance of a level from 2, with the centre 2 √(1 + (1/2 - 1/β)/n)."""
+    excess = (0.5 - 1 / beta) / n
+    return n ** (2 / 3) * (1 + excess) ** (1 / 6) * (distance - 2 * np.expm1(np.log1p(excess) / 2))
+
+
+def by_bisection(shifted_diagonal, off_diagonal, k):
     """LAPACK's in double precision, to a few eps of the norm; its other methods lost fifty times as much."""
     if shifted_diagonal.size == 1:
-        return n ** (2 / 3) * shifted_diagonal
+        return shifted_diagonal
     last = shifted_diagonal.size - 1
     which = {"eigvals_only": True, "select": "i", "select_range": (last + 1 - k, last)}
-    return n ** (2 / 3) * scipy.linalg.eigh_tridiagonal(shifted_diagonal, off_diagonal, **which)
+    return scipy.linalg.eigh_tridiagonal(shifted_diagonal, off_diagonal, **which)
 
 
 @pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.float32(further=True)), np.float64])
@@ -32,7 +38,7 @@ def test_they_are_the_levels_of_the_tridiagonal_matrix(getkey, n, beta, k, dtype
     diagonal, off_diagonal = (np.asarray(part, float) / 1.5 for part in (t.diagonal, t.off_diagonal))
     # The entries of T have the rounding of the level; levels far below the edge that of the search in asinh μ.
     eps = np.finfo(dtype).eps
-    expected = by_bisection(diagonal - 2, off_diagonal, n, k)
+    expected = standardized(by_bisection(diagonal - 2, off_diagonal, k), n, beta)
     np.testing.assert_allclose(got, expected, rtol=16 * eps, atol=8 * eps * n ** (2 / 3))
 
 
@@ -42,11 +48,11 @@ def test_they_are_the_levels_of_the_tridiagonal_matrix(getkey, n, beta, k, dtype
 def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_levels(getkey):
     n, keys = 10**9, jax.random.split(getkey(), 16)
     ensemble = GaussianBeta(n, np.float32(2), np.float32(1))
-    size = ensemble._corner(2, None)[1]
+    size, _ = ensemble._corner(2, None)
 
     @jax.jit
     def draw(key):
-        entries = edge.shifted_entries(key, n, ensemble.beta, size)
+        entries = edge_levels.shifted_entries(key, n, ensemble.beta, size)
         return ensemble.edge_levels(key, 2), entries
 
     drawn = [jax.tree.map(np.asarray, draw(key)) for key in keys]
@@ -54,7 +60,8 @@ def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_leve
     assert len(np.unique(levels[:, 1])) == 16
     # The same matrices in double precision, where the rounding of a level is 1e-9 of the variable.
     for got, (d, epsilon) in drawn:
-        expected = by_bisection(d.astype(float) - 2, np.sqrt(1 - epsilon[:-1].astype(float)), n, 2)
+        distances = by_bisection(d.astype(float) - 2, np.sqrt(1 - epsilon[:-1].astype(float)), 2)
+        expected = standardized(distances, n, 2)
         # 1e-6 was measured; the roundings of all rows, were they of one sign, would add up to 6e-5.
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5)
 
@@ -73,10 +80,10 @@ def test_the_law_is_that_of_tracy_and_widom(getkey, beta):
 
 def test_derivatives_are_squares_and_products_of_the_vector():
     n, k, size = 1000, 3, 150
-    d, epsilon = edge.shifted_entries(jax.random.key(1), n, jnp.asarray(2.0), size)
+    d, epsilon = edge_levels.shifted_entries(jax.random.key(1), n, jnp.asarray(2.0), size)
     bonds = np.sqrt(1 - epsilon[:-1])
     vectors = np.linalg.eigh(np.diag(d) + np.diag(bonds, 1) + np.diag(bonds, -1))[1][:, -k:].T
-    by_d, by_epsilon = jax.jacobian(lambda *entries: edge.largest(*entries, n, k), argnums=(0, 1))(d, epsilon)
+    by_d, by_epsilon = jax.jacobian(lambda *entries: edge_levels.largest(*entries, n, k), argnums=(0, 1))(d, epsilon)
     np.testing.assert_allclose(by_d, n ** (2 / 3) * vectors**2, rtol=0, atol=1e-11)
     products = n ** (2 / 3) * vectors[:, :-1] * vectors[:, 1:] / bonds
     np.testing.assert_allclose(by_epsilon[:, :-1], -products, rtol=0, atol=1e-11)
@@ -86,8 +93,12 @@ def test_derivatives_are_squares_and_products_of_the_vector():
 @pytest.mark.slow
 def test_the_derivative_in_beta_is_that_of_the_level():
     key, n = jax.random.key(4), 500
-    direct = lambda beta: GaussianBeta(n, beta).edge_levels(key, 2, 120)
-    through_levels = lambda beta: (ensemble := GaussianBeta(n, beta)).edge(ensemble.largest_eigenvalues(key, 2, 120))
+    direct = lambda beta: GaussianBeta(n, beta).edge_levels(key, 2, corner=120)
+
+    def through_levels(beta):
+        ensemble = GaussianBeta(n, beta)
+        return ensemble.soft_edge().standardize(ensemble.largest_eigenvalues(key, 2, corner=120))
+
     slopes = jax.jit(lambda beta: [slope(beta) for slope in map(jax.jacfwd, (through_levels, direct))])
     expected, forward = slopes(2.0)
     np.testing.assert_allclose(forward, expected, rtol=1e-9)
@@ -100,4 +111,4 @@ def test_bad_input(getkey):
         (3, 2, "`corner` must be an integer of at least 3, got 2"),
     ):
         with pytest.raises(ValueError, match=message):
-            GOE(8).edge_levels(getkey(), k, corner)
+            GOE(8).edge_levels(getkey(), k, corner=corner)
