@@ -7,5 +7,5 @@ import jax
 
 @functools.partial(jax.jit, static_argnums=1)
 def drawn(ensemble, number, key):
-    """Levels as `eigenvalues` gives them, and dense samples of the same keys."""
+    """Levels from `eigenvalues`, and dense samples with the same keys."""
     return jax.vmap(lambda key: (ensemble.eigenvalues(key), ensemble.sample(key)))(jax.random.split(key, number))

@@ -1,4 +1,4 @@
-"""One battery over the families: level repulsion of the Dyson index, the limit law at n = 400, the edge."""
+"""The same tests for all families: level repulsion by the Dyson index, the limit law at n = 400, the edge."""
 
 import inspect
 
@@ -14,8 +14,8 @@ from tests.registry import PUBLIC
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
-# An ensemble of 60 levels and its Dyson index; 0 for independent levels. The entries of the others are tested every day
-# with their families, and for the GOE and independent levels the mean ratio as well.
+# An ensemble of 60 levels and its Dyson index; 0 for independent levels. The families of the further ones test their
+# entries every day, and for the GOE and independent levels the mean ratio as well.
 REPULSION = [
     (rmt.JacobiBeta(60, 140.0, 160.0, 4.0), 4),
     *further(
@@ -38,7 +38,7 @@ REPULSION = [
         (rmt.Bures(60), 2),
     ),
 ]
-# Ensembles of 400 levels, and how many levels the mean counting function may be off, the outliers included.
+# Ensembles of 400 levels, and by how many levels the mean counting function may be off, outliers included.
 LAWS = {
     "GUE": (rmt.GUE(400), 1.0),
     "Wishart": (rmt.Wishart(400, 700, 4), 1.0),
@@ -59,11 +59,11 @@ def levels_of(ensemble, number, key):
 )
 def test_mean_gap_ratio(getkey, ensemble, beta):
     levels = levels_of(ensemble, 200, getkey())
-    # Ten levels from each end: the statistic is that of the bulk, and of positive levels where they come in pairs.
+    # Ten levels from each end are left out, so only the bulk counts; of levels in pairs, only positive ones count.
     gaps = np.diff(levels[:, -50:-10])
     ratio = (np.minimum(gaps[:, 1:], gaps[:, :-1]) / np.maximum(gaps[:, 1:], gaps[:, :-1])).mean(-1)
     error = ratio.std() / len(ratio) ** 0.5
-    # Finite sizes move the mean by less than 0.01, another index by more than 0.06.
+    # The finite size moves the mean by less than 0.01; another index would move it by more than 0.06.
     assert abs(ratio.mean() - MEAN_RATIO[beta]) < 0.01 + 5 * error
 
 
@@ -77,7 +77,7 @@ def test_law_and_edge_at_400(getkey, name):
     below = (levels[:, None, :] < x[:, None]).sum(-1).mean(0)
     assert np.abs(below - ensemble.n * np.asarray(law.cdf(x))).max() < allowed + 0.5
     inside = levels[:, -2 if isinstance(ensemble, rmt.Spiked) else -1]
-    # The largest level is off by n^{-2/3} of the width; a wrong scale would be by a constant.
+    # The largest level is off by n^{-2/3} of the width; with a wrong scale it would be off by a constant.
     assert np.abs(inside - upper).max() < 8 * ensemble.n ** (-2 / 3) * (upper - lower) / 4 + 1e-3
 
 

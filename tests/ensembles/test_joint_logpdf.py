@@ -15,7 +15,7 @@ from tests.cases import further
 from tests.statistical import ERROR_RATE
 
 SCALE = 0.7
-# Makers of an ensemble of n levels: all of these have every size.
+# Functions that make an ensemble of n levels, for any n.
 GAUSSIAN = {
     "goe": rmt.GOE,
     "gue": rmt.GUE,
@@ -34,7 +34,7 @@ EVERY = GAUSSIAN | LAGUERRE
 
 @pytest.mark.parametrize("make", GAUSSIAN.values(), ids=GAUSSIAN)
 def test_total_mass_of_two_levels(make):
-    # Midpoint c by the trapezoidal rule and half the gap h = t² by Gauss and Legendre: |2h|^β is smooth enough in t.
+    # Trapezoidal rule in the midpoint c, Gauss–Legendre in t with half the gap h = t²: |2h|^β is smooth enough in t.
     ensemble = make(2, SCALE)
     c, (t, weights) = np.linspace(-6, 6, 201), np.polynomial.legendre.leggauss(200)
     t, weights = 1.25 * (t + 1), 1.25 * weights
@@ -47,7 +47,7 @@ def test_total_mass_of_two_levels(make):
 
 @pytest.mark.parametrize("make", LAGUERRE.values(), ids=LAGUERRE)
 def test_total_mass_of_two_positive_levels(make):
-    # y = t⁴ and x = y s⁴, both smooth enough in s and t at 0 and at x = y.
+    # With y = t⁴ and x = y (1 - s⁴)², the density is smooth enough in s and t at 0 and at x = y.
     nodes, weights = np.polynomial.legendre.leggauss(200)
     t, s = 0.95 * (nodes[:, None] + 1), (nodes[None] + 1) / 2
     y, x = t**4, t**4 * (1 - s**4) ** 2
@@ -98,7 +98,7 @@ def metropolis(make, key, start):
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", EVERY)
 def test_metropolis_finds_the_levels_that_are_drawn(getkey, name):
-    # From a start far from equilibrium, so that a chain that accepts everything or nothing shows.
+    # The start is far from equilibrium, so that a chain that accepts everything or nothing shows.
     make, number = EVERY[name], 4000
     start = 2 * SCALE * jnp.abs(jax.random.normal(getkey(), (number, 3)))
     chains = np.sort(metropolis(make, getkey(), start), axis=-1)
@@ -138,20 +138,20 @@ def test_levels_that_are_not_positive_have_no_density():
 
 @pytest.mark.slow
 def test_ten_thousand_levels():
-    # The levels of β = ∞ are the mode of every β: the density falls off in all directions, by the formula.
+    # The levels at β = ∞ are the mode for every β; the formula gives the height of the density there.
     n, beta = 10_000, 2.0
     ensemble = rmt.GaussianBeta(n, beta)
     mode = rmt.GaussianBeta(n, np.inf).eigenvalues(jax.random.key(0))
     height, slope = jax.jit(jax.value_and_grad(ensemble.joint_logpdf))(mode)
     assert np.isfinite(height)
-    # Forces are n² in size, their sum is 0 at each level.
+    # Forces are of size n², and their sum is 0 at each level.
     np.testing.assert_allclose(slope, 0, atol=1e-6 * n)
-    # Terms of the size of β n² log n, 2·10⁹, cancel.
+    # Terms of size β n² log n, 2·10⁹, cancel.
     np.testing.assert_allclose(height, peak_of_mehta(n, beta), rtol=0, atol=1e-6)
 
 
 def peak_of_mehta(n, beta):
-    """Log of the density at the scaled zeros of Hermite's polynomial, from its discriminant (Szegő 1939, eq. 6.71.7).
+    """Log of the density at the scaled zeros of a Hermite polynomial, from its discriminant (Szegő 1939, eq. 6.71.7).
 
     For the zeros of He_n, Π_{i<j} (x_i - x_j)² = Π_k k^k and Σ x² = n (n - 1)/2; in units with density
     ∝ Π|x|^β exp(-Σ x²/2) the mode is √(β/2) times those zeros.

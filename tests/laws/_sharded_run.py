@@ -1,4 +1,4 @@
-"""Run in a process of its own with two devices; prints laws under `shard_map` and outside of it, as JSON."""
+"""A script for a separate process with two devices; it prints laws under `shard_map` and outside it, as JSON."""
 
 import json
 import sys

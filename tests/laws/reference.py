@@ -1,4 +1,4 @@
-"""The laws a second time, in numpy and scipy and straight from their definitions, and the table of laws under test."""
+"""Independent implementations of the laws in numpy and scipy, from their definitions, and the table of tested laws."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,7 +14,7 @@ SEMICIRCLE = stats.semicircular(scale=2.0)
 
 
 class Uniform(AbstractLaw):
-    """The least that a law has to say: everything else is a fall-back."""
+    """A law that defines no more than it must, so that everything else is a fall-back."""
 
     lower: jnp.ndarray
     upper: jnp.ndarray
@@ -42,7 +42,7 @@ def clipped_binomial(order: int, mixture: float) -> tuple[np.ndarray, np.ndarray
 
 
 def multiplicities(mixture: float, order: int | None) -> list[tuple[float, int, float]]:
-    """For each order n: its share of the padded levels, the full copies, and the fraction that comes once more."""
+    """For each order n: its share of the padded levels, the full copies, and the fraction that is copied once more."""
     if order is None:
         copies = int(1 / mixture + 1e-12)
         return [(mixture, copies, 1 / mixture - copies)]
@@ -63,7 +63,7 @@ def padded_pdf(mixture, arrangement, order, base=SEMICIRCLE):
 
 def padded_cdf(mixture, arrangement, order, base=SEMICIRCLE):
     def mass(u):
-        """Padded mass of the levels that the fraction u of the unpadded ones comes before."""
+        """The mass, among padded levels, of the first fraction u of the unpadded ones."""
         terms = multiplicities(mixture, order)
         return sum(share * (copies * u + np.minimum(u, excess)) for share, copies, excess in terms)
 

@@ -36,7 +36,7 @@ LAWS = {
     "level density": lambda f: laws.LevelDensity(rmt.GUE(10, f(1.0))),
     "hard edge": lambda f: laws.HardEdge(f(50.0), 2),
 }
-# Of each kind of quantile.
+# The laws that are tested every day; the others are further cases.
 SHORT = ["bures"]
 
 
@@ -65,7 +65,7 @@ def test_tiny_probabilities_from_both_ends(name):
     below_atom = p < 1 - atom
     upper_quantiles, log_sf = upper_quantiles[below_atom], log_sf[below_atom]
     for x, reached, end, rest in ((lower_quantiles, log_f, lower, atom), (upper_quantiles, log_sf, upper, 0)):
-        # A finite end holds what lies nearer to it than its rounding, or than the smallest number; an atom its mass.
+        # A finite end takes the quantiles within its rounding, or within the smallest number; an atom takes its mass.
         ulp = max(8 * eps * abs(end), tiny) if np.isfinite(end) else 0
         log_p = np.log(p[: x.size])
         resolved = (np.abs(x - end) > 64 * ulp) & (p[: x.size] > rest) if np.isfinite(end) else np.full(x.size, True)
@@ -91,7 +91,7 @@ def test_a_quantile_at_the_end_has_the_derivative_of_the_end():
 @pytest.mark.parametrize("order", [1, 2, 5])
 def test_slopes_of_fuss_catalan_at_the_upper_end_go_as_the_cube_root(order):
     law, q = laws.FussCatalan(order), jnp.array([1e-6, 1e-9, 1e-15, 1e-21, 1e-36, 1e-300])
-    # Further on x is the end, to rounding.
+    # Beyond these, x is the end up to rounding.
     number = 2 if q.dtype == np.float32 else 4
     slope = jax.vmap(jax.grad(law.isf))(q)
     np.testing.assert_allclose((slope[1:] / slope[:-1])[: number - 1], [10, 1e2, 1e2][: number - 1], rtol=1e-3)

@@ -13,24 +13,24 @@ from tests.cases import daily
 from tests.golden import accuracy
 from tests.golden import laws as generator
 
-# Relative errors of what is not right to rounding.
+# Relative errors of the laws that are not accurate up to rounding.
 LESS_ACCURATE = {
     ("HardEdge", np.float64): 1e-8,
     ("HardEdge", np.float32): 1e-3,
     ("StochasticAiry", np.float64): 1e-7,
     ("StochasticAiry", np.float32): 1e-3,
 }
-# Each pass of the suite in its own precision.
+# Each pass of the suite tests its own precision.
 DTYPE = jnp.zeros(0).dtype.type
 
-# Programs of their own for numbers that are no arrays, of which others of the kind are there every day.
+# Static parameters give these laws programs of their own; others of the same kind are tested every day.
 FURTHER = ["HardEdge(0.0, 2)", "HardEdge(1.0, 2)", "HardEdge(1.0, 4)", 'TracyWidom(4, "bornemann")', "TracyWidom(2)"]
 FURTHER += ["Spacing(2, 0)", "Spacing(1, 1)", "Spacing(2, 1)", "LevelDensity(GUE(2))", "EigenvectorIntensity(4, 2)"]
 FURTHER += ["LevelDensity(GSE(2))", "LevelDensity(Wishart(2, 4, 2))", 'TracyWidom(4, "stochastic-airy")']
-# Long programs, whose numbers their own files hold against other references every day.
+# These have long programs; their own files test their values against other references every day.
 FURTHER += [e for e in accuracy.ENTRIES if e.startswith(("GeneralMarchenkoPastur", "StochasticAiry"))]
 
-if DTYPE == np.float32:  # One of each kind, but for the longest.
+if DTYPE == np.float32:  # Every day there is one of each kind, except for the longest.
     longest = {"GeneralMarchenkoPastur", "HardEdge", "StochasticAiry"}
     kinds = [expression.split("(")[0] for expression in accuracy.ENTRIES]
     FURTHER = [e for k, e in enumerate(accuracy.ENTRIES) if kinds[k] in longest or kinds.index(kinds[k]) < k]
@@ -41,13 +41,13 @@ if DTYPE == np.float32:  # One of each kind, but for the longest.
 def test_values(expression):
     bound = LESS_ACCURATE.get((expression.split("(")[0], DTYPE), 64 * np.finfo(DTYPE).eps)
     for method, (got, right) in accuracy.values(expression, DTYPE).items():
-        # A rounding of the logarithm is as many roundings of a tiny probability.
+        # exp amplifies the rounding of the logarithm of a tiny probability by its size.
         size = np.maximum(1, -np.log(np.where(right > 0, right, 1)))
         np.testing.assert_array_less(np.abs(got - right), bound * np.where(right > 0, right * size, 1), err_msg=method)
 
 
 def log_tails(expression, x):
-    """Logarithms of the probabilities below and above x, of 30 digits."""
+    """Logarithms of the probabilities below and above x, to 30 digits."""
     law = generator.LAWS[expression]()
     with mpmath.workdps(50):
         near_lower = x < (law.joints[0] + law.joints[-1]) / 2
@@ -57,7 +57,7 @@ def log_tails(expression, x):
         return float(mpmath.log(below)), float(mpmath.log(1 - below))
 
 
-# Laws without logarithms of their own, and the ends that rounding moves: there a few ulp of the end count.
+# Laws without logarithms of their own, and those of their ends that rounding moves; a few ulp of the end matter there.
 ROUNDED = {"BuresLaw()": ["upper"], "InverseMarchenkoPastur(0.25)": ["lower", "upper"]}
 
 

@@ -1,4 +1,4 @@
-"""Laws inside of `shard_map`: loops have carries that differ between devices, and no call of LAPACK waits for ever."""
+"""Laws inside `shard_map`: loops have carries that differ between devices, and no call to LAPACK waits for ever."""
 
 import json
 import subprocess

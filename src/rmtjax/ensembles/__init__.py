@@ -44,7 +44,7 @@ from rmtjax.ensembles._wigner.variance_profile import Banded as Banded
 from rmtjax.ensembles._wigner.variance_profile import VarianceProfile as VarianceProfile
 from rmtjax.ensembles._wigner.wigner import Wigner as Wigner
 
-# Other names of the same measures.
+# Other names for the same measures.
 CircularQuaternion = HaarSymplectic
 CircularReal = HaarOrthogonal
 HaarUnitary = CUE

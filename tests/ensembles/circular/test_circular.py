@@ -21,7 +21,7 @@ CLASSICAL = {1: rmt.COE, 2: rmt.CUE, 4: rmt.CSE}
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def drawn(make, n, argument, key):
-    """Phases by coefficients, and dense matrices."""
+    """Phases from the coefficients, and dense matrices."""
     ensemble = make(n) if argument is None else make(n, argument)
     return jax.vmap(lambda key: (ensemble.eigenphases(key), ensemble.sample(key)))(jax.random.split(key, DRAWS))
 
@@ -35,7 +35,7 @@ def assert_circular(phases, beta):
     phases, n = np.asarray(phases, np.float64), phases.shape[-1]
     assert (np.abs(phases) <= np.pi * (1 + 1e-6)).all()
     z = np.exp(1j * phases)
-    # One phase of each draw is uniform: Haar without the phases of R is not.
+    # One phase of each draw is uniform, unlike those of a Q whose phases were not corrected by those of R.
     picked = phases[np.arange(len(phases)), np.arange(len(phases)) % n]
     assert_law(picked, scipy.stats.uniform(-np.pi, 2 * np.pi).cdf)
     # E|tr U|² = 2n/(2 + β(n - 1)): 1 for the CUE (Jiang and Matsumoto 2015, for every β).
@@ -66,7 +66,7 @@ def test_exact_laws_for_every_beta(getkey, n, beta):
     np.testing.assert_allclose(
         matrices @ np.swapaxes(matrices.conj(), -1, -2), np.broadcast_to(np.eye(n), matrices.shape), atol=20 * eps
     )
-    # Five diagonals.
+    # Only five diagonals are nonzero.
     i, j = np.indices((n, n))
     assert (matrices[:, np.abs(i - j) > 2] == 0).all()
 
@@ -136,7 +136,7 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey):
 
 @pytest.mark.parametrize("ensemble", [rmt.COE(2), rmt.CUE(2), rmt.CSE(2), rmt.CircularBeta(2, 1.7)], ids=repr)
 def test_total_mass_of_two_phases(ensemble):
-    # By the difference, as s = (Δ/π)^(1/2) in (0, 1): |sin|^β is smooth enough in s.
+    # Quadrature in s = (Δ/π)^(1/4) in (0, 1) for the difference Δ: |sin|^β is smooth enough in s.
     s, weights = np.polynomial.legendre.leggauss(100)
     s, weights = (s + 1) / 2, weights / 2
     density = np.exp(jax.vmap(lambda gap: ensemble.joint_logpdf(jnp.stack([0.3 + gap, 0.3])))(np.pi * s**4))
@@ -164,7 +164,7 @@ def test_phases_compose(getkey):
     draw = lambda key: (rmt.COE(3).eigenphases(key), rmt.CSE(3).sample(key), rmt.CUE(3).count_below(key, 0.3))
     check_jit(draw, key)
     check_vmap(draw, key)
-    # Programs of their own, which may round differently.
+    # Each is a program of its own, and they may round differently.
     np.testing.assert_allclose(jax.jit(rmt.CUE(3).eigenphases)(key), rmt.CUE(3).eigenphases(key), rtol=0, atol=1e-14)
 
 

@@ -17,7 +17,7 @@ from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
 KEY = jax.random.key(0)
-# The rotations are a component of the orthogonal matrices: two sizes of them tell whether it is the right one.
+# The rotations are one component of the orthogonal matrices; two sizes show whether it is the right one.
 CASES = [(rmt.HaarOrthogonal, 1), (rmt.HaarOrthogonal, 2), (rmt.HaarOrthogonal, 3), (rmt.HaarOrthogonal, 4)]
 CASES += [(rmt.HaarOrthogonal, 5), (rmt.HaarSpecialOrthogonal, 4), (rmt.HaarSpecialOrthogonal, 5)]
 CASES += [(rmt.HaarSymplectic, 2), (rmt.HaarSymplectic, 4)]
@@ -25,7 +25,7 @@ CASES += [(rmt.HaarSymplectic, 2), (rmt.HaarSymplectic, 4)]
 
 @functools.partial(jax.jit, static_argnums=0)
 def drawn(ensemble, keys):
-    """Phases by bidiagonal matrices, and dense matrices."""
+    """Phases from the bidiagonal model, and dense matrices."""
     return jax.vmap(lambda key: (ensemble.eigenphases(key), ensemble.sample(key)))(keys)
 
 
@@ -39,7 +39,7 @@ def component(make, n, determinant):
 
 
 def weyl_mean(make, n, determinant, statistic):
-    """The exact mean of a polynomial of the eigenvalues, by Gauss and Jacobi's rule for ∏(t_j - t_k)² ∏ w(t_k)."""
+    """The exact mean of a polynomial of the eigenvalues, by Gauss–Jacobi quadrature for ∏(t_j - t_k)² ∏ w(t_k)."""
     pairs, forced, lower, upper = component(make, n, determinant)
     nodes, weights = scipy.special.roots_jacobi(8, lower, upper)
     total = mass = 0.0
@@ -52,7 +52,7 @@ def weyl_mean(make, n, determinant, statistic):
 
 
 def power_sum(k, power):
-    """The trace of the k-th power of a matrix, to a power, of its phases."""
+    """A function of the phases of a matrix: the trace of its k-th power, raised to `power`."""
     return lambda phases: np.cos(k * phases).sum(-1) ** power
 
 
@@ -79,7 +79,7 @@ def test_exact_laws(getkey, make, n):
     eps = np.finfo(phases.dtype).eps
     pi = np.asarray(np.pi, phases.dtype)
 
-    # Structure: unitary, of the group, phases ascending in exact pairs with exact forced ones.
+    # The matrices are unitary and in the group; phases ascend, in exact pairs and with exact forced ones.
     product = matrices @ np.swapaxes(matrices.conj(), -1, -2)
     np.testing.assert_allclose(product, np.broadcast_to(np.eye(n), product.shape), atol=20 * eps)
     assert (np.diff(phases) > 0).all() or n == 1
@@ -102,7 +102,7 @@ def test_exact_laws(getkey, make, n):
     if both:
         for sign in (dense_determinant, determinant):
             assert scipy.stats.binomtest(int((sign == 1).sum()), DRAWS).pvalue > ERROR_RATE
-    # Everything given the determinant, so that it is independent of what should be.
+    # Everything is tested given the determinant, so that a wrong determinant cannot hide an error.
     for sign in (1, -1) if both else (1,):
         pairs, eigenvalues, _, _ = component(make, n, sign)
         chosen, chosen_dense = phases[determinant == sign], dense[dense_determinant == sign]
@@ -113,12 +113,12 @@ def test_exact_laws(getkey, make, n):
             expected = weyl_mean(make, n, sign, power_sum(k, power))
             for levels in (chosen, chosen_dense):
                 assert_moment(power_sum(k, power)(levels), expected)
-        # Forced eigenvalues of dense matrices are right to rounding only.
+        # Forced eigenvalues of dense matrices are exact only up to rounding.
         angles, dense_angles = (np.sort(np.abs(np.float64(levels))).round(4) for levels in (chosen, chosen_dense))
         for j in range(n):
             assert scipy.stats.ks_2samp(angles[:, j], dense_angles[:, j], method="asymp").pvalue > ERROR_RATE
         if pairs == 1:
-            # Of the one angle: uniform, or ∝ sin² θ, sin² θ/2, cos² θ/2.
+            # The density of the single angle is uniform, or ∝ sin² θ, sin² θ/2, cos² θ/2.
             _, _, lower, upper = component(make, n, sign)
             law = {
                 (-0.5, -0.5): lambda t: t,
@@ -142,7 +142,7 @@ def test_weyl_means_are_the_published_ones(make, n):
         # Diaconis and Shahshahani (1994), theorem 6; E tr⁴ counts matchings without three that cross (n = 2).
         expected = {(1, 1): 0, (2, 1): -1, (1, 2): 1, (1, 4): 2 if n == 2 else 3}
     elif make is rmt.HaarOrthogonal:
-        # Theorem 4 there, valid to the order 2n (Diaconis and Evans 2001; Rains 1997).
+        # Diaconis and Shahshahani's theorem 4, valid up to the order 2n (Diaconis and Evans 2001; Rains 1997).
         expected = {(1, 1): 0, (2, 1): 1, (1, 2): 1, (1, 4): 3 if n > 1 else 1}
     else:
         # The invariant tensor ε of SO(n) adds 1 to the moments of order n: to E tr² at 2 (1 of 2 and 3 of 6), …
@@ -171,7 +171,7 @@ def test_characteristic_polynomial_at_one(getkey, make):
 def test_total_mass(make, n):
     if make is rmt.HaarSymplectic and n % 2:
         pytest.skip("symplectic matrices have an even size")
-    # A trigonometric polynomial: Gauss and Legendre's rule is exact.
+    # The density is a trigonometric polynomial, for which Gauss–Legendre quadrature is exact.
     k = n // 2
     nodes, weights = np.polynomial.legendre.leggauss(30)
     angles = np.stack(np.meshgrid(*[np.pi * (nodes + 1) / 2] * k), axis=-1).reshape(-1, k)
@@ -181,13 +181,13 @@ def test_total_mass(make, n):
 
 
 def test_joint_density():
-    # At the 2m-th roots of -1 all distances have the product (2m)^m, and those within pairs 2.
+    # At the 2m-th roots of -1 the product of all distances is (2m)^m, and that within the pairs is 2.
     m = 1000
     height = rmt.HaarSpecialOrthogonal(2 * m).joint_logpdf(np.pi * (np.arange(m) + 0.5) / m)
     exact = m * np.log(2 * m) - m * np.log(2 * np.pi) - scipy.special.gammaln(m + 1)
     np.testing.assert_allclose(height, exact, rtol=0, atol=1e-7)
     angles = np.array([2.1, 0.4])
-    # Katz and Sarnak (1999), section 5.0, at k = 2: 2^((k-1)²), 2^(k²), 2^(k²) over k! π^k.
+    # The constants of Katz and Sarnak (1999), section 5.0, at k = 2: 2^((k-1)²), 2^(k²), 2^(k²), each over k! π^k.
     for ensemble, constant, weight in [
         (rmt.HaarSpecialOrthogonal(4), 2, np.ones_like),
         (rmt.HaarSpecialOrthogonal(5), 2**4, lambda t: np.sin(t / 2) ** 2),
@@ -205,7 +205,7 @@ def test_joint_density():
 
 
 def test_small_angles_have_their_digits():
-    # In float32 against LAPACK's float64, of the same entries: from cos θ alone 0.01 would have an error of 100 eps.
+    # float32 against LAPACK's float64 for the same entries; from cos θ alone, θ = 0.01 would have an error of 100 eps.
     ensemble = rmt.HaarSymplectic(400)
     with jax.enable_x64(False):
         _, _, (diagonal, beside) = jax.jit(ensemble._model)(KEY)

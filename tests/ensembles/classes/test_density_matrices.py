@@ -41,7 +41,7 @@ def mean_purity(ensemble):
 
 
 def mean_cube(ensemble):
-    """E tr ρ³: Sommers and Życzkowski (2004); for G G* it is n m (n² + 3nm + m² + 1), over the moment of the trace."""
+    """E tr ρ³ (Sommers and Życzkowski 2004); for G G* it is n m (n² + 3nm + m² + 1) over the moment of the trace."""
     n = ensemble.n
     if isinstance(ensemble, Bures):
         return (8 * n**2 + 7) / ((n**2 + 2) * (n**2 + 4))
@@ -50,7 +50,7 @@ def mean_cube(ensemble):
 
 
 def mean_entropy(ensemble):
-    """Page (1993); for the Bures measure Sarkar and Kumar (2019), Wei (2020)."""
+    """The mean entropy by Page (1993); for the Bures measure by Sarkar and Kumar (2019) and Wei (2020)."""
     if isinstance(ensemble, Bures):
         return scipy.special.digamma(ensemble.n**2 / 2 + 1) - scipy.special.digamma(ensemble.n + 1 / 2)
     small, large = sorted((ensemble.n, ensemble.m))
@@ -86,11 +86,11 @@ def test_structure_and_exact_moments(getkey, ensemble):
     ("ensemble", "exponent"), [*further((HilbertSchmidt(2), 1), (HilbertSchmidt(2, 5), 4)), (Bures(2), 1 / 2)], ids=repr
 )
 def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
-    # λ = (1 ± r)/2 has the density ∝ r² (1 - r²)^{m-2}, for the Bures measure r²/√(1 - r²); r² is a beta variate.
+    # λ = (1 ± r)/2, and r has the density ∝ r² (1 - r²)^{m-2}, or r²/√(1 - r²) for Bures; r² is a beta variate.
     levels, matrices = drawn(ensemble, getkey)
     for spectrum in (levels, np.linalg.eigvalsh(matrices)):
         assert_law((spectrum[:, 1] - spectrum[:, 0]) ** 2, scipy.stats.beta(3 / 2, exponent).cdf)
-    # Its direction is uniform: so is each component of a unit vector in three dimensions.
+    # Its direction is uniform, and so is each component of a uniform unit vector in three dimensions.
     vector = np.stack([2 * matrices[:, 0, 1].real, 2 * matrices[:, 0, 1].imag, (matrices[:, 0, 0] * 2 - 1).real])
     for component in vector / np.linalg.norm(vector, axis=0):
         assert_law(component, scipy.stats.uniform(-1, 2).cdf)
@@ -98,7 +98,7 @@ def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
 
 @pytest.mark.parametrize("ensemble", [HilbertSchmidt(400, 160), *further(HilbertSchmidt(400), Bures(400))], ids=repr)
 def test_pooled_levels_have_the_law(getkey, ensemble):
-    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
     n, x = 400, np.linspace(0.02, 6, 40) / 400
     counts = jax.jit(lambda keys: jax.lax.map(lambda key: ensemble.count_below(key, x), keys))
     below = np.asarray(counts(jax.random.split(getkey(), 6)))

@@ -33,7 +33,7 @@ CASES = {
     ("C", 2, 0): (2, 2, 1 + 2),
     ("CI", 6, 0): (1, 1, 6 + 6),
 }
-# Every day one of each class, with zero modes where it has them.
+# These run less often: every day there is one case of each class, with zero modes where it has them.
 FURTHER = [("AIII", 4, 0), ("BDI", 4, 0), ("CII", 4, 0), ("D", 4, 0), ("DIII", 4, 0), ("C", 2, 0)]
 KRAMERS = ("AII", "CII", "DIII")
 
@@ -49,7 +49,7 @@ def adjoint(h):
 
 
 def assert_symmetries(symmetry, h, p):
-    """Each class by its own relations, to the last bit."""
+    """Checks the relations that define each class, to the last bit."""
     rows = h.shape[-1]
     np.testing.assert_array_equal(h, adjoint(h))
     if symmetry in ("AIII", "BDI", "CII"):
@@ -70,7 +70,7 @@ def assert_symmetries(symmetry, h, p):
         np.testing.assert_array_equal(time_reversal @ h.conj() @ time_reversal.T, h)
 
 
-# Every day one of each kind: chiral, of antisymmetric and of symmetric matrices.
+# One case of each kind for every day: chiral, of antisymmetric and of symmetric matrices.
 KINDS = [("AIII", 5, 1), ("DIII", 5, 1), ("C", 4, 0)]
 CASES_AND_SINGLE = [
     pytest.param(*case, marks=pytest.mark.float32(further=True) if case in KINDS else pytest.mark.slow)
@@ -124,7 +124,7 @@ def test_a_single_zero_mode(getkey, symmetry, rows):
 
 @pytest.mark.parametrize("symmetry", ["DIII", *further("AIII", "BDI", "CII", "D", "C", "CI")])
 def test_variances_of_entries(getkey, symmetry):
-    # In units of s²/n: off the diagonals of the blocks, on that of the first block, on that beside it.
+    # Variances in units of s²/n off the diagonals of the blocks, and on the diagonal of the first block.
     n, blocks = 6, {"D": (1, 0), "DIII": (1 / 2, 0), "C": (1, 1), "CI": (1, 2)}
     _, h = map(np.asarray, drawn(symmetry, n, 0, DRAWS, getkey()))
     square = np.abs(h) ** 2 * n / SCALE**2
@@ -175,7 +175,7 @@ def test_the_other_three_are_the_gaussian_ensembles(getkey):
 @pytest.mark.parametrize(("symmetry", "n", "zero_modes"), daily(CASES, but=FURTHER))
 def test_joint_density_of_positive_levels(symmetry, n, zero_modes):
     beta, alpha, _ = CASES[symmetry, n, zero_modes]
-    # In polar coordinates of two levels, ε = r (cos φ, sin φ): both angles of Gauss and Legendre's nodes.
+    # Polar coordinates of two levels, ε = r (cos φ, sin φ), with Gauss–Legendre nodes in both.
     ensemble = AltlandZirnbauer(symmetry, n, zero_modes, SCALE)
     pairs = (n - zero_modes) // 2
     nodes, weights = np.polynomial.legendre.leggauss(120)
@@ -185,7 +185,7 @@ def test_joint_density_of_positive_levels(symmetry, n, zero_modes):
         exact = scipy.stats.chi(alpha + 1, scale=SCALE * (2 / (beta * n)) ** 0.5).pdf(x)
         np.testing.assert_allclose(density(x[:, None]), exact, rtol=1e-10, atol=1e-300)
     if pairs == 2:
-        # Half of the quadrant, where |ε₁² - ε₂²|^β is smooth, and r² = t for the odd powers of r.
+        # Half of the quadrant, where |ε₁² - ε₂²|^β is smooth.
         angle, radius = np.pi / 8 * (nodes + 1), 4 * SCALE * (nodes + 1)
         levels = radius[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         values = np.asarray(density(levels.reshape(-1, 2))).reshape(levels.shape[:2])
@@ -214,10 +214,10 @@ def test_counts_are_those_of_the_levels(getkey, case):
 
 @pytest.mark.parametrize("symmetry", ["AIII", *further("BDI", "CII", "D", "DIII", "C", "CI")])
 def test_pooled_levels_have_the_law(getkey, symmetry):
-    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
     n, x = 400, np.linspace(-2, 2, 21) * SCALE
     ensemble = AltlandZirnbauer(symmetry, n, scale=SCALE)
-    # Not under one `jit`: what is compiled inside serves every class.
+    # There is no `jit` around this, because the programs inside then serve every class.
     below = jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 20))
     assert np.abs(np.asarray(below).mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
 

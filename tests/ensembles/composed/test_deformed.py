@@ -55,7 +55,7 @@ def test_one_level_is_normal(getkey, base, beta):
 
 @pytest.mark.parametrize("a", [0.0, 0.4])
 def test_equal_levels_are_a_shift(getkey, a):
-    # Of the base itself, in its joint law: E Σ (λ - a)⁴ for the GUE is n (2 + 1/n²) s⁴.
+    # The fourth moment of the base itself: E Σ (λ - a)⁴ for the GUE is n (2 + 1/n²) s⁴.
     n = 4
     _, levels = draws(rmt.GUE, 10_000, np.full(n, a), getkey())
     assert_mean(((np.asarray(levels) - a) ** 4).sum(-1), n * (2 + 1 / n**2) * SCALE**4)

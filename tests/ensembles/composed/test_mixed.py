@@ -88,16 +88,16 @@ def test_counts_are_those_of_the_levels(getkey, arrangement):
         levels = np.asarray(mixed.periodic_eigenvalues(key, arrangement))
         assert levels.shape == (9,)
         unpadded = np.asarray(mixed.eigenvalues(key).values)
-        # Each program rounds the levels its own way, and copies them exactly.
+        # Each program rounds the levels in its own way, but copies them exactly.
         np.testing.assert_allclose(np.unique(levels), unpadded[np.isfinite(unpadded)], rtol=0, atol=1e-13)
-    # Nearer to a level than rounding either answer is right.
+    # Points stay away from the levels, because either answer is right within the rounding error.
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
     np.testing.assert_array_equal(mixed.count_below(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
 
 
 @pytest.mark.slow
 def test_ascending_counts_follow_from_the_base_counts(getkey):
-    # One copy and a remainder: N(x) + min(N(x), N - n).
+    # One copy and a remainder give the count N(x) + min(N(x), N - n).
     mixed, key = rmt.Mixed(rmt.GOE(9), 0.8), getkey()
     order = int(mixed.eigenvalues(key).order)
     assert 9 / 2 < order < 9
@@ -122,7 +122,7 @@ def test_one_compilation_serves_orders_and_mixtures(getkey):
 def test_order_block_and_arrangement_are_independent(getkey):
     # One key must not serve two purposes: the smallest uniform of the arrangement would then sit at a fixed entry.
     padded = np.asarray(padded_spectra(jax.random.split(getkey(), 4000), 3, "random", 0.9))
-    # Of order 3 no level is repeated.
+    # In draws of order 3 no level is repeated.
     lowest, repeated, of_two = padded[:, 0], padded[:, 0] == padded[:, 1], (np.diff(padded) == 0).any(-1)
     assert_mean(repeated[of_two], 1 / 2)
     assert_mean((lowest[of_two] - lowest[of_two].mean()) * (repeated[of_two] - 1 / 2), 0)
@@ -168,7 +168,7 @@ def padded_distribution(x, size, mixture, arrangement):
 
 
 def pooled(mixed, key, num_samples, edges, arrangement):
-    """Counts per bin over all draws; what lies outside ±2 belongs to the outermost bins."""
+    """Counts per bin over all draws; levels outside ±2 are counted in the outermost bins."""
     outer = jnp.concatenate([jnp.array([-9.0]), jnp.asarray(edges), jnp.array([9.0])])
     fn = lambda k: mixed.periodic_eigenvalues(k, arrangement)
     result = rmt.simulate(fn, key, num_samples, reduce=rmt.Histogram(outer))
@@ -186,7 +186,7 @@ def padded_spectra(keys, size, arrangement, mixture):
 @pytest.mark.parametrize("arrangement", ["ascending", "random", "magnitude"])
 @pytest.mark.parametrize("mixture", [0.9, 0.4])
 def test_pooled_padded_spectra(getkey, mixture, arrangement):
-    # Coarse bins: at this size the edge is smeared over n^(-2/3), wider than the 1/n correction knows.
+    # The bins are coarse, because at this size the edge is smeared over n^(-2/3), which the 1/n correction neglects.
     size, edges = 100, np.linspace(-1.6, 1.6, 17)
     levels = padded_spectra(jax.random.split(getkey(), 400), size, arrangement, mixture)
     counts, _ = np.histogram(levels, np.concatenate([[-np.inf], edges, [np.inf]]))
@@ -207,7 +207,7 @@ def test_cat_against_the_exact_law(getkey, arrangement, num_samples):
     assert np.abs(law - corrected).max() < 1 / size
     with_correction = np.diff(corrected, prepend=0, append=1)
     assert_counts(counts, with_correction)
-    # Inside, the law of the library alone is good enough; the bins at ±2 need the correction.
+    # In the interior the law of the library alone is good enough; the bins at ±2 need the correction.
     inside = np.diff(np.asarray(law, np.float64))
     assert_counts(counts, np.concatenate([with_correction[:1], inside, with_correction[-1:]]))
 

@@ -107,12 +107,12 @@ def test_a_neutral_spike_changes_nothing(getkey):
     for base, neutral in [(rmt.GUE(5, SCALE), 0.0), (rmt.Wishart(5, 7, 2, SCALE), 1.0)]:
         spiked = rmt.Spiked(base, [neutral]).sample(key)
         np.testing.assert_allclose(spiked, base.sample(key), rtol=1e-15)
-    # Two programs, whose roundings differ: levels are right to 4 eps of the norm, 2.
+    # The two programs round differently; levels are right to 4 eps of the norm, which is 2.
     levels, spiked = rmt.GOE(5).eigenvalues(key), rmt.Spiked(rmt.GOE(5), [0.0]).eigenvalues(key)
     np.testing.assert_allclose(spiked, levels, rtol=0, atol=20 * jnp.finfo(levels.dtype).eps)
 
 
-# Ensemble, and which levels the outliers are. The first two are beyond the threshold, the last ones below it.
+# Ensembles, and the indices of their outliers. Some of the spikes are beyond the threshold, some below it.
 OUTLIERS = [
     *further((rmt.Spiked(rmt.GOE(400, SCALE), [2 * SCALE, -3 * SCALE]), [-1, 0])),
     (rmt.Spiked(rmt.GSE(200, SCALE), [0.5 * SCALE]), [-1]),
@@ -129,7 +129,7 @@ OUTLIERS = [
 @pytest.mark.parametrize(("ensemble", "places"), OUTLIERS)
 def test_outliers(getkey, ensemble, places):
     levels = np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(getkey(), 12)))[:, places].mean(0)
-    # Outliers fluctuate by 1/√n, and the edge is off by n^{-2/3} about; the transition moves them by far more.
+    # Outliers fluctuate by 1/√n, and the edge is off by about n^{-2/3}; the transition moves them by far more.
     np.testing.assert_allclose(levels, ensemble.outliers(), rtol=0.1)
 
 

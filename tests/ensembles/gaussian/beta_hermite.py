@@ -21,7 +21,7 @@ def fourth_moment(k, beta):
 
 
 def log_repulsion(k, beta):
-    r"""E Σ_{i<j} log|x_i - x_j| for that density: a logarithmic derivative of Mehta's integral by β.
+    r"""E Σ_{i<j} log|x_i - x_j| for the density of `fourth_moment`, a logarithmic derivative of Mehta's integral by β.
 
     Mehta (2004), eq. 17.6.7: E Π|x_i - x_j|^p = Π_j Γ(1 + j(β+p)/2) Γ(1 + β/2) / (Γ(1 + (β+p)/2) Γ(1 + jβ/2)).
     """
@@ -32,12 +32,12 @@ def log_repulsion(k, beta):
 def assert_beta_hermite(levels, beta, unit):
     """Four exact laws of the density ∝ Π|x_i - x_j|^β exp(-Σ x²/2) at x = levels/unit."""
     x, k = np.asarray(levels, np.float64) / unit, levels.shape[-1]
-    # The trace sees the diagonal alone: N(0, 1) where N(0, 2) belongs, β forgotten.
+    # The trace sees only the diagonal, e.g. N(0, 1) in place of N(0, 2), or a forgotten β.
     assert_law(x.sum(-1), scipy.stats.norm(0, k**0.5).cdf)
-    # The trace of the square, in mean, variance and shape: χ with a wrong parameter, e.g. shifted by a row.
+    # The trace of the square, in mean, variance and shape, sees χ with wrong parameters, e.g. shifted by a row.
     assert_law((x**2).sum(-1), scipy.stats.chi2(k + beta * k * (k - 1) / 2).cdf)
     if k > 1:
-        # The fourth moment: an order of the χ that leaves their sum alone. Repulsion: all that leaves the trace alone.
+        # The fourth moment sees the χ in a wrong order; the repulsion sees errors that do not change any trace.
         assert_mean((x**4).sum(-1), fourth_moment(k, beta))
         i, j = np.triu_indices(k, 1)
         assert_mean(np.log(np.abs(x[:, i] - x[:, j])).sum(-1), log_repulsion(k, beta))

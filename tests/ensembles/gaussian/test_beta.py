@@ -1,7 +1,7 @@
 """GOE and the Gaussian β-ensembles: exact finite-n laws, the soft edge, rigidity of counts, streaming, derivatives.
 
-One method is tied to the next on a single draw; then the laws hold for all of them: `eigenvalues`, `counts`,
-`largest_eigenvalues` and `leading_block_eigenvalues` to the entries of `tridiagonal`, and those to exact formulas.
+On single draws `eigenvalues`, `counts`, `largest_eigenvalues` and `leading_block_eigenvalues` are tied to the entries
+of `tridiagonal`, and those to exact formulas; so the laws hold for all of these methods.
 """
 
 import functools
@@ -25,7 +25,7 @@ from tests.statistical import assert_mean
 BETAS = [0.5, 1.0, 2.0, 4.0, 17.3]
 SCALE = 0.7
 EPS = np.finfo(float).eps
-# Rows are drawn in blocks of 4096.
+# A size beyond one block of rows; blocks have 512.
 BEYOND_A_BLOCK = 5000
 LARGE = 10**6
 STREAMED = rmt.GaussianBeta(3 * 4096 + 17, 2.0, SCALE)
@@ -39,7 +39,7 @@ def counts(ensemble, key, x, chunk=None):
 
 @functools.cache
 def compiled_blocks(n):
-    """Spectra of leading blocks of many draws, for every β and order; and how often it was traced."""
+    """A compiled function for the leading blocks of many draws, for every β and order, and a list of its traces."""
     traces = []
 
     @jax.jit
@@ -82,7 +82,7 @@ def test_reference_formulas():
 @pytest.mark.parametrize("order", [1, 2, 4])
 @pytest.mark.parametrize("beta", BETAS)
 def test_exact_laws_of_every_order(getkey, beta, order):
-    # Leading rows in the place of the trailing ones have χ of too many degrees of freedom at orders 1 < k < n.
+    # Leading rows in place of the trailing ones would have χ with too many degrees of freedom at orders 1 < k < n.
     n = 4
     blocks, traces = compiled_blocks(n)
     values = np.asarray(blocks(beta, order, jax.random.split(getkey(), 5000)))
@@ -93,12 +93,12 @@ def test_exact_laws_of_every_order(getkey, beta, order):
 
 
 def test_tridiagonal_entries_are_all_different(getkey):
-    # Blocks of rows with one key for all, or one key for both diagonals, repeat themselves.
+    # Entries would repeat if all blocks of rows, or both diagonals, had the same key.
     n, key = 3 * BEYOND_A_BLOCK, getkey()
     draw = rmt.GOE(n).tridiagonal(key)
     diagonal, off_diagonal = np.asarray(draw.diagonal), np.asarray(draw.off_diagonal)
     assert np.unique(diagonal).size == n
-    # A block that starts to count its rows anew has χ of a wrong size.
+    # A block that starts counting its rows from 1 again would have χ of a wrong size.
     left = np.arange(n - 1, 0, -1)
     noise = np.sqrt(n) * off_diagonal - np.sqrt(left)
     assert np.abs(noise).max() < 7
@@ -129,7 +129,7 @@ def test_all_methods_speak_of_one_matrix(getkey, beta, order):
     (d, e), close = draw["entries"], functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-14)
     close(levels, scipy.linalg.eigvalsh_tridiagonal(d, e))
     np.testing.assert_array_equal(draw["counts"], (levels[None] < x[:, None]).sum(-1))
-    # The trailing rows, moved to the front.
+    # The block is made of the trailing rows, moved to the front.
     expected = np.zeros((n, n))
     last, inner = d[n - order :], e[n - order :]
     expected[:order, :order] = np.diag(last) + np.diag(inner, 1) + np.diag(inner, -1)
@@ -145,14 +145,14 @@ def test_infinite_beta_is_the_lattice_of_hermite_zeros(getkey):
         everything(rmt.GaussianBeta(n, beta, SCALE), key, 1, jnp.zeros(3 * n))["levels"], np.float64
     )
     np.testing.assert_allclose(at(np.inf), zeros, rtol=0, atol=1e-14)
-    # Approached as β^(-1/2), and linearly in the same noise.
+    # The limit is approached as β^(-1/2), linearly in the same noise.
     near, nearer = at(1e12) - zeros, at(1e14) - zeros
     assert 1e-9 < np.abs(near).max() < 10 * (2 / (1e12 * n)) ** 0.5
     np.testing.assert_allclose(nearer, near / 10, rtol=0, atol=1e-4 * np.abs(near).max())
 
 
 # Atas et al. (2013), Phys. Rev. Lett. 110, 084101, table I, with errors of 1e-4. At n = 50 the inner half is within
-# 5e-4 of it (20 000 draws); a standard error here is 1e-3. The diagonal N(0, 1) gave 0.556, 0.629 and 0.704.
+# 5e-4 of it (20 000 draws); a standard error here is 1e-3. A diagonal N(0, 1) gave 0.556, 0.629 and 0.704.
 @pytest.mark.slow
 @pytest.mark.parametrize(("beta", "expected"), [(1.0, 0.5307), (4.0, 0.6744), (2.0, 0.5996)])
 def test_mean_gap_ratio(getkey, beta, expected):
@@ -163,7 +163,7 @@ def test_mean_gap_ratio(getkey, beta, expected):
 
 @pytest.mark.slow
 def test_dense_and_tridiagonal_goe_have_the_same_edge(getkey):
-    # Mean and variance of the largest level; the exact laws above do not single it out, nor are they held at n = 50.
+    # Mean and variance of the largest level, which the exact laws above do not single out or test at n = 50.
     keys = jax.random.split(getkey(), 4000)
     dense = np.linalg.eigvalsh(jax.jit(jax.vmap(rmt.GOE(50).sample))(keys))[:, -1]
     tridiagonal = draws_of_50(1.0, getkey.seed)[:, -1]
@@ -206,13 +206,13 @@ def levels_largest_counts(ensemble, key, x):
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [1.0, 10.0])
 def test_largest_levels_need_only_the_corner(getkey, beta):
-    # A corner too small for the turning point of the k-th level, or the lower corner of T.
+    # This sees a corner too small for the turning point of the k-th level, and the wrong corner of T.
     n, key = BEYOND_A_BLOCK, getkey()
     ensemble = rmt.GaussianBeta(n, beta, SCALE)
     levels, largest, _ = map(np.asarray, levels_largest_counts(ensemble, key, jnp.zeros(n + 1)))
     norm = np.abs(levels).max()
     np.testing.assert_allclose(largest, levels[-30:], rtol=0, atol=8 * EPS * norm)
-    # The stream counts the same levels, across the border of blocks.
+    # The stream counts the same levels across block boundaries.
     x = np.concatenate([[levels[0] - 1], (levels[1:] + levels[:-1]) / 2, [levels[-1] + 1]])
     clear = np.diff(levels, prepend=-9, append=9) > 16 * EPS * norm
     below = np.asarray(levels_largest_counts(ensemble, key, x)[2])
@@ -222,9 +222,9 @@ def test_largest_levels_need_only_the_corner(getkey, beta):
 @pytest.mark.slow
 @pytest.mark.heavy
 def test_the_corner_has_every_digit_of_the_whole_matrix(getkey):
-    # The noise of small β reaches farthest: at 0.01 the levels end within 15 to 45 n^(1/3) rows, of which 21 would be
-    # kept without regard to β. All rows, counted as a stream, have each level within 8 eps of the norm; so a larger
-    # corner changes nothing. A Python number is a known β inside `jit` too, and needs no `corner`.
+    # The noise of small β reaches farthest: at 0.01 the levels need 15 to 45 n^(1/3) rows, of which 21 would be kept
+    # if β were ignored. Counts over all rows, as a stream, have each level within 8 eps of the norm, so a larger corner
+    # changes nothing. A Python number is a known β inside `jit` too, and needs no `corner`.
     k, keys = 4, jax.random.split(getkey(), 6)
     largest = functools.partial(rmt.GaussianBeta(LARGE, 0.01).largest_eigenvalues, k=k)
     expected = LARGE - k + np.concatenate([np.arange(k), np.arange(1, k + 1)])
@@ -240,7 +240,7 @@ def test_a_traced_beta_below_one_needs_a_corner(getkey):
 
 @pytest.mark.parametrize("chunk", [1, *further(5000)])
 def test_a_stream_does_not_depend_on_its_chunks(getkey, chunk):
-    # A state lost between chunks, or rows beyond n counted as levels.
+    # This sees a state that is lost between chunks, and rows beyond n that are counted as levels.
     key, x = getkey(), np.linspace(-1.5, 1.5, 40)
     at_once = np.asarray(counts(STREAMED, key, x, 10**9))
     assert (at_once[0], at_once[-1]) == (0, STREAMED.n)
@@ -254,7 +254,7 @@ def semicircle_counts(n):
 @pytest.mark.heavy
 @pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.float32), *further(np.float64)])
 def test_levels_are_rigid(getkey, dtype):
-    # Counts leave the semicircle by √(2 log n / (β π²)) = 1.7 at β = 1, not by the √n of independent levels.
+    # Counts deviate from the semicircle by √(2 log n / (β π²)) = 1.7 at β = 1, not by the √n of independent levels.
     # Rounding moves a level by a few eps of the norm, 2, and there are n/π of them in a unit interval.
     allowed = 10 + 4 * np.finfo(dtype).eps * 2 * LARGE / np.pi
     for beta in (1.0, 2.0, 17.3):
@@ -286,7 +286,7 @@ def test_memory_of_a_stream_does_not_grow_with_n(getkey):
         assert (below[0], below[-1]) == (0, n)
         assert np.abs(below - semicircle_counts(n)).max() < 10
         peaks.append(peak)
-    # In KiB. The rows of n = 10⁸ are 1.6 GB.
+    # The peaks are in KiB. The rows of n = 10⁸ would take 1.6 GB.
     assert peaks[1] < peaks[0] + 100_000
 
 
@@ -311,10 +311,10 @@ def test_derivatives(getkey, beta):
     n = 4
     draws = slopes(jnp.asarray(beta), jnp.asarray(SCALE), jax.random.split(getkey(), 4000))
     ((_, fourth), (second_slope, fourth_slope)), (by_beta, by_scale) = jax.tree.map(np.asarray, draws)
-    # E tr T² = s² (2/β + n - 1): the diagonal. E tr T⁴ has E χ⁴ as well: a χ without derivative fails.
+    # E tr T² = s² (2/β + n - 1) tests the diagonal. E tr T⁴ has E χ⁴ as well, so a χ without a derivative fails.
     assert_mean(second_slope, -2 * SCALE**2 / beta**2)
     assert_mean(fourth_slope, -(SCALE**4) * (24 / (beta**3 * n) + 10 * (n - 1) / (beta**2 * n)))
-    # The levels in reverse mode, the entries forward.
+    # The levels are differentiated in reverse mode, the entries in forward mode.
     np.testing.assert_allclose(by_beta, fourth_slope, rtol=1e-9, atol=1e-11 * np.abs(by_beta).max())
     np.testing.assert_allclose(by_scale, 4 * fourth / SCALE, rtol=1e-11)
 

@@ -36,13 +36,13 @@ def test_they_are_the_levels_of_the_tridiagonal_matrix(getkey, n, beta, k, dtype
     got, t = ensemble.edge_levels(key, k), ensemble.tridiagonal(key)
     assert got.dtype == dtype
     diagonal, off_diagonal = (np.asarray(part, float) / 1.5 for part in (t.diagonal, t.off_diagonal))
-    # The entries of T have the rounding of the level; levels far below the edge that of the search in asinh μ.
+    # The entries of T are rounded like the level; levels far below the edge have the rounding of the search in asinh μ.
     eps = np.finfo(dtype).eps
     expected = standardized(by_bisection(diagonal - 2, off_diagonal, k), n, beta)
     np.testing.assert_allclose(got, expected, rtol=16 * eps, atol=8 * eps * n ** (2 / 3))
 
 
-# Of the two next ones every number is in single precision, whatever the default.
+# In the next two tests every number is in single precision, whatever the default.
 @pytest.mark.heavy
 @pytest.mark.float32(only=True)
 def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_levels(getkey):
@@ -71,7 +71,7 @@ def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_leve
 @pytest.mark.float32(only=True)
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_the_law_is_that_of_tracy_and_widom(getkey, beta):
-    # The distance between the laws of two β is 0.2; at this n that to the limit is of order 1e-4.
+    # The laws of two β are 0.2 apart; the distance to the limit is of order 1e-4 at this n.
     ensemble = GaussianBeta(10**6, np.float32(beta), np.float32(1))
     draw = jax.jit(lambda keys: jax.lax.map(lambda key: ensemble.edge_levels(key)[0], keys, batch_size=100))
     law = TracyWidom(beta, "stochastic-airy" if beta == 4 else "tracy-widom")

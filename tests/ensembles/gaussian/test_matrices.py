@@ -16,7 +16,7 @@ from tests.statistical import assert_law, assert_mean
 SCALE = 0.7
 MAKERS = {1: rmt.GOE, 2: rmt.GUE, 4: rmt.GSE}
 BETAS = pytest.mark.parametrize("beta", MAKERS)
-# Multiplication by the quaternion j from the left, in the 2×2 blocks of a GSE.
+# Left multiplication by the quaternion j in the 2×2 blocks of a GSE.
 UNIT = np.array([[0, 1], [-1, 0]])
 
 
@@ -30,7 +30,7 @@ def samples(beta, n, number, key):
 
 
 def distinct(h, beta):
-    """Levels of dense samples; those of a GSE come in pairs."""
+    """The different levels of dense samples; in a GSE they come in pairs."""
     levels = np.linalg.eigvalsh(h)
     if beta < 4:
         return levels
@@ -86,7 +86,7 @@ def test_exact_laws(getkey, beta):
 @BETAS
 @pytest.mark.parametrize("n", [5, 6, *further(1, 2)])
 def test_entries_are_all_different(getkey, beta, n):
-    # Triangles are packed into rectangles and squares: a variate used twice shows here.
+    # Triangles are packed into rectangles and squares; a variate that is used twice shows here.
     parts = np.abs(components(np.asarray(samples(beta, n, 1, getkey())), beta)[:, 0])
     i, j = np.tril_indices(n, -1)
     values = np.concatenate([parts[:, i, j].ravel(), parts[0].diagonal()])

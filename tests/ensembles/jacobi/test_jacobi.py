@@ -31,11 +31,11 @@ def log_slope(n, p, q, beta):
 def assert_jacobi(levels, p, q, beta):
     """Exact laws of the density ∝ ∏|Δ|^β ∏ x^{p-1} (1 - x)^{q-1}."""
     x, n, gamma = np.asarray(levels, np.float64), levels.shape[-1], beta / 2
-    # What rounding puts on an end, or beyond it in a dense sample, is as far from it as rounding.
+    # Levels that rounding puts on an end (or beyond it, in a dense sample) are moved inside by a rounding error.
     tiny = np.finfo(levels.dtype).eps / 8
     x, rest = np.maximum(x, tiny), np.maximum(1 - x, tiny)
     i, j, k = *np.triu_indices(n, 1), np.arange(n)
-    # The first two elementary symmetric functions (Aomoto 1987): degrees of freedom, a factor β, a row too many.
+    # The first two elementary symmetric functions (Aomoto 1987) see wrong degrees of freedom, factors β or rows.
     assert_mean(x.sum(-1), n * (p + (n - 1) * gamma) / (p + q + 2 * (n - 1) * gamma))
     by_p, by_q, by_beta = log_slope(n, p, q, beta)
     assert_mean(np.log(x).sum(-1), by_p)
@@ -70,7 +70,7 @@ def test_exact_laws_for_every_beta(getkey, p, q, beta):
     assert levels.min() >= 0
     assert levels.max() <= 1
     assert_jacobi(levels, p, q, beta)
-    # The matrix with the same key: tridiagonal, with those levels.
+    # The matrix with the same key is tridiagonal and has those levels.
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices, -1, -2))
     i, j = np.indices((n, n))
     assert (matrices[:, np.abs(i - j) > 1] == 0).all()
@@ -81,7 +81,7 @@ def test_exact_laws_for_every_beta(getkey, p, q, beta):
 @pytest.mark.heavy
 @pytest.mark.parametrize("beta", [0.3, 2.0, 6.0])
 def test_extreme_levels_at_the_hard_edges(getkey, beta):
-    # Without a power at an end the extreme level is a beta variate, for every β: scale all levels but the power out.
+    # Without a power at an end the extreme level is a beta variate for every β, because all levels can be scaled out.
     n, other = 4, 2.2
     steps = (n - 1) * beta / 2
     rate = n * (other + steps)
@@ -150,7 +150,7 @@ def test_entries_of_samples(getkey, beta):
     parts = [matrices[:, step, 0].real] + [matrices[:, step, 0].imag] * (beta > 1)
     parts += [matrices[:, step + 1, 0].real, matrices[:, step + 1, 0].imag] * (beta == 4)
     first, second = matrices[:, 0, 0].real, matrices[:, step, step].real
-    # Along the first axis, and along the sum and the difference of two, one of them times a unit 1, i, j or k.
+    # The directions are the first axis, and the sum and difference of two axes, one of them times a unit 1, i, j or k.
     for along in [first, *((first + second) / 2 + sign * part for part in parts for sign in (1, -1))]:
         assert_law(along, law)
 
@@ -176,7 +176,7 @@ def test_counts_are_those_of_the_levels(getkey, n, m1, m2):
 @pytest.mark.float32
 @pytest.mark.parametrize("dtype", [np.float32, *further(np.float64)])
 def test_hard_edge_keeps_its_digits(getkey, dtype):
-    # In Cᵀ C the smallest level, n² times smaller than the largest, has no digit left in float32.
+    # In Cᵀ C the smallest level, n² times smaller than the largest, has no correct digit in float32.
     n, key = 400, getkey()
     ensemble = rmt.JacobiBeta(n, dtype(n / 2), dtype(n), dtype(1))
     b, c = (np.asarray(entries, np.float64) for entries in ensemble._cosines(key))
@@ -215,7 +215,7 @@ def test_derivatives_are_those_of_the_law(getkey):
         assert_mean(np.asarray(by)[:, 1], slope[1])
 
 
-# `linalg/test_bidiagonal.py` holds the derivatives of singular values every day.
+# `linalg/test_bidiagonal.py` tests the derivatives of singular values every day.
 @pytest.mark.slow
 def test_levels_have_the_derivatives_of_their_matrix(getkey):
     key, parameters = getkey(), (jnp.asarray(4.3), jnp.asarray(3.1), jnp.asarray(1.7))
@@ -246,7 +246,7 @@ def gauss_jacobi(p, q, number=60):
     ("p", "q", "beta"), [(0.4, 1, 1.0), (2.3, 2, 0.5), (1.0, 3, 2.0), (5.5, 1, 17.3), (2.0, 2, 4.0)]
 )
 def test_total_mass_of_two_levels(p, q, beta):
-    # Over x = t y with y the larger: y^{2p-1+β} (1-y)^{q-1} t^{p-1} (1-t)^β (1-ty)^{q-1}, polynomials but for weights.
+    # For x = t y < y: y^{2p-1+β} (1-y)^{q-1} t^{p-1} (1-t)^β (1-ty)^{q-1}, which is a polynomial apart from weights.
     y, by_y = (array[:, None] for array in gauss_jacobi(2 * p + beta, q))
     t, by_t = gauss_jacobi(p, beta + 1)
     levels = np.stack(np.broadcast_arrays(t * y, y), axis=-1)
@@ -285,7 +285,7 @@ def test_scores_of_drawn_levels_have_mean_0(getkey):
 
 @pytest.mark.slow
 def test_ten_thousand_levels():
-    # The mode is at the zeros of a Jacobi polynomial (Stieltjes), where forces are 0.
+    # The mode is at the zeros of a Jacobi polynomial (Stieltjes), where all forces vanish.
     n, a, b, beta = 10_000, 15_000.0, 22_000.0, 2.0
     p, q = a - (n - 1) * beta / 2, b - (n - 1) * beta / 2
     high, low = 2 * (q - 1) / beta - 1, 2 * (p - 1) / beta - 1
@@ -297,12 +297,12 @@ def test_ten_thousand_levels():
     mode = (1 + scipy.linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(beside))) / 2
     height, slope = jax.jit(jax.value_and_grad(rmt.JacobiBeta(n, a, b, beta).joint_logpdf))(mode)
     np.testing.assert_allclose(slope * mode * (1 - mode), 0, atol=1e-3)
-    # Terms of the size of β n² log n, 2e9, cancel: 1.4e-6 were seen.
+    # Terms of size β n² log n, 2e9, cancel; an error of 1.4e-6 was seen.
     np.testing.assert_allclose(height, height_at_mode(n, p, q, beta, high, low), rtol=0, atol=1e-5)
 
 
 def height_at_mode(n, p, q, beta, high, low):
-    """By the discriminant of the Jacobi polynomial (Szegő 1939, equation 6.71.5) and its values at ±1."""
+    """The height from the discriminant of the Jacobi polynomial (Szegő 1939, equation 6.71.5) and its values at ±1."""
     k = np.arange(1, n + 1)
     binomial = lambda top: gammaln(top + 1) - gammaln(n + 1) - gammaln(top - n + 1)
     leading = binomial(2 * n + high + low) - n * np.log(2)
@@ -339,7 +339,7 @@ def test_laws():
     for law in (rmt.Jacobi(4, 10, 6, 4).law(), rmt.JacobiBeta(4, 20.0, 12.0, 4.0).law()):
         assert law.a == pytest.approx(2.5)
         assert law.b == pytest.approx(1.5)
-    # No finer than the rounding of two quotients.
+    # The check must tolerate the rounding of two quotients, whose exact sum is 1.
     for n in (3, 7, 10, 30, 49):
         for m1 in range(1, n):
             assert isinstance(rmt.Jacobi(n, m1, n - m1).law(), rmt.laws.Wachter)
@@ -349,7 +349,7 @@ def test_laws():
 
 @pytest.mark.parametrize(("m1", "m2"), [*further((400, 600)), (300, 200)])
 def test_pooled_levels_have_the_law(getkey, m1, m2):
-    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
     n, x = 400, np.linspace(0.01, 0.99, 40)
     ensemble = rmt.Jacobi(n, m1, m2)
     below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))
@@ -411,7 +411,7 @@ def test_bad_values_under_jit_are_caught():
 
 @pytest.mark.float32(only=True)
 def test_small_parameters_have_finite_levels(getkey):
-    # Levels at both ends at once, where both gamma variates of a beta variate underflow.
+    # There are levels at both ends at once, where both gamma variates of a beta variate underflow.
     ensemble = rmt.JacobiBeta(2, 0.51, 0.52, 1.0)
     levels = np.asarray(jax.jit(jax.vmap(ensemble.eigenvalues))(jax.random.split(getkey(), 4000)))
     assert np.isfinite(levels).all()

@@ -39,7 +39,7 @@ def test_exact_laws(getkey, n, m, beta):
         assert_mean(
             np.log(x).sum(-1), n * np.log(unit / 2) - scipy.special.digamma(beta / 2 * (m - np.arange(n))).sum()
         )
-        if m > 2 * n:  # so that the square has a mean, too
+        if m > 2 * n:  # so that the square has a mean too
             assert_mean(x.sum(-1), n * SCALE**2 * m / (m - n + 1 - 2 / beta))
     # A diagonal entry is the unit over a χ² variate of β(m - n + 1) degrees (Muirhead 1982, theorem 3.2.12).
     assert_law(unit / matrices[:, 0, 0].real, scipy.stats.chi2(beta * (m - n + 1)).cdf)
@@ -59,7 +59,7 @@ def test_joint_density():
     ensemble = rmt.InverseWishart(1, 3, 2, SCALE)
     got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     np.testing.assert_allclose(got, scipy.stats.invgamma(3, scale=3 * SCALE**2).logpdf(x), rtol=1e-12)
-    # Two levels: by x = 1/u each of Gauss and Legendre's nodes in u and v, u < v.
+    # Two levels 1/u and 1/v, at Gauss–Legendre nodes in u < v.
     ensemble = rmt.InverseWishart(2, 4, 2, SCALE)
     nodes, weights = np.polynomial.legendre.leggauss(80)
     v = 15 * (nodes + 1)

@@ -31,9 +31,9 @@ def assert_laguerre(levels, a, beta, unit):
     """Exact laws of the density ∝ ∏|Δ|^β ∏ x^{a-(n-1)β/2-1} e^{-x/2} at x = levels/unit."""
     x, n = np.asarray(levels, np.float64) / unit, levels.shape[-1]
     assert (x > 0).all()
-    # Degrees of freedom: a factor β in a, or a row too many.
+    # This sees wrong degrees of freedom, e.g. from a factor β in a or a row too many.
     assert_law(x.sum(-1), scipy.stats.chi2(2 * a * n).cdf)
-    # For β = 1 the known n m (n + m + 1), for β = 2, with E|X|² = 2, 4 n m (n + m).
+    # For β = 1 this is the known n m (n + m + 1); for β = 2, with E|X|² = 2, it is 4 n m (n + m).
     assert_mean((x**2).sum(-1), 2 * a * n * (2 * a + beta * (n - 1) + 2))
     by_alpha, by_beta = log_slope(n, a, beta)
     assert_mean(np.log(x).sum(-1), by_alpha)
@@ -57,7 +57,7 @@ def test_exact_laws_for_every_beta(getkey, a, beta):
     unit = SCALE**2 / (2 * a)
     assert_laguerre(levels, a, beta, unit)
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices, -1, -2))
-    # The matrix of a draw is another draw: its trace has the law too.
+    # `sample` with the same key is a different draw, but its trace has the same law.
     assert_law(np.trace(matrices, axis1=-2, axis2=-1) / unit, scipy.stats.chi2(2 * a * n).cdf)
     assert_mean((matrices.astype(np.float64) ** 2).sum((-1, -2)), unit**2 * 2 * a * n * (2 * a + beta * (n - 1) + 2))
 
@@ -145,7 +145,7 @@ def test_hard_edge_keeps_its_digits(getkey, dtype):
 
 @jax.jit
 def slopes(a, beta, keys):
-    """Derivatives of Σ x and Σ x², reduced and from the dense tridiagonal sample, by a, β and the scale at 1."""
+    """Derivatives of Σ x and Σ x² by a, β and the scale at 1, from the reduced model and from the dense sample."""
 
     def powers(a, beta, scale, key):
         x = 2 * a * rmt.LaguerreBeta(3, a, beta, scale).sample(key)
@@ -162,11 +162,11 @@ def test_derivatives_are_those_of_the_law(getkey):
     assert_mean(by_a[:, 1], 2 * n * (2 * a + beta * (n - 1) + 2) + 4 * a * n)
     assert_mean(by_beta[:, 1], 2 * a * n * (n - 1))
     assert_mean(by_scale[:, 0], 4 * a * n)
-    # Σ x = Σ χ² of 2an degrees in all, whatever β.
+    # Σ x is a sum of χ² variates with 2an degrees of freedom in all, whatever β is.
     assert_mean(by_beta[:, 0], 0)
 
 
-# `linalg/test_bidiagonal.py` holds the derivatives of singular values every day.
+# `linalg/test_bidiagonal.py` tests the derivatives of singular values every day.
 @pytest.mark.slow
 def test_levels_have_the_derivatives_of_their_matrix(getkey):
     # The levels are those of `_bidiagonal` with the same key, so their power sums have the derivatives of its entries.
@@ -208,7 +208,7 @@ def test_laws():
 
 @pytest.mark.parametrize("m", [800, *further(160, 400)])
 def test_pooled_levels_have_the_law(getkey, m):
-    # Rigid levels: a pooled count at a point leaves n F(x) by an order of 1, not √n.
+    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
     n, x = 400, np.linspace(0.05, 3.5, 40)
     ensemble = rmt.Wishart(n, m)
     below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))

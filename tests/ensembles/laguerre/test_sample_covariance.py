@@ -23,7 +23,7 @@ CASES = pytest.mark.parametrize(
 
 
 def levels_and_matrices(ensemble, key):
-    """The levels, checked against those of the samples with the same keys: here both come of one factor."""
+    """The levels, checked against those of the samples with the same keys; here both come from the same factor."""
     levels, matrices = (np.asarray(x) for x in drawn(ensemble, DRAWS, key))
     np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
     dense = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
@@ -33,7 +33,7 @@ def levels_and_matrices(ensemble, key):
 
 
 def entries(matrices, beta):
-    """The entries as n×n complex numbers, of quaternions a + bj the part a."""
+    """The entries as n×n complex numbers; of a quaternion a + bj this is the part a."""
     return matrices[:, ::2, ::2] if beta == 4 else matrices
 
 
@@ -48,10 +48,10 @@ def test_population_covariance(getkey, beta, m):
             assert_mean(w[:, i, j].real, sigma[i, j].real)
             if beta > 1 and i != j:
                 assert_mean(w[:, i, j].imag, sigma[i, j].imag)
-    # E W² = Σ² + Σ tr Σ/m + (2/β - 1) Σ²/m: degrees of freedom, and a root taken twice or transposed.
+    # E W² = Σ² + Σ tr Σ/m + (2/β - 1) Σ²/m sees wrong degrees of freedom and a root taken twice or transposed.
     square, trace = np.trace(sigma @ sigma).real, np.trace(sigma).real
     assert_mean((levels**2).sum(-1), square * (1 + (2 / beta - 1) / m) + trace**2 / m)
-    # W₁₁/Σ₁₁ is a χ² variate of βm degrees over their number.
+    # W₁₁/Σ₁₁ is a χ² variate of βm degrees of freedom, divided by their number.
     assert_law(w[:, 0, 0].real / sigma[0, 0].real * beta * m, scipy.stats.chi2(beta * m).cdf)
     if m >= n:
         determinant = np.linalg.slogdet(sigma)[1] + scipy.special.digamma(beta / 2 * (m - np.arange(n))).sum()
@@ -75,7 +75,7 @@ def test_correlations(getkey, beta, m):
     levels, matrices = levels_and_matrices(rmt.SampleCorrelation(n, m, beta), getkey())
     r = entries(matrices, beta)
     np.testing.assert_array_equal(matrices[:, range(len(matrices[0])), range(len(matrices[0]))], 1)
-    # Inner products of vectors uniform on the sphere in βm real dimensions.
+    # The entries are inner products of vectors that are uniform on the sphere in βm real dimensions.
     square = np.abs(r[:, 1, 0]) ** 2
     if beta == 4:
         square = square + np.abs(matrices[:, 2, 1]) ** 2

@@ -32,14 +32,14 @@ ONE_OF_EACH = [("ginibre", 2), ("product", 4), ("induced", 4), ("truncated", 2),
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def drawn(name, n, beta, key):
-    """Matrices, their eigenvalues, and moduli of the same keys."""
+    """Matrices, their eigenvalues, and moduli drawn with the same keys."""
     ensemble = MAKERS[name](n, beta)
     draw = lambda key: (ensemble.sample(key), ensemble.eigenvalues(key), ensemble.moduli(key))
     return jax.vmap(draw)(jax.random.split(key, DRAWS))
 
 
 def log_determinant(name, n, beta):
-    """Mean and variance of log|det|²: for every β the determinant is a product of independent χ or beta variates."""
+    """Mean and variance of log|det|²; for every β, |det| is a product of independent χ or beta variates."""
     a, psi = beta * np.arange(1, n + 1) / 2, scipy.special.polygamma
     sums = lambda *terms: sum(np.array([psi(0, b).sum(), psi(1, b).sum()]) for b in terms)
     constant = lambda number, of: np.array([number * n * np.log(2 / (beta * of)) + 2 * n * np.log(SCALE), 0])
@@ -52,7 +52,7 @@ def log_determinant(name, n, beta):
     }[name]()
 
 
-# In single precision the last of them as well.
+# The last of them are tested in single precision as well.
 EXACT_LAWS = daily(
     [case for case in itertools.product(RADIAL, (1, 2, 4)) if case != ("spherical", 4)],
     only=[("ginibre", 1), ("product", 4), ("induced", 4)],
@@ -70,7 +70,7 @@ def test_exact_laws(getkey, name, beta):
     np.testing.assert_array_equal(levels, np.sort(levels))
     assert (np.diff(moduli) >= 0).all()
 
-    # A degree of freedom more or fewer, β for 1, the wrong unit: all show in the determinant.
+    # The determinant shows a degree of freedom more or fewer, a β in place of 1, and a wrong unit.
     mean, variance = log_determinant(name, n, beta)
     for radii in (np.abs(levels), moduli):
         logarithm = 2 * np.log(radii.astype(np.float64)).sum(-1)
@@ -83,7 +83,7 @@ def test_exact_laws(getkey, name, beta):
     if name == "truncated":
         singular = np.linalg.svd(matrices, compute_uv=False)
         assert (singular <= 1 + 20 * eps).all()
-        # The corner of a Haar matrix of size n + 2 is one of n + 2 columns of norm 1; n - 2 singular values are 1.
+        # The corner is cut from n + 2 columns of norm 1 of a Haar matrix; n - 2 singular values are 1.
         assert_mean((singular.astype(np.float64) ** 2).mean(-1), n / (n + 2))
         np.testing.assert_allclose(singular[:, : (n - 2) * (2 if beta == 4 else 1)], 1, atol=50 * eps)
 
@@ -91,11 +91,11 @@ def test_exact_laws(getkey, name, beta):
         np.testing.assert_array_equal(np.sort(levels.conj()), levels)
         np.testing.assert_allclose(moduli, np.sort(np.abs(levels)), rtol=10 * eps)
         return
-    # Kostlan: the sorted moduli of the matrices and the sorted independent variates, one by one.
+    # By Kostlan the sorted moduli of the matrices have, one by one, the laws of the sorted independent variates.
     for k, radii in enumerate(np.sort(np.abs(levels)).T):
         assert scipy.stats.ks_2samp(radii, moduli[:, k]).pvalue > ERROR_RATE
     if beta == 2:
-        # The eigenvalue of largest modulus: it has any angle, where the first one of the order has not.
+        # The eigenvalue of largest modulus has a uniform angle, unlike the first one in sorted order.
         angle = np.angle(levels[np.arange(DRAWS), np.abs(levels).argmax(-1)])
         assert_law(angle, scipy.stats.uniform(-np.pi, 2 * np.pi).cdf)
     else:
@@ -109,7 +109,7 @@ def test_exact_laws(getkey, name, beta):
 @pytest.mark.parametrize(("name", "beta"), daily(itertools.product(MAKERS, (1, 2, 4)), only=ONE_OF_EACH))
 def test_eigenvalues_are_those_of_the_sample(getkey, name, beta):
     matrices, levels, _ = map(np.asarray, drawn(name, 3, beta, getkey()))
-    # 1000 eps: eigenvalues of matrices that are not normal have condition numbers.
+    # 1000 eps, because eigenvalues of non-normal matrices have condition numbers.
     wide = matrices[:20].astype(np.complex128)
     power = lambda k: np.trace(np.linalg.matrix_power(wide, k), axis1=-2, axis2=-1)
     for k in (1, 2, 3):
@@ -147,7 +147,7 @@ def test_real_eigenvalues_of_real_matrices(getkey, n):
     assert_mean(real == n, 2 ** (-n * (n - 1) / 4))
     _, levels, _ = drawn("spherical", n, 1, getkey())
     real = (np.asarray(levels).imag == 0).sum(-1)
-    # The same paper, theorem 6.1: all angles of a real pencil are alike.
+    # Edelman, Kostlan and Shub (1994), theorem 6.1: all angles of a real pencil are equally likely.
     assert_mean(real, np.pi**0.5 * scipy.special.gamma((n + 1) / 2) / scipy.special.gamma(n / 2))
 
 
@@ -199,7 +199,7 @@ def test_hermitian_ends_of_elliptic_matrices(getkey, beta, limit):
     daily([*((name, 2) for name in RADIAL), ("truncated", 1)], only=[("ginibre", 2), ("truncated", 1)]),
 )
 def test_pooled_moduli_have_the_law(getkey, name, beta):
-    # At the edge n F(r) is missed by √n, elsewhere by less: 0.04 n at n = 400.
+    # Counts differ from n F(r) by √n at the edge and by less elsewhere: 0.04 n at n = 400.
     n, number = 400, 1 if beta == 1 else 20
     ensemble = {
         "product": lambda: rmt.GinibreProduct(n, 2, beta, SCALE),
@@ -231,7 +231,7 @@ def test_counts_are_those_of_the_moduli(getkey):
 
 
 def test_disc_has_binomial_counts(getkey):
-    # At n = 1 one level: P(|λ| < r) in closed form, through `counts`.
+    # For the single level at n = 1, P(|λ| < r) has a closed form, tested through `counts`.
     draw = jax.jit(jax.vmap(lambda key: rmt.Ginibre(1, 2, SCALE).count_below(key, 0.5)))
     inside = int(np.asarray(draw(jax.random.split(getkey(), DRAWS))).sum())
     p = 1 - np.exp(-((0.5 / SCALE) ** 2))
@@ -249,7 +249,7 @@ def test_derivatives(getkey):
 
 
 def test_ensembles_compose(getkey):
-    # Together with the compiled batches above: `vmap` is the loop.
+    # `vmap` equals the loop; the batches above are compiled already.
     check_vmap(rmt.Ginibre(3).eigenvalues, getkey())
 
 

@@ -30,10 +30,10 @@ def densities(make, beta, pairs):
 
 
 def grid_of_moduli(beta, bounded):
-    """Nodes in two radii and two angles, one where only the difference counts, and their weights by area."""
+    """Nodes in two radii and two angles (in one, if only their difference matters), and their weights by area."""
     nodes, weights = np.polynomial.legendre.leggauss(40)
     u, weights = (nodes + 1) / 2, weights / 2
-    # r = u/(1 - u) reaches infinity.
+    # r = u/(1 - u) maps (0, 1) to all radii.
     r, weights = (u, weights * u) if bounded else (u / (1 - u), weights * u / (1 - u) ** 3)
     angles = 16
     theta = (np.arange(angles) + 0.5) * np.pi / angles if beta == 4 else np.arange(angles) * 2 * np.pi / angles
@@ -52,7 +52,7 @@ def test_mass_and_moments_of_two_eigenvalues(getkey, name, beta):
     pairs, weights = grid_of_moduli(beta, name == "truncated")
     mass = np.asarray(densities(MAKERS[name], beta, pairs)) * weights
     np.testing.assert_allclose(mass.sum(), 1, rtol=1e-6)
-    # Bounded functions of the two, as the spherical ensemble has no moments, against matrices.
+    # Bounded functions of the two eigenvalues, because the spherical ensemble has no moments, against matrices.
     kernel = lambda z: 1 / (1 + np.abs(z) ** 2)
     levels = np.asarray(jax.jit(jax.vmap(MAKERS[name](2, beta).eigenvalues))(jax.random.split(getkey(), 8000)))
     for statistic in (
@@ -65,7 +65,7 @@ def test_mass_and_moments_of_two_eigenvalues(getkey, name, beta):
 
 @pytest.mark.parametrize("beta", [2, 4])
 def test_mass_and_moments_of_two_eigenvalues_of_elliptic_matrices(getkey, beta):
-    # A polynomial times a normal density, exact by Gauss and Hermite; for β = 4 even in each Im z.
+    # Gauss–Hermite is exact for a polynomial times a normal density; for β = 4 it is even in each Im z.
     make = lambda n, beta: rmt.Elliptic(n, TAU, beta, SCALE)
     nodes, weights = np.polynomial.hermite.hermgauss(14)
     rate = 2 * beta / 2 / SCALE**2
@@ -97,7 +97,7 @@ def test_density_of_complex_ginibre_matrices_is_the_formula():
     expected = constant + 2 * np.log(np.abs(z[i] - z[j])).sum() - n * (np.abs(z) ** 2).sum()
     value = rmt.Ginibre(n, 2).joint_logpdf(z)
     np.testing.assert_allclose(value, expected, rtol=200 * jnp.finfo(value.dtype).eps)
-    # A change of scale moves the density along.
+    # A change of scale transforms the density accordingly.
     moved = rmt.Ginibre(n, 2, SCALE).joint_logpdf(SCALE * z) + 2 * n * np.log(SCALE)
     np.testing.assert_allclose(moved, expected, rtol=200 * jnp.finfo(value.dtype).eps)
 

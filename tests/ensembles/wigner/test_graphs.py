@@ -61,7 +61,7 @@ def test_laplacians(getkey, p):
     np.testing.assert_array_equal(laplacian.sum(-1), 0)
     off = laplacian[:, *np.tril_indices(n, -1)]
     assert np.isin(off, [0, -1]).all()
-    # Positive semidefinite, with the level 0.
+    # The Laplacian is positive semidefinite and has the level 0.
     np.testing.assert_allclose(levels[:, 0], 0, atol=20 * n * np.finfo(levels.dtype).eps)
     levels = levels.astype(float)
     if p < 1:
@@ -76,7 +76,7 @@ def test_pooled_adjacency_spectra_and_the_level_apart(getkey):
     levels = np.linalg.eigvalsh(np.asarray(adjacency(n, p, 4, getkey())))
     # The largest level is normal about (n - 2) p + 1 with the variance 2p(1 - p) (Füredi and Komlós).
     assert abs(levels[:, -1].mean() - (n - 2) * p - 1) < 5 * (2 * p * (1 - p) / 4) ** 0.5
-    # The others are centred on -p, of which a limiting law knows nothing.
+    # The others are centred on -p, which the limiting law neglects.
     others, law = levels[:, :-1].ravel() + p, rmt.ErdosRenyi(n, p).law()
     x = np.linspace(*law.support(), 41)
     empirical = (others[:, None] <= x).mean(0)

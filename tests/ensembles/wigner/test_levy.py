@@ -40,7 +40,7 @@ def test_characteristic_functions_of_entries_and_trace(getkey, alpha):
             assert_mean(np.cos(t * entry / unit), np.exp(-(t**alpha)))
         # The sum of n stable variables is n^{1/α} times one of them.
         assert_mean(np.cos(t * np.trace(samples, axis1=1, axis2=2) / SCALE), np.exp(-(t**alpha)))
-    if alpha >= 0.9:  # below, the rounding of the largest level in the sum of them is of order 1
+    if alpha >= 0.9:  # below that, the rounding of the largest level makes an error of order 1 in their sum
         assert_mean(np.cos(levels.sum(-1) / SCALE), np.exp(-1))
 
 
@@ -81,7 +81,7 @@ def test_smooth_through_1(getkey):
     alphas = jnp.array([0.7, 1.0, 1.6])
     levels = lambda alpha, scale: rmt.Levy(4, alpha, scale).eigenvalues(key)
     check_derivatives(lambda alpha, scale: jax.vmap(levels, (0, None))(alpha, scale), alphas, SCALE)
-    # One side and the other of α = 1 differ by the derivative alone.
+    # The two sides of α = 1 differ only by the derivative.
     above, below = (rmt.Levy(4, 1 + h).sample(key) for h in (1e-7, -1e-7))
     np.testing.assert_allclose(above, below, rtol=1e-5)
 

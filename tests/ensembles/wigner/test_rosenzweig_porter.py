@@ -20,8 +20,8 @@ def spectra(n, number, gamma, key):
     return jax.vmap(rmt.RosenzweigPorter(n, gamma, SCALE).eigenvalues)(jax.random.split(key, number))
 
 
-# For γ < 2 the GOE's mean ratio of neighbouring spacings, 0.5307 (Atas et al. 2013), for γ > 2 that of independent
-# levels, 2 log 2 - 1.
+# The mean ratio of neighbouring spacings is that of the GOE for γ < 2, 0.5307 (Atas et al. 2013), and that of
+# independent levels for γ > 2, 2 log 2 - 1.
 @pytest.mark.parametrize(("gamma", "expected"), [(0.5, 0.5307), (4.0, 2 * np.log(2) - 1)])
 def test_mean_gap_ratio(getkey, gamma, expected):
     spacings = np.diff(np.asarray(spectra(100, 120, gamma, getkey()))[:, 20:80])
@@ -31,7 +31,7 @@ def test_mean_gap_ratio(getkey, gamma, expected):
 
 
 def test_diagonal_alone_at_large_gamma(getkey):
-    # Off the diagonal 6^{-10}: the levels are the ordered independent diagonal.
+    # Off-diagonal entries are of order 6^{-10}, so the levels are the sorted independent diagonal entries.
     levels = np.asarray(spectra(6, 4000, 20.0, getkey()))
     assert_law(levels[:, -1], lambda x: scipy.stats.norm.cdf(x / SCALE) ** 6)
 

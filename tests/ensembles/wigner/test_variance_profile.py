@@ -84,7 +84,7 @@ def test_entries_and_exact_moments(getkey, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_closed_form_of_the_moments(name):
-    # Of the docstrings: 2 Σ r² + Σ v², against the enumeration.
+    # The formula of the docstrings, 2 Σ r² + Σ v², against the enumeration.
     v = CASES[name][1]
     np.testing.assert_allclose(walks(v, 4), 2 * (v.sum(0) ** 2).sum() + (v**2).sum(), rtol=1e-12)
     if "band" in name:
@@ -127,7 +127,7 @@ def test_derivatives(getkey):
     key = getkey()
     positive = jnp.asarray(PROFILE + 0.2)
     check_derivatives(lambda v, s: rmt.VarianceProfile(v @ v.T, s).eigenvalues(key), positive, SCALE)
-    # √v has the derivative 0 at v = 0, in the place of infinity.
+    # √v is given the derivative 0 at v = 0, instead of infinity.
     slope = jax.grad(lambda v: (rmt.VarianceProfile(v).eigenvalues(key) ** 4).sum())(PROFILE)
     assert np.isfinite(slope).all()
     np.testing.assert_array_equal(slope[PROFILE == 0], 0)

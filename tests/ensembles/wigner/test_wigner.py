@@ -32,7 +32,7 @@ def gaussian_trace_moments(n, d):
 
 
 def test_trace_moments_of_the_reference():
-    # The formula used below, against Ledoux (2009): E tr H⁴ = 2n³ + 5n² + 5n for unit variance off the diagonal.
+    # Checks the formula used below against Ledoux (2009): E tr H⁴ = 2n³ + 5n² + 5n for unit variance off the diagonal.
     n = 7
     assert gaussian_trace_moments(n, 2) == (n * (n + 1), 2 * n**3 + 5 * n**2 + 5 * n)
 
@@ -156,7 +156,7 @@ def test_one_compilation_serves_orders_and_scales(getkey):
 
 
 def test_bound_methods_are_functions_to_jax(getkey):
-    # Mapped they are in every other test here.
+    # Every other test here already maps them.
     key, wigner = getkey(), rmt.Wigner(5, jnp.asarray(1.5))
     expected = wigner.eigenvalues(key)
     keys = jnp.stack([key, key])
@@ -167,7 +167,7 @@ def test_bound_methods_are_functions_to_jax(getkey):
 
 
 class Asymmetric(rmt.ensembles.AbstractEnsemble):
-    """An ensemble of a user's whose matrices are read as their symmetric part, or refused."""
+    """A user's ensemble whose matrices are replaced by their symmetric part, or refused."""
 
     n: int = eqx.field(static=True)
     fill: float = eqx.field(static=True)

@@ -38,7 +38,7 @@ def gathered(orders, probabilities, largest):
 def test_the_clipped_binomial(largest, mixture):
     orders, probabilities = distribution(largest, jnp.asarray(mixture))
     got, expected = gathered(orders, probabilities, largest), exact(largest, mixture)
-    # scipy's own probabilities are good to 1e-11 for the largest N.
+    # scipy's own probabilities are accurate to 1e-11 for the largest N.
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-18)
     np.testing.assert_allclose(probabilities.sum(), 1, rtol=1e-14)
 

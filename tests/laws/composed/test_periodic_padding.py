@@ -57,14 +57,14 @@ def test_the_explicit_formula_above_one_half(order, mixture):
     x = SEMICIRCLE.ppf(U)
     largest = np.ceil(order / (1 + U)) - 1  # the largest k with k (1 + F) < N
     formula = mixture * SEMICIRCLE.pdf(x) * (1 + stats.binom.cdf(largest - 1, order - 1, mixture))
-    # The formula leaves out what lies below N/2, where a level has a third copy.
+    # The formula leaves out orders below N/2, where a level has a third copy.
     neglected = stats.binom.cdf(order / 2, order, mixture)
     got = law(mixture, "ascending", order).pdf(x)
     np.testing.assert_allclose(got, formula, rtol=1e-11, atol=2 * neglected)
 
 
 def enumerated_mass(u, order, mixture):
-    """Pooled mass of padded levels before u, in the arrangement's own measure.
+    """Pooled mass of the padded levels before u, in the measure of the arrangement.
 
     Copy j of an order-n spectrum is its level of rank j mod n, which lies uniformly in the rank's quantile cell.
     """
@@ -101,14 +101,14 @@ def test_finite_order_tends_to_the_limit(mixture, arrangement):
     assert np.abs(law(mixture, arrangement, 1000).cdf(x) - limit).max() > 1e-4
 
 
-# Simulation of the padding in numpy: no random matrices, since rigid levels do better
+# Simulation of the padding in numpy, without random matrices, because rigid levels are better
 
 
 def padded_levels(n, order, arrangement):
     """Levels at the middle of their quantile cells, arranged and repeated."""
     levels = SEMICIRCLE.ppf((np.arange(n) + 0.5) / n)
     if arrangement == "magnitude":
-        # Mirror images tie; either side comes first in turn, as with the levels of matrices on average.
+        # Mirror images tie; the two sides come first in turn, as they do on average for the levels of matrices.
         pair = np.minimum(np.arange(n), np.arange(n)[::-1])
         second = (pair + (np.arange(n) >= n / 2)) % 2
         levels = levels[np.argsort(-np.abs(levels) + 1e-9 * second, kind="stable")]
@@ -119,7 +119,7 @@ def padded_levels(n, order, arrangement):
 def simulated_shares(mixture, arrangement):
     """Mean share of each bin in the levels of a padded spectrum, and its limits at 1e-6.
 
-    The spectra are independent, their levels are not: the limits are those of a mean over spectra.
+    The spectra are independent but their levels are not, so the limits are those of a mean over spectra.
     """
     drawn = np.clip(np.random.default_rng(1).binomial(ORDER, mixture, DRAWS), 2, ORDER)
     orders, inverse = np.unique(drawn, return_inverse=True)
@@ -179,7 +179,7 @@ def test_the_simulation_refuses_wrong_laws(mixture, arrangement, mistake):
 
 @pytest.mark.parametrize("mixture", [0.6, 0.3])
 def test_small_orders_are_weighted_by_their_levels(mixture):
-    """At N = 10 the fluctuation of the order is large: each order counts by its levels, n P(n)."""
+    """At N = 10 the order fluctuates much; each order counts by its number of levels, n P(n)."""
     order, draws = 10, 4_000_000
     random = np.random.default_rng(2)
     drawn = np.clip(random.binomial(order, mixture, draws), 2, order)

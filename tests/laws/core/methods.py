@@ -20,16 +20,16 @@ def _values_and_quantile(law, x, p):
 def methods_at(law, x, p=None):
     """All methods at points x, in their dtype, and the quantiles of p; in double precision the slopes as well."""
     x = np.asarray(x)
-    # The contract is held in double precision; in single precision nothing else would need all of its program.
+    # The contract is tested in double precision; in single precision no other test would need the whole program.
     single = _values if p is None else _values_and_quantile
     table = evaluate(law, x, p, everything if x.dtype == np.float64 else single)
     return table.pop("values") | table
 
 
 def check_slopes(law, x, flat=()):
-    """The derivatives of all methods in reverse mode are finite, and 0 by the points with the numbers `flat`."""
+    """Checks that reverse-mode derivatives of all methods are finite, and 0 by the points with the indices `flat`."""
     x = np.asarray(x)
-    # Of a sum of the methods with weights: no two of its terms cancel, and what is not finite in one is not in all.
+    # A weighted sum of the methods is differentiated: no two terms cancel, and one that is not finite makes all so.
     by_law, by_x = gradients(law, x)
     assert np.isfinite(by_x).all(), by_x
     assert (by_x[list(flat)] == 0).all(), by_x

@@ -1,4 +1,4 @@
-"""What the tests of laws on the positive axis share: both tails and their logarithms against mpmath."""
+"""Shared code for tests of laws on the positive axis: both tails and their logarithms against mpmath."""
 
 import mpmath
 import numpy as np
@@ -7,14 +7,14 @@ from tests.laws.core.methods import METHODS, methods_at
 
 
 def check_against(law, density, lower, upper, x, dtype, ulp):
-    """The methods of a law at points x of float32, and the quantile, against functions of mpmath with 60 digits."""
+    """Checks the methods of a law at points x of float32, and the quantile, against mpmath functions with 60 digits."""
     x = np.asarray(x, np.float32)
     with mpmath.workdps(60):
         points = [mpmath.mpf(float(y)) for y in x]
         columns = {"pdf": density, "cdf": lower, "sf": upper}
         columns = {name: [fn(y) for y in points] for name, fn in columns.items()}
         columns["logpdf"] = [mpmath.log(y) for y in columns["pdf"]]
-        # Of a tail near 1 the digits are in the other one.
+        # If a tail is near 1, the other tail has its digits.
         pairs = {"logcdf": zip(columns["cdf"], columns["sf"], strict=True)}
         pairs["logsf"] = zip(columns["sf"], columns["cdf"], strict=True)
         columns |= {
@@ -26,12 +26,12 @@ def check_against(law, density, lower, upper, x, dtype, ulp):
     for name in METHODS:
         value, reference = np.asarray(got[name], float), expected[name]
         assert got[name].dtype == dtype
-        # An exponential is as uncertain as its exponent, and so is the logarithm of a tail near 1, that of the other.
+        # An exponential is as uncertain as its exponent, the logarithm of a tail near 1 as uncertain as the other tail.
         other = {"logcdf": "logsf", "logsf": "logcdf"}.get(name, "log" + name.removeprefix("log"))
         size = reference * (1 + np.where(np.abs(reference) < 1, np.abs(expected[other]), 0))
         allowed = ulp * eps * (np.abs(size) + (eps if name == "logsf" else 1) * name.startswith("log"))
         assert (np.abs(value - reference) <= allowed + tiny).all(), (name, x, value, reference)
-    # The quantile of the cdf is the point, as exactly as the probability is known and the law is steep.
+    # The quantile of the cdf is the point, within the uncertainty of the probability divided by the steepness.
     known = (expected["cdf"] > tiny) & (expected["cdf"] < 0.9)
     x, p, pdf, quantile = (np.asarray(v, float)[known] for v in (x, expected["cdf"], expected["pdf"], got["ppf"]))
     assert known.any()

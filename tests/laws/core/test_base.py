@@ -19,16 +19,16 @@ from tests.laws.reference import CASES
 
 BELOW = {"pdf": 0, "logpdf": -np.inf, "cdf": 0, "logcdf": -np.inf, "sf": 1, "logsf": 0}
 ABOVE = {"pdf": 0, "logpdf": -np.inf, "cdf": 1, "logcdf": 0, "sf": 0, "logsf": -np.inf}
-# Nearly all of the time is compilation, once for each structure of a law: laws that differ by parameters share it.
+# Nearly all of the time is compilation, once for each structure of a law; laws that differ only in parameters share it.
 
 
 def every(names, *, but=()):
-    """These laws as cases of a test; those with such a part in their names are further ones."""
+    """These laws as cases of a test; those with a part from `but` in their names run less often (`further`)."""
     later = [name for name in names if any(part in name for part in but)]
     return pytest.mark.parametrize("name", [*(name for name in names if name not in later), *further(*later)])
 
 
-# Each order is compiled anew: every day one of each arrangement, the middle one or the limit, shows the way.
+# Each order is compiled anew, so only one of each arrangement is tested every day: the middle one or the limit.
 FURTHER = ("N=1 ", "N=2 ", "N=1000", "ascending N=None", "magnitude N=8", "cat N=None", "binomial semicircle N=None")
 every_law = every(CASES, but=FURTHER)
 MIDDLE = [name for name in CASES if not any(order in name for order in ("N=1 ", "N=2 ", "N=1000"))]
@@ -40,7 +40,7 @@ WITH_GRADIENTS = [
         ("semicircle", "uniform", "mixture", "binomial", "ascending N=8", "magnitude N=None", "cat N=None")
     )
 ]
-# One case of each way to compute.
+# One case of each way of computing a law.
 KINDS = [
     "semicircle of radius 0.7",
     "uniform",
@@ -50,7 +50,7 @@ KINDS = [
     "cat N=8 μ=0.9",
 ]
 every_kind = every(KINDS, but=("uniform", "magnitude", "cat"))
-# Each sampler of its own, and the uniform law by the inverse transform, which is that of all others.
+# All laws with their own sampler, and the uniform law with the inverse transform, which all others use.
 every_sampler = pytest.mark.parametrize("name", [*KINDS[:4], "symmetrised"])
 
 
@@ -80,7 +80,7 @@ def ends(name):
 
 @functools.cache
 def points(name):
-    """Points inside the support that follow no pattern, so that none is a jump of the density."""
+    """Points inside the support without a pattern, so that none is a jump of the density."""
     lower, upper = ends(name)
     return lower + (upper - lower) * np.sort(np.arange(1, 49) * (np.sqrt(5) - 1) / 2 % 1)
 
@@ -115,7 +115,7 @@ def test_moments_against_quadrature(name):
     total, mean, variance, third, panels = map(np.asarray, averages(CASES[name].law))
     panels = np.unique(panels)
     assert (panels[0], panels[-1]) == ends(name)
-    # The midpoint rule in the angle: another rule than the library's own.
+    # The midpoint rule in the angle, which is not the rule that the library uses.
     angles = (np.arange(400) + 0.5) * np.pi / 400
     half = np.diff(panels)[:, None] / 2
     x = panels[:-1, None] + half * (1 - np.cos(angles))
@@ -254,7 +254,7 @@ def in_single_precision(law, x):
     return law.pdf(x), cdf, law.sf(x), law.ppf(cdf), law.mean(), law.var()
 
 
-# Of the fall-backs for laws that have formulas: panels that are few, many, apart, and at a jump.
+# Laws with formulas that test the fall-backs: panels that are few, many, apart, and at a jump.
 @pytest.mark.parametrize(
     "name", ["semicircle of radius 0.7", "mixture with a gap", "symmetrised", *further("ascending N=None μ=0.9")]
 )
@@ -384,7 +384,7 @@ def test_both_masses_are_one_computation(method, expected):
 
 
 class Exponential(laws.AbstractLaw):
-    """On a half-line, with a density at its end: everything else is a fall-back."""
+    """A law on a half-line with a nonzero density at its end; everything else is a fall-back."""
 
     rate: jax.Array
 
@@ -402,7 +402,7 @@ class Exponential(laws.AbstractLaw):
 
 
 class Logistic(laws.AbstractLaw):
-    """On the whole line, with tails of its own."""
+    """A law on the whole line with its own tails."""
 
     scale: jax.Array
 
@@ -439,7 +439,7 @@ class Logistic(laws.AbstractLaw):
 def test_infinite_supports(law, reference):
     x = np.array([0.1, 0.9, 2.0, 7.0])
     for name in METHODS:
-        # The fall-back for the upper tail is 1 - cdf: right to rounding, not in relative error.
+        # The fall-back for the upper tail is 1 - cdf, which is right up to rounding but not in relative error.
         scale = np.exp if name.startswith("log") else np.asarray
         expected = scale(getattr(reference, name)(x))
         np.testing.assert_allclose(scale(getattr(law, name)(x)), expected, rtol=1e-12, atol=1e-14)
@@ -463,7 +463,7 @@ def test_density_and_tails_at_and_beyond_infinite_ends():
 
 
 class Steps(laws.AbstractLaw):
-    """A user's law with a constant for a density, and with a function among its fields."""
+    """A user's law with a constant density and with a function among its fields."""
 
     width: jax.Array
     density: object = eqx.field(default=lambda x: x)
@@ -541,7 +541,7 @@ class ManyPanels(laws.AbstractLaw):
 
 def test_memory_of_the_distribution_function_by_the_fall_back():
     program = jax.jit(ManyPanels().cdf).lower(jnp.linspace(0.0, 1.0, 20_000)).compile()
-    # Nodes of one panel are alive for every point, not of all.
+    # For every point only the nodes of one panel are in memory, not those of all panels.
     assert program.memory_analysis().temp_size_in_bytes < 10 * 20_000 * 64 * 8
 
 

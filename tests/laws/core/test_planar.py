@@ -20,7 +20,7 @@ LAWS = {
     "truncated": rmt.laws.TruncatedUnitaryLaw(0.4),
     "spherical": rmt.laws.SphericalLaw(),
 }
-# Radii between which the density along a circle is smooth, and beyond.
+# The mean density along a circle is smooth between and beyond these radii.
 BREAKS = {"disc": [1.5], "ring": [0.5, 1.5], "ellipse": [0.9, 2.1], "upright": [0.9, 2.1], "truncated": [0.4**0.5]}
 BREAKS |= {"power": [1.5], "spherical": [5.0]}
 RADII = np.array([0.0, 0.2, 0.45, 0.6, 1.2, 1.49, 1.9, 2.2])
@@ -33,7 +33,7 @@ def mass_of_disc(name, law, radius):
     ends = np.unique(np.clip([0.0, *BREAKS[name], radius], 0, radius)) ** (1 / 3)
     total = 0.0
     for a, b in itertools.pairwise(ends):
-        u = a + (b - a) * (nodes + 1) / 2  # r = u³ takes the singularity of a power out
+        u = a + (b - a) * (nodes + 1) / 2  # r = u³ removes the singularity of a power
         circle = np.asarray(law.pdf(u[:, None] ** 3 * np.exp(1j * theta))).mean(-1)
         total += 2 * np.pi * np.sum(circle * u**3 * 3 * u**2 * weights) * (b - a) / 2
     return total
@@ -42,7 +42,7 @@ def mass_of_disc(name, law, radius):
 @pytest.mark.parametrize("name", LAWS)
 def test_mass_of_discs_is_that_of_the_density(name):
     law = LAWS[name]
-    # On ellipses the density jumps along the circle: 1/4000 of it is the error.
+    # On ellipses the density jumps along the circle, which makes an error of 1/4000 of it.
     accuracy = 1e-3 if name in ("ellipse", "upright") else 1e-6
     for radius in (0.45, 0.6, 1.2, 1.9, 2.2):
         np.testing.assert_allclose(law.radial_cdf(radius), mass_of_disc(name, law, radius), atol=accuracy)
@@ -136,7 +136,7 @@ def test_special_cases():
         np.testing.assert_allclose(law.radial_cdf(RADII), LAWS["disc"].radial_cdf(RADII), rtol=1e-14)
         np.testing.assert_allclose(law.pdf(RADII), LAWS["disc"].pdf(RADII), rtol=1e-14)
     assert rmt.laws.CircularPowerLaw(2).pdf(0.0) == jnp.inf
-    # The elliptic law turned by a right angle.
+    # The elliptic law, turned by a right angle, has the same radial law.
     np.testing.assert_allclose(LAWS["ellipse"].radial_cdf(RADII), LAWS["upright"].radial_cdf(RADII), rtol=1e-13)
     np.testing.assert_array_equal(LAWS["ellipse"].pdf(1j * RADII), LAWS["upright"].pdf(RADII))
 

@@ -61,11 +61,11 @@ def free_poisson(rate, jump):
 
 
 def inverse_marchenko_pastur(ratio, scale):
-    """Through the transform of the inverse variate."""
+    """The law's transform from that of the inverse variate."""
     square, inverse = mpmath.mpf(scale) ** 2, marchenko_pastur(ratio, 1.0).transform
 
     def transform(z):
-        # A point just above the axis is inverted to one just below it.
+        # Inversion takes a point just above the axis to one just below it.
         point = mpmath.conj(square / z)
         return 1 / z - square / z**2 * mpmath.conj(inverse(point))
 
@@ -100,7 +100,7 @@ def arcsine(radius):
 
 def quarter_circle(radius):
     def transform(z):
-        # The arc tangent has its cut where the support is.
+        # The arc tangent has its cut on the support.
         u = (z if z.imag else mpmath.mpc(z.real, mpmath.eps**0.8)) / radius
         s = root(u, -1, 1)
         return 4 / (mpmath.pi * radius) * (mpmath.pi / 2 * (u - s) + 1 - s * mpmath.atan(1 / s))
@@ -141,10 +141,10 @@ CASES = {
     "quarter_circle": quarter_circle(1.5),
     "fuss_catalan": fuss_catalan(2),
 }
-# Every day others show what these do.
+# Every day other cases test what these do.
 LIKE_OTHERS = ["kesten_mckay", "marchenko_pastur", "wachter", "wachter with an atom at 0", "wachter with an atom at 1"]
 LIKE_OTHERS += ["free_poisson with an atom", "kesten_mckay, arcsine"]
-# In units of half the support, from its middle: in the bulk, on and near the axis, near the ends, far away.
+# Points from the middle of the support in units of half of it: in the bulk, on and near the axis, near the ends, far.
 POINTS = [0.3, -0.7, 0.98, 1.001, 1.5, -1.02, -1.7, -7.0, 0.4 + 0.5j, -0.6 + 1e-3j, 0.2 + 1e-7j, -0.9 + 1e-30j]
 POINTS += [0.9999 + 1e-5j, -1.0001 + 1e-6j, 1.6 + 1e-12j, 2.0j, -30 + 1j, 3e4 + 2e4j, -1e9 + 1e3j, 1e30 - 1e29j]
 POINTS += [0.4 - 0.5j, -0.6 - 1e-3j, 0.2 - 1e-12j, 1.6 - 1e-3j, -3.0 - 1e-9j, 1e6 - 1e7j]
@@ -153,7 +153,7 @@ FAR = [1e100 + 1e100j, -1e200 + 1e190j, 1e290 - 1e280j]
 
 @functools.cache
 def table(name):
-    """Points that are numbers of float32, those far away apart, and the transform there."""
+    """Points, which are exact in float32 unless far away, and the transform there."""
     case = CASES[name]
     half, middle = (case.upper - case.lower) / 2, (case.upper + case.lower) / 2
     z = [complex(np.complex64(middle + half * complex(point))) for point in POINTS] + FAR
@@ -167,7 +167,7 @@ def table(name):
 def test_the_reference_is_the_transform_of_the_density(name):
     case = CASES[name]
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    power = 6 if name == "fuss_catalan" else 1  # takes the singularity at 0 out
+    power = 6 if name == "fuss_catalan" else 1  # removes the singularity at 0
     unit = (nodes + 1) / 2
     angle = np.pi * unit**power
     half = (case.upper - case.lower) / 2
@@ -189,7 +189,7 @@ def test_a_few_ulp_in_the_whole_plane(name, dtype):
         z, expected = z[: len(POINTS)], expected[: len(POINTS)]
     got = np.asarray(CASES[name].law.stieltjes(z.astype(dtype)))
     assert got.dtype == dtype
-    # Ends that are rounded move the singularity, which the points nearest to them feel.
+    # Rounding of the ends moves the singularity, which matters at the points nearest to them.
     case = CASES[name]
     distance = np.minimum(np.abs(z - case.lower), np.abs(z - case.upper))
     moved = np.maximum(abs(case.lower), abs(case.upper)) / distance
@@ -202,7 +202,7 @@ def test_a_few_ulp_in_the_whole_plane(name, dtype):
 def test_on_the_axis_it_is_the_density_and_the_hilbert_transform(name):
     law, lower, upper = CASES[name].law, CASES[name].lower, CASES[name].upper
     x = jnp.linspace(lower, upper, 9)[1:-1]
-    # In one call for all complex points, which compiles once.
+    # One call for all complex points compiles only once.
     points = jnp.stack([x + 0j, jax.lax.complex(x, -0 * x), x + 0.1j, x - 0.1j])
     from_real, from_complex, above, below = law.stieltjes(points)
     rtol = 30 * jnp.finfo(x.dtype).eps
@@ -228,7 +228,7 @@ def test_hilbert_transform_of_the_semicircle_is_the_force_of_the_potential():
     # 2 p.v. ∫ f(y)/(x - y) dy = V'(x) for V = x²/2 and the radius 2.
     x = np.array([-1.7, 0.0, 0.4, 1.9])
     np.testing.assert_allclose(2 * np.pi * Semicircle(2.0).hilbert(x), x, rtol=1e-14)
-    # And outside of the support what the mean of the levels is.
+    # Far outside the support it is 1/(πx).
     np.testing.assert_allclose(np.pi * Semicircle(2.0).hilbert(1e6), 1e-6, rtol=1e-11)
 
 
@@ -238,7 +238,7 @@ def test_atoms_are_poles(name):
     locations, masses = law.atoms()
     present = masses > 0
     assert present.any()
-    near = 2.0**-40  # which sums with 1 keep
+    near = 2.0**-40  # 1 + near is exact
     for direction in (near, near * 1j, -near * 1j):
         np.testing.assert_allclose(
             direction * law.stieltjes(locations[present] + direction), masses[present], rtol=1e-9
@@ -268,7 +268,7 @@ def test_derivatives_in_z(name):
     np.testing.assert_allclose(slope, expected, rtol=1e-12)
 
 
-# Without those at a kink of the masses or the end of the range of a parameter, and those that are another law.
+# Laws at a kink of the masses or at the end of a parameter's range are left out, and those that equal another law.
 SMOOTH = ["semicircle", "marchenko_pastur", "marchenko_pastur with an atom", "inverse_marchenko_pastur", "kesten_mckay"]
 SMOOTH += ["wachter", "wachter with both", "uniform", "arcsine", "quarter_circle", "fuss_catalan"]
 
@@ -308,7 +308,7 @@ def non_crossing_moment(k, cumulants):
 
     @functools.cache
     def gaps(number, n):
-        """Sum over ways to leave n elements in that many gaps, each partitioned for itself."""
+        """Sum over the ways to leave n elements in `number` gaps, each of which is partitioned separately."""
         return moment(n) if number == 1 else sum(moment(m) * gaps(number - 1, n - m) for m in range(n + 1))
 
     return moment(k)
@@ -321,7 +321,7 @@ def test_free_cumulants_make_the_moments(name):
     numbers = lambda law: [[method(k) for k in range(1, 9)] for method in (law.moment, law.free_cumulant)]
     moments, cumulants = jax.jit(numbers)(law)
     eps, cumulants = float(jnp.finfo(moments[0].dtype).eps), [float(cumulant) for cumulant in cumulants]
-    # What cancels in the sum has the size of the same sum without signs.
+    # The terms that cancel in the sum are of the size of the sum without signs.
     sizes = [abs(cumulant) for cumulant in cumulants]
     for k, moment in enumerate(moments, start=1):
         bound = 20 * eps * max(non_crossing_moment(k, sizes), 1e-3)
@@ -331,7 +331,7 @@ def test_free_cumulants_make_the_moments(name):
 
 @functools.cache
 def skewness_and_kurtosis(name):
-    """By Cauchy's formula: the transform times powers, summed over a circle of twice the size of the support."""
+    """Both by Cauchy's formula: the transform times powers, summed over a circle of twice the size of the support."""
     case, (lower, upper) = CASES[name], map(mpmath.mpf, map(float, CASES[name].law.support()))
     with mpmath.workdps(40):
         arms = [(upper - lower) * mpmath.expjpi((j + mpmath.mpf(1) / 2) / 60) for j in range(60)]
@@ -358,7 +358,7 @@ def test_free_cumulants_of_moments_against_exact_integers():
     catalan = [math.comb(2 * k, k) // (k + 1) for k in range(13)]
     for k in range(1, 13):
         moments = [jnp.asarray(float(m)) for m in catalan[: k + 1]]
-        got = rmt.laws._core.spectral.free_cumulant_of_moments(moments)  # Marčenko and Pastur's, all 1
+        got = rmt.laws._core.spectral.free_cumulant_of_moments(moments)  # for Marčenko and Pastur's law all are 1
         np.testing.assert_allclose(got, 1, rtol=1e-13 * catalan[k])
 
 
@@ -406,7 +406,7 @@ def test_s_transform_inverts_the_r_transform(name):
 
 
 def test_r_transform_far_from_0():
-    # Of the uniform law it is a function of Langevin's, with poles on the imaginary axis only.
+    # For the uniform law it is a Langevin function, with poles on the imaginary axis only.
     law, g = Uniform(-1.0, 3.0), np.array([0.4999, 0.5001, -0.5001, 3.0, -300.0, 1e4, 0.1 + 5j, -7.0 - 0.3j])
     with mpmath.workdps(40):
         expected = [complex(1 + 2 * mpmath.coth(2 * mpmath.mpc(x)) - 1 / mpmath.mpc(x)) for x in g]

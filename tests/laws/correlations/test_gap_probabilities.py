@@ -1,4 +1,4 @@
-"""Probabilities of k levels: against the tables of Arb, closed forms, densities, brute-force integrals, bad input."""
+"""Probabilities of k levels: against tables from Arb, closed forms, densities, brute-force integrals, bad input."""
 
 import itertools
 
@@ -72,7 +72,7 @@ def test_soft_edge_is_that_of_tracy_and_widom(beta, dtype):
 
 
 def closed_form(beta, alpha, s):
-    """E(0) of α = 0, ±1/2, 1 and of integers (Edelman 1991; Forrester 1993, Nucl. Phys. B 402, 709)."""
+    """E(0) for α = 0, ±1/2, 1 and for integers (Edelman 1991; Forrester 1993, Nucl. Phys. B 402, 709)."""
     root = np.sqrt(s)
     if (beta, alpha) == (1, -0.5):
         return np.exp(-s / 8 - root / 2)
@@ -117,7 +117,7 @@ def test_mean_number_at_the_hard_edge(beta, alpha):
     s = np.array([3.0, 40.0, 130.0])
     got = hard_edge_gap_probabilities(s, alpha, beta, 8)
     np.testing.assert_allclose(got.sum(-1), 1, atol=1e-12)
-    # In the root of s the density is smooth.
+    # The density is smooth in the square root of s.
     expected = [
         integrate.quad(lambda r: 2 * r * density(r**2, beta, alpha), 0, np.sqrt(end), epsabs=1e-12)[0] for end in s
     ]
@@ -126,7 +126,7 @@ def test_mean_number_at_the_hard_edge(beta, alpha):
 
 @pytest.mark.slow
 def test_the_bulk_from_the_hard_edge():
-    # Levels of both parities are those of the orders -1/2 and 1/2; with the factor 2 of β = 4 their mean.
+    # The levels of the two parities are those of the orders -1/2 and 1/2; with the factor 2 of β = 4, take their mean.
     length = np.array([0.4, 1.3, 2.9])
     s = (np.pi * length) ** 2
     halves = hard_edge_gap_probabilities(s[:, None], jnp.array([-0.5, 0.5]), 2, 4)
@@ -140,7 +140,7 @@ def test_far_and_near():
 
 
 def brute_force(n, interval, beta):
-    """The joint density, with its weight exp(-βnx²/4), integrated over ordered levels in all panels they can be in."""
+    """The joint density with the weight exp(-βnx²/4), integrated over ordered levels in all possible panels."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
     end = np.sqrt(160 / (beta * n))
     cuts = [-end, *np.clip(interval, -end, end), end]
@@ -191,7 +191,7 @@ def test_mean_number_of_levels(ensemble, beta):
 
 @pytest.mark.float32
 def test_one_level():
-    # Of variance 2/β.
+    # The single level is normal with variance 2/β.
     eps = float(jnp.finfo(jnp.result_type(float)).eps)
     for beta in (1, 2, 4):
         z = -0.3 * np.sqrt(beta / 2)
@@ -202,7 +202,7 @@ def test_one_level():
 
 @pytest.mark.parametrize("n", [8, 40])
 def test_no_level_of_the_goe_in_a_symmetric_interval(n):
-    # Mehta (2004), section 7.3: the determinant of the even functions of the weight exp(-x²).
+    # Mehta (2004), section 7.3, has the determinant of the even functions of the weight exp(-x²).
     t = 0.6
     nodes, weights = np.polynomial.legendre.leggauss(200)
     x = t * nodes
@@ -216,7 +216,7 @@ def test_no_level_of_the_goe_in_a_symmetric_interval(n):
 
 
 def test_every_second_level_of_the_goe():
-    # Forrester and Rains (2001): the even ones of 2n + 1, in the weight exp(-x²/2), are the GSE of n.
+    # Forrester and Rains (2001): the even-numbered ones of 2n + 1 levels, with the weight exp(-x²/2), are a GSE of n.
     n = 6
     for end in (-0.7, 0.4, 1.8):
         orthogonal = hermite_gap_probabilities(2 * n + 1, (end * np.sqrt(2 * n / (2 * n + 1)), np.inf), 1, 2 * n + 1)
@@ -258,7 +258,7 @@ def test_bad_input():
 
 @pytest.mark.slow
 def test_reverse_mode_over_an_array_is_minus_the_survival_of_the_distance_to_a_level():
-    # dE(0)/ds = -(1 - the distribution of the distance from a level): -1 at s = 0, by Spacing elsewhere.
+    # -dE(0)/ds is the survival function of the distance from a level: 1 at s = 0, and elsewhere that of `Spacing`.
     s = jnp.array([1e-8, 0.1, 1.0, 4.0])
     for beta in (1, 2, 4):
         slope = jax.grad(lambda s, beta=beta: bulk_gap_probabilities(s, beta, 2)[:, 0].sum())(s)

@@ -22,7 +22,7 @@ def sinc(x):
 
 
 def cluster(r, beta):
-    """Y_2 of Mehta, with the integral and the derivative of the kernel as such."""
+    """Mehta's Y_2, computed directly from the integral and the derivative of the kernel."""
     x = mpmath.pi * r
     if beta == 2:
         return sinc(x) ** 2
@@ -76,7 +76,7 @@ def test_asymptotics():
     log = np.log(2 * np.pi * length) + np.euler_gamma
     of = {1: (2, log, -(np.pi**2) / 8), 2: (1, log, 0), 4: (0.5, log + np.log(2), np.pi**2 / 8)}
     for beta, (factor, log, constant) in of.items():
-        # Corrections are of the order 1/L.
+        # Corrections are of order 1/L.
         variance, delta3 = factor / np.pi**2 * (log + 1 + constant), factor / (2 * np.pi**2) * (log - 5 / 4 + constant)
         np.testing.assert_allclose(number_variance(length, beta), variance, rtol=20 * eps + 3e-7)
         np.testing.assert_allclose(rigidity(length, beta), delta3, rtol=20 * eps + 3e-7)
@@ -95,7 +95,7 @@ def test_far_out_to_all_digits():
 
 @pytest.mark.parametrize("beta", BETAS)
 def test_form_factor_is_the_transform_of_the_cluster_function(beta):
-    # By its moments with a Gaussian: the transform of e^{-π(r/w)²} is w e^{-π(wτ)²}.
+    # Both are integrated against a Gaussian: the transform of e^{-π(r/w)²} is w e^{-π(wτ)²}.
     w = 3
     with mpmath.workdps(20):
         left = 2 * mpmath.quad(
@@ -104,7 +104,7 @@ def test_form_factor_is_the_transform_of_the_cluster_function(beta):
         weight = lambda tau: w * mpmath.exp(-mpmath.pi * (w * tau) ** 2)
     nodes, weights = np.polynomial.legendre.leggauss(60)
     tau, measure = (nodes + 1) / 2, weights / 2
-    # Panels up to 1, from 1 on, with the singularity of β = 4 at the end of both, in the square of the distance.
+    # Two panels meet at 1, the singularity for β = 4, with nodes in the root of the distance from it.
     points = np.concatenate([1 - (1 - tau) ** 2, 1 + tau**2])
     measure = np.concatenate([2 * measure * (1 - tau), 2 * measure * tau])
     transform = 2 * np.sum(measure * (1 - np.asarray(form_factor(points, beta))) * [float(weight(t)) for t in points])

@@ -44,7 +44,7 @@ def test_finite_n_against_mpmath(n, beta, dtype):
 @pytest.mark.float32
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_moments(beta):
-    # E |v|^2k from the law of Dirichlet.
+    # E |v|^2k from the Dirichlet distribution.
     n, k, law = 7, np.arange(4), EigenvectorIntensity(7, beta)
     expected = scipy.stats.beta(beta / 2, beta * (n - 1) / 2, scale=n)
     eps = jnp.finfo(jnp.result_type(float)).eps

@@ -15,12 +15,12 @@ from rmtjax.testing import check_derivatives, check_law, check_second_derivative
 from tests.cases import further
 from tests.statistical import assert_law
 
-# All calls have this many points: each method is compiled once for each β.
+# All calls have this many points, so that each method is compiled once for each β.
 X = np.float32([1e-30, 1e-10, 1e-3, 0.07, 0.4, 1.5, 4.0, 9.0, 20.0, 40.0, 55.0, 100.0]).astype(float)
 
 
 def survival(beta, alpha, s):
-    """Edelman 1988 and 1991; determinants of Forrester and Hughes 1994 for β = 2 and integer α."""
+    """1 - F by Edelman (1988, 1991), and by determinants (Forrester and Hughes 1994) for β = 2 and integer α."""
     root = mpmath.sqrt(s)
     if (beta, alpha) == (1, -0.5):
         return mpmath.exp(-s / 8 - root / 2)
@@ -67,7 +67,7 @@ def test_closed_forms(beta, alphas, dtype):
         got = {name: np.asarray(values, float) for name, values in got.items()}
         error = np.abs(got["logcdf"] - log_cdf)[normal]
         assert (error < (2e-5 if single else 5e-14) * np.maximum(1, -log_cdf[normal])).all(), error
-        # Relative accuracy of the upper tail goes with its size, as that of determinants does.
+        # The relative accuracy of the upper tail, like that of determinants, is proportional to its size.
         resolved = log_sf > (-6.5 if single else -18.5)
         tolerance = (2e-5 if single else 1e-14) * np.exp(-log_sf)
         error = np.abs(np.expm1(got["logsf"] - log_sf))
@@ -95,7 +95,7 @@ def test_other_orders(beta, alphas):
 
 
 def log_tails_in_sixty_digits(beta):
-    """The points, log F and log(1 - F), from determinants with 100 nodes, of β = 2 in closed form."""
+    """The points, log F and log(1 - F), from determinants with 100 nodes, or in closed form for β = 2."""
     if beta == 2:
         s = (1000, 4000, 5000, 7000)
         with mpmath.workdps(400):
@@ -121,7 +121,7 @@ def test_large_orders(beta, alpha):
     s, log_cdf, log_sf = log_tails_in_sixty_digits(beta)
     x, law = np.resize(s, X.size).astype(float), HardEdge(alpha, beta)
     log_cdf, log_sf = np.array(log_cdf), np.array(log_sf)
-    # Three points of which each tail is resolved, and one far out.
+    # At three points each tail is resolved; one point is far out.
     for got, expected in ((law.logcdf(x)[:4], log_cdf), (law.logsf(x)[:4], log_sf)):
         np.testing.assert_allclose(np.exp(got), np.exp(expected), rtol=0, atol=2e-13)
     tolerance = 1e-13 * np.exp(-log_sf[:3])
@@ -132,7 +132,7 @@ def test_large_orders(beta, alpha):
 
 
 def test_lower_tail_of_the_quaternion_case():
-    # Log F from (D_- + D_+)/2 in 80 digits: it is far smaller than 1 - D_- and D_+ - 1.
+    # Log F comes from (D_- + D_+)/2 in 80 digits, because F is far smaller than 1 - D_- and D_+ - 1.
     x, expected = np.transpose(
         [
             (30, -136.40393884733061),
@@ -179,9 +179,9 @@ def test_reverse_mode_near_0_and_far_out():
     law, x = HardEdge(0.7), jnp.array([1e-300, 1e-13, 1e-3, 3.0, 200.0, 1e5])
     by_law, by_x = jax.jit(jax.vmap(jax.grad(lambda law, x: law.cdf(x), (0, 1)), (None, 0)))(law, x)
     assert np.isfinite(by_law.alpha).all()
-    # Up to 3 two programs agree to 1e-15. Where the determinants end, at 99.6, the tail 1 - F = e^-19, with which it
-    # goes on to 200, is as small as 1 minus the largest eigenvalue: every rounding of the matrix, which is another one
-    # with other vector instructions, counts e^19 eps = 4e-8 there; 1.5e-10 was seen.
+    # Up to 3 two programs agree to 1e-15. At 99.6, where the determinants end, the tail 1 - F = e^-19, from which it is
+    # continued to 200, is as small as 1 minus the largest eigenvalue. Every rounding of the matrix, which depends on
+    # the vector instructions, counts e^19 eps = 4e-8 there; 1.5e-10 was seen.
     pdf = law.pdf(x)
     np.testing.assert_allclose(by_x[:4], pdf[:4], rtol=1e-13, atol=1e-200)
     np.testing.assert_allclose(by_x[4:], pdf[4:], rtol=4e-8, atol=1e-200)
@@ -233,7 +233,7 @@ def test_second_derivatives():
     ids=["real", "complex", "quaternion"],
 )
 def test_simulated_levels(ensemble, alpha):
-    # A scale that is wrong by 15 % is seen in 4000 draws; the order of 100 shifts it by 1 %.
+    # 4000 draws show a scale that is wrong by 15 %; the finite order 100 shifts it by 1 %.
     beta, n = int(ensemble.beta), ensemble.n
     smallest = rmt.simulate(lambda key: ensemble.eigenvalues(key)[0], jax.random.key(5), 4000)
     unit = 4 * n * ensemble.m if isinstance(ensemble, rmt.Wishart) else 8 * n * ensemble.a / beta

@@ -27,7 +27,7 @@ def test_tracy_widom(beta):
     got = tabulate(jnp.asarray(float(beta)), X)
     np.testing.assert_allclose(np.exp(got["logcdf"]), law.cdf(X), rtol=0, atol=5e-13)
     np.testing.assert_allclose(got["pdf"], law.pdf(X), rtol=0, atol=1e-12)
-    # Both tails in relative error; beyond the table by expansions.
+    # Both tails in relative error; beyond the table they come from expansions.
     x = np.array([-30.0, -17.0, -10.0, -7.0, -5.0, -4.0, 0.0, 2.0, 4.0, 6.0, 9.0, 16.0])
     got = {key: np.asarray(value) for key, value in tabulate(jnp.asarray(float(beta)), x).items()}
     for name, tail in (("logcdf", law.logcdf(x)), ("logsf", law.logsf(x))):
@@ -39,7 +39,7 @@ def test_tracy_widom(beta):
 
 
 def by_differences(beta, x, number=800, step=4e-3):
-    """F at x by central differences in θ and the trapezoidal rule, from a Gaussian start: the plain equation."""
+    """F at x from the plain equation, by central differences in θ and the trapezoidal rule, from a Gaussian start."""
     theta = np.pi * np.arange(1, number + 1) / number
     h, s, c = np.pi / number, np.sin(theta), np.cos(theta)
     start = 10 * beta ** (-2 / 3) + 2
@@ -53,7 +53,7 @@ def by_differences(beta, x, number=800, step=4e-3):
         spread = 2 / beta * s**4 / h**2
         drift = (4 / beta * s**3 * c + (y - step / 2) * s**2 - c**2) / (2 * h)
         lower, diagonal, upper = spread - drift, -2 * spread, spread + drift
-        # At θ = π the flow goes out: a difference from the left, of second order.
+        # At θ = π the flow leaves the interval, so a second-order difference from the left is used.
         matrix = np.zeros((4, number))
         matrix[0, 1:], matrix[1], matrix[2, :-1] = upper[:-1], diagonal, lower[1:]
         matrix[1, -1], matrix[2, -2], matrix[3, -3] = -1.5 / h, 2 / h, -0.5 / h
@@ -68,7 +68,7 @@ def by_differences(beta, x, number=800, step=4e-3):
     return np.interp(x, grid[::-1], np.array(values)[::-1])
 
 
-# The difference scheme itself is right to 2e-5.
+# The difference scheme itself is accurate to 2e-5.
 @pytest.mark.parametrize("beta", [*further(0.5), 2.7, *further(8.0)])
 def test_finite_differences(beta):
     points = {0.5: [-4.0, -1.0, 0.5], 2.7: [-3.0, -2.0, -1.0], 8.0: [-2.8, -2.2, -1.6]}[beta]
@@ -76,7 +76,7 @@ def test_finite_differences(beta):
     np.testing.assert_allclose(got, by_differences(beta, points), rtol=0, atol=4e-5)
 
 
-# Log F, log(1 - F) and the density. From the equation of F itself: a march for log(1 - F), and for F divided by its
+# Log F, log(1 - F) and the density, from the equation of F itself: a march for log(1 - F), and for F divided by its
 # leading decay, on 180 nodes, in 240 steps of order 7.
 FINER = {
     0.2: {
@@ -108,7 +108,7 @@ def test_another_march(beta):
     log_cdf, log_sf, density = np.transpose(list(FINER[beta].values()))
     np.testing.assert_allclose(got["logcdf"][: log_cdf.size], log_cdf, rtol=2e-8)
     np.testing.assert_allclose(got["pdf"][: density.size], density, rtol=2e-8)
-    # There log(1 - F) came from a rounded F.
+    # Elsewhere log(1 - F) came from a rounded F.
     kept = log_sf < -1e-6
     np.testing.assert_allclose(got["logsf"][: log_sf.size][kept], log_sf[kept], rtol=2e-8)
 
@@ -134,7 +134,7 @@ def test_quantile_from_1e_300_to_one_ulp_below_1():
     )
     x = jax.jit(law.ppf)(p)
     np.testing.assert_array_equal(x[-2:], [-np.inf, np.inf])
-    # Another compilation rounds the march otherwise.
+    # Another compilation rounds the march differently.
     got = tabulate(law.beta, x)
     assert (np.diff(x[:-2]) > 0).all()
     np.testing.assert_allclose(got["logcdf"][:5], np.log(p[:5]), rtol=1e-8)
@@ -146,7 +146,7 @@ def test_mean_and_variance():
     law = TracyWidom(4, "stochastic-airy")
     moments = jax.jit(lambda law: (law.mean(), law.var()))
     np.testing.assert_allclose(moments(StochasticAiry(4.0)), (law.mean(), law.var()), rtol=1e-12)
-    # For large β the lowest level is that of the Airy operator, moved by the noise: 4/β times the integral of ψ⁴.
+    # For large β the lowest level is that of the Airy operator; the noise moves it with variance 4/β times ∫ ψ⁴.
     zero = special.ai_zeros(1)[0][0]
     square = lambda x: (special.airy(x + zero)[0] / special.airy(zero)[1]) ** 2
     spread = 4 * integrate.quad(lambda x: square(x) ** 2, 0, 20, epsabs=1e-13)[0]
@@ -156,7 +156,7 @@ def test_mean_and_variance():
 
 
 def test_small_beta():
-    # The largest of independent levels, up to O(β).
+    # The law is that of the largest of independent levels, up to O(β).
     beta, z = 0.001, np.array([1.5, 2.0, 2.5, 3.0, 4.0])
     ai, _, bi, _ = special.airy(z)
     points = np.resize((beta / 2) ** (-2 / 3) * z, X.size)
@@ -202,7 +202,7 @@ def test_bad_input():
 
 @pytest.mark.slow
 def test_law():
-    # Each compilation rounds the march otherwise.
+    # Each compilation rounds the march differently.
     check_law(StochasticAiry(2.7), rtol=1e-12)
 
 

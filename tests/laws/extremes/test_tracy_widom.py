@@ -41,7 +41,7 @@ def tabulate(law, x):
     return {name: getattr(law, name)(x) for name in METHODS}
 
 
-# The largest level of each β is one of the first three rows; in ball arithmetic that of β = 4 is the second of β = 1.
+# The first three rows are the largest level of each β; in ball arithmetic that of β = 4 is the second level of β = 1.
 LAWS = {"1": TracyWidom(1), "2": TracyWidom(2), "4": bornemann(4)}
 LAWS |= {f"{beta}, {k}": TracyWidom(beta, order=k) for beta, k in tracy_widom_table.ROWS[3:]}
 
@@ -61,7 +61,7 @@ def reference(f, density):
     return {key: float(v.mid()) for key, v in (rows | {f"log{k}": v.log() for k, v in rows.items()}).items()}
 
 
-# Points of every kind: at both ends of the table and beyond them, on both sides of the switch at -2, at a joint.
+# Points of every kind: at and beyond both ends of the table, on both sides of the switch at -2, and at a joint.
 POINTS = [-14.5, -12.75, -7.0, float(np.nextafter(-2, -3)), -2.0, 4.0, 13.25]
 
 
@@ -71,11 +71,11 @@ def test_both_tails_in_relative_error_against_determinants(law):
     got = tabulate(LAWS[law], jnp.asarray(POINTS))
     for k, s in enumerate(POINTS):
         if "," in law and not -13 < s < 8:
-            continue  # beyond the table by leading terms
+            continue  # beyond the table there are only leading terms
         for name, expected in reference(*by_determinants(s)[law]).items():
             if abs(expected) < 1e-70:
-                continue  # log(1 - F) far to the left: the discretisation holds no more digits of F
-            # What exp makes of the rounding of a logarithm; that itself is only small as a tiny probability is.
+                continue  # far to the left log(1 - F) needs more digits of F than the discretisation has
+            # exp amplifies the rounding of a logarithm by its size; one near 0 is as small as the other tail.
             tolerance = 8e-16 * max(4, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
             np.testing.assert_allclose(
                 got[name][k], expected, tolerance, 1e-15 * (name == "logpdf"), err_msg=f"{name} at {s}"
@@ -156,9 +156,9 @@ TABLES = json.loads((Path(__file__).parents[2] / "golden" / "praehofer_spohn.jso
 @pytest.mark.parametrize("beta", [*further(1, 2), 4])
 def test_tables_of_praehofer_and_spohn(beta):
     def log_tails(row):
-        # The logarithms where the numbers underflow.
+        # The table has logarithms where the numbers underflow.
         u, v = (mpmath.mpf(row[name]) or mpmath.exp(row[f"log {name}"]) for name in ("U", "V"))
-        # For β = 4 in the scaling of Bornemann.
+        # β = 4 is in Bornemann's scaling.
         log_f = {1: -(u + v) / 2, 2: -v, 4: mpmath.log(mpmath.cosh(u / 2)) - v / 2}[beta]
         tail = -mpmath.expm1(log_f)
         return float(log_f), float(mpmath.log(tail)), float(v / tail)
@@ -168,7 +168,7 @@ def test_tables_of_praehofer_and_spohn(beta):
         log_cdf, log_sf, lost = np.array([log_tails(row) for row in TABLES]).T
     law = bornemann(beta)
     np.testing.assert_allclose(law.cdf(s), np.exp(log_cdf), rtol=0, atol=4e-16)
-    # On the right minus the upper tail, which in the library and the table comes from a logarithm.
+    # On the right log F is minus the upper tail, which comes from a logarithm in the library and in the table.
     allowed = 3e-15 * np.maximum(1, -log_sf) * -log_cdf + np.finfo(float).tiny
     np.testing.assert_array_less(np.abs(law.logcdf(s) - log_cdf), allowed)
     # For β = 4 the tail is a small difference of the two functions.
@@ -190,7 +190,7 @@ def test_published_values():
 
 def test_conventions_differ_by_a_scale_at_beta_4_only():
     x = jnp.array([-3.0, -1.0, 0.5])
-    # The means are in the literature, and -3.262427903 in the scaling of Bornemann.
+    # The mean is -3.262427903 in Bornemann's scaling, as in the literature.
     np.testing.assert_allclose(TracyWidom(4).mean(), -3.262427903 / 2**0.5, atol=1e-9)
     for name, stretch in (("tracy-widom", 2**0.5), ("stochastic-airy", 2 ** (2 / 3))):
         density = stretch * bornemann(4).pdf(stretch * x)
@@ -208,7 +208,7 @@ def test_right_tail_to_100(beta):
         with mpmath.workdps(60):
             y = mpmath.mpf(y)
             ai, slope = mpmath.airyai(y), mpmath.airyai(y, derivative=1)
-            # In units of Ai(y): the quadrature works to absolute error.
+            # In units of Ai(y), because the quadrature works to an absolute error.
             panels = [y + k / mpmath.sqrt(y) for k in (0, 3, 10, 30, 90)]
             first = ai * mpmath.quad(lambda x, ai=ai: mpmath.airyai(x) / ai, panels) / 2
             # ∫ (x - y) Ai² in closed form.
@@ -268,7 +268,7 @@ def levels_beyond(s, beta, number=6):
     elif beta == 4:
         generating = (product(np.sqrt(1 - epsilon)) + product(-np.sqrt(1 - epsilon))) / 2
     else:
-        # Dieng and Tracy (2011), theorem 2.1, as it stands there: λ = 1 - ε, D_2 = D_- D_+, e^μ = D_+/D_-.
+        # Theorem 2.1 of Dieng and Tracy (2011) as printed, with λ = 1 - ε, D_2 = D_- D_+ and e^μ = D_+/D_-.
         turned = 1 - epsilon**2
         minus, plus = product(np.sqrt(turned)), product(-np.sqrt(turned))
         square = epsilon * minus * plus + (plus**2 + minus**2) / 2 - np.sqrt(turned) * (plus**2 - minus**2) / 2
@@ -308,7 +308,7 @@ def test_law(law):
     check_law(law)
 
 
-# Every day the contract is held where it is hardest to keep.
+# The contract is tested in single precision, where it is hardest to keep.
 @pytest.mark.slow
 @pytest.mark.float32(only=True)
 def test_law_in_single_precision():
@@ -332,7 +332,7 @@ def test_slopes_of_all_methods_stay_finite_and_right_far_out(dtype):
 @pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.float32(further=True)), np.float64])
 @pytest.mark.parametrize("convention", ["tracy-widom", *further("bornemann", "stochastic-airy")])
 def test_tails_meet_where_one_takes_over_from_the_other(convention, dtype):
-    # The table of beta = 4 is in other units: rounded, a point next to the switch may come to lie on its other side.
+    # The table of β = 4 is in other units, so rounding may move a point next to the switch to its other side.
     law = TracyWidom(4, convention)
     x = [dtype(law._switch())]
     for _ in range(3):

@@ -1,7 +1,7 @@
-"""Level densities a second time, in mpmath, by de Bruijn's formulas.
+"""An independent implementation of level densities in mpmath, by de Bruijn's formulas.
 
-With the joint density ∏|x_i - x_j|^β ∏ v(x_i) the density of all levels is a sum over the inverse of a matrix of
-moments of the monomials: no orthogonal polynomials, and no recurrences. In the weights
+With the joint density ∏|x_i - x_j|^β ∏ v(x_i), the density of all levels is a sum over the inverse of a matrix of
+moments of the monomials, without orthogonal polynomials or recurrences. For the weights
 x^p e^{-x²/2} (p = 0), x^p e^{-x/2} on x > 0 and x^p (1 - x)^q on (0, 1) all moments are elementary.
 """
 
@@ -9,7 +9,7 @@ import mpmath
 
 
 class Weight:
-    """A weight v by the integrals of x^k v up to x."""
+    """A weight v, given by the integrals of x^k v up to x."""
 
     def __init__(self, below, density, ends):
         self.below, self.density, self.ends = below, density, ends
@@ -48,7 +48,7 @@ def _unitary(weight, n):
 
 
 def _symplectic(weight, n):
-    """The skew product is ∫ (f g' - f' g) v, of 2n monomials."""
+    """The density from 2n monomials with the skew product ∫ (f g' - f' g) v."""
     order = range(2 * n)
     m = [weight.moment(k) for k in range(4 * n)]
     inverse = mpmath.matrix([[(k - j) * m[j + k - 1] if j != k else 0 for k in order] for j in order]) ** -1
@@ -56,7 +56,7 @@ def _symplectic(weight, n):
 
 
 def _orthogonal(weight, n):
-    """The skew product is ∬ f(x) g(y) sgn(x - y) v v, bordered by ∫ f v where n is odd."""
+    """The density with the skew product ∬ f(x) g(y) sgn(x - y) v v, bordered by ∫ f v if n is odd."""
     sign = lambda k, x: 2 * weight.below(k, x) - weight.moment(k)
     product = lambda j, k: mpmath.quad(lambda x: x**j * weight.density(x) * sign(k, x), weight.ends)
     skew = mpmath.zeros(n + n % 2)

@@ -89,7 +89,7 @@ def log_tail_of(density, x, end):
     rate = abs(mpmath.diff(lambda y: mpmath.log(density(y)), x, h=abs(x) * mpmath.mpf(10) ** -8))
     # The density falls by at least e^-60 within this.
     far = min(x + 60 / rate, end) if end > x else max(x - 60 / rate, end)
-    # In the root of the distance from a hard edge the integrand is smooth; quad is to an absolute error.
+    # The integrand is smooth in the root of the distance from a hard edge; quad works to an absolute error.
     at_root = lambda s: 2 * s * density(far + (x - far) * s**2) / scale
     return mpmath.log(scale * abs(x - far)) + mpmath.log(mpmath.quad(at_root, [0, HALF, 1]))
 
@@ -156,7 +156,7 @@ def test_simulated_levels(ensemble):
     edges = np.linspace(levels.min() + 1e-3, levels.max() - 1e-3, 13)
     share = np.array([(levels <= edge).mean(axis=1) for edge in edges])
     expected = np.asarray(law.cdf(edges))
-    # Forced levels are 0 and 1 up to the rounding of the solver, and the repulsion keeps counts far below binomial.
+    # Forced levels are 0 and 1 up to the solver's rounding; repulsion makes counts fluctuate less than binomial ones.
     error = share.std(axis=1) / np.sqrt(len(levels))
     assert (np.abs(share.mean(axis=1) - expected) < 4.5 * error + 1e-3 / len(edges)).all()
 
@@ -180,7 +180,7 @@ def test_the_table_is_the_recurrence(ensemble):
     x = np.linspace(edges[0] + 1e-9, edges[-1], 400)[:-1]
     formula = np.exp(log_density(law.classical, np, x))
     np.testing.assert_allclose(middle.pdf(jnp.asarray(x)), formula, rtol=2e-11, atol=1e-13 * formula.max())
-    # The rows of the table are sums from either side; the whole is 1 by no construction.
+    # The rows of the table are sums from either side, so their total is not 1 by construction.
     np.testing.assert_allclose(middle.below + middle.above, 1, rtol=1e-13)
     y = jnp.asarray(edges[-1] * np.array([1.01, 1.5]))
     np.testing.assert_allclose(
@@ -194,7 +194,7 @@ def test_ends_and_atoms():
     np.testing.assert_allclose(LevelDensity(rmt.Wishart(4, 4, 2)).pdf(0.0), 4, rtol=1e-12)  # m Σ L_k(0)²/n
     law = LevelDensity(rmt.Wishart(2, 3, 1))
     np.testing.assert_allclose(law.pdf(0.0), law.pdf(1e-12), rtol=1e-10)
-    assert LevelDensity(rmt.Wishart(3, 3, 1)).pdf(0.0) == 0  # infinite
+    assert LevelDensity(rmt.Wishart(3, 3, 1)).pdf(0.0) == 0  # the density itself is infinite
     law = LevelDensity(rmt.Jacobi(6, 5, 4, 2))
     np.testing.assert_allclose(law.atoms(), [[0, 1], [1 / 6, 1 / 3]])
     np.testing.assert_allclose([law.cdf(0.0), law.sf(1 - 1e-14)], [1 / 6, 1 / 3], rtol=1e-10)
@@ -222,7 +222,7 @@ def test_one_compilation_for_every_scale():
 
 
 def panels(law):
-    """A few of the law's own panels: of all of them the widest lie in the tails."""
+    """A few of the law's own panels; the widest of all lie in the tails."""
     own, edges = law.breakpoints(), law.unit * table(law.classical).edges
     keep = [edges[:: max(1, len(edges) // 6)], edges[jnp.array([1, -2, -1])], own[jnp.array([0, -1])]]
     return np.unique(np.concatenate(keep)).astype(own.dtype)

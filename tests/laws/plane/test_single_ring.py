@@ -14,7 +14,7 @@ LEVELS = (np.arange(500) + 0.5) / 500
 
 
 def of_two(t, a, b):
-    """P(|Z|² ≤ t) for the singular values a and b: the equation is linear in p."""
+    """P(|Z|² ≤ t) for two singular values a and b, for which the equation is linear in p."""
     a, b = a**2, b**2
     return -((t - a) * b + (t - b) * a) / (2 * (t - a) * (t - b))
 
@@ -63,7 +63,7 @@ def test_known_rings(squares, law):
     ring = SingleRing(jnp.sqrt(squares))
     inner, outer = map(float, law._ends())
     r = np.sqrt(inner + (outer - inner) * np.array([0.1, 0.5, 0.9]))
-    # The quantiles in place of the law cost some 1e-5.
+    # Quantiles in place of the law make an error of about 1e-5.
     np.testing.assert_allclose(ring.radial_cdf(r), law.radial_cdf(r), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(ring.pdf(r), law.pdf(r), rtol=5e-3)
 

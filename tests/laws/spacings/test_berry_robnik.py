@@ -26,7 +26,7 @@ def survival(rho):
 
 
 def density(rho):
-    # As in the paper.
+    # The formula of the paper.
     c = 1 - rho
     gaussian = lambda s: (2 * rho * c + mpmath.pi / 2 * c**3 * s) * mpmath.exp(-rho * s - mpmath.pi / 4 * (c * s) ** 2)
     return lambda s: rho**2 * empty(rho)(s) + gaussian(s)
@@ -109,10 +109,10 @@ def test_far_out_without_regular_levels():
 
 @pytest.mark.float32
 def test_quantiles_near_0_and_their_derivatives():
-    # F(s) = ρ (2 - ρ) s there.
+    # Near 0, F(s) = ρ (2 - ρ) s.
     p = 1e-10
     law = BerryRobnik(0.3)
     by_law, by_p = jax.grad(lambda law, p: law.ppf(p), (0, 1))(law, p)
-    # A rounding of log p is as many of p.
+    # A rounding of log p becomes as many roundings of p as log p is large.
     np.testing.assert_allclose(law.ppf(p), p / 0.51, rtol=5e-6)
     np.testing.assert_allclose([by_law.rho, by_p], [-2 * 0.7 * p / 0.51**2, 1 / 0.51], rtol=1e-5)

@@ -18,7 +18,7 @@ R = [1e-20, 1e-5, 0.01, 0.2, 0.5, 0.75, 0.95, 1 - 2.0**-12]
 
 
 def density(beta):
-    """The paper's, with its norm from quadrature over all ratios."""
+    """The density of the paper, normalised by quadrature over all ratios."""
     kernel = lambda r: (r + r**2) ** beta / (1 + r + r**2) ** (1 + 3 * beta / 2)
     norm = 2 * mpmath.quad(lambda u: 2 * u * kernel(u**2), [0, 0.25, 0.5, 1])
     return lambda r: 2 * kernel(r) / norm
@@ -26,7 +26,7 @@ def density(beta):
 
 def cumulative(beta):
     pdf = density(beta)
-    # The integrand is of order 1: mpmath's quadrature stops at an absolute error.
+    # The integrand is kept of order 1, because mpmath's quadrature stops at an absolute error.
     return lambda r: r * pdf(r) * mpmath.quad(lambda u: 4 * u**3 * pdf(r * u**4) / pdf(r), [0, 0.5, 1])
 
 
@@ -64,8 +64,8 @@ def test_three_levels(getkey):
 
 @pytest.mark.slow
 def test_the_surmise_is_not_the_law_of_large_spectra(getkey):
-    # A simulation of a million ratios has found the distance 0.0099 for β = 1; 3 per root of the sample size is out
-    # at the 1e-6 level, although neighbouring ratios share a spacing.
+    # A simulation of a million ratios found a distance of 0.0099 for β = 1; 3/√(sample size) is excluded at the 1e-6
+    # level, although neighbouring ratios share a spacing.
     spacings = np.diff(jax.vmap(COE(200).eigenphases)(jax.random.split(getkey(), 1000)), axis=1)
     left, right = spacings[:, :-1], spacings[:, 1:]
     ratio = np.sort(np.minimum(left, right) / np.maximum(left, right), axis=None)
@@ -85,8 +85,8 @@ def test_independent_levels():
 
 
 def test_the_mean_of_large_unitary_spectra_is_that_of_the_sine_kernel():
-    # P(S1 > t S2) is the integral over b of the probability that (-tb, b) around a level is empty, differentiated in
-    # its upper end, which is the resolvent there.
+    # P(S1 > t S2) is an integral over b. The integrand is the derivative, with respect to the upper end, of the
+    # probability that (-tb, b) around a level is empty; the resolvent at that end gives it.
     kernel = lambda x, y: np.sinc(np.subtract.outer(x, y)) - np.outer(np.sinc(x), np.sinc(y))
     (u, w), (v, q) = ([(nodes + 1) / 2, weights / 2] for nodes, weights in map(gauss_legendre, (16, 40)))
     mean = 0
@@ -98,7 +98,7 @@ def test_the_mean_of_large_unitary_spectra_is_that_of_the_sine_kernel():
             resolvent = kernel([b], [b])[0, 0] + column @ np.linalg.solve(operator, column)
             mean += 2 * by_t * by_b * np.linalg.det(operator) * resolvent
     np.testing.assert_allclose(mean_gap_ratio(2), mean - 1, rtol=0, atol=1e-12)
-    # The surmises are close.
+    # The surmises are close to the exact means.
     for beta in (1, 2, 4):
         assert 0.001 < abs(mean_gap_ratio(beta) - GapRatioSurmise(beta).mean()) < 0.006
 

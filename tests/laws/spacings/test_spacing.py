@@ -16,7 +16,7 @@ from tests.cases import daily, further
 from tests.laws.core.methods import METHODS
 
 LAWS = {f"{beta}, {k}": Spacing(beta, k) for beta, most in ((1, 7), (2, 3), (4, 3)) for k in range(most + 1)}
-# All the rows of the table, and one of β = 4.
+# These use all rows of the table, and one law of β = 4.
 SOME = ["1, 0", "2, 0", "4, 0", "1, 7", "2, 3"]
 POINTS = [0.01, 0.3, 0.75, 2.0 - 2.0**-52, 2.0, 3.1, 8.5, 14.2]
 
@@ -34,7 +34,7 @@ def by_determinants(s):
 
 
 def reference(beta, k, s):
-    """All methods at a spacing s, β = 4 by its own formula, E_4(k; s) = [E_+(k; 2s) + E_-(k; 2s)]/2."""
+    """All methods at a spacing s; β = 4 has its own formula, E_4(k; s) = [E_+(k; 2s) + E_-(k; 2s)]/2."""
     if beta == 4:
         ctx.prec = 1200
         step = arb(s) * 2.0**-80
@@ -58,7 +58,7 @@ def test_both_tails_in_relative_error_against_determinants(name):
     for i, s in enumerate(POINTS):
         for method, expected in reference(law.beta, law.k, s).items():
             if 1e-300 < abs(expected):
-                # What exp makes of the rounding of a logarithm; that itself is only small as a tiny probability is.
+                # exp amplifies the rounding of a logarithm by its size; one near 0 is as small as the other tail.
                 tolerance = 8e-16 * max(4, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
                 np.testing.assert_allclose(
                     got[method][i], expected, tolerance, 1e-15 * (method == "logpdf"), err_msg=method
@@ -103,7 +103,7 @@ def test_the_mean_is_one_spacing_more_than_the_levels_inside(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_all_spacings_together_are_the_pair_correlation(beta):
-    # Σ_k p(k; s) = 1 - Y_2(s); up to s = 1.5 more than three levels inside do not occur at β = 2 and 4.
+    # Σ_k p(k; s) = 1 - Y_2(s); up to s = 1.5, more than three levels inside are negligible at β = 2 and 4.
     s = np.array([0.2, 0.7, 1.0, 1.4])
     total = sum(LAWS[name].pdf(s) for name in LAWS if LAWS[name].beta == beta)
     if beta == 2:
@@ -125,11 +125,11 @@ def test_upper_tail_beyond_the_table(beta):
     if beta == 2:  # Dyson (1976): E_2(0; s) with log 2/12 + 3 ζ'(-1)
         zeta, t = -0.1654211437004509, np.pi * s / 2
         log_gap = -(t**2) / 2 - np.log(t) / 4 + np.log(2) / 12 + 3 * zeta
-        # sf = -E'(0; s) of that, to order 1/t².
+        # sf = -E'(0; s) of this expansion, to order 1/t².
         expected = log_gap + np.log(np.pi / 2 * (t + 1 / (4 * t)))
         np.testing.assert_allclose(got, expected, rtol=0, atol=0.2 / t.min() ** 2)
     np.testing.assert_allclose(slope[:2], (got[1] - got[0]) / (s[1] - s[0]), rtol=2e-2)
-    # The quadratic is what is left far out.
+    # Far out only the quadratic term remains.
     np.testing.assert_allclose(got[-1] / s[-1] ** 2, -(np.pi**2) * beta / 16, rtol=1e-3)
 
 
@@ -149,7 +149,7 @@ def test_law(name):
     check_law(LAWS[name])
 
 
-# Every day the contract is held where it is hardest to keep.
+# The contract is tested every day in single precision, where it is hardest to keep.
 @pytest.mark.float32(only=True)
 def test_law_in_single_precision():
     check_law(Spacing(2), reverse_mode=False)
@@ -167,7 +167,7 @@ def test_simulated_spacings(getkey, ensemble, beta):
         steps = np.arange(drawn.size + 1) / drawn.size
         cdf = np.asarray(law.cdf(drawn))
         distance = max((steps[1:] - cdf).max(), (cdf - steps[:-1]).max())
-        # Kolmogorov's limit at 1e-6, and 1e-3 for the finite size. Another β is 0.04 away and more.
+        # Kolmogorov's limit at 1e-6, and 1e-3 for the finite size. Another β is at least 0.04 away.
         assert distance < 2.7 / drawn.size**0.5 + 1e-3
 
 

@@ -67,7 +67,7 @@ def test_spacings_of_two_levels(getkey):
     levels = jax.vmap(GaussianBeta(2, 2.0).eigenvalues)(jax.random.split(getkey(), 20_000))
     spacings = np.sort(np.diff(levels, axis=1)[:, 0])
     probability = np.asarray(WignerSurmise(2.0).cdf(spacings / spacings.mean()))
-    # Kolmogorov's statistic; the mean is estimated, so it is smaller than in his law.
+    # Kolmogorov's statistic; because the mean is estimated, it is smaller than in his law.
     assert np.abs(probability - (np.arange(spacings.size) + 0.5) / spacings.size).max() < 2 / spacings.size**0.5
 
 

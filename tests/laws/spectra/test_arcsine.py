@@ -1,4 +1,4 @@
-"""The arcsine law: against mpmath up to the edges, other laws that it is, the contract, bad input."""
+"""The arcsine law: against mpmath up to the edges, laws that equal it, the contract, bad input."""
 
 import jax.numpy as jnp
 import mpmath
@@ -50,7 +50,7 @@ def test_moments_and_the_laws_that_it_is(getkey):
     angles = (np.arange(64) + 0.5) * np.pi / 64
     for k in range(10):
         np.testing.assert_allclose(law.moment(k), np.mean((1.5 * np.cos(angles)) ** k), rtol=1e-13, atol=1e-13)
-    # Wallis: the binomial coefficient is no number of float64.
+    # The binomial coefficient overflows float64; Wallis' formula gives the moment.
     np.testing.assert_allclose(Arcsine(1.0).moment(1500), (1 - 1 / 6000) / np.sqrt(750 * np.pi), rtol=1e-7)
     assert (law.mean(), law.var()) == (0, 1.125)
     np.testing.assert_allclose(Arcsine(2.0).cdf(x), KestenMcKay(2).cdf(x), rtol=1e-13)

@@ -22,7 +22,7 @@ MOMENTS = [1, 1, 5 / 2, 8, 231 / 8, 112]
 
 
 def density(x, a):
-    """The published form, for the end a of the support."""
+    """The density in its published form, for the upper end a of the support."""
     return (
         3
         / (4 * mpmath.pi * a)
@@ -34,14 +34,14 @@ def density(x, a):
 
 
 def distribution(x, a):
-    """In s = sinh t for x = a/cosh 3t, with the terms that cancel."""
+    """The distribution function in s = sinh t for x = a/cosh 3t, with terms that cancel."""
     s = mpmath.sinh(mpmath.acosh(a / x) / 3)
     return 1 - (mpmath.atan(s) + mpmath.atan(2 * s) - 3 * s / (1 + 4 * s**2)) / mpmath.pi
 
 
 @functools.cache
 def table(upper, dtype):
-    """Points of a dtype from end to end, and all methods there; the rounded end is taken for the true one."""
+    """Points of a dtype from end to end, and all methods there; the rounded end counts as the true one."""
     with mpmath.workdps(60):
         a = mpmath.mpf(upper)
         below = [1 - 8 * float(np.finfo(dtype).eps), 0.999, *(1 - f for f in FRACTIONS[3:])]
@@ -57,7 +57,7 @@ def table(upper, dtype):
 def test_the_reference_is_the_integral_of_the_density(x):
     with mpmath.workdps(30):
         a = 3 * mpmath.sqrt(3)
-        # In the cube root the integrand is smooth at 0.
+        # The integrand is smooth at 0 in the cube root of x.
         integral = mpmath.quad(lambda u: 3 * u**2 * density(u**3, a), [0, mpmath.mpf(x) ** mpmath.mpf("1/3")])
         assert abs(distribution(mpmath.mpf(x), a) - integral.real) < 1e-20
 
@@ -75,7 +75,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_ends(scale, dtype):
     for method in METHODS:
         got = found[method]
         assert got.dtype == dtype
-        # A logarithm has the absolute error that its argument has relatively.
+        # The absolute error of a logarithm is the relative error of its argument.
         absolute = 12 * eps if method.startswith("log") else 0
         np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
 
@@ -100,7 +100,7 @@ def test_moments(scale):
     eps = jnp.finfo(law.mean().dtype).eps
     for k, moment in enumerate(MOMENTS):
         np.testing.assert_allclose(law.moment(k), moment * scale**k, rtol=10 * eps)
-        # The product of Gamma functions of the literature.
+        # The moments as a product of gamma functions, as in the literature.
         gammas = 2**k * math.gamma((3 * k + 1) / 2) / (math.gamma((k + 1) / 2) * math.gamma(k + 2))
         np.testing.assert_allclose(gammas, moment, rtol=1e-14)
     np.testing.assert_allclose((law.mean(), law.var()), (scale, 1.5 * scale**2), rtol=2 * eps)
@@ -147,7 +147,7 @@ def test_gradients_are_finite_at_inside_and_outside_the_ends(dtype):
 
 
 def test_slope_of_the_distribution_close_to_0():
-    # By the leading terms: r³ = 4x/a, F = 9r/4π.
+    # The leading terms are r³ = 4x/a and F = 9r/4π.
     x, law = np.float32(1e-27), BuresLaw(np.float32(1))
     r = (4e-27 / (3 * math.sqrt(3))) ** (1 / 3)
     np.testing.assert_allclose(law.cdf(x), 9 * r / (4 * math.pi), rtol=1e-6)

@@ -15,7 +15,7 @@ from rmtjax.testing import check_derivatives, check_law, check_second_derivative
 from tests.cases import daily, every_mode, further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-# One interval of two points, two, the cusp where they meet; three points, not in order, in two intervals; equal points.
+# Two points in one interval, in two, and at the cusp between; three unsorted points in two intervals; equal points.
 CASES = {
     "merged": ([-0.5, 0.5], [0.5, 0.5], 1.5),
     "two intervals": ([-1.0, 1.0], [0.5, 0.5], 1.0),
@@ -32,7 +32,7 @@ def make(name, dtype=np.float64):
 
 
 def stieltjes(x, name):
-    """G at x + i0, by the roots of the polynomial equation that it solves: a complex one, or None in a gap."""
+    """G at x + i0 from the roots of the polynomial equation that it solves: a complex root, or None in a gap."""
     locations, weights, radius = CASES[name]
     square = mpmath.mpf(radius) ** 2 / 4
     # (x - ω)/σ² = Σ w/(ω - a), cleared of denominators, in ω.
@@ -75,7 +75,7 @@ def test_density_by_the_roots_of_a_polynomial(name, dtype):
     pdf, cdf, sf, _ = map(np.asarray, tabulate(make(name, dtype), jnp.asarray(x, dtype)))
     assert pdf.dtype == cdf.dtype == dtype
     eps = np.finfo(dtype).eps
-    # A displacement of x by a few ulp enters by the slope, which is large near an edge.
+    # A displacement of x by a few ulp changes the density by its slope, which is large near an edge.
     slope = np.abs(np.gradient(expected, x)) + 10
     assert (np.abs(pdf - expected) <= 20 * eps * (expected + slope)).all()
     np.testing.assert_array_equal(pdf[expected == 0], 0)
@@ -114,7 +114,7 @@ def test_two_symmetric_points_by_the_cubic():
 
 def test_gaps_and_their_ends():
     law = make("two intervals")
-    # Σ w/(u - a)² = 1/σ² with σ = 1/2: u² = 1 + σ²/2 ± σ √(2 + σ²/4) ... solved here by numpy for u².
+    # Σ w/(u - a)² = 1/σ² with σ = 1/2 has u² = 1 + σ²/2 ± σ √(2 + σ²/4); numpy solves it here for u².
     squares = np.roots([1, -2 - 0.25, 1 - 0.25])
     u = np.sqrt(np.sort(squares))
     inner, outer = u + 0.25 * u / (u**2 - 1)
@@ -131,7 +131,7 @@ def test_gaps_and_their_ends():
 @pytest.mark.float32
 @every_case
 def test_moments_by_free_cumulants(name):
-    # The cumulants of the points, and σ² more in the second: moments from them by Speicher's recursion.
+    # The free cumulants are those of the points, the second one plus σ²; Speicher's recursion gives the moments.
     locations, weights, radius = map(np.array, CASES[name])
     raw = [np.sum(weights * locations**k) for k in range(7)]
 

@@ -21,7 +21,7 @@ def test_density_and_distribution(rate, jump):
     x = np.linspace(lower, upper, 7)[1:-1]
     density = lambda y: mpmath.sqrt(4 * rate * jump**2 - (y - jump * (1 + rate)) ** 2) / (2 * mpmath.pi * jump * y)
     np.testing.assert_allclose(law.pdf(x), [float(density(y)) for y in x], rtol=50 * eps)
-    # In the root of the distance from the end the integrand is smooth.
+    # The integrand is smooth in the square root of the distance from the end.
     mass = lambda y: mpmath.quad(lambda u: 2 * u * density(upper - u**2), [0, mpmath.sqrt(upper - y)])
     np.testing.assert_allclose(law.sf(x), [float(mass(y)) for y in x], rtol=50 * eps)
     masses = law.atoms()[1]
@@ -48,7 +48,7 @@ def test_it_is_the_law_of_wishart_matrices():
 
 
 def test_it_is_infinitely_divisible():
-    # R-transforms add; so do the rates.
+    # R-transforms add, and so do the rates.
     g = jnp.array([0.1, -0.3, 0.2j])
     total = FreePoisson(0.4, 1.5).r_transform(g) + FreePoisson(1.1, 1.5).r_transform(g)
     np.testing.assert_allclose(FreePoisson(1.5, 1.5).r_transform(g), total, rtol=1e-14)

@@ -1,4 +1,4 @@
-"""Fuss-Catalan laws: mpmath deep into both tails, numbers of combinatorics, other laws, matrices, the contract."""
+"""Fuss-Catalan laws: mpmath deep into both tails, combinatorial numbers, other laws, matrices, the contract."""
 
 import functools
 import math
@@ -16,7 +16,7 @@ from tests.laws.core.methods import METHODS, methods_at
 from tests.statistical import assert_law
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-# In units of the upper end.
+# Points in units of the upper end.
 FRACTIONS = [1e-30, 1e-12, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 2.0**-10, 1 - 2.0**-14, 1 - 2.0**-20]
 
 
@@ -36,7 +36,7 @@ def transform(x, s):
 
 @functools.cache
 def table(s):
-    """Points of float32 and all methods there, from the root: another form than that of the library."""
+    """Points of float32 and all methods there, from the root w, which is not the form that the library uses."""
     with mpmath.workdps(100):
         x = [float(np.float32(upper_end(s) * mpmath.mpf(fraction))) for fraction in FRACTIONS]
         w = [transform(mpmath.mpf(point), s) for point in x]
@@ -52,7 +52,7 @@ def test_the_reference_is_the_integral_of_the_density():
         density = lambda x: -transform(x, 2).imag / (mpmath.pi * x)
         nodes, weights = map(np.ndarray.tolist, np.polynomial.legendre.leggauss(20))
         unit = [(1 + mpmath.mpf(node)) / 2 for node in nodes]
-        # The singularity is taken out.
+        # The variable u = x^{1/3} removes the singularity at 0.
         mass = sum(w / 2 * 3 * u**2 * density(u**3) for u, w in zip(unit, weights, strict=True))
         w = transform(mpmath.mpf(1), 2)
         assert abs(1 - (2 * w - mpmath.log(w - 1)).imag / mpmath.pi - mass) < 1e-12
@@ -73,7 +73,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(s, dtype):
 
 
 def test_as_near_to_0_as_numbers_go():
-    # x ~ ψ^{s+1}/sin^{s+1}(π/(s+1)), cdf ~ (s + 1) ψ/π.
+    # Near 0, x ~ ψ^{s+1}/sin^{s+1}(π/(s+1)) and cdf ~ (s + 1) ψ/π.
     x = np.array([1e-200, 1e-300])
     for s in (1, 2, 5):
         with mpmath.workdps(40):
@@ -101,7 +101,7 @@ def test_quantile_in_relative_error(s, dtype):
 def test_moments_and_free_cumulants_count(s):
     law = FussCatalan(s)
 
-    # Fuss-Catalan numbers by their convolution, B = 1 + z B^{s+1}: (s + 1)-ary trees, and s-ary ones.
+    # Fuss-Catalan numbers by their convolution, B = 1 + z B^{s+1}, count (s + 1)-ary trees, and s-ary ones.
     def trees(arity):
         numbers = [1]
         for _ in range(8):
@@ -137,7 +137,7 @@ def test_the_branch_of_the_transform_everywhere(s, dtype):
     z = (radii[:, None] * np.exp(1j * angles)).ravel().astype(np.result_type(dtype, np.complex64))
     g = np.asarray(law.stieltjes(z)).astype(complex)
     w = g * z
-    # It solves the equation as well as numbers can, in the sector that holds no other solution.
+    # The result solves the equation up to rounding, and lies in the sector that holds no other solution.
     slope = (s + 1) * w**s / z - 1
     error = np.abs(w ** (s + 1) / z - (w - 1)) / np.abs(slope) / np.abs(w)
     near_end = np.abs(1 - z / end) < 0.01
@@ -158,7 +158,7 @@ def test_derivatives(s):
     np.testing.assert_allclose(by(law.sf, x), -law.pdf(x), rtol=1e-12)
     p = jnp.array([1e-3, 0.4, 0.9])
     np.testing.assert_allclose(by(law.ppf, p), 1 / law.pdf(law.ppf(p)), rtol=1e-12)
-    # w' from the equation differentiated once, and the density from G.
+    # w' comes from the equation, differentiated once, and the density from G.
     density = lambda x: -jnp.imag(law.stieltjes(x)) / jnp.pi
     middle = x[1:4]
     np.testing.assert_allclose(by(density, middle), by(law.pdf, middle), rtol=1e-11)
@@ -171,7 +171,7 @@ def test_derivatives(s):
 @pytest.mark.float32(further=True)
 @every_mode
 def test_contract(reverse_mode):
-    # Of the panel at 0, on which the density is no square root, quadrature has a few digits only.
+    # Quadrature has only a few digits on the panel at 0, where the density does not behave like a square root.
     rtol = 1e-3 if jnp.zeros(0).dtype == np.float32 else 1e-11
     check_law(FussCatalan(2), rtol=rtol, reverse_mode=reverse_mode)
 

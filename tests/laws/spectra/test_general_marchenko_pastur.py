@@ -1,4 +1,4 @@
-"""The law of Marčenko and Pastur of a population: mpmath's polynomial roots, gaps, atoms, moments, the contract."""
+"""Marčenko and Pastur's law for a population: mpmath's polynomial roots, gaps, atoms, moments, the contract."""
 
 import functools
 import warnings
@@ -14,7 +14,7 @@ from rmtjax.testing import check_derivatives, check_law, check_second_derivative
 from tests.cases import daily
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-# All of three points, so that they share compilations; everything is a number of float32.
+# All have three points, so that they share compilations; all values are exact in float32.
 CASES = {
     "merged": (0.5, [1.0, 3.0, 1.0], [0.25, 0.5, 0.25]),
     "two intervals": (0.125, [5.0, 1.0, 1.25], [0.25, 0.5, 0.25]),
@@ -37,11 +37,11 @@ def make(name, dtype=np.float64):
     return GeneralMarchenkoPastur(ratio, np.array(population, dtype), np.array(weights, dtype))
 
 
-# Silverstein's equation a second time, in mpmath.
+# An independent implementation of Silverstein's equation in mpmath.
 
 
 def polynomial(z, name):
-    """Its coefficients, cleared of denominators, in ω; those of ω with null eigenvalues left out."""
+    """Coefficients in ω of the equation without denominators; factors ω from null eigenvalues are left out."""
     ratio, population, weights = CASES[name]
     masses = {t: sum(w for s, w in zip(population, weights, strict=True) if s == t) for t in population if t > 0}
     factors = {t: np.array([1, -mpmath.mpf(t)], object) for t in masses}
@@ -86,7 +86,7 @@ def ends(name):
 
 
 def distribution(x, name):
-    """By the logarithms in the primitive, with their cancellation."""
+    """The distribution function from the logarithms in the primitive, which cancel."""
     ratio, population, weights = CASES[name]
     omega = subordinate(x, name)
     omega = mpmath.mpc(omega.real, max(omega.imag, 0))
@@ -151,7 +151,7 @@ def test_bands(name):
     points = np.asarray(law.breakpoints())
     for end in expected:
         assert np.abs(points - end).min() <= 1e-13 * expected[-1]
-    # In a gap the density is 0, and the mass is that of whole points, or of the atom.
+    # In a gap the density is 0, and the mass below is that of whole points, or of the atom.
     gaps = np.stack([expected[1:-1:2], expected[2::2]], axis=1)
     if mass and expected[0] > 0:
         gaps = np.concatenate([[[0.0, expected[0]]], gaps])
@@ -200,7 +200,7 @@ def test_close_to_0_where_the_density_diverges(name, dtype):
     law, x = make(name, dtype), np.array([1e-24, 3e-18] + [1e-16] * 12, dtype)
     ratio, population, weights = CASES[name]
     inverse = sum(w / t for t, w in zip(population, weights, strict=True) if t > 0)
-    # ω² ~ -x/(c E t⁻¹).
+    # Near 0, ω² ~ -x/(c E t⁻¹).
     pdf, cdf, _, slope = tabulate(law, jnp.asarray(x))
     expected = np.sqrt(inverse / ratio) / np.pi / np.sqrt(x.astype(float))
     rtol = 20 * np.finfo(dtype).eps
@@ -230,7 +230,7 @@ def test_stieltjes_transform(name, dtype):
 @pytest.mark.parametrize("name", ["three intervals", "more variables", "square"])
 def test_on_the_axis_the_transform_is_the_density(name):
     law, (lower, upper) = make(name, jnp.zeros(()).dtype), make(name).support()
-    # Inside and outside of the bands; at an edge itself the two round differently.
+    # The points are inside and outside the bands; exactly at an edge the two formulas round differently.
     x = lower + (upper - lower) * jnp.linspace(-0.15, 1.15, 8)
     values = law.stieltjes(x)
     scale = float(jnp.abs(values).max())
@@ -257,7 +257,7 @@ def test_moments_by_traces(name):
 @pytest.mark.float32
 @pytest.mark.parametrize("ratio", [2.0**-20, 0.75])
 def test_skewness_and_kurtosis(ratio):
-    # For a small ratio and a narrow population sums over moments about 0 cancel.
+    # For a small ratio and a narrow population, sums over moments about 0 cancel.
     population, weights = [4.0, 4.015625, 3.96875], [0.25, 0.5, 0.25]
     with mpmath.workdps(60):
         moments = [mpmath.fdot(weights, [mpmath.mpf(t) ** k for t in population]) for k in (1, 2, 3, 4)]
@@ -267,7 +267,7 @@ def test_skewness_and_kurtosis(ratio):
         variance, third = m2 - a**2, m3 - 3 * a * m2 + 2 * a**3
         kurtosis = (fourth - 4 * a * m3 + 6 * a**2 * m2 - 3 * a**4) / variance**2
     law = GeneralMarchenkoPastur(ratio, population, weights)
-    # The mean of the population is known to its rounding, which is so large next to the standard deviation.
+    # The mean of the population is known up to its rounding, which is this large relative to the standard deviation.
     rtol = 20 * float(jnp.finfo(law.mean().dtype).eps) * float(a / mpmath.sqrt(variance))
     np.testing.assert_allclose(law.skewness(), float(third / variance**1.5), rtol=rtol)
     np.testing.assert_allclose(law.kurtosis() + 3, float(kurtosis), rtol=rtol)
@@ -309,7 +309,7 @@ def test_derivatives(name):
         many = law.ppf(0.9), law.moment(3), law.var(), law._ends()
         return law.pdf(x), law.cdf(x), law.stieltjes(x + 0.1j), many
 
-    if name == "null":  # not to be moved away from 0
+    if name == "null":  # the null eigenvalue must stay at 0
         null, law = law, (law.ratio, law.population[1:], law.weights)
         rebuilt = lambda parts: GeneralMarchenkoPastur(parts[0], jnp.append(0.0, parts[1]), parts[2])
         check_derivatives(lambda parts, x: formulas(rebuilt(parts), x), law, x)

@@ -13,7 +13,7 @@ LAW = rmt.laws.InverseMarchenkoPastur(0.4, 1.2)
 
 
 def reference(x):
-    """Density and distribution function by quadrature of the formula in the docstring."""
+    """Density from the formula in the docstring, and distribution function by its quadrature."""
     with mpmath.workdps(30):
         c, s2 = mpmath.mpf(LAW.ratio.item()), mpmath.mpf(LAW.scale.item()) ** 2
         lower, upper = s2 / (1 + mpmath.sqrt(c)) ** 2, s2 / (1 - mpmath.sqrt(c)) ** 2

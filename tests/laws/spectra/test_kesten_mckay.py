@@ -23,7 +23,7 @@ def density(x, d):
 
 
 def beyond(x, d):
-    """[d φ - (d - 2) ψ]/2π with cos φ = x/2√(d - 1): another form than that of the library."""
+    """[d φ - (d - 2) ψ]/2π with cos φ = x/2√(d - 1), which is not the form that the library uses."""
     phi = mpmath.acos(x / (2 * mpmath.sqrt(d - 1)))
     return (d * phi - (d - 2) * mpmath.atan2(d * mpmath.sin(phi), (d - 2) * mpmath.cos(phi))) / (2 * mpmath.pi)
 
@@ -48,7 +48,7 @@ def test_the_reference_is_the_integral_of_the_density(degree):
     with mpmath.workdps(60):
         d = mpmath.mpf(degree)
         end = 2 * mpmath.sqrt(d - 1)
-        # In the root of the distance from the end the integrand is smooth.
+        # The integrand is smooth in the square root of the distance from the end.
         integral = mpmath.quad(
             lambda u: 2 * u * density(end - u**2, d), [mpmath.mpf(10) ** -20, 0.25, mpmath.sqrt(end - 0.5)]
         )
@@ -59,7 +59,7 @@ def test_the_reference_is_the_integral_of_the_density(degree):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("degree", [2.0, 5.0, 10.0, 2 + 2.0**-4 + 2.0**-10, 26.0])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(degree, dtype):
-    # The ends, 2√(d - 1), are numbers of float32.
+    # The ends, 2√(d - 1), are exact in float32.
     x, expected = table(degree)
     law, eps = KestenMcKay(degree), np.finfo(dtype).eps
     found = methods_at(law, x.astype(dtype))

@@ -15,14 +15,14 @@ from tests.laws.core.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 RATIOS = (0.2, 1.0, 2.0, 5.0)
-# Numbers of float32, the root and so the ends of the support too: then an x is as far from them as it seems.
+# The ratio, its root and so the ends of the support are exact in float32; an x then has its exact distance from them.
 SQUARES = [(0.25, 1.0), (1.0, 1.5), (2.25, 1.0), (4.0, 0.5)]
 # Distances from the ends in units of the width.
 FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625]
 FRACTIONS += [1 - fraction for fraction in FRACTIONS]
 
 
-# The law a second time, in mpmath.
+# An independent implementation of the law in mpmath.
 
 
 def ends(ratio, scale):
@@ -36,7 +36,7 @@ def density(x, ratio, scale):
 
 
 def distribution(x, ratio, scale):
-    """[√c sin φ + c φ - (1 - c) ψ]/πc with the triangle of sides 1 and √c: another form than that of the library."""
+    """[√c sin φ + c φ - (1 - c) ψ]/πc in a triangle with the sides 1 and √c, which is not the form of the library."""
     c, y = mpmath.mpf(ratio), mpmath.mpf(x) / mpmath.mpf(scale) ** 2
     cosine = (1 + c - y) / (2 * mpmath.sqrt(c))
     phi, sine = mpmath.acos(cosine), mpmath.sqrt(1 - cosine**2)
@@ -62,7 +62,7 @@ def test_the_reference_is_the_integral_of_the_density(ratio):
     with mpmath.workdps(30):
         lower, upper = ends(ratio, 0.75)
         x = float(lower + (upper - lower) / 3)
-        # In the root of the distance from the end the integrand is smooth.
+        # The integrand is smooth in the square root of the distance from the end.
         integrand = lambda u: 2 * u * density(lower + u**2, ratio, 0.75)
         integral = max(0, 1 - 1 / mpmath.mpf(ratio)) + mpmath.quad(integrand, [0, mpmath.sqrt(x - lower)])
         assert abs(distribution(x, ratio, 0.75) - integral) < 1e-15
@@ -79,7 +79,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(ratio, scale, dtype):
     found, eps = methods_at(MarchenkoPastur(ratio, scale), x.astype(dtype)), np.finfo(dtype).eps
     for method in METHODS:
         assert found[method].dtype == dtype
-        # A logarithm has the absolute error that its argument has relatively.
+        # The absolute error of a logarithm is the relative error of its argument.
         absolute = 12 * eps if method.startswith("log") else 0
         np.testing.assert_allclose(found[method], expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
 
@@ -90,7 +90,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(ratio, scale, dtype):
 def test_a_few_ulp_where_the_ends_are_rounded(ratio, scale, dtype):
     x, expected = table(ratio, scale)
     found, eps = methods_at(MarchenkoPastur(ratio, scale), x.astype(dtype)), np.finfo(dtype).eps
-    # An x, and the end it is near to, displaced by a few ulp; this enters the density by its own slope.
+    # The point, and the end it is near to, are displaced by a few ulp, which changes the density by its slope.
     lower, upper = map(float, ends(ratio, scale))
     displaced = 4 * eps * np.where(x - lower < upper - x, np.maximum(x, lower), upper)
     slope = expected["pdf"] * (1 / (x - lower) + 1 / (upper - x) + 1 / x)
@@ -169,7 +169,7 @@ def test_density_and_atom_make_1(ratio):
     eps = jnp.finfo(law.mean().dtype).eps
     nodes, weights = np.polynomial.legendre.leggauss(100)
     lower, upper = map(float, law._ends())
-    # In the angle the integrand is smooth, at ratio 1 too, where the density diverges at an end.
+    # The integrand is smooth in the angle, even at ratio 1, where the density diverges at an end.
     angle = np.pi * (nodes + 1) / 2
     x = lower + (upper - lower) * np.sin(angle / 2) ** 2
     measure = np.pi / 2 * weights * (upper - lower) / 2 * np.sin(angle)
@@ -230,11 +230,11 @@ def test_formula_and_fall_back_agree(ratio):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
 
 
-# The matrices whose law it is
+# Matrices that have the law
 
 
 def pooled_deviation(levels, law):
-    """The largest distance between the distribution function of a pooled spectrum and that of a law, atom included."""
+    """The largest distance between the distribution functions of a pooled spectrum and of a law, the atom included."""
     levels = np.sort(levels.ravel())
     # Eigenvalues that are exactly 0 come out as rounding noise.
     levels[np.abs(levels) < 1e-10] = 0
@@ -261,7 +261,7 @@ def test_pooled_spectra_of_wishart_matrices(ratio, scale):
 
 @pytest.mark.parametrize("ratio", further(0.3, 1.0, 2.5))
 def test_derivatives_across_the_bulk(ratio):
-    # In the bulk nothing has a kink at ratio 1.
+    # In the bulk no value has a kink at ratio 1.
     x = 1.1**2 * (1 + ratio + 2 * math.sqrt(ratio) * jnp.array([-0.9, -0.3, 0.2, 0.8]))
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x))
     check_derivatives(formulas, MarchenkoPastur(ratio, 1.1), x, second_derivative=True)
@@ -277,7 +277,7 @@ def test_derivative_of_the_quantile(ratio):
 
 
 def test_derivative_by_the_ratio_at_1():
-    # From both sides of 1, where the formula changes.
+    # The derivative agrees from both sides of ratio 1, where the formula changes.
     for x in (1e-6, 0.4, 2.0, 3.7):
         with mpmath.workdps(40):
             expected = float(mpmath.diff(lambda c, x=x: distribution(x, c, 1), 1))
@@ -299,7 +299,7 @@ def test_gradients_are_finite_at_inside_and_outside_the_edges(dtype):
 
 
 def test_the_atom_grows_with_the_ratio():
-    # Below, at and above the atom, in the gap.
+    # The points lie below, at and above the atom, in the gap.
     by_ratio = jax.vmap(jax.grad(lambda c, x: MarchenkoPastur(c).cdf(x)), (None, 0))
     np.testing.assert_allclose(by_ratio(4.0, jnp.array([-1.0, 0.0, 0.5])), [0, 1 / 16, 1 / 16], rtol=1e-15)
     mass = jax.grad(lambda c: MarchenkoPastur(c).atoms()[1][0])

@@ -51,7 +51,7 @@ def test_free_cumulants_against_exact_arithmetic():
             mpmath.gamma((k + mpmath.mpf(1)) / 2) / mpmath.sqrt(mpmath.pi) / mpmath.gamma(k / 2 + mpmath.mpf(2))
             for k in map(mpmath.mpf, range(11))
         ]
-        # From M(z) = C(z M(z)): the coefficients of the powers of z M(z) are taken off one after the other.
+        # By M(z) = C(z M(z)), the cumulants follow one by one, subtracting the powers of z M(z).
         powers, cumulants = [[mpmath.mpf(1)] + [mpmath.mpf(0)] * 10], []
         for _ in range(10):
             powers.append([sum(powers[-1][i] * moments[n - i] for i in range(n + 1)) for n in range(11)])

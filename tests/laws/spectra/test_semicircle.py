@@ -22,7 +22,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(radius, dtype):
     found = methods_at(Semicircle(radius), np.array([row["x"] for row in rows], dtype))
     for method in METHODS:
         assert found[method].dtype == dtype
-        # A logarithm has the absolute error that its argument has relatively.
+        # The absolute error of a logarithm is the relative error of its argument.
         absolute, expected = 8 * eps if method.startswith("log") else 0, [float(row[method]) for row in rows]
         np.testing.assert_allclose(found[method], expected, rtol=8 * eps, atol=absolute, err_msg=method)
 
@@ -34,7 +34,7 @@ def test_quantile_to_a_few_ulp_of_the_radius(radius, dtype):
     p = jnp.asarray([row["p"] for row in rows], dtype)
     got = Semicircle(radius).ppf(p)
     assert got.dtype == dtype
-    # In the bulk the error of p itself is worth eps/(2 f(x)) < eps·radius.
+    # In the bulk the rounding of p alone moves the quantile by eps/(2 f(x)) < eps·radius.
     expected = [float(row["ppf"]) for row in rows]
     np.testing.assert_allclose(got, expected, rtol=0, atol=6 * radius * np.finfo(dtype).eps)
 

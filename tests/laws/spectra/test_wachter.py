@@ -15,16 +15,16 @@ from tests.cases import every_mode
 from tests.laws.core.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-# Soft and hard edges, and each of the four sets of atoms.
+# Parameters with soft and hard edges, and with each of the four sets of atoms.
 PARAMETERS = [(2.0, 3.0), (1.0, 2.5), (0.5, 2.0), (2.0, 0.25), (0.75, 0.5)]
-# The ends of the support are numbers of float32, and so is what leads to them: an x is as far from them as it seems.
+# The ends of the support, and all that leads to them, are exact in float32; an x has its exact distance from them.
 EXACT = [(1.0, 1.0), (3.0, 1.0), (1.0, 3.0), (15.0, 1.0)]
 # Distances from the ends in units of the width.
 FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625]
 FRACTIONS += [1 - fraction for fraction in FRACTIONS]
 
 
-# The law a second time, in mpmath.
+# An independent implementation of the law in mpmath.
 
 
 def ends(a, b):
@@ -40,12 +40,12 @@ def density(x, a, b):
 
 
 def masses(a, b):
-    """Of the atom at 0 and of that at 1."""
+    """The masses of the atoms at 0 and at 1."""
     return max(mpmath.mpf(0), 1 - mpmath.mpf(a)), max(mpmath.mpf(0), 1 - mpmath.mpf(b))
 
 
 def distribution(x, a, b):
-    """By arcs of cosine: ∫ √((u-t)(t-l))/t and the same from the side of 1, in another form than the library's."""
+    """∫ √((u-t)(t-l))/t by inverse cosines, also with 1 - t for t, which is not the form that the library uses."""
     (lower, upper), x = ends(a, b), mpmath.mpf(x)
 
     def part(x, lower, upper):
@@ -80,7 +80,7 @@ def test_the_reference_is_the_integral_of_the_density(a, b):
     with mpmath.workdps(30):
         lower, upper = ends(a, b)
         x = float(lower + (upper - lower) / 3)
-        # In the root of the distance from an end the integrand is smooth, at a hard edge as well.
+        # The integrand is smooth in the square root of the distance from an end, at a hard edge as well.
         below = lambda u: 2 * u * density(lower + u**2, a, b)
         above = lambda u: 2 * u * density(upper - u**2, a, b)
         tiny = mpmath.mpf(10) ** -17
@@ -103,7 +103,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(a, b, dtype):
     for method in METHODS:
         got = found[method]
         assert got.dtype == dtype
-        # A logarithm has the absolute error that its argument has relatively.
+        # The absolute error of a logarithm is the relative error of its argument.
         absolute = 12 * eps if method.startswith("log") else 0
         np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
 
@@ -115,7 +115,7 @@ def test_a_few_ulp_of_relative_error_up_to_the_edges(a, b, dtype):
 def test_a_few_ulp_where_the_ends_are_rounded(a, b, dtype):
     x, expected = table(a, b)
     got, eps = methods_at(Wachter(a, b), x.astype(dtype)), np.finfo(dtype).eps
-    # An x, and the end it is near to, displaced by a few ulp; this enters the density by its own slope.
+    # The point, and the end it is near to, are displaced by a few ulp, which changes the density by its slope.
     lower, upper = map(float, ends(a, b))
     near_lower = x - lower < upper - x
     displaced = 4 * eps * np.where(near_lower, np.maximum(x, lower), np.maximum(upper, 0.25))
@@ -139,7 +139,7 @@ def test_both_at_1_is_the_arcsine_law():
 
 @pytest.mark.parametrize(("a", "b"), PARAMETERS)
 def test_the_laws_of_the_rest_and_of_the_complement(a, b):
-    # 1 - X has a and b exchanged. The other way round, the m₁-dimensional subspace sees the same angles.
+    # 1 - X has a and b exchanged. With the two subspaces exchanged, the angles between them stay the same.
     x = np.linspace(0.02, 0.98, 25)
     np.testing.assert_allclose(Wachter(a, b).cdf(x), Wachter(b, a).sf(1 - x), rtol=0, atol=3e-15)
     other = Wachter(1 / a, (a + b - 1) / a)
@@ -148,7 +148,7 @@ def test_the_laws_of_the_rest_and_of_the_complement(a, b):
 
 @pytest.mark.float32
 def test_large_b_is_marcenko_and_pasturs_law():
-    # X X*/m₁ with Y Y* next to m₂: x = a y/(a + b).
+    # Y Y* is nearly m₂, so the levels x = a y/(a + b) come from the levels y of X X*/m₁.
     a, b, y = 2.0, 1e5, np.linspace(0.1, 3.0, 20)
     np.testing.assert_allclose(Wachter(a, b).cdf(a * y / (a + b)), MarchenkoPastur(1 / a).cdf(y), atol=1e-4)
 
@@ -227,7 +227,7 @@ def test_quantiles_in_the_atoms_are_exact():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nothing_but_atoms(dtype):
-    # Half of the sums of two such quotients miss 1.
+    # The sums of half of these pairs of quotients miss 1 by rounding.
     for numerator in range(1, 49):
         a, b = dtype(numerator / 49), dtype((49 - numerator) / 49)
         law, eps = Wachter(a, b), np.finfo(dtype).eps
@@ -250,7 +250,7 @@ def test_moments(a, b):
         lower, upper = ends(a, b)
 
         def moment(k):
-            """In the angle, where the density is smooth; every moment of an atom at 1 is its mass."""
+            """Quadrature in the angle, where the density is smooth; every moment of an atom at 1 is its mass."""
 
             def integrand(t):
                 x = (upper + lower) / 2 - (upper - lower) / 2 * mpmath.cos(t)
@@ -269,7 +269,7 @@ def test_moments(a, b):
 @pytest.mark.float32
 @pytest.mark.parametrize(("a", "b"), [(0.01, 1.0), (2.0, 1.0), (1.0, 1.0), (0.5, 0.75), (3.0, 2.0)])
 def test_skewness_and_kurtosis(a, b):
-    # By sums over the two binomial variates of the class docstring, in 50 digits.
+    # The sums over the two binomial variates of the class docstring, in 50 digits.
     with mpmath.workdps(50):
         a, b = mpmath.mpf(a), mpmath.mpf(b)
         weight = lambda k, j, p: mpmath.binomial(k, j) * p**j * (1 - p) ** (k - j)
@@ -305,13 +305,13 @@ def test_formula_and_fall_back_agree(a, b):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
 
 
-# The matrices whose law it is
+# Matrices that have the law
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(2.0, 1.5), (1.0, 2.5), (0.5, 1.25), (0.75, 0.5)])
 def test_pooled_spectra_of_manova_matrices(a, b):
-    # The Gram matrix of the top rows of an orthonormal frame of numpy's, complex.
+    # The Gram matrix of the top rows of a complex orthonormal frame from numpy.
     n, random = 200, np.random.default_rng(1980)
     first, rows = round(a * n), round((a + b) * n)
     frames = np.linalg.qr(random.standard_normal((10, rows, n)) + 1j * random.standard_normal((10, rows, n)))[0]
@@ -332,7 +332,7 @@ def test_pooled_spectra_of_manova_matrices(a, b):
 @pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(2.0, 0.25), (1.0, 2.5)])
 def test_derivatives_across_the_bulk(a, b):
-    # In the bulk nothing has a kink where a or b is 1.
+    # In the bulk no value has a kink where a or b is 1.
     lower, upper = map(float, ends(a, b))
     x = (lower + upper) / 2 + (upper - lower) / 2 * jnp.array([-0.9, -0.3, 0.2, 0.8])
     check_derivatives(lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x)), Wachter(a, b), x)
@@ -355,7 +355,7 @@ def test_derivative_of_the_quantile():
 
 
 def test_derivatives_by_parameters_at_1():
-    # From both sides of 1, where the formula changes.
+    # The derivatives agree from both sides of 1, where the formula changes.
     slope = jax.jit(jax.grad(lambda a, b, x: Wachter(a, b).cdf(x), (0, 1)))
     for a, b in [(1.0, 2.5), (2.5, 1.0), (1.0, 1.0)]:
         for x in (1e-6, 0.05, 0.3):

@@ -1,4 +1,4 @@
-"""The circular ensembles: dense, and by the Verblunsky coefficients with the same spectrum, for every β."""
+"""The circular ensembles: dense matrices, and Verblunsky coefficients with the same spectrum for every β."""
 
 import math
 from abc import abstractmethod
@@ -21,10 +21,10 @@ from rmtjax.special.internal import log_circular_vandermonde, log_dyson
 class AbstractCircular(AbstractUnitaryEnsemble):
     r"""A circular β-ensemble.
 
-    The phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. Killip and Nenciu:
-    so have the eigenvalues of the unitary matrix whose Verblunsky coefficients are independent, of uniform angle, with
+    The phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. By Killip and Nenciu
+    so do those of the unitary matrix whose Verblunsky coefficients are independent with uniform angles and
     $|\alpha_k|^2 \sim \mathrm{Beta}(1, \tfrac\beta2 (n - 1 - k))$, the last one on the unit circle. `eigenphases` takes
-    O(n²) operations and O(n) memory, `count_below` O(n) for each point.
+    O(n²) operations and O(n) memory, `count_below` O(n) operations for each point.
     """
 
     @abstractmethod
@@ -62,7 +62,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
 
 
 class COE(AbstractCircular):
-    r"""The circular orthogonal ensemble: symmetric unitary matrices $S = U^T U$, U Haar distributed.
+    r"""The circular orthogonal ensemble: symmetric unitary matrices $S = U^T U$ with Haar-distributed U.
 
     Convention: β = 1; invariant under $S \to V^T S V$ for unitary V.
 
@@ -70,7 +70,7 @@ class COE(AbstractCircular):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -105,7 +105,7 @@ class CUE(AbstractCircular):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -130,7 +130,7 @@ class CUE(AbstractCircular):
 
 
 class CSE(AbstractCircular):
-    r"""The circular symplectic ensemble: self-dual unitary matrices $S = Z U^T Z^T U$, U Haar distributed.
+    r"""The circular symplectic ensemble: self-dual unitary matrices $S = Z U^T Z^T U$ with Haar-distributed U.
 
     Convention: β = 4; Z has n blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$, and $S = Z S^T Z^T$. A sample is
     a 2n×2n complex matrix that has every eigenvalue twice; `eigenphases` returns the n different ones.
@@ -139,7 +139,7 @@ class CSE(AbstractCircular):
         n: number of different eigenvalues, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -167,16 +167,16 @@ class CSE(AbstractCircular):
 class CircularBeta(AbstractCircular):
     r"""The circular β-ensemble for every β > 0.
 
-    n phases with the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$; β = 1, 2, 4 are the
-    spectra of COE, CUE and CSE, β = ∞ n equidistant phases. `sample` returns the five-diagonal CMV matrix of random
-    Verblunsky coefficients.
+    The n phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$; β = 1, 2, 4 give
+    the spectra of COE, CUE and CSE, and β = ∞ gives n equidistant phases. `sample` returns the five-diagonal CMV matrix
+    of random Verblunsky coefficients.
 
     Args:
         n: number of phases, n ≥ 1; static.
         beta: Dyson index β in (0, ∞]. Phases can be differentiated with respect to it.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `beta` not positive.
+        ValueError: `n` is not an integer of at least 1, or `beta` is not positive.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -206,7 +206,7 @@ class CircularBeta(AbstractCircular):
         index = jnp.arange(self.n)
 
         def blocks(first: int) -> Complex[Array, "n n"]:
-            """Reflections in the planes of rows k and k + 1, for every second k."""
+            """A block matrix of reflections in the planes of rows k and k + 1, for every second k."""
             begins = index % 2 == first
             before = jnp.pad(alpha[:-1], (1, 0), constant_values=-1)
             beside = jnp.where(begins, rho, 0)[:-1].astype(alpha.dtype)

@@ -17,7 +17,7 @@ from rmtjax.special.internal import log_circular_vandermonde
 
 
 class Component(NamedTuple):
-    """A component of a group: the number of conjugate pairs, which of 1 and -1 are eigenvalues besides, p and q."""
+    """A component of a group: the number of conjugate pairs, whether 1 and -1 are eigenvalues too, and p and q."""
 
     pairs: Int[Array, ""] | int
     one: Bool[Array, ""] | bool
@@ -27,30 +27,30 @@ class Component(NamedTuple):
 
 
 def orthogonal_component(n: int, determinant: Int[Array, ""] | int) -> Component:
-    """An eigenvalue of every matrix repels the others: p is 3/2 where -1 is one, and q where 1 is; else 1/2."""
+    """A forced eigenvalue repels the others: p is 3/2 if -1 is an eigenvalue, q is 3/2 if 1 is; else they are 1/2."""
     one, minus_one = determinant == (-1) ** (n + 1), determinant == -1
     exponent = lambda present: 0.5 + present
     return Component((n - one - minus_one) // 2, one, minus_one, exponent(minus_one), exponent(one))
 
 
 def symplectic_component(pairs: int) -> Component:
-    """The group is connected: neither 1 nor -1 is an eigenvalue, but both repel."""
+    """The symplectic group is connected. Neither 1 nor -1 is a forced eigenvalue, but both repel eigenvalues."""
     return Component(pairs, False, False, 1.5, 1.5)
 
 
 class AbstractHaar(AbstractUnitaryEnsemble):
     r"""A group of real or quaternion unitary matrices with its Haar measure.
 
-    The eigenvalues are m conjugate pairs $e^{\pm i\theta_k}$, and 1 or -1 where the determinant and the parity of n
-    force it. By Weyl's formula the angles in (0, π) have the joint density
+    The eigenvalues are conjugate pairs $e^{\pm i\theta_k}$, and also 1 or -1 if the determinant and the parity of n
+    force them. By Weyl's formula the angles in (0, π) have the joint density
 
     $$\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2 \prod_k \cos^{2p-1}\tfrac{\theta_k}2
     \sin^{2q-1}\tfrac{\theta_k}2,$$
 
-    so $\cos^2\tfrac{\theta_k}2$ are the levels of a Jacobi ensemble at β = 2: squares of the singular values of a
-    bidiagonal matrix C, and $\sin^2\tfrac{\theta_k}2$ those of its partner S. `eigenphases` takes O(n²) operations and
-    O(n) memory, `count_below` O(n) for each point. The angles have their digits near 0, where S is asked, and near π,
-    by C.
+    so $\cos^2\tfrac{\theta_k}2$ are the levels of a Jacobi ensemble at β = 2. They are the squared singular values of a
+    bidiagonal matrix C, and $\sin^2\tfrac{\theta_k}2$ are those of its partner S; S keeps the digits of angles near 0,
+    and C those of angles near π. `eigenphases` takes O(n²) operations and O(n) memory, `count_below` O(n) operations
+    for each point.
     """
 
     @abstractmethod
@@ -58,11 +58,11 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         """The component of the group in which the draw lies."""
 
     def _model(self, key: KeyScalar) -> tuple[Component, Int[Array, ""], Entries]:
-        """The component, the order of C and S, and their entries in one stack."""
+        """The component, the order of C and S, and the entries of both as one stack."""
         key_component, key_entries = jax.random.split(key)
         component = self._component(key_component)
         p, q, beta = (jnp.asarray(value, jnp.result_type(float)) for value in (component.p, component.q, 2.0))
-        # At least one row: a matrix without a pair is one of order 0.
+        # The arrays have at least one row; without any pair, C and S are blocks of order 0 in them.
         c, s = bidiagonals(key_entries, max(self.n // 2, 1), p, q, beta, component.pairs)
         return component, jnp.int32(component.pairs), jax.tree.map(lambda *both: jnp.stack(both), c, s)
 
@@ -71,7 +71,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         size = entries[0].shape[-1]
         cosine, sine = jax.vmap(lambda b, c: block_singular_values(0, size, b, c, order))(*entries)
         pi = jnp.asarray(math.pi, sine.dtype)
-        # Cosines descend where sines ascend. No rounding may make a pair of ±π.
+        # Cosines descend as sines ascend. Rounding must not turn a pair into ±π.
         angle = 2 * jnp.arctan2(sine, jnp.roll(cosine[::-1], order))
         angle = jnp.minimum(angle, jnp.nextafter(pi, jnp.zeros_like(pi)))
         present = jnp.arange(size) < order
@@ -99,9 +99,9 @@ def log_weyl(angles: Float[Array, " k"], component: Component) -> Float[Array, "
     r"""Logarithm of Weyl's density in the angles of a component with k pairs.
 
     It is $|W|^{-1} (2\pi)^{-k} \cdot 2^k \prod_{j<k} |2\cos\theta_j - 2\cos\theta_k|^2 \prod_k
-    |2\cos\tfrac{\theta_k}2|^{2p-1} |2\sin\tfrac{\theta_k}2|^{2q-1}$ over (0, π), with the order of Weyl's group
-    $|W| = 2^k k!$, or $2^{k-1} k!$ where p = q = 1/2. The first product is that of the distances of all
-    $e^{\pm i\theta}$ up to those within a pair, $4 \sin\tfrac\theta2 \cos\tfrac\theta2$.
+    |2\cos\tfrac{\theta_k}2|^{2p-1} |2\sin\tfrac{\theta_k}2|^{2q-1}$ over (0, π), where the order of Weyl's group is
+    $|W| = 2^k k!$, or $2^{k-1} k!$ if p = q = 1/2. The first product is that of the distances between all
+    $e^{\pm i\theta}$, except those within a pair, $4 \sin\tfrac\theta2 \cos\tfrac\theta2$.
     """
     k = angles.size
     inside = jnp.all((angles > 0) & (angles < math.pi))

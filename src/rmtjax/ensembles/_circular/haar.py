@@ -21,19 +21,19 @@ from rmtjax.random.internal import haar_isometry, special_orthogonal
 class HaarOrthogonal(AbstractHaar):
     r"""Orthogonal matrices with the Haar measure of O(n), the circular real ensemble.
 
-    The determinant is 1 or -1, each with probability 1/2; given it, the eigenphases are those of
-    `HaarSpecialOrthogonal`, or for -1 have other angles and other forced eigenvalues. `CircularReal` is another name of
-    this ensemble.
+    The determinant is 1 or -1, each with probability 1/2. If it is 1, the eigenphases are those of
+    `HaarSpecialOrthogonal`; if it is -1, the angles have another density and other eigenvalues are forced.
+    `CircularReal` is another name for this ensemble.
 
-    Convention: invariant under $O \to V O W$ for orthogonal V and W. For an odd n the phases are (n - 1)/2 pairs ±θ,
-    and 0 or π as the determinant is 1 or -1; for an even n they are n/2 pairs if it is 1, and n/2 - 1 pairs, 0 and π
-    if it is -1.
+    Convention: invariant under $O \to V O W$ for orthogonal V and W. For odd n the phases are (n - 1)/2 pairs ±θ, and 0
+    for the determinant 1 or π for -1. For even n they are n/2 pairs for the determinant 1, and n/2 - 1 pairs, 0 and π
+    for -1.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -67,7 +67,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
     r"""Rotations: orthogonal matrices of determinant 1 with the Haar measure of SO(n).
 
     The angles of the ⌊n/2⌋ pairs have the joint density $\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2$ over
-    (0, π), for an odd n times $\prod_k \sin^2\tfrac{\theta_k}2$; `joint_logpdf` takes them.
+    (0, π), times $\prod_k \sin^2\tfrac{\theta_k}2$ if n is odd; `joint_logpdf` takes these angles.
 
     Convention: invariant under $O \to V O W$ for rotations V and W. The phases are ⌊n/2⌋ pairs ±θ, and 0 if n is odd.
 
@@ -75,7 +75,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -107,19 +107,19 @@ class HaarSymplectic(AbstractHaar):
     r"""Unitary symplectic matrices with the Haar measure of USp(n), the circular quaternion ensemble.
 
     The angles of the n/2 pairs have the joint density $\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2
-    \prod_k \sin^2\theta_k$ over (0, π); `joint_logpdf` takes them. `CircularQuaternion` is another name of this
-    ensemble.
+    \prod_k \sin^2\theta_k$ over (0, π); `joint_logpdf` takes these angles. `CircularQuaternion` is another name for
+    this ensemble.
 
-    Convention: n is the size of the complex matrix, of n/2 quaternions in a row; much of the literature writes USp(2N)
-    or Sp(N). With Z of n/2 blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$, $U^T Z U = Z$; each 2×2 block of U
-    is a quaternion $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$. Invariant under $U \to V U W$ for such
-    V and W.
+    Convention: n is the size of the complex matrix, whose rows hold n/2 quaternions; much of the literature writes
+    USp(2N) or Sp(N). $U^T Z U = Z$ if Z has n/2 blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$. Each 2×2 block
+    of U is a quaternion $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$. Invariant under $U \to V U W$ for
+    such V and W.
 
     Args:
         n: size of the matrix, n ≥ 2 and even; static.
 
     Raises:
-        ValueError: `n` is no even integer of at least 2.
+        ValueError: `n` is not an even integer of at least 2.
 
     Example:
         >>> import jax
@@ -152,11 +152,11 @@ class HaarSymplectic(AbstractHaar):
 class HaarIsometry(AbstractModule):
     r"""Orthonormal frames: the uniform measure of the Stiefel manifold of n×k isometries, $V^* V = 1$.
 
-    They are the first k columns of a matrix with the Haar measure of O(n), U(n) or USp(2n), at the cost of k.
+    They are the first k columns of a matrix with the Haar measure of O(n), U(n) or USp(2n); only these are drawn.
 
     Convention: invariant under $V \to A V B$ for orthogonal, unitary or symplectic A and B. For β = 4 a draw is a 2n×2k
-    complex matrix of the quaternions $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$. At k = n and β = 1 it
-    has both determinants, as `HaarOrthogonal`.
+    complex matrix of quaternions $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$. At k = n and β = 1 both
+    determinants occur, as in `HaarOrthogonal`.
 
     Args:
         n: length of a column, n ≥ 1; static.
@@ -164,7 +164,7 @@ class HaarIsometry(AbstractModule):
         beta: 1 (real), 2 (complex) or 4 (quaternions); static.
 
     Raises:
-        ValueError: `n` or `k` is no integer of at least 1, `k` larger than n, `beta` not 1, 2 or 4.
+        ValueError: `n` or `k` is not an integer of at least 1, `k` is larger than n, or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax

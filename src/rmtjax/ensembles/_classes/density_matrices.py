@@ -1,4 +1,4 @@
-"""Random density matrices: mixed states with an induced measure, or the Bures measure."""
+"""Random density matrices: mixed states with an induced measure or with the Bures measure."""
 
 from abc import abstractmethod
 
@@ -36,20 +36,20 @@ class HilbertSchmidt(AbstractDensityMatrix):
     r"""Random density matrices with the Hilbert-Schmidt measure, or an induced one.
 
     $\rho = G G^*/\operatorname{tr} G G^*$ for an n×m complex normal matrix G: the reduced state of a system of n
-    dimensions and an environment of m, together in a random pure state. m = n is the measure of the Hilbert-Schmidt
+    dimensions that shares a random pure state with an environment of m. m = n is the measure of the Hilbert-Schmidt
     metric. The levels have the joint density $\propto \prod_{i<j} (\lambda_i - \lambda_j)^2 \prod_i \lambda_i^{m-n}$ on
     the simplex $\sum \lambda_i = 1$ for m ≥ n; for m < n, n - m of them are exactly 0. They come from the bidiagonal
-    model of `LaguerreBeta`, over its norm, in O(n) memory.
+    model of `LaguerreBeta`, divided by its norm, in O(n) memory.
 
-    Convention: the trace is 1, so levels are of the order 1/n; n times them have the law of Marčenko and Pastur with
-    the ratio n/m. $E \operatorname{tr} \rho^2 = (n + m)/(nm + 1)$.
+    Convention: the trace is 1, so levels are of order 1/n; multiplied by n they have Marčenko and Pastur's law with the
+    ratio n/m. $E \operatorname{tr} \rho^2 = (n + m)/(nm + 1)$.
 
     Args:
         n: dimension of the system, n ≥ 1; static.
         m: dimension of the environment, m ≥ 1, n if None; static.
 
     Raises:
-        ValueError: `n` or `m` is no integer of at least 1.
+        ValueError: `n` or `m` is not an integer of at least 1.
 
     Example:
         >>> import jax
@@ -73,7 +73,7 @@ class HilbertSchmidt(AbstractDensityMatrix):
         return gaussian_matrix(key, self.n, self.m, 2, jnp.result_type(float))
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
-        """Entries of a matrix whose squared singular values are the levels that are not 0."""
+        """Entries of a bidiagonal matrix whose squared singular values are the nonzero levels."""
         rank, a = sorted((self.n, self.m))
         diagonal, below = bidiagonal_entries(key, rank, *jnp.asarray([a, 2], jnp.result_type(float)))
         norm = jnp.sqrt(jnp.sum(diagonal**2) + jnp.sum(below**2))
@@ -98,19 +98,19 @@ class HilbertSchmidt(AbstractDensityMatrix):
 class Bures(AbstractDensityMatrix):
     r"""Random density matrices with the Bures measure.
 
-    $\rho \propto (1 + U)\,G G^* (1 + U^*)$ with an n×n complex normal matrix G and a Haar distributed unitary U,
+    $\rho \propto (1 + U)\,G G^* (1 + U^*)$ with an n×n complex normal matrix G and a Haar-distributed unitary U,
     independent of each other. The levels have the joint density
     $\propto \prod_i \lambda_i^{-1/2} \prod_{i<j} \frac{(\lambda_i - \lambda_j)^2}{\lambda_i + \lambda_j}$ on
-    the simplex $\sum \lambda_i = 1$. They are squares of singular values, so the small ones keep their digits.
+    the simplex $\sum \lambda_i = 1$. They are computed as squared singular values, so small ones keep their digits.
 
-    Convention: the trace is 1, so levels are of the order 1/n; n times them have the law `laws.BuresLaw()`.
+    Convention: the trace is 1, so levels are of order 1/n; multiplied by n they have the law `laws.BuresLaw()`.
     $E \operatorname{tr} \rho^2 = (5n^2 + 1)/(2n(n^2 + 2))$.
 
     Args:
         n: dimension, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> import jax

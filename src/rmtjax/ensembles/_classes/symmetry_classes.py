@@ -1,28 +1,28 @@
 r"""The ten symmetry classes of Altland and Zirnbauer.
 
-Derivation. τ are Pauli matrices between two halves of H; X is a p×q matrix with p + q = n and p - q = ν; S are real
-symmetric and A real antisymmetric matrices, all independent. H commutes with a time reversal T or anticommutes with a
-charge conjugation C, both antiunitary, or anticommutes with their product, a chirality.
+Derivation. The τ are Pauli matrices that act on the two halves of H; X is a p×q matrix with p + q = n and p - q = ν; S
+are real symmetric and A real antisymmetric matrices, all independent. H commutes with a time reversal T, anticommutes
+with a charge conjugation C (both are antiunitary), or anticommutes with their product, a chirality.
 
 | class | H | T² | C² | real components | β | α |
 |---|---|---|---|---|---|---|
 | AIII | X and X* off the diagonal, complex | | | 2pq | 2 | 1 + 2ν |
-| BDI | the same, real | 1 | 1 | pq | 1 | ν |
-| CII | the same, quaternion | -1 | -1 | 4pq | 4 | 3 + 4ν |
+| BDI | X and X* off the diagonal, real | 1 | 1 | pq | 1 | ν |
+| CII | X and X* off the diagonal, quaternion | -1 | -1 | 4pq | 4 | 3 + 4ν |
 | D | i A | | 1 | n(n - 1)/2 | 2 | 2ν, ν = 0 or 1 |
 | DIII | i A τ_z + i A' τ_x | -1 | 1 | n(n - 1) | 4 | 1 + 4ν, ν = 0 or 1 |
 | C | i A + S τ_z + S' τ_x + S'' τ_y, of k rows | | -1 | k(2k + 1) | 2 | 2 |
 | CI | S τ_z + S' τ_x, of k rows | 1 | -1 | k(k + 1) | 1 | 1 |
 
-The spectrum is k = (n - ν)/2 pairs ±ε and ν zeros. With $\operatorname{tr} H^2 = 2 \sum_{i=1}^k \varepsilon_i^2$, in
-which a Kramers pair (T² = -1) counts once, the one convention for all classes is the density
-$\propto \exp(-\frac{\beta n}{8 s^2} \operatorname{tr} H^2)$. That of the positive levels is
+The spectrum consists of k = (n - ν)/2 pairs ±ε and ν zeros. If $\operatorname{tr} H^2 = 2 \sum_{i=1}^k \varepsilon_i^2$
+counts each Kramers pair (T² = -1) once, one convention serves all classes: the density of H is
+$\propto \exp(-\frac{\beta n}{8 s^2} \operatorname{tr} H^2)$. The density of the positive levels is then
 
 $$\prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha\,
 e^{-\frac{\beta n}{4 s^2} \varepsilon_i^2}$$
 
-up to a constant. The number of real components is $k(\alpha + 1) + k(k - 1)\beta$ in every row, the degrees of freedom
-of $\sum \varepsilon^2$, and the ε² are the levels of a Laguerre β-ensemble with
+up to a constant. In every row of the table the number of real components is $k(\alpha + 1) + k(k - 1)\beta$, which are
+the degrees of freedom of $\sum \varepsilon^2$. The ε² are the levels of a Laguerre β-ensemble with
 $a = \frac{\alpha + 1}2 + (k - 1) \frac\beta2$.
 """
 
@@ -46,19 +46,19 @@ from rmtjax.linalg.internal import block_singular_counts, block_singular_values
 from rmtjax.random.internal import gaussian_matrix
 from rmtjax.special.internal import log_laguerre, log_vandermonde
 
-_WIGNER_DYSON = {"A": GUE, "AI": GOE, "AII": GSE}
-# β and, for ν = 0, α.
+_WIGNER_DYSON = {"A": GUE, "AI": GOE, "AII": GSE}  # the classes without pairs ±ε
+# (β, α at ν = 0) for each class beyond Wigner and Dyson's.
 _INDICES = {"AIII": (2, 1), "BDI": (1, 0), "CII": (4, 3), "D": (2, 0), "DIII": (4, 1), "C": (2, 2), "CI": (1, 1)}
-_CHIRAL = ("AIII", "BDI", "CII")
-_MOST_ZERO_MODES = {"D": 1, "DIII": 1, "C": 0, "CI": 0, "A": 0, "AI": 0, "AII": 0}
+_CHIRAL = ("AIII", "BDI", "CII")  # H is made of X and X*
+_MOST_ZERO_MODES = {"D": 1, "DIII": 1, "C": 0, "CI": 0, "A": 0, "AI": 0, "AII": 0}  # chiral classes: n - 1
 
 
 class AltlandZirnbauer(AbstractEnsemble):
     r"""Gaussian Hamiltonians of the ten symmetry classes, by Cartan's names.
 
     The Wigner–Dyson classes "A", "AI" and "AII" are GUE, GOE and GSE. The chiral classes "AIII", "BDI" and "CII" are
-    $H = \begin{pmatrix} 0 & X \\ X^* & 0 \end{pmatrix}$ with X complex, real or of quaternions, p×q with p + q = n and
-    p - q = ν. Those of Bogoliubov and de Gennes are, with A real antisymmetric and S real symmetric,
+    $H = \begin{pmatrix} 0 & X \\ X^* & 0 \end{pmatrix}$, where X is complex, real or of quaternions, and p×q with
+    p + q = n and p - q = ν. The Bogoliubov–de Gennes classes are, with A real antisymmetric and S real symmetric,
 
     - "D": $H = iA$ in the Majorana basis, so $\bar H = -H$;
     - "C": $\begin{pmatrix} a & b \\ b^* & -a^T \end{pmatrix}$, a Hermitian, b complex symmetric;
@@ -66,11 +66,10 @@ class AltlandZirnbauer(AbstractEnsemble):
     - "DIII": $\begin{pmatrix} iA & iA' \\ iA' & -iA \end{pmatrix}$, $\bar H = -H$ and $\tau_y \bar H \tau_y = H$;
     - "CI": $\begin{pmatrix} S & S' \\ S' & -S \end{pmatrix}$, $\bar H = H$ and $\tau_y \bar H \tau_y = -H$.
 
-    Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε with the joint density
-    $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
-    e^{-\beta n \varepsilon_i^2/(4 s^2)}$ of the positive ones, which `joint_logpdf` takes. They come from the
-    bidiagonal model of `LaguerreBeta`, in O(n) memory, to 4 eps of the norm: the small ones have digits that a Laguerre
-    matrix of their squares would lose.
+    Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε. The positive ones, which `joint_logpdf` takes,
+    have the joint density $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
+    e^{-\beta n \varepsilon_i^2/(4 s^2)}$. They come from the bidiagonal model of `LaguerreBeta`, in O(n) memory, and
+    are accurate to 4 eps of the norm: small levels keep digits that a Laguerre matrix of their squares would lose.
 
     | | AIII | BDI | CII | D | DIII | C | CI |
     |---|---|---|---|---|---|---|---|
@@ -78,23 +77,23 @@ class AltlandZirnbauer(AbstractEnsemble):
     | α | 1 + 2ν | ν | 3 + 4ν | 2ν | 1 + 4ν | 2 | 1 |
 
     Convention: the density of H is $\propto \exp\big(-\frac{\beta n}{8 s^2} \operatorname{tr} H^2\big)$, and the
-    spectrum fills [-2s, 2s] as n → ∞ at fixed ν. So $E|X_{ij}|^2 = 2 s^2/n$; in "D", "C" and "CI"
-    $E|H_{ij}|^2 = s^2/n$ off the diagonals of the blocks, and on these 0 in "D", $s^2/n$ for a and $2 s^2/n$ for b in
-    "C", $2 s^2/n$ in "CI"; in "DIII", of 2n rows, $E|H_{ij}|^2 = s^2/(2n)$ there and 0 on the diagonals. Samples of
-    "AII", "CII" and "DIII" are of size 2n and have every eigenvalue twice: the trace counts each pair once, and
+    spectrum fills [-2s, 2s] as n → ∞ at fixed ν. So $E|X_{ij}|^2 = 2 s^2/n$. In "D", "C" and "CI",
+    $E|H_{ij}|^2 = s^2/n$ off the diagonals of the blocks; on them it is 0 in "D", $s^2/n$ for a and $2 s^2/n$ for b in
+    "C", and $2 s^2/n$ in "CI". In "DIII", which has 2n rows, it is $s^2/(2n)$ off these diagonals and 0 on them.
+    Samples of "AII", "CII" and "DIII" have 2n rows and every eigenvalue twice; the trace counts each pair once, and
     `eigenvalues` returns the n different ones. Quaternions are 2×2 blocks as in `GSE`.
 
     Args:
         symmetry: "A", "AI", "AII", "AIII", "BDI", "CII", "D", "C", "DIII" or "CI"; static.
-        n: number of eigenvalues, those that are 0 and both of each pair included; static.
-        zero_modes: ν, the number of eigenvalues that are exactly 0: of the parity of n and below n in a chiral class,
-            0 or 1 as n is even or odd in "D" (an odd n is class B) and "DIII", 0 in "C" and "CI", where n is even, and
-            in the Wigner–Dyson classes, where n is any; static.
+        n: number of eigenvalues, including zeros and both members of each pair; static.
+        zero_modes: ν, the number of eigenvalues that are exactly 0; static. It has the parity of n and is below n in a
+            chiral class, is 0 for even and 1 for odd n in "D" (class B if n is odd) and "DIII", and is 0 in "C" and
+            "CI", where n is even, and in the Wigner–Dyson classes, for every n.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `symmetry` is none of the ten, `n` no positive integer, `zero_modes` none that the class has, n -
-            `zero_modes` is odd, or `scale` not positive and finite.
+        ValueError: `symmetry` is not one of the ten, `n` is not a positive integer, `zero_modes` is not possible in the
+            class with this n, or `scale` is not positive and finite.
 
     Example:
         >>> import jax
@@ -137,7 +136,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         return _WIGNER_DYSON[self.symmetry](self.n, self.scale)
 
     def _parameters(self) -> tuple[int, float, int]:
-        """Number of pairs, a and β of the Laguerre ensemble of their squares."""
+        """The number of pairs, and a and β of the Laguerre ensemble of their squares."""
         beta, alpha = _INDICES[self.symmetry]
         pairs = (self.n - self.zero_modes) // 2
         return pairs, (alpha + beta * self.zero_modes + 1) / 2 + (pairs - 1) * beta / 2, beta
@@ -153,7 +152,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         return bidiagonal_entries(key, pairs, *jnp.asarray([a, beta], self.scale.dtype))
 
     def _unit(self) -> Float[Array, ""]:
-        """What the singular values of `_bidiagonal` are multiplied by."""
+        """The factor that turns singular values of `_bidiagonal` into levels."""
         _, a, beta = self._parameters()
         return 2 * self.scale * (a / (beta * self.n)) ** 0.5
 
@@ -195,11 +194,11 @@ class AltlandZirnbauer(AbstractEnsemble):
         if self.symmetry in _WIGNER_DYSON:
             return self._wigner_dyson()._joint_logpdf(levels)
         pairs, a, beta = self._parameters()
-        if pairs == 0:  # one matrix, 0, and no level whose density there could be
+        if pairs == 0:  # the only matrix is 0, and no level has a density
             return jnp.zeros((), jnp.result_type(levels, self.scale))
         unit = self.scale * (2 / (beta * self.n)) ** 0.5
         positive = jnp.all(levels > 0)
-        # The squares x have the Laguerre density, with the weight exp(-x/2); dx = 2 √x dε/unit.
+        # The squares x = (ε/unit)² have the Laguerre density with the weight exp(-x/2); dx = 2 √x dε/unit.
         root = jnp.where(positive, levels, jnp.arange(1, pairs + 1)) / unit
         power = 2 * a - (pairs - 1) * beta - 1
         height = beta * log_vandermonde(root**2) + power * jnp.sum(jnp.log(root)) - jnp.sum(root**2) / 2
@@ -242,17 +241,17 @@ _BOGOLIUBOV_DE_GENNES: dict[str, Callable[[KeyScalar, int, jnp.dtype], Inexact[A
 
 
 def _traceless(a: Float[Array, "n n"], b: Float[Array, "n n"]) -> Float[Array, "2n 2n"]:
-    """A τ_z + b τ_x."""
+    """The matrix a τ_z + b τ_x."""
     return jnp.block([[a, b], [b, -a]])
 
 
 def _symmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Normal entries of variance 1 on the diagonal, ½ off it."""
+    """A symmetric matrix of normal entries with variance 1 on the diagonal and ½ off it."""
     return jnp.where(diagonal_places(n), 1, 0.5**0.5) * mirrored(_normal(key, n, dtype))
 
 
 def _antisymmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Normal entries of variance 1."""
+    """An antisymmetric matrix of normal entries with variance 1."""
     index = jnp.arange(n)
     return jnp.sign(index[:, None] - index) * mirrored(_normal(key, n, dtype))
 

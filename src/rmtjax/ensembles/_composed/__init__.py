@@ -1,1 +1,1 @@
-"""Ensembles made of another one: deformed, spiked, of mixed order."""
+"""Ensembles built on another ensemble: deformed, spiked and of mixed order."""

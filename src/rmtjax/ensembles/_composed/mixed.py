@@ -18,22 +18,22 @@ from rmtjax.linalg.internal import ARRANGEMENTS, count_below, periodic_counts
 
 
 def _keys(key: KeyScalar) -> Key[Array, "3"]:
-    """Keys of the order, of the block and of a random arrangement."""
+    """Keys for the order, for the block and for a random arrangement."""
     return jax.random.split(_checks.typed_key(key), 3)
 
 
 class Mixed(AbstractModule):
     r"""The mixed-matrix ensemble (MMES) over a nested base ensemble of size N.
 
-    Each draw has an order of its own, $n \sim \mathrm{Bin}(N, \mu)$ clipped to [2, N], and is the leading n×n block of
-    a base sample. Arrays keep the static size N, so one compilation serves all orders.
+    Each draw has its own order, $n \sim \mathrm{Bin}(N, \mu)$ clipped to [2, N], and is the leading n×n block of a base
+    sample. Arrays keep the static size N, so one compilation serves all orders.
 
     Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2
     for `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum
-    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding is asked
-    for by name, through `arrangement`, and is what Wigner's cat comes from.
+    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding must be
+    requested by name, through `arrangement`; it is what produces Wigner's cat.
 
-    For one key, `count_below` counts the levels that `eigenvalues` returns; `sample` is another draw of the same
+    For one key, `count_below` counts the levels that `eigenvalues` returns; `sample` is a different draw from the
     measure.
 
     Args:
@@ -42,7 +42,7 @@ class Mixed(AbstractModule):
         normalize: `"order"` or `"reference"`.
 
     Raises:
-        ValueError: a base that is not nested, `mixture` outside (0, 1], an unknown `normalize`.
+        ValueError: `base` is not nested, `mixture` is outside (0, 1], or `normalize` is unknown.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -99,7 +99,7 @@ class Mixed(AbstractModule):
         return self._eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
     def count_below(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
-        """How many levels of the draw lie strictly below each x.
+        """The number of levels of the draw that lie strictly below each x.
 
         Args:
             key: a typed key.
@@ -134,8 +134,8 @@ class Mixed(AbstractModule):
         Returns:
             Under `normalize="order"`, the base law, or its `PeriodicPadding` at finite N. Under `"reference"`, the
             binomial mixture of block laws at finite N, or the padding of the block law at order μN in the limit
-            N → ∞. Over a `Wishart` base, whose law depends on the order, the law at the order μN takes the place of
-            base law and mixture.
+            N → ∞. Over a `Wishart` base, whose law depends on the order, the law at order μN replaces both the base law
+            and the mixture.
         """
         law = _checks.masked(self._valid(), self._law(arrangement))
         return Symmetrized(law) if symmetrized else law
@@ -149,7 +149,7 @@ class Mixed(AbstractModule):
         return PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
 
     def _order(self, key: KeyScalar) -> Int[Array, ""]:
-        # A binomial variate by its definition: n independent trials, exact at any μ, cheap next to n rows of a matrix.
+        # By its definition, a binomial variate counts n independent trials: exact for any μ, and cheap next to n rows.
         trials = jax.random.bernoulli(key, self.mixture, (self.n,))
         return clip_order(jnp.sum(trials), self.n)
 

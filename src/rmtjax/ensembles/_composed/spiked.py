@@ -20,7 +20,7 @@ from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.laws import AbstractLaw
 
-# Spikes are added to a Gaussian matrix and multiply a covariance.
+# Spikes are added to a Gaussian matrix, where any finite number will do; over a Wishart base they are variances.
 _SPIKES = _checks.Rule(
     lambda theta, base: ((theta > (-math.inf if isinstance(base, AbstractGaussian) else 0)) & (theta < math.inf)).all(),
     lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
@@ -32,16 +32,16 @@ class Spiked(AbstractEnsemble):
     r"""A Gaussian ensemble plus a matrix of rank r, or a Wishart ensemble with r population variances.
 
     Over a Gaussian base H the matrix is $H + \sum_k \theta_k v_k v_k^*$; over a Wishart base it is
-    $\Sigma^{1/2} W \Sigma^{1/2}$ with $\Sigma = 1 + \sum_k (\theta_k - 1) v_k v_k^*$. `sample` has the first r unit
-    vectors for v; by the invariance of the base the spectrum is the same for any orthonormal ones.
+    $\Sigma^{1/2} W \Sigma^{1/2}$ with $\Sigma = 1 + \sum_k (\theta_k - 1) v_k v_k^*$. `sample` uses the first r unit
+    vectors for v; because the base is invariant, the law of the spectrum is the same for any orthonormal ones.
 
-    Rotations that leave the v alone turn H into a band of half-width r with χ variates of parameters β(n-r),
-    β(n-r-1), … on the outermost diagonals, and data into a triangular band of width r. One spike changes one entry of
-    the tridiagonal or bidiagonal model, for every β: O(n) memory, and `count_below` in O(n). With more, the band is
-    drawn from O(nr) variates and solved as a dense matrix.
+    Rotations that leave the v unchanged turn H into a band of half-width r, with χ variates of parameters β(n-r),
+    β(n-r-1), … on the outermost diagonals, and the data matrix into a triangular band of width r. One spike changes one
+    entry of the tridiagonal or bidiagonal model, for every β; it takes O(n) memory, and `count_below` takes O(n) time.
+    For several spikes the band is drawn from O(nr) variates and solved as a dense matrix.
 
     Convention: that of the base. With scale s, as n → ∞, a spike |θ| > s of a Gaussian base has an outlier at
-    $\theta + s^2/\theta$, a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m one at
+    $\theta + s^2/\theta$, and a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m has one at
     $s^2 \theta\,(1 + \tfrac{c}{\theta - 1})$.
 
     Args:
@@ -49,8 +49,8 @@ class Spiked(AbstractEnsemble):
         spikes: r numbers θ, 1 ≤ r ≤ n, finite, positive over a Wishart base; differentiable.
 
     Raises:
-        ValueError: `base` is no such ensemble; `spikes` is no vector of 1 to n finite numbers, not positive over a
-            Wishart base, or longer than 1 over `GaussianBeta` or `LaguerreBeta`.
+        ValueError: `base` is not such an ensemble; `spikes` is not a vector of 1 to n finite numbers, is not positive
+            over a Wishart base, or is longer than 1 over `GaussianBeta` or `LaguerreBeta`.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -72,7 +72,7 @@ class Spiked(AbstractEnsemble):
             raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
         self.n, self.base = base.n, base
         theta = _checks.real("spikes", spikes)
-        if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers leave the dtype alone
+        if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers take the dtype of the base
             theta = theta.astype(jnp.result_type(*jax.tree.leaves(base)))
         most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
         if theta.ndim != 1 or not 1 <= theta.size <= most:
@@ -82,10 +82,10 @@ class Spiked(AbstractEnsemble):
     def outliers(self) -> Float[Array, " r"]:
         r"""Limits of the extreme levels that belong to the spikes, as n → ∞, in the order of the spikes.
 
-        A spike beyond the threshold, |θ| > s for a Gaussian base and |θ - 1| > √c for a Wishart base, has an outlier;
-        a weaker one draws the largest level (the smallest, if the spike is negative or below 1) only to the edge of the
-        bulk, which is what it gets here. For n > m, where the lower edge of the bulk is not the lowest level, so does
-        every spike below 1.
+        A spike beyond the threshold, |θ| > s for a Gaussian base and |θ - 1| > √c for a Wishart base, has an outlier. A
+        weaker one leaves the largest level (the smallest, if the spike is negative or below 1) at the edge of the bulk,
+        and that edge is returned. If n > m, where zeros lie below the lower edge of the bulk, every spike below 1 is
+        given that edge.
 
         References:
             Péché (2006), Probab. Theory Relat. Fields 134, 127, theorem 1.1; Baik and Silverstein (2006), J. Multivar.

@@ -48,7 +48,7 @@ class AbstractSpikedModel(AbstractModule):
 
     @abstractmethod
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
-        """Levels below x with one spike."""
+        """Number of levels below x for a single spike."""
 
     def count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         if self.spikes.size == 1:
@@ -57,7 +57,7 @@ class AbstractSpikedModel(AbstractModule):
 
 
 class SpikedHermite(AbstractSpikedModel):
-    """H + diag(θ)."""
+    """The matrix H + diag(θ)."""
 
     base: AbstractGaussian
     spikes: Float[Array, " r"]
@@ -86,11 +86,11 @@ class SpikedHermite(AbstractSpikedModel):
         return diagonal.at[0].add(self.spikes[0] / self.base.scale), beside
 
     def _band(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        """Rows below the diagonal are normal down to the r-th, where χ variates are, each the length of a column."""
+        """The band matrix: normal down to the (r-1)-th lower diagonal; χ variates, norms of columns, on the r-th."""
         n, beta, r = self.base.n, int(self.base._beta()), self.spikes.size
         key_inner, key_edge = jax.random.split(key)
         inner = jax.random.normal(key_inner, (beta, r, n), _dtype(self))
-        # On the diagonal one real component, of twice the variance; half of it, as the adjoint is added.
+        # The diagonal has one real component of twice the variance. It is halved, because the adjoint is added.
         inner = inner.at[0, 0].multiply(2**-0.5).at[1:, 0].set(0)
         left = jnp.maximum(n - r - jnp.arange(n, dtype=_dtype(self)), 0)
         lower = lower_band(inner, unchecked_chi(key_edge, beta * left), n)
@@ -99,7 +99,7 @@ class SpikedHermite(AbstractSpikedModel):
 
 
 class SpikedLaguerre(AbstractSpikedModel):
-    """Σ^{1/2} W Σ^{1/2} with Σ = diag(θ, 1, …, 1)."""
+    """The matrix Σ^{1/2} W Σ^{1/2} with Σ = diag(θ, 1, …, 1)."""
 
     base: Wishart | LaguerreBeta
     spikes: Float[Array, " r"]
@@ -155,7 +155,7 @@ class SpikedLaguerre(AbstractSpikedModel):
 
 
 def _copies(beta: int) -> int:
-    """How often a dense matrix has each level."""
+    """The multiplicity of each level in a dense matrix."""
     return 2 if beta == 4 else 1
 
 

@@ -1,1 +1,1 @@
-"""What an ensemble is: the three abstract bases with every public method, and what several families share."""
+"""The three abstract base classes with every public method, and the code that several families share."""

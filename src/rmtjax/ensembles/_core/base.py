@@ -22,13 +22,13 @@ from rmtjax.linalg.internal import count_below, hermitian_part, inside_block, le
 class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
-    A subclass writes `_sample` and `_law`, `_eigenvalues` or `_count_below` where it knows a cheaper exact model than
-    the dense matrix, `_joint_logpdf` where it knows the joint density, and `_independent_levels` where symmetry leaves
-    fewer of them than n. The public methods are final. They take one typed key; batches come from `jax.vmap` over keys.
+    A subclass defines `_sample` and `_law`; `_eigenvalues` or `_count_below` if it knows an exact model cheaper than
+    the dense matrix; `_joint_logpdf` if it knows the joint density; and `_independent_levels` if symmetry leaves fewer
+    than n independent levels. Public methods are final and take one typed key; `jax.vmap` over keys makes batches.
 
-    For one key, `count_below` counts the levels that `eigenvalues` returns, exactly for every x that is farther from a
-    level than the rounding of it, 4 eps of the norm. `sample` with that key is another draw of the same measure: the
-    spectrum of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
+    For one key, `count_below` counts the levels that `eigenvalues` returns. The count is exact for every x that differs
+    from each level by more than its rounding error, 4 eps of the norm. `sample` with the same key is a different draw:
+    the spectrum of a particular matrix is `rmt.eigvalsh(ensemble.sample(key))`.
     """
 
     n: eqx.AbstractVar[int]
@@ -62,19 +62,19 @@ class AbstractEnsemble(AbstractModule):
         raise NotImplementedError(f"{type(self).__name__} has no hard edge there that is known.")
 
     def _degree_in_scale(self) -> int:
-        """The degree of which the levels are homogeneous in the parameter `scale`; 0 where there is none."""
+        """The degree of homogeneity of the levels in the parameter `scale`; 0 if there is no such parameter."""
         return 0
 
     def _independent_levels(self) -> int:
-        """How many levels determine all: those that `joint_logpdf` takes."""
+        """The number of levels that determine all others; `joint_logpdf` takes this many."""
         return self.n
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None:
-        """The levels as those of a classical weight, where they are: what `laws.LevelDensity` is made from."""
+        """The classical spectrum that the levels have in some unit, for `laws.LevelDensity`; None if there is none."""
         return None
 
     def _has_density(self) -> Any:
-        """True where the levels have a joint density at these parameters; checked or traced as `_valid` is."""
+        """Whether the levels have a joint density at these parameters; raises or is traced as `_valid` does."""
         return True
 
     def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
@@ -90,7 +90,7 @@ class AbstractEnsemble(AbstractModule):
         scale = getattr(self, "scale", None) if degree else None
         if not isinstance(scale, Tracer):
             return self._run("_eigenvalues", key)
-        # A traced scale multiplies the levels at 1: its derivatives need no program but that of the levels.
+        # A traced scale multiplies the levels at scale 1: its derivatives need no program besides that of the levels.
         unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
         return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
 
@@ -100,11 +100,11 @@ class AbstractEnsemble(AbstractModule):
         Args:
             key: a typed key.
             x: points of any shape and order, without NaN.
-            chunk: about how many rows to draw at a time, where the ensemble is drawn as a stream (the Gaussian ones);
-                it decides the memory, never the result; static.
+            chunk: approximate number of rows drawn at a time by ensembles that are drawn as a stream (the Gaussian
+                ones); it affects the memory, never the result; static.
 
         Raises:
-            ValueError: `x` holds NaN, or `chunk` is no positive integer.
+            ValueError: `x` contains NaN, or `chunk` is not a positive integer.
         """
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
         points, valid = _checks.points("x", x)
@@ -174,30 +174,30 @@ class AbstractEnsemble(AbstractModule):
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
 
         Raises:
-            NotImplementedError: this ensemble has none that is known in closed form and of bounded support.
+            NotImplementedError: no law of bounded support is known in closed form for this ensemble.
         """
         return _checks.masked(self._valid(), self._law())
 
     def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
 
-        It is symmetric: the density of the ascending levels is n! times it. Differentiable in the levels and in the
-        parameters. O(n²) time, O(n) memory; terms of the order n² log n cancel, which leaves their rounding.
+        The density is symmetric; that of the ascending levels is n! times as large. It is differentiable in the levels
+        and the parameters and takes O(n²) time and O(n) memory. Terms of order n² log n cancel; their rounding remains.
 
         Args:
-            eigenvalues: n levels in any order; $-\infty$ is the answer where two coincide. Where levels come in pairs
-                ±ε (`AltlandZirnbauer`), the k positive ones, and the density is that over $(0, \infty)^k$.
+            eigenvalues: n levels in any order; the result is $-\infty$ if two coincide. If levels come in pairs ±ε
+                (`AltlandZirnbauer`), the k positive ones, and the density is that over $(0, \infty)^k$.
 
         Raises:
             NotImplementedError: the joint density of this ensemble is not known.
-            ValueError: `eigenvalues` are not as many real numbers without NaN.
+            ValueError: `eigenvalues` is not a vector of that many real numbers, or contains NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
         return self._run("_joint_logpdf", levels, valid=_checks.both(valid, self._has_density()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):
-    """An ensemble of which the leading k×k block of a sample is a sample of order k, up to a known scale.
+    """An ensemble whose samples have leading k×k blocks that are samples of order k, up to a known scale.
 
     Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order.
     """
@@ -212,14 +212,14 @@ class AbstractNestedEnsemble(AbstractEnsemble):
 
     @abstractmethod
     def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
-        """Limiting law of a block of order `fraction`·n turned into a sample of that size."""
+        """Limiting law of a block of order `fraction`·n, rescaled to be a sample of that size."""
 
     @abstractmethod
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         """Limiting law of a block of order `fraction`·n, in the units of the whole matrix."""
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
-        """Rows of a block with that number of levels."""
+        """Number of rows of a block with `order` levels."""
         return order
 
     def _leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> Inexact[Array, "rows rows"]:
@@ -243,8 +243,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            An array of the size of a sample that is zero outside the block, with the number of rows of the block: the
-            order, or twice the order where every eigenvalue comes twice (`GSE`).
+            An array of the size of a sample that is zero outside the block, and the number of rows of the block: the
+            order, or twice the order if every eigenvalue is double (as in `GSE`).
         """
         order, valid = self._checked(order)
         return self._run("_padded_leading_block", _checks.typed_key(key), order, valid=valid)
@@ -266,7 +266,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         return PaddedMatrix(self._leading_block(key, order), self._rows(order))
 
     def _checked(self, order: int | Int[Array, ""]) -> tuple[Int[Array, ""], Any]:
-        """An order, and whether a block can have it."""
+        """The order as an array, and whether it lies between 1 and n."""
         array = jnp.asarray(order)
         if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
             raise _checks.refusal("order", "be an integer", order)

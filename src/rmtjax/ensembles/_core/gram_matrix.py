@@ -1,4 +1,4 @@
-"""Matrices A A*: what Wishart matrices and their relatives have in common."""
+"""Gram matrices A A*, the form that Wishart matrices and their relatives share."""
 
 from abc import abstractmethod
 
@@ -13,20 +13,20 @@ from rmtjax.random.internal import self_dual_part
 
 
 def gram(a: Inexact[Array, "rows columns"], beta: int) -> Inexact[Array, "rows rows"]:
-    """The product A A*, Hermitian to the last bit, and for β = 4 made of quaternions."""
+    """The product A A*, Hermitian to the last bit and, for β = 4, made of exact quaternion blocks."""
     w = hermitian_part(a @ adjoint(a))
     return self_dual_part(w) if beta == 4 else w
 
 
 class AbstractGram(AbstractEnsemble):
-    """Matrices A A*, whose eigenvalues are the squares of the singular values of A, which keep more digits."""
+    """Matrices A A*. Their eigenvalues are computed as squared singular values of A, which keep more digits."""
 
     m: eqx.AbstractVar[int]
     beta: eqx.AbstractVar[int]
 
     @abstractmethod
     def _factor(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
-        """A, with no more columns than rows; of quaternion blocks for β = 4."""
+        """The matrix A with at most as many columns as rows, made of quaternion blocks for β = 4."""
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         return gram(self._factor(key), self.beta)

@@ -1,7 +1,7 @@
 r"""The abstract ensemble of matrices with complex eigenvalues: every public method once, and the hooks.
 
-Eigenvalues have derivatives of every order, by $A V = V \Lambda$ and $E = V^{-1} \dot A V$: with columns of V that are
-free of length and phase, $\dot\lambda_i = E_{ii}$ and $\dot V = V (F \circ E)$, $F_{ij} = 1/(\lambda_j - \lambda_i)$,
+Eigenvalues have derivatives of every order. With $A V = V \Lambda$ and $E = V^{-1} \dot A V$, where the columns of V
+have any length and phase, $\dot\lambda_i = E_{ii}$ and $\dot V = V (F \circ E)$, $F_{ij} = 1/(\lambda_j - \lambda_i)$,
 $F_{ii} = 0$ (Horn and Johnson 2013, theorem 6.3.12).
 """
 
@@ -25,14 +25,14 @@ from rmtjax.special.internal import log_vandermonde
 class AbstractNonHermitianEnsemble(AbstractModule):
     """A probability measure on real, complex or quaternion matrices (β = 1, 2, 4) with complex eigenvalues.
 
-    A subclass writes `_matrix` and `_law`, `_unit` where there is a scale, `_moduli` where it knows an exact model
-    cheaper than the dense matrix, `_joint_logpdf` where the joint density is known. The public methods are final. They
+    A subclass defines `_matrix` and `_law`, `_unit` if there is a scale, `_moduli` if it knows an exact model that is
+    cheaper than the dense matrix, and `_joint_logpdf` if the joint density is known. The public methods are final. They
     take one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are those of the matrix
-    `sample(key)`, up to rounding; `moduli` with that key may be another draw, and `count_below` counts the levels of
-    `moduli`.
+    `sample(key)`, up to rounding. `moduli` with the same key may be a different draw, and `count_below` counts the
+    absolute values that `moduli` returns.
 
-    The eigenvalues of a real matrix are real or come in conjugate pairs, equal to the last bit. A quaternion matrix
-    is a 2n×2n complex one, with n conjugate pairs of eigenvalues: `eigenvalues` returns the n of them with Im ≥ 0.
+    The eigenvalues of a real matrix are real or come in pairs that are conjugate to the last bit. A quaternion matrix
+    is stored as a 2n×2n complex one with n conjugate pairs of eigenvalues; `eigenvalues` returns the n with Im ≥ 0.
     """
 
     n: eqx.AbstractVar[int]
@@ -40,7 +40,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
 
     @abstractmethod
     def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        """A dense matrix in units of `_unit`, of order 1."""
+        """A dense matrix in units of `_unit`, with a spectrum of order 1."""
 
     @abstractmethod
     def _law(self) -> AbstractPlanarLaw:
@@ -53,7 +53,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         levels = _spectrum(self._matrix(key))
         if self.beta == 4:
             levels = levels[jnp.argsort(levels.imag)[self.n :]]
-            # A pair that is real to rounding may have both signs or none.
+            # The computed imaginary parts of a conjugate pair that is real up to rounding may have any signs.
             levels = jax.lax.complex(levels.real, jnp.abs(levels.imag))
         return self._unit() * jnp.sort(levels)
 
@@ -61,28 +61,28 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return jnp.sort(jnp.abs(self._eigenvalues(key)))
 
     def _has_density(self) -> Any:
-        """True where the levels have a density in the plane at these parameters; checked or traced as `_valid` is."""
+        """Whether the levels have a density in the plane at these parameters; raises or is traced as `_valid` does."""
         return True
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        """A matrix drawn from the ensemble: n×n, for β = 4 2n×2n with a 2×2 block for each quaternion."""
+        """A matrix drawn from the ensemble: n×n, or 2n×2n with a 2×2 block for each quaternion if β = 4."""
         return self._run("_sample", _checks.typed_key(key))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         return self._unit() * self._matrix(key)
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
-        """The eigenvalues of a draw, ascending by real and then by imaginary part; for β = 4 those with Im ≥ 0."""
+        """The eigenvalues of a draw, sorted by real part, then by imaginary part; for β = 4 only those with Im ≥ 0."""
         return self._run("_eigenvalues", _checks.typed_key(key))
 
     def moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending absolute values of the eigenvalues of a draw, exact in distribution.
 
-        In O(n) time where the squares are those of independent variates (Kostlan's theorem: rotation-invariant
-        ensembles of β = 2 and 4), and then not those of `eigenvalues(key)`; else from the dense matrix.
+        In rotation-invariant ensembles with β = 2 or 4 they are, as a set, independent variates (Kostlan's theorem),
+        drawn in O(n) time and not those of `eigenvalues(key)`. Otherwise they come from the dense matrix.
         """
         return self._run("_moduli", _checks.typed_key(key))
 
@@ -94,7 +94,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
             radii: numbers of any shape and order, without NaN.
 
         Raises:
-            ValueError: `radii` holds NaN.
+            ValueError: `radii` contains NaN.
         """
         points, valid = _checks.points("radii", radii)
         return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
@@ -107,19 +107,19 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return _checks.masked(self._valid(), self._law())
 
     def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
-        r"""Logarithm of the joint density of the eigenvalues, by area.
+        r"""Logarithm of the joint density of the eigenvalues with respect to area.
 
-        Normalised to 1 over all of $\mathbb{C}^n$ for β = 2, and for β = 4 over the n-th power of the upper half-plane,
-        with the value $-\infty$ elsewhere. It is symmetric. Differentiable in the eigenvalues and the parameters;
-        O(n²) time, O(n) memory.
+        The density is normalised to 1 over $\mathbb{C}^n$ for β = 2, and over the n-th power of the upper half-plane
+        for β = 4, with the result $-\infty$ elsewhere. It is symmetric, differentiable in the eigenvalues and the
+        parameters, and takes O(n²) time and O(n) memory.
 
         Args:
-            eigenvalues: n complex numbers in any order; $-\infty$ is the answer where two coincide.
+            eigenvalues: n complex numbers in any order; the result is $-\infty$ if two coincide.
 
         Raises:
-            NotImplementedError: the joint density is not known. That of real matrices is one for each number of real
-                eigenvalues.
-            ValueError: `eigenvalues` are not n numbers without NaN.
+            NotImplementedError: the joint density is not known, or β = 1: real matrices have a density of their own
+                for each number of real eigenvalues.
+            ValueError: `eigenvalues` is not a vector of n numbers, or contains NaN.
         """
         if self.beta == 1:
             raise NotImplementedError(
@@ -134,13 +134,13 @@ def log_determinantal(
 ) -> Float[Array, ""]:
     r"""Logarithm of the normalised joint density with a weight w at each eigenvalue.
 
-    It is $\frac1{n!} \prod_{j<k} |z_j - z_k|^2 \prod_j \frac{w(z_j)}{\pi \mu_j}$ for β = 2, where $\pi\mu_j$ are the
-    squares of the norms of the monic orthogonal polynomials. For β = 4 it is, in the upper half-plane,
+    The density is $\frac1{n!} \prod_{j<k} |z_j - z_k|^2 \prod_j \frac{w(z_j)}{\pi \mu_j}$ for β = 2, where $\pi\mu_j$
+    are the squared norms of the monic orthogonal polynomials. For β = 4 it is, in the upper half-plane,
 
     $$\frac1{n!} \prod_{j<k} |z_j - z_k|^2 |z_j - \bar z_k|^2 \prod_j \frac{|z_j - \bar z_j|^2 w(z_j)}{\pi \mu_j},$$
 
-    where $2\pi\mu_j$ are the skew norms in the whole plane. For a weight of $t = |z|^2$ both are moments,
-    $\mu_k = \int t^{\beta k/2 - 1} w\,dt$: monomials are orthogonal, and the skew product of $z^{2k-2}$ and
+    where $2\pi\mu_j$ are the skew norms in the whole plane. If the weight depends on $t = |z|^2$ alone, both are
+    moments, $\mu_k = \int t^{\beta k/2 - 1} w\,dt$: monomials are orthogonal, and the skew product of $z^{2k-2}$ and
     $z^{2k-1}$ is $\int |z|^{4k-4} (2 \operatorname{Im} z)^2 w\,d^2 z = 2\pi\mu_k$ (Mehta 2004, sections 15.1 and 15.2).
     """
     n = z.size
@@ -154,7 +154,7 @@ def log_determinantal(
 
 
 def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any]:
-    """A vector of n complex numbers, and whether there is no NaN among them."""
+    """The value as a vector of n complex numbers, and whether it is free of NaN."""
     array = jnp.asarray(value)
     array = array.astype(jnp.result_type(array, jnp.complex64))
     if array.shape != (n,):
@@ -164,14 +164,14 @@ def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any
 
 @jax.custom_jvp
 def _spectrum(a: Inexact[Array, "n n"]) -> Complex[Array, " n"]:
-    """The eigenvalues of a general matrix, in the order of LAPACK."""
+    """The eigenvalues of a general matrix in LAPACK's order."""
     (levels,) = jax.lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
     return levels
 
 
 @jax.custom_jvp
 def _eigensystem(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Complex[Array, "n n"]]:
-    """The eigenvalues, and eigenvectors of any length and phase."""
+    """The eigenvalues, and eigenvectors of arbitrary length and phase."""
     levels, v = jax.lax.linalg.eig(a, compute_left_eigenvectors=False)
     return levels, v
 

@@ -1,4 +1,4 @@
-"""What ensembles with the semicircle law have in common."""
+"""The common base of the nested ensembles with the semicircle law."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
 
 
 class AbstractSemicircular(AbstractNestedEnsemble):
-    """A nested ensemble of Wigner type: entries of variance scale²/n, so that the spectrum fills ±2·scale."""
+    """A nested ensemble of Wigner type: its entries have variance scale²/n, so its spectrum fills ±2·scale."""
 
     scale: eqx.AbstractVar[Float[Array, ""]]
 

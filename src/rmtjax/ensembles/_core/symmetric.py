@@ -1,4 +1,4 @@
-"""Symmetric matrices made of their entries."""
+"""Helpers that build symmetric matrices from their entries."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float, Shaped
 
 
 def diagonal_places(n: int) -> Bool[Array, "n n"]:
-    """True on the diagonal of an n×n matrix."""
+    """A mask that is True on the diagonal of an n×n matrix."""
     return jnp.eye(n, dtype=bool)
 
 
@@ -17,9 +17,9 @@ def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 
 def stored(x: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
-    """The array itself, written to memory, so that all who read it see the same bits.
+    """The array itself, forced into memory so that all code that reads it sees the same bits.
 
-    XLA fuses the entries of a random matrix with what reads them, and makes them anew for the transpose, in code that
-    may round otherwise; an optimization barrier is gone by then. It does not look through the turns of a loop.
+    XLA fuses the drawing of random entries into the code that reads them and repeats it for the transpose, where it may
+    round differently. Optimization barriers are gone by then, but XLA does not see through a loop that negates twice.
     """
     return jax.lax.fori_loop(0, 2, lambda _, y: ~y if y.dtype == bool else -y, x)

@@ -17,10 +17,10 @@ from rmtjax.laws import AbstractLaw
 class AbstractUnitaryEnsemble(AbstractModule):
     r"""A probability measure on unitary matrices, whose eigenvalues are $e^{i\theta_k}$ with phases in (-π, π].
 
-    A subclass writes `_sample`, `_eigenphases`, `_count_below` and `_law`, `_joint_logpdf` where it knows a joint
-    density, and `_independent_phases` where symmetry leaves fewer of them than n. The public methods are final. They
-    take one typed key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `count_below` are those
-    of the phases that `eigenphases` returns; `sample` with that key is another draw of the same measure.
+    A subclass defines `_sample`, `_eigenphases`, `_count_below` and `_law`, `_joint_logpdf` if it knows a joint
+    density, and `_independent_phases` if symmetry leaves fewer than n independent ones. Public methods are final. They
+    take one typed key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `count_below` agree with
+    the phases that `eigenphases` returns; `sample` with the same key is a different draw from the measure.
     """
 
     n: eqx.AbstractVar[int]
@@ -35,18 +35,18 @@ class AbstractUnitaryEnsemble(AbstractModule):
 
     @abstractmethod
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
-        """Phases below each x."""
+        """Number of phases below each x."""
 
     @abstractmethod
     def _law(self) -> AbstractLaw:
         """Limiting law of one phase."""
 
     def _independent_phases(self) -> int:
-        """How many phases determine all: those that `joint_logpdf` takes."""
+        """The number of phases that determine all others; `joint_logpdf` takes this many."""
         return self.n
 
     def _has_density(self) -> Any:
-        """True where the phases have a joint density at these parameters; checked or traced as `_valid` is."""
+        """Whether the phases have a joint density at these parameters; raises or is traced as `_valid` does."""
         return True
 
     def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
@@ -61,12 +61,12 @@ class AbstractUnitaryEnsemble(AbstractModule):
         return self._run("_eigenphases", _checks.typed_key(key))
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
-        r"""The eigenvalues $e^{i\theta_k}$ to `eigenphases(key)`, in their order."""
+        r"""The eigenvalues $e^{i\theta_k}$ of the phases `eigenphases(key)`, in the same order."""
         return self._run("_eigenvalues", _checks.typed_key(key))
 
     def _eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         phases = self._eigenphases(key)
-        # π itself is no number of the dtype: a forced -1 would not be real.
+        # The dtype rounds π, which would give the forced eigenvalue -1 an imaginary part.
         rounding = jnp.where(phases == jnp.asarray(jnp.pi, phases.dtype), jnp.sin(phases), 0)
         return jnp.cos(phases) + 1j * (jnp.sin(phases) - jax.lax.stop_gradient(rounding))
 
@@ -78,7 +78,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
             x: angles of any shape and order, without NaN; all phases lie between -π and π.
 
         Raises:
-            ValueError: `x` holds NaN.
+            ValueError: `x` contains NaN.
         """
         points, valid = _checks.points("x", x)
         return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
@@ -90,16 +90,16 @@ class AbstractUnitaryEnsemble(AbstractModule):
     def joint_logpdf(self, eigenphases: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
 
-        Where eigenvalues come in conjugate pairs, it is that of the k angles of the pairs over $(0, \pi)^k$. It is
-        symmetric: the density of the ascending phases is n! times it, or k! times. O(n²) time, O(n) memory.
+        If eigenvalues come in conjugate pairs, it is the density of the k angles of the pairs over $(0, \pi)^k$. It is
+        symmetric; that of the ascending phases is n! (or k!) times as large. It takes O(n²) time and O(n) memory.
 
         Args:
-            eigenphases: n phases in any order, taken modulo 2π, or one angle of each pair in (0, π); $-\infty$ is the
-                answer where two coincide, and outside of (0, π).
+            eigenphases: n phases in any order, taken modulo 2π, or one angle in (0, π) for each pair. The result is
+                $-\infty$ if two coincide or the angle of a pair lies outside (0, π).
 
         Raises:
             NotImplementedError: the eigenphases of this ensemble have no joint density, or none that is known.
-            ValueError: `eigenphases` are not as many real numbers without NaN.
+            ValueError: `eigenphases` is not a vector of that many real numbers, or contains NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
         return self._run("_joint_logpdf", phases, valid=_checks.both(valid, self._has_density()))

@@ -1,1 +1,1 @@
-"""The Gaussian ensembles: full matrices, the tridiagonal model for every β, its edge."""
+"""The Gaussian ensembles: full matrices, the tridiagonal model for every β, and its edge."""

@@ -16,12 +16,12 @@ from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
 from rmtjax.linalg.internal import block_counts, block_eigenvalues, inside_block
 from rmtjax.special.internal import log_mehta, log_vandermonde
 
-# Row numbers and counts are 32-bit integers; the last chunk of rows may go beyond n.
+# The largest n: row numbers and counts are 32-bit integers, and the last chunk of rows may run past n.
 _MOST_LEVELS = 2_000_000_000
 
 
 def number_of_levels(n: object) -> int:
-    """A checked n."""
+    """The number of levels n, checked."""
     number = _checks.integer("n", n, at_least=1)
     if number > _MOST_LEVELS:
         raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
@@ -34,13 +34,13 @@ class AbstractGaussian(AbstractSemicircular):
     The levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta
     \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$.
 
-    The tridiagonal model of Dumitriu and Edelman has these levels too, with O(n) entries:
+    The tridiagonal model of Dumitriu and Edelman has levels with the same density and only O(n) entries:
 
     $$T = \frac{s}{\sqrt{\beta n}} \begin{pmatrix} N(0, 2) & \chi_{(n-1)\beta} \\ \chi_{(n-1)\beta} & N(0, 2) &
     \chi_{(n-2)\beta} \\ & \ddots & \ddots & \chi_\beta \\ & & \chi_\beta & N(0, 2) \end{pmatrix}.$$
 
-    `eigenvalues`, `count_below`, `tridiagonal`, `largest_eigenvalues` and `edge_levels` with one key speak of one and
-    the same T.
+    With the same key, `eigenvalues`, `count_below`, `tridiagonal`, `largest_eigenvalues` and `edge_levels` all refer
+    to the same T.
     """
 
     @abstractmethod
@@ -67,14 +67,14 @@ class AbstractGaussian(AbstractSemicircular):
 
         Args:
             key: a typed key.
-            k: how many, 1 ≤ k ≤ n; static. The cost is proportional to it.
+            k: number of levels, 1 ≤ k ≤ n; static. The cost is proportional to k.
             corner: number of rows to keep, as for `largest_eigenvalues`; static.
 
         Returns:
             k ascending numbers.
 
         Raises:
-            ValueError: as `largest_eigenvalues`.
+            ValueError: as for `largest_eigenvalues`.
 
         Example:
             >>> import jax
@@ -146,14 +146,14 @@ class AbstractGaussian(AbstractSemicircular):
 
 
 class GaussianBeta(AbstractGaussian):
-    r"""The Gaussian β-ensemble for every β > 0, also called β-Hermite ensemble.
+    r"""The Gaussian β-ensemble for every β > 0, also called the β-Hermite ensemble.
 
-    n levels with the joint density $\prod_{i<j} |\lambda_i - \lambda_j|^\beta
-    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$; β = 1, 2, 4 are the spectra of GOE, GUE and GSE, β = ∞ is
-    the lattice of the scaled zeros of a Hermite polynomial. `sample` returns the tridiagonal model as a dense matrix.
+    The n levels have a joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta
+    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$. β = 1, 2, 4 give the spectra of GOE, GUE and GSE; at
+    β = ∞ the levels are scaled zeros of a Hermite polynomial. `sample` returns the tridiagonal model, made dense.
 
-    Convention: the spectrum fills [-2s, 2s] as n → ∞ for every β, with off-diagonal entries $E T_{i,i+1}^2 =
-    s^2 (n - i)/n$ and $E T_{ii}^2 = 2 s^2/(\beta n)$ on the diagonal.
+    Convention: the spectrum fills [-2s, 2s] as n → ∞ for every β; the entries of the model have $E T_{i,i+1}^2 =
+    s^2 (n - i)/n$ off the diagonal and $E T_{ii}^2 = 2 s^2/(\beta n)$ on it.
 
     Args:
         n: number of levels, 1 ≤ n ≤ 2·10⁹; static.
@@ -161,7 +161,7 @@ class GaussianBeta(AbstractGaussian):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no such integer, `beta` not positive, `scale` not positive and finite.
+        ValueError: `n` is not such an integer, `beta` is not positive, or `scale` is not positive and finite.
 
     Example:
         >>> import jax

@@ -1,14 +1,14 @@
-r"""The largest levels of a Gaussian β-ensemble in the variable of the soft edge, without going through the levels.
+r"""The largest levels of a Gaussian β-ensemble in the variable μ of the soft edge, computed in that variable.
 
-With $h = n^{-1/3}$ a level of T at s = 1 is $2 + h^2 \mu$. At n = 10⁹ the fluctuation of μ is a millionth of the level,
-and is lost in its rounding in float32; so it is in the pivots of $2 + h^2 \mu - T$, which are near 1. Their
-distances δ from 1 are not: with the entries d of the diagonal and $1 - \varepsilon$ of the squares off it
+With $h = n^{-1/3}$ a level of T at s = 1 is $2 + h^2 \mu$. At n = 10⁹ the fluctuation of μ changes the level by a
+millionth, which float32 loses by rounding. It is lost as well in the pivots of $2 + h^2 \mu - T$, which are near 1, but
+not in their differences δ from 1. For diagonal entries d and squared off-diagonal entries $1 - \varepsilon$ these are
 
 $$\delta_i = (h^2 \mu - d_i) + \frac{\delta_{i-1} + \varepsilon_{i-1}}{1 + \delta_{i-1}},$$
 
-where d and ε, of order $h^{3/2}$, are drawn as such, and δ is of order h but at the nodes of an eigenvector. It is
-Riccati's equation of the stochastic Airy operator, discretised; the pivots below 0 count the levels above. What is
-rounded in a row is eps h, as if d had changed by that, so the error of μ is eps/h at worst, 6e-5 in float32 at
+where d and ε, of order $h^{3/2}$, are drawn as such, and δ is of order h except at the nodes of an eigenvector. This is
+the Riccati equation of the stochastic Airy operator, discretised. There are as many negative pivots as levels above the
+shift. Rounding acts in each row as a change of d by eps h, so the error of μ is at most eps/h, 6e-5 in float32 at
 n = 10⁹; 1e-6 was measured.
 """
 
@@ -22,18 +22,18 @@ from rmtjax._compile import compiled
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._gaussian.tridiagonal import BLOCK, variates
 
-# The bracket of every level is cut into so many parts at a time, in asinh μ.
+# Each round cuts the bracket of every level into this many parts, which are equal in asinh μ.
 _PARTS = 128
-# From a width of about 35 they narrow to the rounding of asinh μ.
+# Rounds by bits of the dtype. They narrow a bracket from a width of about 35 in asinh μ to the rounding of asinh μ.
 _ROUNDS = {32: 5, 64: 9}
-_UNROLLED = 4
+_UNROLLED = 4  # rows in each turn of the compiled loops over rows
 
 
 @partial(compiled, static_argnums=(1, 3))
 def shifted_entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
-    """The first rows of the matrix whose rows `tridiagonal.entries` draws: d, and ε to the right of it, 1 in row n."""
+    """The first `size` rows of the matrix of `tridiagonal.entries`: d, and ε to its right, which is 1 in row n."""
     draw = partial(_block, key, min(n, BLOCK), n, beta)
     d, epsilon = jax.vmap(draw)(jnp.arange(-(-size // BLOCK)))
     return d.ravel()[:size], epsilon.ravel()[:size]
@@ -48,7 +48,7 @@ def _block(
 
 
 def largest(d: Float[Array, " rows"], epsilon: Float[Array, " rows"], n: int, k: int) -> Float[Array, " k"]:
-    """The k largest μ, ascending, of the matrix of these rows; the last ε does not count."""
+    """The k largest μ, ascending, of the matrix with these rows; the last ε is ignored."""
     return _largest(n, k, d, epsilon[:-1])
 
 
@@ -58,7 +58,7 @@ def _largest(n: int, k: int, d: Float[Array, " rows"], epsilon: Float[Array, " r
     h = n ** (-1 / 3)
     left = jnp.concatenate([jnp.ones(1, d.dtype), epsilon])
     wanted = jnp.arange(k, 0, -1)[:, None]
-    # No row sum of T is larger.
+    # 2 plus the largest row sum of |T| bounds |λ - 2| = h² |μ|.
     bound = jnp.arcsinh((2 + jnp.max(jnp.abs(d)) + 2 * jnp.sqrt(jnp.max(1 - left))) / h**2)
 
     def narrow(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -85,10 +85,10 @@ def _largest_jvp(n: int, k: int, primals: tuple, tangents: tuple) -> tuple[Array
 def _slopes(
     d: Float[Array, " rows"], epsilon: Float[Array, " rows-1"], shift: Float[Array, " k"]
 ) -> tuple[Float[Array, "k rows"], Float[Array, "k rows-1"]]:
-    """Derivatives of levels by d and ε: squares of the eigenvector, and products of its neighbours.
+    """Derivatives of the levels with respect to d and ε: squares of eigenvector entries, and products of neighbours.
 
-    The pivots from both ends give the ratios of neighbours; they meet where the sum of both, less the diagonal, is
-    least.
+    The pivots from both ends give the ratios of neighbouring entries. They meet in the row where the sum of both pivots
+    minus the diagonal is smallest.
     """
     one = jnp.ones(1, d.dtype)
     down = _pivots(d, jnp.concatenate([one, epsilon]), shift)
@@ -97,7 +97,7 @@ def _slopes(
     twist = jnp.argmin(jnp.abs(down + up - shift[:, None] + d), axis=1)[:, None]
     square = lambda delta: 2 * jnp.log(jnp.abs(_pivot(delta)))
     bond = jnp.log1p(-epsilon)
-    # log v², left of the twist by v_i = e_i v_{i+1} / pivot_i, right of it by v_{i+1} = e_i v_i / pivot_{i+1}.
+    # log v² follows from v_i = e_i v_{i+1} / pivot_i left of the twist, v_{i+1} = e_i v_i / pivot_{i+1} right of it.
     falling = jnp.where(row[:-1] < twist, bond - square(down[:, :-1]), 0)
     rising = jnp.where(row[:-1] >= twist, bond - square(up[:, 1:]), 0)
     pad = lambda terms, before: jnp.pad(terms, ((0, 0), (before, 1 - before)))
@@ -108,7 +108,7 @@ def _slopes(
 
 
 def _pivot(delta: Array) -> Array:
-    """A pivot, which is never 0."""
+    """The pivot 1 + δ, or eps if that is 0."""
     pivot = 1 + delta
     return jnp.where(pivot == 0, jnp.finfo(pivot.dtype).eps, pivot)
 
@@ -121,7 +121,7 @@ def _next(delta: Array, shift: Array, row: tuple[Array, Array]) -> Array:
 def _count_above(
     d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, "k m"]
 ) -> Int[Array, "k m"]:
-    """How many levels are above each shift; in `left` the first ε is 1."""
+    """Number of levels above each shift; `left` holds ε with a 1 in front."""
 
     def step(state: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
         delta = _next(state[0], shift, row)
@@ -132,7 +132,7 @@ def _count_above(
 
 
 def _pivots(d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, " k"]) -> Float[Array, "k rows"]:
-    """The pivots minus 1."""
+    """The differences δ of the pivots from 1."""
 
     def step(delta: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
         delta = _next(delta, shift, row)

@@ -22,15 +22,15 @@ class GOE(AbstractGaussian):
     Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
     $H \to O H O^T$ for orthogonal O; s is the scale.
 
-    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = 2 s^2/n$; β = 1. The spectrum fills
-    [-2s, 2s] as n → ∞. Unit variance off the diagonal is `scale=sqrt(n)`.
+    Convention: $E H_{ij}^2 = s^2/n$ off the diagonal and $E H_{ii}^2 = 2 s^2/n$ on it; β = 1. The spectrum fills
+    [-2s, 2s] as n → ∞. For unit variance off the diagonal use `scale=sqrt(n)`.
 
     Args:
         n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no such integer, `scale` not positive and finite.
+        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
 
     Example:
         >>> import jax
@@ -66,15 +66,15 @@ class GUE(AbstractGaussian):
     Complex Hermitian H with the density $\propto \exp\big(-\tfrac{n}{2 s^2} \operatorname{tr} H^2\big)$, invariant
     under $H \to U H U^*$ for unitary U; s is the scale.
 
-    Convention: $E |H_{ij}|^2 = s^2/n$ off the diagonal and on it; β = 2. The spectrum fills [-2s, 2s] as n → ∞. Unit
-    variance of the entries is `scale=sqrt(n)`.
+    Convention: $E |H_{ij}|^2 = s^2/n$ off the diagonal and on it; β = 2. The spectrum fills [-2s, 2s] as n → ∞. For
+    entries of unit variance use `scale=sqrt(n)`.
 
     Args:
         n: size of the matrix, 1 ≤ n ≤ 2·10⁹; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no such integer, `scale` not positive and finite.
+        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
 
     Example:
         >>> import jax
@@ -107,7 +107,7 @@ class GSE(AbstractGaussian):
     r"""The Gaussian symplectic ensemble.
 
     Self-dual Hermitian n×n matrices of real quaternions with the density
-    $\propto \exp\big(-\tfrac{n}{s^2} \operatorname{tr} H^2\big)$, the trace that of quaternions, invariant under
+    $\propto \exp\big(-\tfrac{n}{s^2} \operatorname{tr} H^2\big)$, with the trace of quaternions, invariant under
     symplectic transformations; s is the scale. `sample` writes each quaternion as a block
     $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$ of a 2n×2n complex Hermitian matrix.
 
@@ -120,7 +120,7 @@ class GSE(AbstractGaussian):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no such integer, `scale` not positive and finite.
+        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
 
     Example:
         >>> import jax
@@ -156,7 +156,7 @@ class GSE(AbstractGaussian):
 
 
 def _hermite_spectrum(ensemble: AbstractGaussian, beta: int) -> ClassicalSpectrum:
-    """The levels in the unit in which the weight of their orthogonal polynomials is that of Hermite."""
+    """The classical spectrum of the ensemble; in its unit the orthogonal polynomials have Hermite's weight."""
     unit = ensemble.scale * ((1 if beta == 4 else 2) / ensemble.n) ** 0.5
     return ClassicalSpectrum(ClassicalEnsemble(HermiteWeight(), ensemble.n, beta), unit)
 
@@ -167,7 +167,7 @@ def _component_scale(ensemble: AbstractGaussian) -> Float[Array, ""]:
 
 
 def _wider_diagonal(n: int) -> Float[Array, "n n"]:
-    """The standard deviation of the entries in units of that off the diagonal."""
+    """The standard deviations of the entries relative to those off the diagonal."""
     return jnp.where(diagonal_places(n), 2**0.5, 1.0)
 
 
@@ -178,13 +178,13 @@ def _sign(n: int) -> Int[Array, "n n"]:
 
 
 def _hermitian(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
-    """Hermitian, real parts from below the diagonal of g and imaginary parts from above it."""
+    """A Hermitian matrix with real parts from the lower triangle of g and imaginary parts from the upper one."""
     n = g.shape[0]
     return jax.lax.complex(_wider_diagonal(n).astype(g.dtype) * mirrored(g), _sign(n) * mirrored(g.T))
 
 
 def _antisymmetric(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
-    """The same without a diagonal, equal to minus its transpose."""
+    """A complex antisymmetric matrix with real parts from the lower triangle of g and imaginary ones from the upper."""
     sign = _sign(g.shape[0])
     return jax.lax.complex(sign * mirrored(g), sign * mirrored(g.T))
 
@@ -194,9 +194,9 @@ def _normal_square(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n 
 
 
 def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Independent standard normals on and below the diagonal, from no more variates than that takes; copies above."""
+    """Independent standard normals on and below the diagonal and copies above it, from (nearly) n(n + 1)/2 variates."""
     even = n + n % 2
     packed = jax.random.normal(key, (even // 2, even + 1), dtype)
-    # Row i holds row i of the triangle, read from its right end, and row even - 1 - i, read from its left end.
+    # Row i of `packed` holds row i of the triangle, read from the right end, and row even - 1 - i, read from the left.
     rows = jnp.concatenate([packed[:, ::-1], packed[::-1]])
     return rows[:n, :n]

@@ -1,8 +1,8 @@
 r"""The tridiagonal matrices of the Gaussian β-ensembles, drawn as a whole or as a stream.
 
 At s = 1 the entries are $d_i = \sqrt{2/(\beta n)}\, N(0, 1)$ and $e_i = \chi_{\beta (n - i)} / \sqrt{\beta n}$, i = 1
-to n - 1 (Dumitriu and Edelman 2002, theorem 2.12). Rows come in blocks of a fixed size with a key of their own, so that
-a stream has the same entries whatever the number of rows it draws at a time.
+to n - 1 (Dumitriu and Edelman 2002, theorem 2.12). Rows are drawn in blocks of fixed size, each with its own key, so
+that a stream has the same entries however many rows it draws at a time.
 """
 
 import math
@@ -20,27 +20,27 @@ from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import block_counts, counts_of_stream
 from rmtjax.random.internal import log_ratio, normal_variates, random_words
 
-BLOCK = 1 << 9
-# Rows drawn at a time unless told.
+BLOCK = 1 << 9  # rows in a block, which has its own key
+# Number of rows that a stream draws at a time by default.
 _CHUNK = 1 << 16
-# No normal variate of 32 or 64 random bits is larger, and no chi variate is farther above the root of its parameter.
+# No normal variate of 32 or 64 random bits exceeds this, and no χ_k variate exceeds √k by more than this.
 _LARGEST_VARIATE = 13.0
-# What the size of a corner is for if β is not known yet.
+# The β for which a corner is sized if β is traced. A smaller traced β needs an explicit size.
 _SMALLEST_TRACED = 1.0
 _TRACED = _checks.Rule(lambda beta: beta >= _SMALLEST_TRACED, "be given for a traced beta below 1")
 
 
 class Block(NamedTuple):
-    """Variates of a block of rows i: the diagonal entries, and what stands to the right of them as logarithms."""
+    """Variates of a block of rows i: the diagonal entries, and logarithms for the entries to the right of them."""
 
     row: Int[Array, " size"]
-    left: Float[Array, " size"]  # n - i, and 0 from the last row on
+    left: Float[Array, " size"]  # n - i; 0 from the last row on
     diagonal: Float[Array, " size"]
-    log_square: Float[Array, " size"]  # log χ²/k with k = β (n - i); meaningless from the last row on
+    log_square: Float[Array, " size"]  # log(χ²/k) with k = β (n - i); meaningless from the last row on
 
 
 def variates(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]) -> Block:
-    """All that is random in a block of rows, from a key of its own."""
+    """All random variates of a block of rows, drawn with the key of that block."""
     words, key = random_words(jax.random.fold_in(key, block), size, beta.dtype)
     row = block * BLOCK + 1 + jnp.arange(size)
     left = jnp.maximum(n - row, 0).astype(beta.dtype)
@@ -52,9 +52,9 @@ def variates(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, bet
 def _rows(
     key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]
 ) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
-    """Diagonal entries of a block of rows, and the off-diagonal ones to their right; 0 for the last row of all."""
+    """Diagonal entries of a block of rows, and the off-diagonal ones to their right, which are 0 from row n on."""
     row, left, diagonal, log_square = variates(key, block, size, n, beta)
-    # √(left/n), in the upper half from 1 - row/n: at n = 10⁹ the edge in float32 would see the rounding of left/n.
+    # √(left/n). The upper half uses 1 - row/n: at n = 10⁹ in float32 the rounding of left/n would show at the edge.
     upper = row < n // 2
     part = jnp.where(upper, row, 0).astype(beta.dtype) / n
     root = jnp.where(upper, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
@@ -64,7 +64,7 @@ def _rows(
 def _blocks(
     key: KeyScalar, first: Int[Array, ""] | int, number: int, n: int, beta: Float[Array, ""]
 ) -> tuple[Float[Array, " rows"], Float[Array, " rows"]]:
-    """Whole blocks of rows, the last of which may go on beyond n; where n is less than a block, n rows."""
+    """The rows of whole blocks, of which the last may run past n; only n rows if n is less than a block."""
     size = min(n, BLOCK)
     diagonal, right = jax.vmap(lambda block: _rows(key, block, size, n, beta))(first + jnp.arange(number))
     return diagonal.ravel(), right.ravel()
@@ -74,7 +74,7 @@ def _blocks(
 def entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size-1"]]:
-    """The first `size` rows: diagonal and off-diagonal."""
+    """Diagonal and off-diagonal entries of the first `size` rows."""
     diagonal, right = _blocks(key, 0, -(-size // BLOCK), n, beta)
     return diagonal[:size], right[: size - 1]
 
@@ -87,7 +87,7 @@ def corner(n: int, beta: Float[Array, ""] | float, k: int) -> int:
 
 
 def is_reached(beta: Float[Array, ""] | float) -> Any:
-    """Whether that size is enough, which is in question if β is traced."""
+    """Whether the size from `corner` is enough, which is in doubt only if β is traced."""
     return _TRACED.kept("corner", beta) if isinstance(beta, Tracer) else True
 
 
@@ -95,14 +95,14 @@ def is_reached(beta: Float[Array, ""] | float) -> Any:
 def streamed_counts(
     key: KeyScalar, n: int, beta: Float[Array, ""], x: Float[Array, "*shape"], chunk: int | None
 ) -> Int[Array, "*shape"]:
-    """Levels below each x, the entries drawn in chunks inside the sweep and never stored."""
+    """Number of levels below each x; the entries are drawn in chunks inside the sweep and never stored."""
     if n <= BLOCK:
         return block_counts(*entries(key, n, beta, n), jnp.int32(n), x)
     blocks = -(-n // BLOCK)
     group = min(-(-min(chunk or _CHUNK, 1 << 20) // BLOCK), blocks)
     steps = -(-blocks // group)
     beta = jax.lax.stop_gradient(beta)
-    # A bound of the norm before any entry is known.
+    # A bound on the norm that holds before any entry is drawn.
     bound = 2 + _LARGEST_VARIATE * (2 + 2**0.5) * jax.lax.rsqrt(beta * n)
 
     def rows(step: Int[Array, ""]) -> tuple[Array, Array, Array]:

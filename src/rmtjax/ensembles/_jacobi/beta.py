@@ -22,8 +22,8 @@ from rmtjax.special.internal import log_selberg, log_vandermonde
 class AbstractJacobi(AbstractEnsemble):
     r"""An ensemble with the spectrum of a Jacobi β-ensemble, and perhaps levels that are exactly 0 or 1.
 
-    The others have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$ on [0, 1].
-    They are the squares of the singular values of the matrix C of Edelman and Sutton, see `bidiagonal.py`.
+    The other levels have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$ on
+    [0, 1]. They are the squared singular values of the matrix C of Edelman and Sutton; see `bidiagonal.py`.
     """
 
     @abstractmethod
@@ -35,11 +35,11 @@ class AbstractJacobi(AbstractEnsemble):
         """Numbers of levels that are exactly 0 and exactly 1."""
 
     def _order(self) -> int:
-        """Number of the other levels."""
+        """Number of levels that are neither exactly 0 nor exactly 1."""
         return self.n - sum(self._exact_levels())
 
     def _cosines(self, key: KeyScalar) -> Entries:
-        """Diagonal of C and what stands beside it; of its transpose, below."""
+        """Diagonal and superdiagonal of C, the latter being the subdiagonal of its transpose."""
         return bidiagonals(key, self._order(), *self._parameters())[0]
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
@@ -86,7 +86,7 @@ class AbstractJacobi(AbstractEnsemble):
         counts = zeros * positive + ones * beyond
         if not k:
             return counts
-        # All levels are at most 1, whichever side of it the rounding of C puts them on.
+        # All levels are at most 1, even if the rounding of C puts some of them above.
         return counts + jnp.where(beyond, k, block_square_counts(*self._cosines(key), jnp.int32(k), x))
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
@@ -106,12 +106,12 @@ class AbstractJacobi(AbstractEnsemble):
 class JacobiBeta(AbstractJacobi):
     r"""The Jacobi β-ensemble for every β > 0.
 
-    n levels in [0, 1] with the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i
+    The n levels lie in [0, 1] and have the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i
     x_i^{a - (n-1)\beta/2 - 1} (1 - x_i)^{b - (n-1)\beta/2 - 1}$. With a = βm₁/2, b = βm₂/2 and β = 1, 2, 4 they are the
     levels of `Jacobi(n, m1, m2, beta)`. `sample` returns $C^T C$ as a dense tridiagonal matrix.
 
-    Convention: a and b as for `LaguerreBeta`; the mean of the levels is a/(a + b) for every β. The law is Wachter's
-    with 2a/(nβ) and 2b/(nβ), whose sum must be at least 1: so it is unless n = 1.
+    Convention: a and b are as for `LaguerreBeta`; the mean of the levels is a/(a + b) for every β. The law is Wachter's
+    with 2a/(nβ) and 2b/(nβ), whose sum must be at least 1, as it always is for n > 1.
 
     Args:
         n: number of levels, n ≥ 1; static.
@@ -120,8 +120,8 @@ class JacobiBeta(AbstractJacobi):
         beta: Dyson index β > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `beta` not positive and finite, `a` or `b` not larger than
-            (n - 1)β/2.
+        ValueError: `n` is not an integer of at least 1, `beta` is not positive and finite, or `a` or `b` is not finite
+            and larger than (n - 1)β/2.
 
     Example:
         >>> import jax

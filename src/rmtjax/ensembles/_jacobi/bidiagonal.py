@@ -1,6 +1,6 @@
-r"""The random bidiagonal matrices of Edelman and Sutton, of which the Jacobi β-ensembles are made.
+r"""The random bidiagonal matrices of Edelman and Sutton, on which the Jacobi β-ensembles are built.
 
-An orthogonal matrix of order 2n with four bidiagonal blocks has, in its left half,
+An orthogonal matrix of order 2n with four bidiagonal blocks has two of them in its left half,
 
 $$C = \begin{pmatrix} c_n & -s_n c'_{n-1} \\ & c_{n-1} s'_{n-1} & -s_{n-1} c'_{n-2} \\ & & \ddots & \ddots
 \end{pmatrix}, \qquad S = \begin{pmatrix} -s_n & -c_n c'_{n-1} \\ & -s_{n-1} s'_{n-1} & -c_{n-1} c'_{n-2} \\
@@ -8,8 +8,8 @@ $$C = \begin{pmatrix} c_n & -s_n c'_{n-1} \\ & c_{n-1} s'_{n-1} & -s_{n-1} c'_{n
 
 With $c^2 + s^2 = 1$ and independent $c_i^2 \sim \mathrm{Beta}(p + (i-1)\tfrac\beta2,\, q + (i-1)\tfrac\beta2)$,
 $c_i'^2 \sim \mathrm{Beta}(i \tfrac\beta2,\, p + q + (i-1)\tfrac\beta2)$, the squares x of the singular values of C
-have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$; those of S are 1 - x. C has
-its digits for x near 0, S for x near 1 (Edelman and Sutton 2008, Found. Comput. Math. 8, 259, theorem 1.5).
+have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$; those of S are 1 - x. C
+keeps the digits of small x, S those of small 1 - x (Edelman and Sutton 2008, Found. Comput. Math. 8, 259, theorem 1.5).
 """
 
 import jax
@@ -30,15 +30,15 @@ def bidiagonals(
     beta: Float[Array, ""],
     order: Int[Array, ""] | int | None = None,
 ) -> tuple[Entries, Entries]:
-    """Diagonals of C and S and what stands beside them, in absolute value.
+    """Absolute values of the diagonals and superdiagonals of C and S.
 
-    For an order below n, which may be traced, the trailing blocks of that order are the model of that size.
+    For `order` < n, which may be traced, the trailing blocks of that order are the model of that size.
     """
     order = n if order is None else order
     i = jnp.arange(n, 0, -1, dtype=p.dtype)
     steps = (i - 1) * beta / 2
-    # A beta variate x is a gamma variate over the sum of two, x/(1 - x) the quotient of the two: taken in logarithms,
-    # as both may underflow, and relative to the parameters. In one draw, as each call costs seconds of compilation.
+    # For a beta variate x, x/(1 - x) is the quotient of two gamma variates. They are drawn as logarithms, because both
+    # may underflow, relative to their parameters, and all at once, because each call costs seconds of compilation.
     a = jnp.concatenate([p + steps, i[1:] * beta / 2])
     b = jnp.concatenate([q + steps, p + q + steps[1:]])
     x, y = jnp.split(log_ratio(key, jnp.concatenate([a, b])), 2)

@@ -19,9 +19,9 @@ class Jacobi(AbstractJacobi):
     r"""Jacobi or MANOVA matrices, $(XX^* + YY^*)^{-1/2}\,XX^*\,(XX^* + YY^*)^{-1/2}$ for normal X, Y.
 
     X is n×m₁ and Y n×m₂, with independent centred entries that are real for β = 1, complex for β = 2 and quaternions
-    for β = 4. Nothing is inverted: the matrix is distributed as $Q^* Q$ for the top m₁ rows Q of a Haar distributed
-    isometry of m₁ + m₂ rows and n columns. Its eigenvalues are the squared canonical correlations between two random
-    subspaces, of the dimensions n and m₁ in m₁ + m₂; they come from the model of `JacobiBeta`, in O(n) memory.
+    for β = 4. Nothing is inverted: the matrix is distributed as $Q^* Q$ for the top m₁ rows Q of a Haar-distributed
+    isometry with m₁ + m₂ rows and n columns. Its eigenvalues are the squared canonical correlations between two random
+    subspaces of dimensions n and m₁ in m₁ + m₂ dimensions; they come from the model of `JacobiBeta`, in O(n) memory.
 
     Convention: the eigenvalues lie in [0, 1]. If m₁ < n, n - m₁ of them are exactly 0; if m₂ < n, n - m₂ are exactly 1.
     The others have the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$,
@@ -36,7 +36,7 @@ class Jacobi(AbstractJacobi):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n`, `m1` or `m2` is no integer of at least 1, m1 + m2 < n, `beta` not 1, 2 or 4.
+        ValueError: `n`, `m1` or `m2` is not an integer of at least 1, m1 + m2 < n, or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax

@@ -22,9 +22,9 @@ from rmtjax.special.internal import log_laguerre, log_vandermonde
 def bidiagonal_entries(
     key: KeyScalar, k: int, a: Float[Array, ""], beta: Float[Array, ""]
 ) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
-    """Diagonal and subdiagonal of the k×k matrix B of `AbstractLaguerre` over √(2a), so that B is of order 1."""
+    """Diagonal and subdiagonal of the k×k matrix B of `AbstractLaguerre`, divided by √(2a) to be of order 1."""
     row = jnp.arange(k, dtype=a.dtype)
-    # In one draw, as each call costs seconds of compilation.
+    # Both are drawn at once, because each call costs seconds of compilation.
     df = jnp.concatenate([2 * a - beta * row, beta * (k - 1 - row[: k - 1])])
     entries = jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
     return entries[:k], entries[k:]
@@ -33,7 +33,7 @@ def bidiagonal_entries(
 class AbstractLaguerre(AbstractEnsemble):
     r"""An ensemble with the spectrum of a Laguerre β-ensemble.
 
-    The bidiagonal model of Dumitriu and Edelman: the squares of the singular values of
+    In the bidiagonal model of Dumitriu and Edelman, the squared singular values of
 
     $$B = \begin{pmatrix} \chi_{2a} \\ \chi_{(n-1)\beta} & \chi_{2a-\beta} \\ & \ddots & \ddots \\
     & & \chi_\beta & \chi_{2a-(n-1)\beta} \end{pmatrix}$$
@@ -44,7 +44,7 @@ class AbstractLaguerre(AbstractEnsemble):
 
     @abstractmethod
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        """Number of levels that are not 0, a, β, and the square of the unit of B."""
+        """The number of nonzero levels, a, β, and the square of the unit of B."""
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " k"], Float[Array, " k-1"]]:
         """Diagonal and subdiagonal of B in units of √(2a)."""
@@ -52,7 +52,7 @@ class AbstractLaguerre(AbstractEnsemble):
         return bidiagonal_entries(key, k, a, beta)
 
     def _unit(self) -> Float[Array, ""]:
-        """What the squares of the singular values of `_bidiagonal` are multiplied by."""
+        """The factor that turns squared singular values of `_bidiagonal` into levels."""
         _, a, _, unit = self._parameters()
         return 2 * a * unit
 
@@ -130,13 +130,13 @@ ABOVE = _checks.Rule(
 class LaguerreBeta(AbstractLaguerre):
     r"""The Laguerre β-ensemble for every β > 0.
 
-    n levels with the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i
+    The n levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i
     \lambda_i^{a - (n-1)\beta/2 - 1} e^{-a\lambda_i/s^2}$. With a = βm/2 and β = 1, 2, 4 they are the levels of
     `Wishart(n, m, beta)`. `sample` returns $B B^T$ as a dense tridiagonal matrix.
 
     Convention: the sum of the levels has the mean $n s^2$ for all a and β, as for $X X^*/m$ with $E|X_{ij}|^2 = s^2$;
-    the law is Marčenko and Pastur's with the ratio nβ/(2a). The convention without a unit, weight $e^{-\lambda/2}$, is
-    `scale=sqrt(2 * a)`.
+    the law is Marčenko and Pastur's with the ratio nβ/(2a). For the convention without a unit, with the weight
+    $e^{-\lambda/2}$, use `scale=sqrt(2 * a)`.
 
     Args:
         n: number of levels, n ≥ 1; static.
@@ -145,8 +145,8 @@ class LaguerreBeta(AbstractLaguerre):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `beta` or `scale` not positive and finite, `a` not larger than
-            (n - 1)β/2.
+        ValueError: `n` is not an integer of at least 1, `beta` or `scale` is not positive and finite, or `a` is not
+            finite and larger than (n - 1)β/2.
 
     Example:
         >>> import jax

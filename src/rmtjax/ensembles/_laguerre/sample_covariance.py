@@ -15,7 +15,7 @@ from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
 from rmtjax.linalg.internal import hermitian_part
 from rmtjax.random.internal import triangular_band
 
-# Covariances that were found to be definite, by their identity: the test costs as much as a part of a draw.
+# Covariances known to be positive definite, keyed by `id`, because the test costs as much as a part of a draw.
 _DEFINITE: dict[int, weakref.ref] = {}
 
 
@@ -36,24 +36,24 @@ def _is_definite(covariance: Any) -> Any:
 
 
 class CorrelatedWishart(AbstractGram):
-    r"""Wishart matrices of a population covariance: $W = \Sigma^{1/2} (X X^*/m)\, \Sigma^{1/2}$.
+    r"""Wishart matrices with a population covariance: $W = \Sigma^{1/2} (X X^*/m)\, \Sigma^{1/2}$.
 
-    The sample covariance matrix of m independent observations from N(0, Σ), real for β = 1, complex for β = 2 and
-    quaternion for β = 4, drawn by Bartlett's decomposition from O(n²) variates, however many observations.
+    W is the sample covariance matrix of m independent observations from N(0, Σ), real for β = 1, complex for β = 2 and
+    quaternion for β = 4. Bartlett's decomposition draws it from O(n²) variates, however many observations there are.
 
-    Convention: E W = Σ; X as in `Wishart`, which is Σ = s². For n > m, n - m eigenvalues are exactly 0. A sample at
-    β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different ones. The
-    limit law is `GeneralMarchenkoPastur` of the ratio n/m and the eigenvalues of Σ. See `Spiked` for a population
-    spectrum of 1 but for a few levels.
+    Convention: E W = Σ, and X is as in `Wishart`, which is the case Σ = s². For n > m, n - m eigenvalues are exactly 0.
+    A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different
+    ones. The limit law is `GeneralMarchenkoPastur` with the ratio n/m and the eigenvalues of Σ. See `Spiked` for a
+    population spectrum that is 1 except for a few levels.
 
     Args:
-        covariance: Σ, n×n, positive definite, read as its Hermitian part; complex for β = 2 only. Differentiable.
+        covariance: Σ, n×n, positive definite, replaced by its Hermitian part; complex for β = 2 only. Differentiable.
         m: number of observations, m ≥ 1; static.
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `covariance` is no finite positive definite square matrix, or complex for β = 1 or 4; `m` is no
-            integer of at least 1; `beta` is not 1, 2 or 4.
+        ValueError: `covariance` is not a finite positive definite square matrix, or is complex for β = 1 or 4; `m` is
+            not an integer of at least 1; or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -90,20 +90,20 @@ class CorrelatedWishart(AbstractGram):
         return root @ band / (self.beta * self.m) ** 0.5
 
     def _law(self) -> AbstractLaw:
-        # Singular values of the root are never negative.
+        # Squared singular values of the root, unlike computed eigenvalues of Σ, are never negative.
         return GeneralMarchenkoPastur(self.n / self.m, jnp.linalg.svd(_root(self.covariance), compute_uv=False) ** 2)
 
 
 class SampleCorrelation(AbstractGram):
-    r"""Sample correlation matrices of independent normal variables: Wishart matrices scaled to a diagonal of 1.
+    r"""Sample correlation matrices of independent normal variables: Wishart matrices scaled to a unit diagonal.
 
-    $R_{ij} = W_{ij} / \sqrt{W_{ii} W_{jj}}$ for a `Wishart(n, m, beta)` matrix: the inner products of n independent
-    unit vectors, uniform on the sphere in m dimensions. For β = 1 and n ≤ m the density is
+    $R_{ij} = W_{ij} / \sqrt{W_{ii} W_{jj}}$ for a `Wishart(n, m, beta)` matrix; these are the inner products of n
+    independent unit vectors, uniform on the sphere in m dimensions. For β = 1 and n ≤ m the density is
     $\propto \det R^{(m-n-1)/2}$.
 
-    Convention: R has the diagonal 1 and $E|R_{ij}|^2 = 1/m$ off it; the law is Marčenko and Pastur's with the ratio
-    n/m and scale 1. Where the means of the data are subtracted, m is their number less 1. For n > m, n - m
-    eigenvalues are exactly 0. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
+    Convention: R has a unit diagonal and $E|R_{ij}|^2 = 1/m$ off it; the law is Marčenko and Pastur's with the ratio
+    n/m and scale 1. If sample means are subtracted from the data, m is the number of observations minus 1. For n > m,
+    n - m eigenvalues are exactly 0. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
 
     Args:
         n: number of variables, n ≥ 1; static.
@@ -111,7 +111,7 @@ class SampleCorrelation(AbstractGram):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` or `m` is no integer of at least 1, `beta` not 1, 2 or 4.
+        ValueError: `n` or `m` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax
@@ -144,5 +144,5 @@ class SampleCorrelation(AbstractGram):
 
 
 def _root(covariance: Inexact[Array, "n n"]) -> Inexact[Array, "n n"]:
-    """The lower triangular root, NaN where there is none."""
+    """The lower triangular Cholesky factor, NaN if there is none."""
     return jnp.linalg.cholesky(hermitian_part(covariance), symmetrize_input=False)

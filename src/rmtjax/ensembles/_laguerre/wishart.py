@@ -26,10 +26,10 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     β = 4 (symplectic). The eigenvalues come from the bidiagonal model of `LaguerreBeta`, in O(n) memory.
 
     Convention: $E|X_{ij}|^2 = s^2$ for every β, so $E W = s^2$ and the law is Marčenko and Pastur's with the ratio n/m
-    on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. The scatter matrix $X X^*$ is
-    `scale=sqrt(m)`. The leading k×k block is the Wishart matrix of k of the variables, without any rescaling. A sample
-    at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different ones.
-    For a population covariance see `CorrelatedWishart` and `Spiked`.
+    on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. For the scatter matrix $X X^*$ use
+    `scale=sqrt(m)`. The leading k×k block is the Wishart matrix of the first k variables, without any rescaling. A
+    sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different
+    ones. For a population covariance see `CorrelatedWishart` and `Spiked`.
 
     Args:
         n: number of variables, rows of X, n ≥ 1; static.
@@ -38,7 +38,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `m` is no integer of at least 1, `beta` not 1, 2 or 4, `scale` not positive and finite.
+        ValueError: `n` or `m` is not an integer ≥ 1, `beta` is not 1, 2 or 4, or `scale` is not positive and finite.
 
     Example:
         >>> import jax
@@ -94,7 +94,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         return MarchenkoPastur(fraction * self.n / self.m, self.scale)
 
-    # Both in the limit n → ∞, where the order is a fixed fraction of n.
+    # Both laws are limits n → ∞, in which the order is a fixed fraction of n.
     def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         return self._block_law(fraction)
 
@@ -104,7 +104,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _block_bidiagonal(
         self, key: KeyScalar, order: Int[Array, ""]
     ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
-        """The model for `order` variables in the last rows, and the unit of its squares; 0 beyond row m + 1."""
+        """The model of `order` variables in the last rows, 0 beyond its row m + 1, and the unit of its squares."""
         largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
         row = jnp.arange(self.n, dtype=self.scale.dtype) - (self.n - order)
         degrees = jnp.where(row >= 0, jnp.maximum(self.m - row, 0), 0)

@@ -1,4 +1,4 @@
-"""Matrices of normal entries that are correlated across the diagonal, between Ginibre and Hermitian ones."""
+"""Matrices of normal entries correlated across the diagonal, which interpolate between Ginibre and Hermitian ones."""
 
 from typing import Annotated, Any
 
@@ -28,13 +28,13 @@ class Elliptic(AbstractNonHermitianEnsemble):
 
     Args:
         n: size of the matrix, n ≥ 1; static.
-        correlation: τ in [-1, 1], differentiable inside.
+        correlation: τ in [-1, 1], differentiable in the interior.
         beta: 1, 2 or 4; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `correlation` does not lie between -1 and 1, `beta` is not 1, 2 or
-            4, `scale` not positive and finite; `joint_logpdf` and `law` where `correlation` is -1 or 1.
+        ValueError: `n` is not an integer of at least 1, `correlation` is not in [-1, 1], `beta` is not 1, 2 or 4, or
+            `scale` is not positive and finite; from `joint_logpdf` and `law`, if `correlation` is -1 or 1.
 
     Example:
         >>> import jax
@@ -68,12 +68,12 @@ class Elliptic(AbstractNonHermitianEnsemble):
         return hermitian * (g + adjoint(g)) + other * (g - adjoint(g))
 
     def _has_density(self) -> Any:
-        return self._law()._valid()  # refuses ±1
+        return self._law()._valid()  # the law refuses ±1
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
-        # The Gaussian density of X is that of the eigenvalues x + iy, by x²/(1 + τ) + y²/(1 - τ), and of the strictly
-        # upper triangle of Schur's form, with E|T_ij|² = (1 - τ²)s²/n as one pair of entries off the diagonal. So the
-        # normalisation leaves that of the diagonal of X: one real part and β - 1 imaginary ones for each eigenvalue.
+        # The Gaussian exponent of X is x²/(1 + τ) + y²/(1 - τ) summed over the eigenvalues x + iy, and a sum over the
+        # strictly upper triangle of Schur's form with E|T_ij|² = (1 - τ²)s²/n. T cancels the norm of the off-diagonal
+        # pairs of X; that of its diagonal remains, with one real and β - 1 imaginary parts for each eigenvalue.
         tau, rate, z = self.correlation, self.beta * self.n / 2, levels / self.scale
         log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
         a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2

@@ -20,13 +20,13 @@ from rmtjax.random.internal import gaussian_matrix, haar_isometry, triangular_ba
 class Ginibre(AbstractRotationInvariant):
     r"""The Ginibre ensembles: n×n matrices of independent normal entries.
 
-    Real for β = 1, complex for β = 2, quaternions for β = 4, with the density
-    $\propto \exp\big(-\tfrac{\beta n}{2 s^2} \operatorname{tr} G G^*\big)$, the trace that of quaternions for β = 4.
-    For β = 2 and 4 the absolute values of the eigenvalues are together those of independent
+    The entries are real for β = 1, complex for β = 2 and quaternions for β = 4, with the density
+    $\propto \exp\big(-\tfrac{\beta n}{2 s^2} \operatorname{tr} G G^*\big)$, where β = 4 takes the trace of quaternions.
+    For β = 2 and 4 the absolute values of the eigenvalues are, as a set, independent variates
     $s\,\chi_{\beta k}/\sqrt{\beta n}$, k = 1..n.
 
-    Convention: $E|G_{ij}|^2 = s^2/n$ for every β. The spectrum fills the disc of radius s as n → ∞. Unit variance of
-    the entries is `scale=sqrt(n)`.
+    Convention: $E|G_{ij}|^2 = s^2/n$ for every β. The spectrum fills the disc of radius s as n → ∞. For entries of
+    unit variance use `scale=sqrt(n)`.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
@@ -34,7 +34,7 @@ class Ginibre(AbstractRotationInvariant):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `beta` not 1, 2 or 4, `scale` not positive and finite.
+        ValueError: `n` is not an integer of at least 1, `beta` is not 1, 2 or 4, or `scale` not positive and finite.
 
     Example:
         >>> import jax
@@ -76,11 +76,11 @@ class Ginibre(AbstractRotationInvariant):
 class GinibreProduct(AbstractRotationInvariant):
     r"""Products $P = s\,G_1 G_2 \cdots G_M$ of independent Ginibre matrices.
 
-    For β = 2 and 4 the absolute values of the eigenvalues are together those of independent products of M independent
-    $\chi_{\beta k}/\sqrt{\beta n}$, k = 1..n, times s. They keep the digits of the small ones, which are lost in the
-    rounding of the dense product: the smallest eigenvalue is some $n^{-M/2}$ times the largest one.
+    For β = 2 and 4 the absolute values of the eigenvalues are, as a set, independent products of M independent variates
+    $\chi_{\beta k}/\sqrt{\beta n}$, k = 1..n, times s. Drawn like this, small ones keep the digits that the dense
+    product loses to rounding: the smallest eigenvalue is about $n^{-M/2}$ times the largest one.
 
-    Convention: $E|P_{ij}|^2 = s^2/n$ for every β and M. The spectrum fills the disc of radius s, with the law of the
+    Convention: $E|P_{ij}|^2 = s^2/n$ for every β and M. The spectrum fills the disc of radius s; its law is that of the
     M-th power of a variate of the circular law.
 
     Args:
@@ -90,7 +90,7 @@ class GinibreProduct(AbstractRotationInvariant):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `factors` is no integer of at least 1, `beta` not 1, 2 or 4, `scale` not positive and finite.
+        ValueError: `n` or `factors` is not an integer ≥ 1, `beta` is not 1, 2 or 4, or `scale` not positive and finite.
 
     Example:
         >>> import jax
@@ -133,28 +133,28 @@ class GinibreProduct(AbstractRotationInvariant):
 class InducedGinibre(AbstractRotationInvariant):
     r"""The induced Ginibre ensembles, $G = s\,U \sqrt{X^* X/m}$ for an m×n matrix X of standard normal entries.
 
-    With $E|X_{ij}|^2 = 1$ and Haar distributed U, the squares of the singular values of G/s are the levels of a Wishart
+    With $E|X_{ij}|^2 = 1$ and Haar-distributed U, the squares of the singular values of G/s are the levels of a Wishart
     matrix $X^* X/m$, and the density is
 
     $$\propto \det(G^* G)^{\beta(m - n)/2} \exp\big(-\tfrac{\beta m}{2 s^2} \operatorname{tr} G^* G\big).$$
 
-    No root is taken: the triangular factor R of X = QR has $R^* R = X^* X$ too, so that $\sqrt{X^* X} = V R$ with a
-    unitary V, and UV is as good as U; and R has independent entries, $\chi_{\beta(m - i + 1)}/\sqrt\beta$ on the
-    diagonal and normal ones above it (Bartlett). For β = 2 and 4 the absolute values of the eigenvalues are together
-    those of independent $s\,\chi_{\beta(k + m - n)}/\sqrt{\beta m}$, k = 1..n.
+    No root is computed. The triangular factor R of X = QR satisfies $R^* R = X^* X$, so $\sqrt{X^* X} = V R$ with a
+    unitary V, and UV is distributed like U. R has independent entries, $\chi_{\beta(m - i + 1)}/\sqrt\beta$ on the
+    diagonal and normal ones above it (Bartlett). For β = 2 and 4 the absolute values of the eigenvalues are, as a set,
+    independent variates $s\,\chi_{\beta(k + m - n)}/\sqrt{\beta m}$, k = 1..n.
 
     Convention: $E|G_{ij}|^2 = s^2/n$ for every β. The spectrum fills the ring $s\sqrt{1 - n/m} < |z| < s$; m = n is
     `Ginibre`.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
-        m: m ≥ n; static.
+        m: number of rows of X, m ≥ n; static.
         beta: 1, 2 or 4; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `m` none of at least n, `beta` not 1, 2 or 4, `scale` not positive
-            and finite.
+        ValueError: `n` is not an integer of at least 1, `m` is not an integer of at least n, `beta` is not 1, 2 or 4,
+            or `scale` is not positive and finite.
 
     Example:
         >>> law = InducedGinibre(30, 40, beta=2).law()
@@ -181,7 +181,7 @@ class InducedGinibre(AbstractRotationInvariant):
         return self.scale
 
     def _degrees_of_x(self) -> Float[Array, " n"]:
-        """β(k + m - n), k = 1..n."""
+        """The degrees of freedom β(k + m - n), k = 1..n."""
         return self._degrees() + self.beta * (self.m - self.n)
 
     def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:

@@ -1,7 +1,7 @@
-r"""What ensembles that do not change under $G \to e^{i\varphi} G$ have in common: independent absolute values.
+r"""The common base of ensembles invariant under $G \to e^{i\varphi} G$, which have independent absolute values.
 
-With a weight w of $t = |z|^2$, the joint densities of `log_determinantal` for β = 2 and 4 integrate over the angles to
-a permanent: the squares of the absolute values are together those of n independent variates of density
+If the weight w depends on $t = |z|^2$ alone, the joint densities of `log_determinantal` for β = 2 and 4 become a
+permanent when integrated over the angles: the squared absolute values are, as a set, n independent variates of density
 $\propto t^{\beta k/2 - 1} w(t)$, k = 1..n (Kostlan 1992, Linear Algebra Appl. 162, 385; Hough, Krishnapur, Peres and
 Virág 2006, Probab. Surv. 3, 206, for determinantal processes; Rider 2004, J. Stat. Phys. 114, 1139, for β = 4).
 """
@@ -17,11 +17,11 @@ from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, l
 
 
 class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
-    """An ensemble of which, for β = 2 and 4, the absolute values of the eigenvalues are independent variates."""
+    """An ensemble whose eigenvalues have, for β = 2 and 4, independent absolute values."""
 
     @abstractmethod
     def _independent_moduli(self, key: KeyScalar) -> Float[Array, " n"]:
-        """Those variates in units of `_unit`, in any order, for β = 2 and 4."""
+        """The absolute values in units of `_unit`, in any order, for β = 2 and 4."""
 
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.beta == 1:
@@ -29,7 +29,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
         return self._unit() * jnp.sort(self._independent_moduli(key))
 
     def _degrees(self) -> Float[Array, " n"]:
-        """βk, k = 1..n: twice the parameters of the gamma variates among them."""
+        """The numbers βk, k = 1..n: degrees of freedom of chi variates, and twice the parameters of gamma variates."""
         return self.beta * jnp.arange(1, self.n + 1, dtype=self._unit().dtype)
 
     def _radial_log_prob(
@@ -38,7 +38,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
         log_weight: Callable[[Array], Array],
         log_moment: Callable[[Array], Array],
     ) -> Float[Array, ""]:
-        r"""Joint density with the weight w(t) and its moments $\mu(a) = \int t^{a-1} w\,dt$, in units of `_unit`."""
+        r"""Logarithm of the joint density for the weight w(t), in units of `_unit`, of moments $\int t^{a-1} w\,dt$."""
         unit = self._unit()
         z = levels / unit
         density = log_determinantal(z, self.beta, log_weight(square(z)), log_moment(self._degrees() / 2))
@@ -46,5 +46,5 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
 
 
 def square(z: Complex[Array, " n"]) -> Float[Array, " n"]:
-    """|z|² with a derivative at 0."""
+    """|z|², which is differentiable at 0 too."""
     return z.real**2 + z.imag**2

@@ -16,20 +16,20 @@ from rmtjax.random.internal import gaussian_matrix, unchecked_chi
 class Spherical(AbstractRotationInvariant):
     r"""The spherical ensembles, $B^{-1} A$ for two independent Ginibre matrices.
 
-    The density is $\propto \det(1 + Y Y^*)^{-\beta n}$, the same for $A B^{-1}$. The eigenvalues are those of the
-    pencil $A - \lambda B$; projected onto the sphere, for β = 2 their law is invariant under its rotations.
-    For β = 2 and 4 the absolute values are together independent variates $\chi_{\beta k}/\chi_{\beta(n + 1 - k)}$,
+    $B^{-1} A$ and $A B^{-1}$ both have the density $\propto \det(1 + Y Y^*)^{-\beta n}$. The eigenvalues are those of
+    the pencil $A - \lambda B$; for β = 2 their law, projected onto the sphere, is invariant under rotations.
+    For β = 2 and 4 the absolute values are, as a set, independent variates $\chi_{\beta k}/\chi_{\beta(n + 1 - k)}$,
     k = 1..n.
 
-    Convention: no scale, as none is left of that of A and B; half of the eigenvalues lie in the unit disc. Entries and
-    eigenvalues have heavy tails: $E|\lambda| < \infty$, $E|\lambda|^2 = \infty$ for β = 2.
+    Convention: there is no scale, because those of A and B cancel. Half of the eigenvalues lie in the unit disc. The
+    entries and eigenvalues have heavy tails: $E|\lambda| < \infty$ but $E|\lambda|^2 = \infty$ for β = 2.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is no integer of at least 1, `beta` not 1, 2 or 4.
+        ValueError: `n` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax

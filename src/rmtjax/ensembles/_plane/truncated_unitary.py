@@ -1,4 +1,4 @@
-"""Corners of Haar distributed orthogonal, unitary and symplectic matrices."""
+"""Corners of Haar-distributed orthogonal, unitary and symplectic matrices."""
 
 import equinox as eqx
 import jax
@@ -14,11 +14,11 @@ from rmtjax.random.internal import haar_isometry, unchecked_chi
 
 
 class TruncatedUnitary(AbstractRotationInvariant):
-    r"""The upper left n×n corner of a Haar distributed matrix of size n + m.
+    r"""The upper left n×n corner of a Haar-distributed matrix of size n + m.
 
-    Corners of orthogonal matrices for β = 1, of unitary ones for β = 2, of symplectic ones (of quaternions) for β = 4:
-    contractions A, with the density $\propto \det(1 - A^* A)^{\beta(m - n + 1)/2 - 1}$ where m ≥ n. For β = 2 and 4 the
-    squares of the absolute values of the eigenvalues are together independent variates of
+    The matrix is orthogonal for β = 1, unitary for β = 2 and symplectic (of quaternions) for β = 4. The corner A is a
+    contraction, with the density $\propto \det(1 - A^* A)^{\beta(m - n + 1)/2 - 1}$ if m ≥ n. For β = 2 and 4 the
+    squared absolute values of the eigenvalues are, as a set, independent variates of
     $\mathrm{Beta}(\beta k/2, \beta m/2)$, k = 1..n.
 
     Convention: no scale; the singular values lie in [0, 1]. The law fills the disc of radius $\sqrt{n/(n + m)}$.
@@ -29,7 +29,7 @@ class TruncatedUnitary(AbstractRotationInvariant):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` or `m` is no integer of at least 1, `beta` not 1, 2 or 4.
+        ValueError: `n` or `m` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
 
     Example:
         >>> import jax

@@ -1,1 +1,1 @@
-"""Symmetric matrices with independent entries: Wigner, profiles and bands, heavy tails, graphs."""
+"""Symmetric matrices with independent entries: Wigner matrices, variance profiles, bands, heavy tails and graphs."""

@@ -1,4 +1,4 @@
-"""Random graphs: adjacency and Laplacian matrices of Erdős and Rényi's, and uniform regular graphs."""
+"""Random graphs: adjacency and Laplacian matrices of Erdős–Rényi graphs, and uniform regular graphs."""
 
 import math
 from typing import Annotated
@@ -17,25 +17,25 @@ from rmtjax.linalg.internal import hermitian_eigenvalues
 
 
 class ErdosRenyi(AbstractEnsemble):
-    r"""The random graph G(n, p) of Erdős, Rényi and Gilbert: each edge is there with probability p, independently.
+    r"""The random graph G(n, p) of Erdős, Rényi and Gilbert: each edge is present independently with probability p.
 
     The matrix is the adjacency matrix A, with entries 0 and 1 and an empty diagonal, or the Laplacian L = D - A, with
     the degrees $D_{ii} = \sum_j A_{ij}$ on the diagonal.
 
     Convention: no scaling and no centring. $E \operatorname{tr} A^2 = E \operatorname{tr} L = n(n-1)p$,
     $E \operatorname{tr} A^3 = n(n-1)(n-2)p^3$ and $E \operatorname{tr} L^2 = n(n-1)p\,[2 + (n-2)p]$. As n → ∞ at
-    fixed p < 1 the levels of A fill $\pm 2\sqrt{n p (1-p)}$ as a semicircle, and one lies apart near np. L is
+    fixed p < 1 the levels of A form a semicircle on $\pm 2\sqrt{n p (1-p)}$, and one lies apart near np. L is
     positive semidefinite and has one level 0 for each component of the graph, up to rounding. The law of the Laplacian,
-    the free convolution of a normal with a semicircle law, has unbounded support: there is no `law()`.
+    the free convolution of a normal and a semicircle law, has unbounded support: there is no `law()`.
 
     Args:
         n: number of vertices, n ≥ 1; static.
-        p: probability of an edge, 0 < p ≤ 1; may be traced. Edges at a fixed key are piecewise constant in p: the
-            derivative is 0.
+        p: probability of an edge, 0 < p ≤ 1; may be traced. At a fixed key the graph is piecewise constant in p, so
+            the derivative is 0.
         matrix: `"adjacency"` or `"laplacian"`; static.
 
     Raises:
-        ValueError: `n` < 1 or no integer, `p` not in (0, 1], another name for `matrix`; `law()` at p = 1.
+        ValueError: `n` < 1 or not an integer, `p` not in (0, 1], or an unknown `matrix`; from `law()`, if p = 1.
 
     Example:
         >>> import jax
@@ -57,7 +57,7 @@ class ErdosRenyi(AbstractEnsemble):
         self.matrix = _checks.choice("matrix", matrix, ("adjacency", "laplacian"))
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        # By the mode "high" small probabilities are right to all digits of float32 too.
+        # The mode "high" keeps all digits of small probabilities, in float32 too.
         drawn = jax.random.bernoulli(key, self.p, (self.n, self.n), mode="high")
         adjacency = (mirrored(drawn) & ~diagonal_places(self.n)).astype(self.p.dtype)
         if self.matrix == "adjacency":
@@ -74,26 +74,26 @@ class ErdosRenyi(AbstractEnsemble):
         return Semicircle(2 * jnp.sqrt(self.n * p * (1 - p)))
 
 
-# About e^{8.75} = 6300 pairings are tried for a graph of degree 6, and 160 000 would be for degree 7.
+# A graph of degree 6 takes about e^{8.75} = 6300 random pairings; one of degree 7 would take 160 000.
 _LARGEST_DEGREE = 6
 
 
 class RandomRegular(AbstractEnsemble):
-    r"""Adjacency matrices of uniform random d-regular graphs: every simple graph on n labelled vertices of degree d.
+    r"""Adjacency matrices of random d-regular graphs, uniform over all simple graphs on n labelled vertices.
 
-    The d ends of edges at each vertex are paired at random until there is neither a loop nor a double edge: then all
-    graphs are equally likely. This takes about $\exp\frac{d^2 - 1}{4}$ tries, for $d > \frac{n-1}{2}$ those of the
-    complement, of degree n - 1 - d, and so the smaller of the two degrees may be 6 at most.
+    The d edge ends at each vertex are paired at random until there is neither a loop nor a double edge, which makes all
+    graphs equally likely. This takes about $\exp\frac{d^2 - 1}{4}$ tries. For $d > \frac{n-1}{2}$ the complement, of
+    degree n - 1 - d, is drawn instead, so the smaller of the two degrees must be at most 6.
 
-    Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling: one level is d and all lie between -d and d,
-    $\operatorname{tr} A^2 = nd$. The law is that of Kesten and McKay, as n → ∞ at fixed d ≥ 2; there is none for d > 6.
+    Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling. One level is d, all lie in [-d, d], and
+    $\operatorname{tr} A^2 = nd$. The law is Kesten and McKay's, for n → ∞ at fixed d ≥ 2; there is none for d > 6.
 
     Args:
         n: number of vertices, n ≥ 2; static.
         degree: d, with nd even, 1 ≤ d ≤ min(6, n - 1) or n - 7 ≤ d ≤ n - 1; static.
 
     Raises:
-        ValueError: `n` or `degree` is no such integer, or their product is odd; `law()` at degree 1.
+        ValueError: `n` or `degree` is not such an integer, or their product is odd; from `law()`, if the degree is 1.
 
     Example:
         >>> import jax
@@ -122,7 +122,7 @@ class RandomRegular(AbstractEnsemble):
             raise _checks.refusal("degree", must, degree)
 
     def _smaller_degree(self) -> int:
-        """The degree of the graph or of its complement."""
+        """The smaller of the degrees of the graph and its complement."""
         return min(self.degree, self.n - 1 - self.degree)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
@@ -140,7 +140,7 @@ class RandomRegular(AbstractEnsemble):
 
 
 def _simple_pairing(key: KeyScalar, n: int, degree: int) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:
-    """The ends of the edges of a uniform pairing of `degree` ends at each of n vertices, without loops or doubles."""
+    """The lower and higher vertices of the edges of a random regular graph without loops and double edges."""
     ends = jnp.repeat(jnp.arange(n), degree)
 
     def pairing(attempt: int | Int[Array, ""]) -> tuple[Int[Array, " edges"], Int[Array, " edges"]]:

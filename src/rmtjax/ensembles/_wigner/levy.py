@@ -17,11 +17,11 @@ from rmtjax.laws import AbstractLaw
 class Levy(AbstractEnsemble):
     r"""Lévy matrices: real symmetric, with independent symmetric α-stable entries.
 
-    $H_{ij} = H_{ji} = s\,n^{-1/\alpha} X_{ij}$ for i ≤ j with $E e^{itX} = e^{-|t|^\alpha}$, the law of Cauchy for
-    α = 1. A draw with one key is a smooth function of α.
+    $H_{ij} = H_{ji} = s\,n^{-1/\alpha} X_{ij}$ for i ≤ j with $E e^{itX} = e^{-|t|^\alpha}$, the Cauchy law for
+    α = 1. At a fixed key a draw is a smooth function of α.
 
-    Convention: the entries have the scale parameter $s\,n^{-1/\alpha}$ on and off the diagonal, so that
-    $\operatorname{tr} H$ has the law of $s X$ at every n; as α → 2 they become normal of variance $2 s^2/n$.
+    Convention: the entries have the scale parameter $s\,n^{-1/\alpha}$ on and off the diagonal, so
+    $\operatorname{tr} H$ has the law of $s X$ at every n; as α → 2 they become normal with variance $2 s^2/n$.
     $P(|X| > x) \sim \frac{2}{\pi} \Gamma(\alpha) \sin\frac{\pi\alpha}{2}\,x^{-\alpha}$: no moment of order α exists,
     and the largest level is of order $s\,n^{1/\alpha}$. There is no `law()`: the limit has heavy tails and no closed
     form.
@@ -33,7 +33,7 @@ class Levy(AbstractEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` < 1 or no integer, `alpha` not in (0, 2), `scale` not positive and finite.
+        ValueError: `n` < 1 or not an integer, `alpha` not in (0, 2), or `scale` not positive and finite.
 
     Example:
         >>> import jax
@@ -66,15 +66,15 @@ class Levy(AbstractEnsemble):
 
 
 def _stable(key: KeyScalar, alpha: Float[Array, ""], n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    r"""Independent $n^{-1/\alpha} X$, by Chambers, Mallows and Stuck.
+    r"""Independent variates $n^{-1/\alpha} X$ by the method of Chambers, Mallows and Stuck.
 
     $X = \sin(\alpha V)\,(\cos V)^{-1/\alpha}\,[\cos((1 - \alpha) V)/W]^{(1-\alpha)/\alpha}$ with V uniform on
-    (-π/2, π/2) and W exponential. At α = 1 that is tan V.
+    (-π/2, π/2) and W exponential. At α = 1 this is tan V.
     """
     key_angle, key_sign, key_exponential = jax.random.split(key, 3)
     below, _ = _uniform(key_angle, n, dtype)
     sign = jax.random.rademacher(key_sign, (n, n), dtype)
-    # The tails come from the ends of the interval, so the distance from there is what is drawn.
+    # The tails come from the ends of the interval of V, so the distance from an end is drawn, with all its digits.
     angle, cosine = jnp.pi / 2 * (1 - below), jnp.sin(jnp.pi / 2 * below)
     below, above = _uniform(key_exponential, n, dtype)
     exponential = jnp.where(below < above, -jnp.log1p(-below), -jnp.log(above))
@@ -85,7 +85,7 @@ def _stable(key: KeyScalar, alpha: Float[Array, ""], n: int, dtype: jnp.dtype) -
 
 
 def _uniform(key: KeyScalar, n: int, dtype: jnp.dtype) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    """Uniform variates u and 1 - u, both from all bits of a word, so that neither is 0 and small ones keep digits."""
+    """Uniform variates u and 1 - u, each made from all bits of a word: neither is 0, and small ones keep digits."""
     bits = jnp.finfo(dtype).bits
     word = jax.random.bits(key, (n, n), f"uint{bits}")
     scaled = lambda w: (w.astype(dtype) + 0.5) * 2.0**-bits

@@ -1,4 +1,4 @@
-"""The Rosenzweig-Porter ensemble: a random diagonal and weaker entries off it."""
+"""The Rosenzweig-Porter ensemble: a random diagonal with weaker entries off the diagonal."""
 
 from typing import Annotated
 
@@ -14,15 +14,15 @@ from rmtjax.laws import AbstractLaw
 
 
 class RosenzweigPorter(AbstractVarianceProfile):
-    r"""The Rosenzweig–Porter ensemble, between the statistics of the GOE and independent levels.
+    r"""The Rosenzweig–Porter ensemble, which interpolates between GOE statistics and independent levels.
 
     $H_{ii} = s\,\xi_{ii}$ and $H_{ij} = H_{ji} = s\,n^{-\gamma/2}\,\xi_{ij}$ for i < j, with independent standard
     normal ξ. As n → ∞ the eigenvectors are ergodic for γ < 1, fractal for 1 < γ < 2 and localised for γ > 2;
     neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2.
 
-    Convention: $E H_{ii}^2 = s^2$ and $E H_{ij}^2 = s^2 n^{-\gamma}$, where nothing else is divided by n: the diagonal
-    stays of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Constant factors off the diagonal, in
-    which authors differ, do not move the two transitions. With $r = 1 + (n - 1) n^{-\gamma}$,
+    Convention: $E H_{ii}^2 = s^2$ and $E H_{ij}^2 = s^2 n^{-\gamma}$; nothing else is divided by n. The diagonal stays
+    of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Authors differ in constant factors off the
+    diagonal, which do not move the two transitions. With $r = 1 + (n - 1) n^{-\gamma}$,
     $E \operatorname{tr} H^2 = n s^2 r$ and
     $E \operatorname{tr} H^4 = n s^4 \big(2 r^2 + 1 + (n - 1) n^{-2\gamma}\big)$. There is no `law()`: the limits, among
     them the normal law for γ > 1, have unbounded support or a scale that depends on n.
@@ -33,12 +33,12 @@ class RosenzweigPorter(AbstractVarianceProfile):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` < 1 or no integer, `gamma` negative or not finite, `scale` not positive and finite.
+        ValueError: `n` < 1 or not an integer, `gamma` negative or not finite, or `scale` not positive and finite.
 
     Example:
         >>> import jax
         >>> levels = RosenzweigPorter(100, gamma=4.0).eigenvalues(jax.random.key(0))
-        >>> print(levels.shape)  # all but independent
+        >>> print(levels.shape)  # nearly independent
         (100,)
 
     References:

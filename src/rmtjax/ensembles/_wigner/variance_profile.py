@@ -26,14 +26,14 @@ class AbstractVarianceProfile(AbstractEnsemble):
     $$E \operatorname{tr} H^2 = s^2 \sum_i r_i, \qquad
     E \operatorname{tr} H^4 = s^4 \Big(2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2\Big):$$
 
-    two pairings of the four steps of a closed walk lead back to where they began, the crossing one runs along one edge.
+    two pairings of the four steps of a closed walk do not cross; the crossing one keeps the walk on a single edge.
     """
 
     scale: eqx.AbstractVar[Float[Array, ""]]
 
     @abstractmethod
     def _deviations(self) -> Float[Array, "n n"]:
-        """The symmetric matrix of the √v."""
+        """The symmetric matrix of the standard deviations √v."""
 
     def _degree_in_scale(self) -> int:
         return 1
@@ -51,22 +51,22 @@ _VARIANCES = _checks.Rule(lambda v: ((v >= 0) & (v < math.inf)).all(), "be finit
 
 
 class VarianceProfile(AbstractVarianceProfile):
-    r"""Real symmetric matrices with independent normal entries of any variances.
+    r"""Real symmetric matrices with independent normal entries of arbitrary variances.
 
     $H_{ij} = H_{ji} = s \sqrt{v_{ij}}\;\xi_{ij}$ with independent standard normal ξ for i ≤ j.
 
     Convention: $E H_{ij}^2 = s^2 v_{ij}$, on the diagonal too; nothing is divided by n. The spectrum stays bounded as
-    n → ∞ where the row sums $r_i = \sum_j v_{ij}$ do. $E \operatorname{tr} H^2 = s^2 \sum_i r_i$ and
-    $E \operatorname{tr} H^4 = s^4 (2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2)$. There is no `law()`: in the limit
-    $-1/m_i = z + s^2 \sum_j v_{ij} m_j$, which has no closed form in general.
+    n → ∞ if the row sums $r_i = \sum_j v_{ij}$ do. $E \operatorname{tr} H^2 = s^2 \sum_i r_i$ and
+    $E \operatorname{tr} H^4 = s^4 (2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2)$. There is no `law()`: the equations of the
+    limit, $-1/m_i = z + s^2 \sum_j v_{ij} m_j$, have no solution in closed form in general.
 
     Args:
-        variances: n×n variances v ≥ 0, read as their symmetric part, $(v + v^T)/2$. Differentiable; at v = 0 the
-            derivative of √v is taken as 0.
+        variances: n×n variances v ≥ 0, of which the symmetric part $(v + v^T)/2$ is used. Differentiable; at v = 0
+            the derivative of √v is taken as 0.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `variances` is no square matrix of finite numbers that are not negative, `scale` not positive and
+        ValueError: `variances` is not a square matrix of finite, non-negative numbers, or `scale` is not positive and
             finite.
 
     Example:
@@ -104,9 +104,9 @@ class Banded(AbstractVarianceProfile):
     $H_{ij} = H_{ji} = \frac{s}{\sqrt{2w + 1}}\,\xi_{ij}$ with independent standard normal ξ where
     $\min(|i - j|, n - |i - j|) \le w$, and 0 elsewhere.
 
-    Convention: $E H_{ij}^2 = s^2/(2w + 1)$ in the band and on the diagonal, so that the variances of every row make
+    Convention: $E H_{ij}^2 = s^2/(2w + 1)$ in the band and on the diagonal, so the variances in every row sum to
     $s^2$: $E \operatorname{tr} H^2 = n s^2$ and $E \operatorname{tr} H^4 = n s^4 \big(2 + \frac1{2w+1}\big)$ at every
-    n. The spectrum fills [-2s, 2s] as the width w goes to ∞, and n with it. At 2w + 1 = n it is `Wigner(n, scale=s)`.
+    n. The spectrum fills [-2s, 2s] as both w and n go to ∞. At 2w + 1 = n the ensemble is `Wigner(n, scale=s)`.
 
     Args:
         n: size of the matrix; static.
@@ -114,7 +114,7 @@ class Banded(AbstractVarianceProfile):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `width` is no such integer, `scale` not positive and finite.
+        ValueError: `n` or `width` is not such an integer, or `scale` is not positive and finite.
 
     Example:
         >>> import jax

@@ -37,21 +37,21 @@ class Wigner(AbstractSemicircular):
     $H_{ij} = H_{ji} = \frac{s}{\sqrt n}\,\xi_{ij}$ for i < j and $H_{ii} = s\sqrt{d/n}\;\xi_{ii}$ with independent
     ξ of mean 0 and variance 1.
 
-    Convention: off the diagonal $E H_{ij}^2 = s^2/n$, on it $E H_{ii}^2 = d s^2/n$. The spectrum fills [-2s, 2s] as
-    n → ∞ for every d. The textbook matrix with iid N(0, 1/n) on and above the diagonal is the default, d = 1; the GOE
+    Convention: $E H_{ij}^2 = s^2/n$ off the diagonal and $E H_{ii}^2 = d s^2/n$ on it. The spectrum fills [-2s, 2s] as
+    n → ∞ for every d. The default, d = 1, is the textbook matrix with iid N(0, 1/n) on and above the diagonal; the GOE
     has d = 2.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
         scale: s > 0, differentiable.
-        diagonal_variance: d ≥ 0, variance of the diagonal relative to that off it, differentiable.
+        diagonal_variance: d ≥ 0, variance of the diagonal entries relative to the others, differentiable.
         entries: law of ξ: `"normal"`, `"rademacher"` (±1), `"uniform"` (on ±√3), or a function of (key, shape) that
-            returns real entries of mean 0 and variance 1, which is not checked; static: every function has a program
-            of its own, which is kept, so make it once and not in a loop.
+            returns real entries of mean 0 and variance 1 (which is not checked); static. Each function gets its own
+            compiled program, which is kept, so define it once and not in a loop.
 
     Raises:
-        ValueError: `n` < 1 or no integer, `scale` not positive, `diagonal_variance` negative, an unknown name for
-            `entries`, or a function whose output has another shape or is complex. Entries that are not finite give NaN.
+        ValueError: `n` is not an integer of at least 1, `scale` is not positive, `diagonal_variance` is negative,
+            `entries` is an unknown name, or its output has another shape or is complex. Non-finite entries give NaN.
 
     Example:
         >>> import jax
@@ -86,7 +86,7 @@ class Wigner(AbstractSemicircular):
         h = jnp.where(diagonal_places(self.n), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
         return self.scale * self.n**-0.5 * h
 
-    # These samples are symmetric to the last bit and finite: the checks of `eigvalsh` would only cost.
+    # These samples are finite and symmetric to the last bit, so they need none of the checks of `eigvalsh`.
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
