@@ -1,8 +1,8 @@
 """Every public name with an example of it; `test_architecture.py` names what is missing.
 
-An ensemble, law or other class is represented by an instance, or by a function that makes one; a function that is to
-compose with JAX by a `Call`, which `test_composability.py` runs through the battery; what is no function of arrays by
-`Elsewhere`, the test file that holds it.
+Ensembles and laws come from the table in `instances.py`. Another class is represented by an instance, or by a function
+that makes one; a function that is to compose with JAX by a `Call`, which `test_composability.py` runs through the
+battery; what is no function of arrays by `Elsewhere`, the test file that holds it.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 import rmtjax as rmt
+from tests.instances import ENSEMBLES, LAWS, SYMMETRIC, made
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,6 @@ class Elsewhere:
             raise FileNotFoundError(self.path)
 
 
-SYMMETRIC = jnp.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
 HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
 GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
@@ -64,52 +64,23 @@ def product_determinant(z: Any) -> Any:
     return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
 
 
-SEMICIRCLE = rmt.laws.Semicircle(1.5)
+# Every point of it costs the eigenvalues of a matrix.
+COSTLY = {"HardEdge": Elsewhere("laws/extremes/test_hard_edge.py")}
+
+
+def maker(expression: str) -> Callable:
+    """A function that makes an instance of the table."""
+    return lambda: made(expression)
+
 
 PUBLIC: dict[str, Any] = {
-    "rmtjax.AltlandZirnbauer": lambda: rmt.AltlandZirnbauer("C", 4, 0, 1.2),
-    "rmtjax.Banded": lambda: rmt.Banded(5, 1, 1.2),
-    "rmtjax.Bures": lambda: rmt.Bures(3),
-    "rmtjax.COE": lambda: rmt.COE(3),
-    "rmtjax.CSE": lambda: rmt.CSE(3),
-    "rmtjax.CUE": lambda: rmt.CUE(3),
-    "rmtjax.CircularBeta": lambda: rmt.CircularBeta(3, 1.7),
-    "rmtjax.CorrelatedWishart": lambda: rmt.CorrelatedWishart(SYMMETRIC, 4),
-    "rmtjax.Deformed": lambda: rmt.Deformed(rmt.GOE(3, 1.2), jnp.array([-0.7, 0.1, 1.6])),
-    "rmtjax.Elliptic": lambda: rmt.Elliptic(3, 0.4, 2, 1.2),
-    "rmtjax.ErdosRenyi": lambda: rmt.ErdosRenyi(5, 0.4, "laplacian"),
-    "rmtjax.GOE": lambda: rmt.GOE(4, 1.2),
-    "rmtjax.GSE": lambda: rmt.GSE(4, 1.2),
-    "rmtjax.GUE": lambda: rmt.GUE(4, 1.2),
-    "rmtjax.GaussianBeta": lambda: rmt.GaussianBeta(4, 2.5, 1.2),
-    "rmtjax.Ginibre": lambda: rmt.Ginibre(3, 1, 1.2),
-    "rmtjax.GinibreProduct": lambda: rmt.GinibreProduct(3, 2, 2, 1.2),
-    "rmtjax.HaarIsometry": lambda: rmt.HaarIsometry(3, 2, 4),
-    "rmtjax.HaarOrthogonal": lambda: rmt.HaarOrthogonal(4),
-    "rmtjax.HaarSpecialOrthogonal": lambda: rmt.HaarSpecialOrthogonal(5),
-    "rmtjax.HaarSymplectic": lambda: rmt.HaarSymplectic(4),
-    "rmtjax.HilbertSchmidt": lambda: rmt.HilbertSchmidt(3, 2),
+    **{f"rmtjax.{name}": maker(example) for name, example in ENSEMBLES.items()},
+    **{f"rmtjax.laws.{name}": COSTLY.get(name, maker(law.example)) for name, law in LAWS.items()},
     "rmtjax.Histogram": Elsewhere("simulation/test_reducers.py"),
-    "rmtjax.InducedGinibre": lambda: rmt.InducedGinibre(3, 4, 2, 1.2),
-    "rmtjax.InverseWishart": lambda: rmt.InverseWishart(3, 5, 2, 0.8),
-    "rmtjax.Jacobi": lambda: rmt.Jacobi(4, 3, 5, 2),
-    "rmtjax.JacobiBeta": lambda: rmt.JacobiBeta(3, 3.2, 4.1, 1.7),
-    "rmtjax.LaguerreBeta": lambda: rmt.LaguerreBeta(3, 3.2, 1.7, 1.2),
-    "rmtjax.Levy": lambda: rmt.Levy(4, 1.4, 1.2),
-    "rmtjax.Mixed": lambda: rmt.Mixed(rmt.GOE(4), 0.7),
     "rmtjax.Moments": Elsewhere("simulation/test_reducers.py"),
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).leading_block(jax.random.key(0), 2),
     "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).leading_block_eigenvalues(jax.random.key(0), 2),
-    "rmtjax.RandomRegular": lambda: rmt.RandomRegular(6, 3),
-    "rmtjax.RosenzweigPorter": lambda: rmt.RosenzweigPorter(4, 1.3, 1.2),
-    "rmtjax.SampleCorrelation": lambda: rmt.SampleCorrelation(4, 3),
-    "rmtjax.Spherical": lambda: rmt.Spherical(3, 2),
-    "rmtjax.Spiked": lambda: rmt.Spiked(rmt.GOE(4, 1.2), [1.7, -0.4]),
     "rmtjax.SymTridiagonal": lambda: rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:]),
-    "rmtjax.TruncatedUnitary": lambda: rmt.TruncatedUnitary(3, 2),
-    "rmtjax.VarianceProfile": lambda: rmt.VarianceProfile(SYMMETRIC**2, 1.2),
-    "rmtjax.Wigner": lambda: rmt.Wigner(4, 0.8, 0.5, "uniform"),
-    "rmtjax.Wishart": lambda: rmt.Wishart(3, 2, 2, 0.8),
     "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.Work": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
@@ -124,44 +95,6 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),
-    "rmtjax.laws.Arcsine": lambda: rmt.laws.Arcsine(1.5),
-    "rmtjax.laws.BerryRobnik": lambda: rmt.laws.BerryRobnik(0.4),
-    "rmtjax.laws.BinomialSemicircle": lambda: rmt.laws.BinomialSemicircle(8, 0.7, 1.5),
-    "rmtjax.laws.Brody": lambda: rmt.laws.Brody(0.4),
-    "rmtjax.laws.BuresLaw": lambda: rmt.laws.BuresLaw(0.8),
-    "rmtjax.laws.CircularLaw": lambda: rmt.laws.CircularLaw(1.5, 0.5),
-    "rmtjax.laws.CircularPowerLaw": lambda: rmt.laws.CircularPowerLaw(3, 1.5),
-    "rmtjax.laws.DeformedSemicircle": lambda: rmt.laws.DeformedSemicircle([-0.5, 0.5], [0.5, 0.5], 1.5),
-    "rmtjax.laws.EigenvectorIntensity": lambda: rmt.laws.EigenvectorIntensity(5, 1),
-    "rmtjax.laws.EllipticLaw": lambda: rmt.laws.EllipticLaw(0.4, 1.5),
-    "rmtjax.laws.FreePoisson": lambda: rmt.laws.FreePoisson(2.5, 0.8),
-    "rmtjax.laws.FussCatalan": lambda: rmt.laws.FussCatalan(2),
-    "rmtjax.laws.GapRatioSurmise": lambda: rmt.laws.GapRatioSurmise(1.7),
-    "rmtjax.laws.GeneralMarchenkoPastur": lambda: rmt.laws.GeneralMarchenkoPastur(0.4, [1.0, 2.5], [0.75, 0.25]),
-    # Every point costs the eigenvalues of a matrix.
-    "rmtjax.laws.HardEdge": Elsewhere("laws/extremes/test_hard_edge.py"),
-    "rmtjax.laws.InverseMarchenkoPastur": lambda: rmt.laws.InverseMarchenkoPastur(0.4, 1.2),
-    "rmtjax.laws.KestenMcKay": lambda: rmt.laws.KestenMcKay(3.2),
-    "rmtjax.laws.LevelDensity": lambda: rmt.laws.LevelDensity(rmt.GUE(3, 1.2)),
-    "rmtjax.laws.MarchenkoPastur": lambda: rmt.laws.MarchenkoPastur(0.4, 1.2),
-    "rmtjax.laws.Mixture": lambda: rmt.laws.Mixture([0.25, 0.75], [SEMICIRCLE, rmt.laws.Semicircle(0.5)]),
-    "rmtjax.laws.PeriodicPadding": lambda: rmt.laws.PeriodicPadding(SEMICIRCLE, 0.7, "magnitude", 8),
-    "rmtjax.laws.PoissonSpacing": lambda: rmt.laws.PoissonSpacing(1),
-    "rmtjax.laws.PoissonGapRatio": lambda: rmt.laws.PoissonGapRatio(),
-    "rmtjax.laws.PorterThomas": lambda: rmt.laws.PorterThomas(1),
-    "rmtjax.laws.QuarterCircle": lambda: rmt.laws.QuarterCircle(1.5),
-    "rmtjax.laws.Semicircle": lambda: SEMICIRCLE,
-    "rmtjax.laws.SingleRing": lambda: rmt.laws.SingleRing([0.5, 0.9, 1.4]),
-    "rmtjax.laws.Spacing": lambda: rmt.laws.Spacing(1),
-    "rmtjax.laws.SphericalLaw": lambda: rmt.laws.SphericalLaw(),
-    "rmtjax.laws.StochasticAiry": lambda: rmt.laws.StochasticAiry(2.7),
-    "rmtjax.laws.Symmetrized": lambda: rmt.laws.Symmetrized(rmt.Mixed(rmt.GOE(8), 0.7).law("ascending")),
-    "rmtjax.laws.TracyWidom": lambda: rmt.laws.TracyWidom(4, "stochastic-airy"),
-    "rmtjax.laws.TruncatedUnitaryLaw": lambda: rmt.laws.TruncatedUnitaryLaw(0.4),
-    "rmtjax.laws.Uniform": lambda: rmt.laws.Uniform(-1.0, 2.0),
-    "rmtjax.laws.Wachter": lambda: rmt.laws.Wachter(0.7, 1.6),
-    "rmtjax.laws.wigner_cat": lambda: rmt.laws.wigner_cat(0.7, 1.5),
-    "rmtjax.laws.WignerSurmise": lambda: rmt.laws.WignerSurmise(1.7),
     "rmtjax.laws.bulk_gap_probabilities": Call(
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),

@@ -8,22 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import rmtjax as rmt
+from tests.instances import made
 
 ENTRIES = {entry["law"]: entry for entry in json.loads(Path(__file__).with_name("laws.json").read_text())["laws"]}
-
-
-def law(expression: str, dtype: Any) -> Any:
-    """The law that an expression makes, with its parameters in this precision."""
-    made = eval(expression, vars(rmt) | vars(rmt.laws))
-    narrow = lambda leaf: leaf.astype(dtype) if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf
-    return jax.tree.map(lambda leaf: narrow(jnp.asarray(leaf)), made)
 
 
 def values(expression: str, dtype: Any, num_points: int = 16) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """What each method gives at the points, and what is right, where that is a normal number of this precision."""
     points = ENTRIES[expression]["points"]
-    at = law(expression, dtype)
+    at = made(expression, dtype)
     # One shape for all laws: operations are compiled once.
     x = jnp.asarray(np.resize([row["x"] for row in points], num_points), dtype)
     return {

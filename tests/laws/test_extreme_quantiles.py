@@ -6,38 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import rmtjax as rmt
 from rmtjax import laws
-from tests.cases import further
+from tests.cases import daily, further
+from tests.instances import LAWS, made
 
-LAWS = {
-    "semicircle": lambda f: laws.Semicircle(f(3.0)),
-    "uniform": lambda f: laws.Uniform(f(1.0), f(3.0)),
-    "mixture": lambda f: laws.Mixture([f(0.25), f(0.75)], [laws.Semicircle(f(1.0)), laws.Uniform(f(0.5), f(2.0))]),
-    "marchenko-pastur": lambda f: laws.MarchenkoPastur(f(0.5)),
-    "marchenko-pastur, atom": lambda f: laws.MarchenkoPastur(f(2.0)),
-    "wachter": lambda f: laws.Wachter(f(2.0), f(3.0)),
-    "quarter circle": lambda f: laws.QuarterCircle(f(2.0)),
-    "bures": lambda f: laws.BuresLaw(f(1.0)),
-    "fuss-catalan": lambda f: laws.FussCatalan(2),
-    "deformed": lambda f: laws.DeformedSemicircle([f(0.0), f(3.0)], [f(0.5), f(0.5)], f(1.0)),
-    "brody": lambda f: laws.Brody(f(0.5)),
-    "berry-robnik": lambda f: laws.BerryRobnik(f(0.3)),
-    "poisson": lambda f: laws.PoissonSpacing(2),
-    "surmise": lambda f: laws.WignerSurmise(f(2.0)),
-    "gap ratio": lambda f: laws.GapRatioSurmise(f(1.0)),
-    "poisson gap ratio": lambda f: laws.PoissonGapRatio(),
-    "porter-thomas": lambda f: laws.PorterThomas(1),
-    "eigenvector": lambda f: laws.EigenvectorIntensity(5, 1),
-    "tracy-widom": lambda f: laws.TracyWidom(1),
-    "spacing": lambda f: laws.Spacing(2),
-    "general marchenko-pastur": lambda f: laws.GeneralMarchenkoPastur(f(0.5), f([1.0, 3.0]), f([0.5, 0.5])),
-    "stochastic airy": lambda f: laws.StochasticAiry(f(3.0)),
-    "level density": lambda f: laws.LevelDensity(rmt.GUE(10, f(1.0))),
-    "hard edge": lambda f: laws.HardEdge(f(50.0), 2),
+# Every law on the line by its example, and those that have branches which that does not reach.
+EXAMPLES = {name: law.example for name, law in LAWS.items() if isinstance(made(law.example), laws.AbstractLaw)}
+EXAMPLES |= {
+    "MarchenkoPastur, atom": "MarchenkoPastur(2.0)",
+    "Mixture, unequal": "Mixture([0.25, 0.75], [Semicircle(1.0), Uniform(0.5, 2.0)])",
+    "LevelDensity, more levels": "LevelDensity(GUE(10))",
+    "HardEdge, large order": "HardEdge(50.0, 2)",
 }
-# The laws that are tested every day; the others are further cases.
-SHORT = ["bures"]
+# These compile soonest.
+SHORT = ["BuresLaw", "PoissonSpacing"]
 
 
 @jax.jit
@@ -53,10 +35,10 @@ def slopes(law, p):
 
 
 @pytest.mark.float32(further=True)
-@pytest.mark.parametrize("name", [*SHORT, *further(*(name for name in LAWS if name not in SHORT))])
+@pytest.mark.parametrize("name", daily(EXAMPLES, only=SHORT))
 def test_tiny_probabilities_from_both_ends(name):
     dtype = jnp.zeros(0).dtype
-    law, info = LAWS[name](dtype.type if "general" not in name else lambda x: jnp.asarray(x, dtype)), np.finfo(dtype)
+    law, info = made(EXAMPLES[name], dtype), np.finfo(dtype)
     eps, tiny = float(info.eps), float(info.tiny)
     p = np.array([tiny**0.9, tiny**0.5, eps**2, eps, 1e-3, 0.3, 0.7], dtype)
     lower_quantiles, upper_quantiles, log_f, log_sf = map(np.asarray, both(law, p))
@@ -70,7 +52,7 @@ def test_tiny_probabilities_from_both_ends(name):
         log_p = np.log(p[: x.size])
         resolved = (np.abs(x - end) > 64 * ulp) & (p[: x.size] > rest) if np.isfinite(end) else np.full(x.size, True)
         assert resolved[-2:].all() or rest
-        allowed = 200 * eps * np.maximum(1, -log_p) * (1e4 if name in ("stochastic airy", "hard edge") else 1)
+        allowed = 200 * eps * np.maximum(1, -log_p) * (1e4 if name.startswith(("StochasticAiry", "HardEdge")) else 1)
         near_end = eps * abs(end) / np.maximum(np.abs(x - end), tiny) if np.isfinite(end) else 0
         error = np.abs(reached - log_p)
         assert (error < allowed + 8 * near_end)[resolved].all(), error / allowed

@@ -12,6 +12,7 @@ from rmtjax.laws import AbstractLaw, AbstractPlanarLaw
 from tests.cases import daily
 from tests.golden import accuracy
 from tests.golden import laws as generator
+from tests.instances import LAWS, made
 
 # Relative errors of the laws that are not accurate up to rounding.
 LESS_ACCURATE = {
@@ -65,7 +66,7 @@ ROUNDED = {"BuresLaw()": ["upper"], "InverseMarchenkoPastur(0.25)": ["lower", "u
 @pytest.mark.parametrize("end", ["lower", "upper"])
 @pytest.mark.parametrize("expression", ["KestenMcKay(10.0)", "FreePoisson(4.0)", "QuarterCircle(2.0)", *ROUNDED])
 def test_logarithms_near_the_ends(expression, end):
-    law = accuracy.law(expression, DTYPE)
+    law = made(expression, DTYPE)
     lower, upper = map(float, law.support())
     distance = (upper - lower) * (2.0**-20 if DTYPE == np.float64 else 2.0**-10)
     x = DTYPE(upper - distance if end == "upper" else lower + distance)
@@ -78,7 +79,7 @@ def test_every_law_has_values():
     classes = {name for name, law in vars(rmt.laws).items() if inspect.isclass(law)}
     concrete = {name for name in classes if not name.startswith("Abstract")}
     assert all(issubclass(getattr(rmt.laws, name), AbstractLaw | AbstractPlanarLaw) for name in concrete)
-    assert concrete | {"wigner_cat"} == {expression.split("(")[0] for expression in accuracy.ENTRIES}
+    assert concrete | {"wigner_cat"} == LAWS.keys() == {expression.split("(")[0] for expression in accuracy.ENTRIES}
 
 
 @pytest.mark.slow

@@ -9,8 +9,6 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.laws import EigenvectorIntensity, PorterThomas
-from rmtjax.testing import check_law
-from tests.cases import every_mode, further
 from tests.laws.core.positive_axis import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -77,12 +75,6 @@ def test_eigenvectors_of_samples(beta, ensemble, getkey):
     intensity = 4 * np.abs(np.asarray(vectors)[:, 1, 2]) ** 2
     probability = np.sort(EigenvectorIntensity(4, beta).cdf(intensity))
     assert np.abs(probability - (np.arange(4000) + 0.5) / 4000).max() < 2 / 4000**0.5
-
-
-@pytest.mark.parametrize("law", [*further(PorterThomas(1)), EigenvectorIntensity(5, 4)])
-@every_mode
-def test_the_contract_of_laws(law, reverse_mode):
-    check_law(law, reverse_mode=reverse_mode)
 
 
 def test_bad_input():

@@ -11,7 +11,7 @@ from mpmath import mpf
 
 import rmtjax as rmt
 from rmtjax.laws import HardEdge, hard_edge_gap_probabilities
-from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from rmtjax.testing import check_derivatives, check_second_derivative
 from tests.cases import further
 from tests.statistical import assert_law
 
@@ -209,12 +209,6 @@ def test_bad_input():
         HardEdge(0.0, 4)
     with pytest.raises(ValueError, match="real scalar"):
         HardEdge(jnp.ones(2))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("alpha", "beta"), [(0.7, 1), (0.7, 2), (1.6, 4)])
-def test_law(alpha, beta):
-    check_law(HardEdge(alpha, beta), rtol=1e-8)
 
 
 @pytest.mark.slow

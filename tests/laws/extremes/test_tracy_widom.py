@@ -302,12 +302,6 @@ def test_tails_of_further_levels_go_on_smoothly(beta, order):
     np.testing.assert_allclose(law.logcdf(-1e4), -(2 if beta == 2 else 1) * 1e12 / 24, rtol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("law", [TracyWidom(1), TracyWidom(2, order=2), TracyWidom(4, "stochastic-airy")], ids=str)
-def test_law(law):
-    check_law(law)
-
-
 # The contract is tested in single precision, where it is hardest to keep.
 @pytest.mark.slow
 @pytest.mark.float32(only=True)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import BerryRobnik, PoissonSpacing, WignerSurmise
-from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode, further
+from rmtjax.testing import check_derivatives
 from tests.laws.core.positive_axis import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -81,12 +80,6 @@ def test_derivatives():
         expected = [[slope(rho, s) for s in (0.5, 2.0, 30.0)] for rho in (0, 0.5, 1)]
     got = [by_rho(rho, jnp.array([0.5, 2.0, 30.0])) for rho in (0.0, 0.5, 1.0)]
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("rho", [*further(0.0), 0.4])
-@every_mode
-def test_the_contract_of_laws(rho, reverse_mode):
-    check_law(BerryRobnik(rho), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import Brody, PoissonSpacing, WignerSurmise
-from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode
+from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import check_slopes, methods_at
 from tests.laws.core.positive_axis import check_against
 
@@ -60,11 +59,6 @@ def test_derivatives():
         sf = lambda q: mpmath.exp(-((2 * mpmath.gamma(1 + 1 / (q + 1))) ** (q + 1)))
         expected = [float(mpmath.diff(sf, q)) for q in (0, 1)]
     np.testing.assert_allclose([by_q(0.0), by_q(1.0)], expected, rtol=1e-12)
-
-
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(Brody(0.5), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

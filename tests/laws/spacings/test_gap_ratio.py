@@ -9,8 +9,7 @@ import pytest
 from rmtjax import COE, GaussianBeta
 from rmtjax.laws import GapRatioSurmise, PoissonGapRatio, mean_gap_ratio
 from rmtjax.special import gauss_legendre
-from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode, further
+from rmtjax.testing import check_derivatives
 from tests.laws.core.positive_axis import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -107,12 +106,6 @@ def test_the_mean_of_large_unitary_spectra_is_that_of_the_sine_kernel():
 def test_derivatives():
     r = jnp.array([0.1, 0.4, 0.9])
     check_derivatives(lambda law, r: (law.cdf(r), law.logsf(r), law.pdf(r)), GapRatioSurmise(1.7), r)
-
-
-@pytest.mark.parametrize("law", [GapRatioSurmise(1.5), *further(PoissonGapRatio())])
-@every_mode
-def test_the_contract_of_laws(law, reverse_mode):
-    check_law(law, reverse_mode=reverse_mode)
 
 
 def test_bad_input():

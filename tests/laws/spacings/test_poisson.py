@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import PoissonSpacing
-from rmtjax.testing import check_law
 from tests.laws.core.positive_axis import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -35,10 +34,6 @@ def test_neighbours_and_moments():
         np.testing.assert_allclose(
             [law.mean(), law.var(), law.moment(3)], [k + 1, k + 1, (k + 1) * (k + 2) * (k + 3)], rtol=40 * eps
         )
-
-
-def test_the_contract_of_laws():
-    check_law(PoissonSpacing(2))
 
 
 @pytest.mark.parametrize("k", [-1, 1.5, True, None])

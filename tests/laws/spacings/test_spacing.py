@@ -143,12 +143,6 @@ def test_quantile_far_into_both_tails(name):
     np.testing.assert_allclose(law.sf(x)[p > 0.2], (1 - p)[p > 0.2], rtol=5e-14)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["1, 0", "4, 1"])
-def test_law(name):
-    check_law(LAWS[name])
-
-
 # The contract is tested every day in single precision, where it is hardest to keep.
 @pytest.mark.float32(only=True)
 def test_law_in_single_precision():

@@ -8,8 +8,7 @@ import pytest
 
 from rmtjax import GaussianBeta
 from rmtjax.laws import WignerSurmise
-from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode
+from rmtjax.testing import check_derivatives
 from tests.laws.core.positive_axis import check_against
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -88,11 +87,6 @@ def test_derivatives():
     with mpmath.workdps(40):
         by_beta = float(mpmath.diff(lambda beta: mpmath.log(survival(beta)(mpmath.mpf(3))), 1))
     np.testing.assert_allclose(jax.grad(lambda beta: WignerSurmise(beta).logsf(3.0))(1.0), by_beta, rtol=1e-12)
-
-
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(WignerSurmise(1.5), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf, 1j, np.ones(2)])

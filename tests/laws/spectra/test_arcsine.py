@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import Arcsine, KestenMcKay
-from rmtjax.testing import check_derivatives, check_law
+from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import METHODS, methods_at
 from tests.statistical import assert_law
 
@@ -58,10 +58,6 @@ def test_moments_and_the_laws_that_it_is(getkey):
 
 
 @pytest.mark.float32
-def test_contract():
-    check_law(Arcsine(1.5))
-
-
 def test_derivatives():
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.ppf((x + 2) / 4))
     check_derivatives(formulas, Arcsine(1.5), jnp.array([-1.4, 0.0, 0.3]), second_derivative=True)

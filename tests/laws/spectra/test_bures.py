@@ -11,8 +11,7 @@ import pytest
 
 from rmtjax.laws import BuresLaw
 from rmtjax.laws._core import fallbacks
-from rmtjax.testing import check_derivatives, check_law
-from tests.cases import every_mode
+from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -117,11 +116,6 @@ def test_formula_and_fall_back_agree():
 
     for got, expected in zip(*both(law), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-11)
-
-
-@every_mode
-def test_contract(reverse_mode):
-    check_law(BuresLaw(0.7), reverse_mode=reverse_mode)
 
 
 def test_quantiles_invert_the_distribution():

@@ -11,8 +11,8 @@ import pytest
 
 from rmtjax.laws import DeformedSemicircle, Semicircle
 from rmtjax.laws._core import fallbacks
-from rmtjax.testing import check_derivatives, check_law, check_second_derivative
-from tests.cases import daily, every_mode, further
+from rmtjax.testing import check_derivatives, check_second_derivative
+from tests.cases import daily, further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # Two points in one interval, in two, and at the cusp between; three unsorted points in two intervals; equal points.
@@ -163,11 +163,6 @@ def test_derivatives():
     check_derivatives(formulas, law, x)
     check_second_derivative(lambda law, x: law.cdf(x), law, x)
     check_derivatives(lambda law: (law.support(), law.moment(3), law.var(), law.ppf(0.3)), law)
-
-
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(make("lopsided"), reverse_mode=reverse_mode)
 
 
 @pytest.mark.parametrize(

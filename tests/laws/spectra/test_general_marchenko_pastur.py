@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
-from rmtjax.testing import check_derivatives, check_law, check_second_derivative
+from rmtjax.testing import check_derivatives, check_second_derivative
 from tests.cases import daily
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -318,12 +318,6 @@ def test_derivatives(name):
     check_derivatives(formulas, law, x)
     if name == "two intervals":
         check_second_derivative(lambda law, x: law.cdf(x), law, x)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["two intervals", "null and more variables"])
-def test_the_contract_of_laws(name):
-    check_law(make(name))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import KestenMcKay, Semicircle
-from rmtjax.testing import check_derivatives, check_law
+from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import METHODS, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -119,11 +119,6 @@ def test_derivatives():
     with mpmath.workdps(40):
         expected = float(mpmath.diff(lambda d: beyond(mpmath.mpf(1), d), 2, direction=1))
     np.testing.assert_allclose(jax.grad(lambda d: KestenMcKay(d).sf(1.0))(2.0), expected, rtol=1e-9)
-
-
-@pytest.mark.float32(further=True)
-def test_the_contract_of_laws():
-    check_law(KestenMcKay(3))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from rmtjax.laws import MarchenkoPastur, Mixture, Semicircle
 from rmtjax.laws._core import fallbacks
-from rmtjax.testing import check_derivatives, check_law
+from rmtjax.testing import check_derivatives
 from tests.cases import daily, further
 from tests.laws.core.methods import METHODS, check_slopes, methods_at
 
@@ -304,14 +304,6 @@ def test_the_atom_grows_with_the_ratio():
     np.testing.assert_allclose(by_ratio(4.0, jnp.array([-1.0, 0.0, 0.5])), [0, 1 / 16, 1 / 16], rtol=1e-15)
     mass = jax.grad(lambda c: MarchenkoPastur(c).atoms()[1][0])
     assert (mass(0.5), mass(1.0), mass(2.0)) == (0, 0, 0.25)
-
-
-# The contract
-
-
-@pytest.mark.parametrize(("ratio", "scale"), [*further((1.0, 0.7)), (2.0, 1.2)])
-def test_the_contract_of_laws(ratio, scale):
-    check_law(MarchenkoPastur(ratio, scale))
 
 
 @pytest.mark.slow

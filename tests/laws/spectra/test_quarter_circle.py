@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import MarchenkoPastur, QuarterCircle
-from rmtjax.testing import check_derivatives, check_law
+from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import METHODS, methods_at
 from tests.statistical import assert_law
 
@@ -73,10 +73,6 @@ def test_the_laws_that_it_comes_from(getkey):
 
 
 @pytest.mark.float32(further=True)
-def test_contract():
-    check_law(QuarterCircle(1.5))
-
-
 @pytest.mark.slow
 def test_derivatives():
     formulas = lambda law, x: (law.pdf(x), law.cdf(x), law.sf(x), law.ppf(x / 2))

@@ -10,8 +10,7 @@ import scipy.stats
 
 from rmtjax.laws import MarchenkoPastur, Wachter
 from rmtjax.laws._core import fallbacks
-from rmtjax.testing import check_derivatives, check_law, check_second_derivative
-from tests.cases import every_mode
+from rmtjax.testing import check_derivatives, check_second_derivative
 from tests.laws.core.methods import METHODS, check_slopes, methods_at
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -386,14 +385,6 @@ def test_the_atoms_shrink_with_the_parameters():
     mass = jax.jacobian(lambda a, b: Wachter(a, b).atoms()[1], (0, 1))
     np.testing.assert_array_equal(mass(0.75, 0.5), [[-1, 0], [0, -1]])
     np.testing.assert_array_equal(mass(1.0, 1.0), np.zeros((2, 2)))
-
-
-# The contract
-
-
-@every_mode
-def test_the_contract_of_laws(reverse_mode):
-    check_law(Wachter(0.75, 0.5), reverse_mode=reverse_mode)
 
 
 @pytest.mark.float32

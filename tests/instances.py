@@ -1,0 +1,405 @@
+"""The one table of laws and ensembles: what every battery, the golden values and the pages of the manual are made of.
+
+A new law or ensemble needs its line here. Objects are written as expressions, which `made` evaluates in a precision.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import rmtjax as rmt
+
+SYMMETRIC = jnp.array([[2.0, 0.3, -0.5], [0.3, 1.0, 0.2], [-0.5, 0.2, 3.0]])
+
+
+@dataclass(frozen=True)
+class Contract:
+    """An instance that is held to `check_law`; every day without derivatives in reverse mode, unless told."""
+
+    of: str
+    daily: str = "forward"  # or "whole", "never"
+    rtol: float | None = None
+    rtol_single: float | None = None  # and it is held to that in single precision too, by `make test-slow`
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law in the tests and in the manual.
+
+    `curves` are drawn on the page of the law. `example` has parameters without any special value and meets all batteries.
+    The golden values of a law are made in `golden/laws.py`.
+    """
+
+    title: str
+    of: str
+    curves: tuple[str, ...]
+    example: str
+    contract: tuple[Contract, ...] = ()
+    draws: str = ""
+    caption: str = ""
+
+
+def made(expression: str, dtype: Any = None) -> Any:
+    """The object that an expression makes; in a precision, if one is given."""
+    value = eval(expression, {"jnp": jnp, "SYMMETRIC": SYMMETRIC} | vars(rmt.laws) | vars(rmt))
+    if dtype is None:
+        return value
+    narrow = lambda leaf: leaf.astype(dtype) if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf
+    return jax.tree.map(lambda leaf: narrow(jnp.asarray(leaf)), value)
+
+
+def mapped(method: str, number: int) -> str:
+    """The draws of many matrices."""
+    return f"jax.jit(jax.vmap({method}))(jax.random.split(key, {number}))"
+
+
+# The headings are those of the rooms in which the laws live.
+LAWS: dict[str, Law] = {
+    # Limiting densities on the line
+    "Semicircle": Law(
+        "Semicircle",
+        "Wigner matrices",
+        ("Semicircle(2.0)",),
+        "Semicircle(1.5)",
+        (Contract("Semicircle(1.5)", "never"),),
+        draws=mapped("GOE(200).eigenvalues", 20),
+        caption="levels of GOE(200)",
+    ),
+    "QuarterCircle": Law(
+        "Quarter circle",
+        "singular values of square Ginibre matrices",
+        ("QuarterCircle(2.0)",),
+        "QuarterCircle(1.5)",
+        (Contract("QuarterCircle(1.5)", "whole"),),
+        draws=mapped("lambda k: jnp.linalg.svd(Ginibre(100).sample(k), compute_uv=False)", 100),
+        caption="singular values of Ginibre(100)",
+    ),
+    "MarchenkoPastur": Law(
+        "Marčenko and Pastur",
+        "sample covariance matrices of white noise",
+        ("MarchenkoPastur(0.25)", "MarchenkoPastur(1.0)", "MarchenkoPastur(4.0, 0.5)"),
+        "MarchenkoPastur(0.4, 1.2)",
+        (Contract("MarchenkoPastur(2.0, 1.2)", "whole"), Contract("MarchenkoPastur(1.0, 0.7)", "never")),
+        draws=mapped("Wishart(100, 400).eigenvalues", 20),
+        caption="levels of Wishart(100, 400)",
+    ),
+    "FreePoisson": Law(
+        "Free Poisson law",
+        "sums of free projections",
+        ("FreePoisson(4.0)", "FreePoisson(0.25, 2.0)"),
+        "FreePoisson(2.5, 0.8)",
+        (Contract("FreePoisson(0.4, 1.5)", "whole"),),
+    ),
+    "GeneralMarchenkoPastur": Law(
+        "Marčenko and Pastur, general population",
+        "sample covariance matrices of any population",
+        ("GeneralMarchenkoPastur(0.0625, [1.0, 16.0])", "GeneralMarchenkoPastur(0.5, [1.0, 3.0, 8.0])"),
+        "GeneralMarchenkoPastur(0.4, [1.0, 2.5], [0.75, 0.25])",
+        (
+            Contract("GeneralMarchenkoPastur(0.1, [1.0, 10.0], [0.5, 0.5])", "never"),
+            Contract("GeneralMarchenkoPastur(2.0, [0.0, 1.0, 3.0], [0.25, 0.5, 0.25])", "never"),
+        ),
+        draws="CorrelatedWishart(jnp.diag(jnp.repeat(jnp.array([1.0, 16.0]), 150)), 4800).eigenvalues(key)",
+        caption="levels of one CorrelatedWishart of 300 rows",
+    ),
+    "InverseMarchenkoPastur": Law(
+        "Inverse Marčenko and Pastur",
+        "inverse Wishart matrices",
+        ("InverseMarchenkoPastur(0.25)", "InverseMarchenkoPastur(0.5)"),
+        "InverseMarchenkoPastur(0.4, 1.2)",
+        (Contract("InverseMarchenkoPastur(0.4, 1.2)", "never"),),
+        draws=mapped("InverseWishart(100, 400).eigenvalues", 20),
+        caption="levels of InverseWishart(100, 400)",
+    ),
+    "Wachter": Law(
+        "Wachter's law",
+        "Jacobi (MANOVA) matrices",
+        ("Wachter(2.5, 1.5)", "Wachter(1.0, 3.0)", "Wachter(0.5, 0.75)"),
+        "Wachter(0.7, 1.6)",
+        (Contract("Wachter(0.75, 0.5)"),),
+        draws=mapped("Jacobi(100, 250, 150).eigenvalues", 20),
+        caption="levels of Jacobi(100, 250, 150)",
+    ),
+    "FussCatalan": Law(
+        "Fuss and Catalan",
+        "products of Ginibre matrices",
+        ("FussCatalan(2)", "FussCatalan(1)", "FussCatalan(4)"),
+        "FussCatalan(2)",
+        (Contract("FussCatalan(2)", rtol=1e-11, rtol_single=0.001),),
+        draws="jnp.linalg.svd(GinibreProduct(400, 2).sample(key), compute_uv=False) ** 2",
+        caption="squared singular values of GinibreProduct(400, 2)",
+    ),
+    "KestenMcKay": Law(
+        "Kesten and McKay",
+        "random regular graphs",
+        ("KestenMcKay(3.0)", "KestenMcKay(10.0)"),
+        "KestenMcKay(3.2)",
+        (Contract("KestenMcKay(3.0)", "whole", rtol_single=2.5e-4),),
+        draws=mapped("RandomRegular(300, 3).eigenvalues", 10),
+        caption="levels of RandomRegular(300, 3)",
+    ),
+    "Arcsine": Law(
+        "Arcsine law",
+        "the sum of two free signs; squared cosines",
+        ("Arcsine(2.0)",),
+        "Arcsine(1.5)",
+        (Contract("Arcsine(1.5)", "whole"),),
+    ),
+    "BuresLaw": Law(
+        "Bures",
+        "density matrices with the Bures measure",
+        ("BuresLaw()",),
+        "BuresLaw(0.8)",
+        (Contract("BuresLaw(0.7)"),),
+    ),
+    "DeformedSemicircle": Law(
+        "Deformed semicircle",
+        "a fixed matrix with noise",
+        ("DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], 1.0)", "DeformedSemicircle([-1.0, 1.0], [0.25, 0.75], 2.5)"),
+        "DeformedSemicircle([-0.5, 0.5], [0.5, 0.5], 1.5)",
+        (Contract("DeformedSemicircle([1.0, -1.0, 0.25], [0.25, 0.125, 0.625], 1.0)"),),
+    ),
+    "Uniform": Law(
+        "Uniform law",
+        "phases; a part of others",
+        ("Uniform(-1.0, 2.0)",),
+        "Uniform(-1.0, 2.0)",
+        (Contract("Uniform(-0.7, 2.1)", "whole"),),
+    ),
+    # Exact densities at finite n
+    "LevelDensity": Law(
+        "Levels of finite ensembles",
+        "Gaussian, Wishart and Jacobi ensembles of finite size, exactly",
+        ("LevelDensity(GUE(4))", "LevelDensity(GOE(4))", "LevelDensity(GSE(4))"),
+        "LevelDensity(GUE(3, 1.2))",
+        draws=mapped("GUE(4).eigenvalues", 5000),
+        caption="levels of GUE(4)",
+    ),
+    # Laws made of others
+    "wigner_cat": Law(
+        "Wigner's cat",
+        "spectra of mixed order, padded and pooled with their mirror image",
+        ("wigner_cat(0.75, order=200)", "wigner_cat(0.75)"),
+        "wigner_cat(0.7, 1.5)",
+        (Contract("wigner_cat(0.7, 1.5, 8)", "never"),),
+        draws=mapped(
+            "lambda k: jnp.outer(jnp.array([1, -1]), Mixed(GOE(200), 0.75).periodic_eigenvalues(k, 'ascending'))", 100
+        ),
+        caption="padded levels of Mixed(GOE(200), 0.75), and their mirror image",
+    ),
+    "PeriodicPadding": Law(
+        "Periodic padding",
+        "spectra of mixed order, padded",
+        ('PeriodicPadding(Semicircle(2.0), 0.75, "ascending")', 'PeriodicPadding(Semicircle(2.0), 0.75, "magnitude")'),
+        'PeriodicPadding(Semicircle(1.5), 0.7, "magnitude", 8)',
+        (Contract('PeriodicPadding(Semicircle(1.5), 0.7, "ascending", 8)', "never"),),
+    ),
+    "BinomialSemicircle": Law(
+        "Semicircles of binomial order",
+        "leading blocks of binomial order",
+        ("BinomialSemicircle(6, 0.5)",),
+        "BinomialSemicircle(8, 0.7, 1.5)",
+        (Contract("BinomialSemicircle(8, 0.7, 1.5)", "never"),),
+    ),
+    "Mixture": Law(
+        "Mixtures",
+        "pooled spectra of several kinds",
+        ("Mixture([0.25, 0.75], [Semicircle(2.0), Uniform(-1.0, 2.0)])",),
+        "Mixture([0.25, 0.75], [Semicircle(1.5), Semicircle(0.5)])",
+        (Contract("Mixture([0.25, 0.75], [Semicircle(1.5), Uniform(-0.5, 2.0)])", "never"),),
+    ),
+    "Symmetrized": Law(
+        "A law with its mirror image",
+        "spectra pooled with their mirror image",
+        ("Symmetrized(MarchenkoPastur(0.25))",),
+        'Symmetrized(Mixed(GOE(8), 0.7).law("ascending"))',
+        (Contract("Symmetrized(MarchenkoPastur(0.25))", "never"),),
+    ),
+    # Extreme levels
+    "TracyWidom": Law(
+        "Tracy and Widom",
+        "the largest levels at a soft edge, β = 1, 2, 4",
+        ("TracyWidom(2)", "TracyWidom(1)", 'TracyWidom(4, "stochastic-airy")', "TracyWidom(2, order=2)"),
+        'TracyWidom(4, "stochastic-airy")',
+        (
+            Contract("TracyWidom(1)", "never"),
+            Contract("TracyWidom(2, order=2)", "never"),
+            Contract('TracyWidom(4, "stochastic-airy")', "never"),
+        ),
+        draws=mapped(
+            "lambda k: GUE(10**4).soft_edge().standardize(GUE(10**4).largest_eigenvalues(k, corner=300))", 4000
+        ),
+        caption="largest levels of GUE(10⁴), standardised by soft_edge()",
+    ),
+    "StochasticAiry": Law(
+        "Tracy and Widom for every β",
+        "the largest level at a soft edge, every β",
+        ("StochasticAiry(2.0)", "StochasticAiry(0.7)", "StochasticAiry(10.0)"),
+        "StochasticAiry(2.7)",
+        (Contract("StochasticAiry(2.7)", "never", rtol=1e-12),),
+    ),
+    "HardEdge": Law(
+        "Smallest level at the hard edge",
+        "the smallest level at a hard edge",
+        ("HardEdge(0.0, 2)", "HardEdge(1.0, 2)", "HardEdge(0.0, 1)", "HardEdge(1.0, 4)"),
+        "HardEdge(0.7, 2)",
+        (
+            Contract("HardEdge(0.7, 1)", "never", rtol=1e-08),
+            Contract("HardEdge(0.7, 2)", "never", rtol=1e-08),
+            Contract("HardEdge(1.6, 4)", "never", rtol=1e-08),
+        ),
+    ),
+    # Spacings and their ratios
+    "Spacing": Law(
+        "Spacings: Gaudin and Mehta",
+        "spacings in the bulk, exactly",
+        ("Spacing(2)", "Spacing(1)", "Spacing(4)", "Spacing(2, 1)"),
+        "Spacing(1)",
+        (Contract("Spacing(1)", "never"), Contract("Spacing(4, 1)", "never")),
+        draws=f"jnp.diff({mapped('CUE(200).eigenphases', 50)}).ravel() * 200 / (2 * jnp.pi)",
+        caption="spacings of CUE(200)",
+    ),
+    "WignerSurmise": Law(
+        "Wigner's surmise",
+        "spacings in the bulk, as a surmise",
+        ("WignerSurmise(1.0)", "WignerSurmise(2.0)", "WignerSurmise(4.0)", "WignerSurmise(0.5)"),
+        "WignerSurmise(1.7)",
+        (Contract("WignerSurmise(1.5)"),),
+    ),
+    "PoissonSpacing": Law(
+        "Spacings of independent levels",
+        "spacings of integrable systems",
+        ("PoissonSpacing()", "PoissonSpacing(3)"),
+        "PoissonSpacing(1)",
+        (Contract("PoissonSpacing(2)", "whole"),),
+    ),
+    "Brody": Law(
+        "Brody's law",
+        "spacings of mixed systems, as a fit",
+        ("Brody(0.5)", "Brody(0.0)", "Brody(1.0)"),
+        "Brody(0.4)",
+        (Contract("Brody(0.5)"),),
+    ),
+    "BerryRobnik": Law(
+        "Berry and Robnik",
+        "spacings of mixed systems",
+        ("BerryRobnik(0.25)", "BerryRobnik(0.75)"),
+        "BerryRobnik(0.4)",
+        (Contract("BerryRobnik(0.4)"), Contract("BerryRobnik(0.0)", "never")),
+    ),
+    "GapRatioSurmise": Law(
+        "Surmise for gap ratios",
+        "ratios of consecutive spacings, as a surmise",
+        ("GapRatioSurmise(1.0)", "GapRatioSurmise(2.0)", "GapRatioSurmise(4.0)"),
+        "GapRatioSurmise(1.7)",
+        (Contract("GapRatioSurmise(1.5)"),),
+        draws="(lambda s: jnp.minimum(s[:, 1:] / s[:, :-1], s[:, :-1] / s[:, 1:]))"
+        f"(jnp.diff({mapped('COE(200).eigenphases', 50)}))",
+        caption="ratios of COE(200)",
+    ),
+    "PoissonGapRatio": Law(
+        "Gap ratios of independent levels",
+        "ratios of consecutive spacings of integrable systems",
+        ("PoissonGapRatio()",),
+        "PoissonGapRatio()",
+        (Contract("PoissonGapRatio()", "never"),),
+    ),
+    # Components of eigenvectors
+    "PorterThomas": Law(
+        "Porter and Thomas",
+        "components of eigenvectors of large matrices",
+        ("PorterThomas(1)", "PorterThomas(2)", "PorterThomas(4)"),
+        "PorterThomas(1)",
+        (Contract("PorterThomas(1)", "never"),),
+        draws="200 * HaarOrthogonal(200).sample(key) ** 2",
+        caption="squared components of HaarOrthogonal(200)",
+    ),
+    "EigenvectorIntensity": Law(
+        "Components of eigenvectors",
+        "components of eigenvectors at finite n, exactly",
+        ("EigenvectorIntensity(10, 1)", "EigenvectorIntensity(4, 2)"),
+        "EigenvectorIntensity(5, 1)",
+        (Contract("EigenvectorIntensity(5, 4)"),),
+    ),
+    # Limiting densities in the plane
+    "CircularLaw": Law(
+        "Circular law",
+        "matrices with independent entries",
+        ("CircularLaw(2.0)",),
+        "CircularLaw(1.5, 0.5)",
+    ),
+    "CircularPowerLaw": Law(
+        "Powers of the circular law",
+        "products of Ginibre matrices",
+        ("CircularPowerLaw(2)",),
+        "CircularPowerLaw(3, 1.5)",
+    ),
+    "EllipticLaw": Law(
+        "Elliptic law",
+        "matrices with correlated pairs of entries",
+        ("EllipticLaw(0.5)",),
+        "EllipticLaw(0.4, 1.5)",
+    ),
+    "SphericalLaw": Law(
+        "Spherical law",
+        "quotients of Ginibre matrices",
+        ("SphericalLaw()",),
+        "SphericalLaw()",
+    ),
+    "TruncatedUnitaryLaw": Law(
+        "Corners of unitary matrices",
+        "corners of unitary matrices",
+        ("TruncatedUnitaryLaw(0.5)",),
+        "TruncatedUnitaryLaw(0.4)",
+    ),
+    "SingleRing": Law(
+        "Single ring theorem",
+        "matrices with given singular values and random singular vectors",
+        ("SingleRing([1.0, 2.0])",),
+        "SingleRing([0.5, 0.9, 1.4])",
+    ),
+}
+
+# Ensembles by an example each, with parameters without any special value.
+ENSEMBLES: dict[str, str] = {
+    "AltlandZirnbauer": 'AltlandZirnbauer("C", 4, 0, 1.2)',
+    "Banded": "Banded(5, 1, 1.2)",
+    "Bures": "Bures(3)",
+    "COE": "COE(3)",
+    "CSE": "CSE(3)",
+    "CUE": "CUE(3)",
+    "CircularBeta": "CircularBeta(3, 1.7)",
+    "CorrelatedWishart": "CorrelatedWishart(SYMMETRIC, 4)",
+    "Deformed": "Deformed(GOE(3, 1.2), jnp.array([-0.7, 0.1, 1.6]))",
+    "Elliptic": "Elliptic(3, 0.4, 2, 1.2)",
+    "ErdosRenyi": 'ErdosRenyi(5, 0.4, "laplacian")',
+    "GOE": "GOE(4, 1.2)",
+    "GSE": "GSE(4, 1.2)",
+    "GUE": "GUE(4, 1.2)",
+    "GaussianBeta": "GaussianBeta(4, 2.5, 1.2)",
+    "Ginibre": "Ginibre(3, 1, 1.2)",
+    "GinibreProduct": "GinibreProduct(3, 2, 2, 1.2)",
+    "HaarIsometry": "HaarIsometry(3, 2, 4)",
+    "HaarOrthogonal": "HaarOrthogonal(4)",
+    "HaarSpecialOrthogonal": "HaarSpecialOrthogonal(5)",
+    "HaarSymplectic": "HaarSymplectic(4)",
+    "HilbertSchmidt": "HilbertSchmidt(3, 2)",
+    "InducedGinibre": "InducedGinibre(3, 4, 2, 1.2)",
+    "InverseWishart": "InverseWishart(3, 5, 2, 0.8)",
+    "Jacobi": "Jacobi(4, 3, 5, 2)",
+    "JacobiBeta": "JacobiBeta(3, 3.2, 4.1, 1.7)",
+    "LaguerreBeta": "LaguerreBeta(3, 3.2, 1.7, 1.2)",
+    "Levy": "Levy(4, 1.4, 1.2)",
+    "Mixed": "Mixed(GOE(4), 0.7)",
+    "RandomRegular": "RandomRegular(6, 3)",
+    "RosenzweigPorter": "RosenzweigPorter(4, 1.3, 1.2)",
+    "SampleCorrelation": "SampleCorrelation(4, 3)",
+    "Spherical": "Spherical(3, 2)",
+    "Spiked": "Spiked(GOE(4, 1.2), [1.7, -0.4])",
+    "TruncatedUnitary": "TruncatedUnitary(3, 2)",
+    "VarianceProfile": "VarianceProfile(SYMMETRIC**2, 1.2)",
+    "Wigner": 'Wigner(4, 0.8, 0.5, "uniform")',
+    "Wishart": "Wishart(3, 2, 2, 0.8)",
+}
