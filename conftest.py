@@ -4,21 +4,21 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-# Most of a cold run is compilation; a warm cache brings it down several times. In the environment, not in
-# `jax.config`, so that tests which start another process share it, as the workers of pytest-xdist do. JAX writes
-# entries in place, so one process may read what another has half written: JAX notices, warns, which `pyproject.toml`
-# lets pass, and compiles.
+# Most of a cold run is compilation; a warm cache makes it several times shorter. The folder is set in the environment,
+# not in `jax.config`, so that processes started by tests share it, as the workers of pytest-xdist do. JAX writes
+# entries in place, so one process may read what another has half written: JAX then warns, which `pyproject.toml`
+# allows, and compiles.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).resolve().parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("MPLBACKEND", "Agg")
-# A process of the suite has a core; threads of LAPACK would spin on its small systems and hold up the others.
+# Each process of the suite has one core; LAPACK's threads would spin on its small systems and hold up the others.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# To compile without the expensive passes halves the rest of a cold run. `make test-slow` keeps them, as users do.
+# Compiling without the expensive passes halves the rest of a cold run. `make test-slow` keeps them, as users do.
 FULL = os.environ.get("RMTJAX_FULL_COMPILATION", "0") != "0"
 if not FULL:
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    # A flag that XLA does not know ends the process: this one is known to the versions that it was tried with.
+    # A flag that XLA does not know ends the process; the versions that this one was tried with know it.
     if version("jaxlib").startswith(("0.8.", "0.9.", "0.10.")):
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {flags}".strip()
@@ -34,11 +34,11 @@ import pytest
 X64 = os.environ.get("RMTJAX_X64", "1") != "0"
 jax.config.update("jax_enable_x64", X64)
 
-# No deadline: the first example compiles. Derandomised: a failure is there for everybody, on every run.
+# There is no deadline, as the first example compiles. Examples are not random, so a failure shows in every run.
 hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("rmtjax")
 
-# Traced programs are millions of objects that stay: the collector would walk all of them again and again.
+# Traced programs are millions of lasting objects, which the garbage collector would walk again and again.
 gc.set_threshold(50_000, 20, 50)
 
 # A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped.
@@ -46,7 +46,7 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What the run with 64-bit types, or that without, leaves out is slow in it, unless its file is named by hand."""
+    """Mark tests that the run with, or the run without, 64-bit types leaves out as slow, unless their file is named."""
     if any(argument.split("::")[0].endswith(".py") for argument in config.args):
         return
     is_left = _is_left_to_single if X64 else _is_left_to_double
@@ -107,6 +107,6 @@ def _drop_executables() -> Iterator[None]:
 
 
 def _resident_bytes() -> int:
-    """Memory the process holds; 0 where the system does not tell, and then nothing is dropped."""
+    """The memory that the process holds; 0 where the system does not tell, and then nothing is dropped."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0

@@ -6,9 +6,9 @@ The plain loop is what one writes without the library: for each matrix draw the 
 build the n×n block, call `jnp.linalg.eigh`, repeat the ascending spectrum cyclically up to N, and count.
 JAX compiles it once for each order that turns up; NumPy does the padding and counting, and compiles nothing.
 
-Cold: all that JAX has compiled is dropped first, and no persistent compilation cache is used. Warm: the same
-key again, with every order compiled. The routes run in both orders, so that neither always comes first; each
-number is the faster of two runs.
+For the cold time everything that JAX has compiled is dropped first, and no persistent compilation cache is used; the
+warm time is for the same key again, with every order compiled. The routes run in both orders, so that neither always
+comes first; each number is the faster of two runs.
 """
 
 import argparse
@@ -58,11 +58,11 @@ def library(size: int, matrices: int, mixture: float) -> Route:
 
 
 def compare(routes: dict[str, Route]) -> tuple[dict[str, dict[str, float]], dict[str, np.ndarray]]:
-    """Cold and warm seconds and the number of compilations of each route, and the histograms."""
+    """The cold and warm seconds and the number of compilations of each route, and the histograms."""
     events: Counter[str] = Counter()
     jax.monitoring.register_event_duration_secs_listener(lambda event, _, **__: events.update([event]))
     key = jax.random.key(0)
-    jax.block_until_ready(jax.random.normal(key))  # starts the backend, which is nobody's time
+    jax.block_until_ready(jax.random.normal(key))  # starts the backend, which counts for neither route
     seconds, pooled = {name: {"cold": math.inf, "warm": math.inf} for name in routes}, {}
     for names in (list(routes), list(reversed(routes))):
         for name in names:
@@ -83,7 +83,7 @@ def timed(route: Route, key: jax.Array) -> tuple[float, np.ndarray]:
 
 
 def largest_difference(pooled: dict[str, np.ndarray]) -> float:
-    """Kolmogorov distance of the two histograms."""
+    """The Kolmogorov distance of the two histograms."""
     first, second = (np.cumsum(counts) / counts.sum() for counts in pooled.values())
     return float(np.abs(first - second).max())
 

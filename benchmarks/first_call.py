@@ -1,15 +1,15 @@
-"""What the first call costs, of every public name, each in a process of its own.
+"""The cost of the first call of every public name, each in a process of its own.
 
     python benchmarks/first_call.py [--only PATTERN] [--float64] [--json [FILE]]
 
-Clock and processor seconds of the first call and of the second, which compiles nothing; the lines of the lowered
-program; the number of compilations in either call. The ratio is that of processor seconds to
-`jax.scipy.linalg.eigh_tridiagonal` of order 100, eigenvalues only, from the same run, where it is the median of three
-processes: processor seconds hardly depend on what else the machine does. Imports, the start of the devices and the
-arguments come before the clock starts; README's lines import the library themselves. A target in seconds is held
-against the clock, and a target that is missed is marked. The exit status is 1 if a call failed.
+The table shows clock and processor seconds of the first call and of the second, which compiles nothing; the lines of
+the lowered program; and the number of compilations in each call. The ratio is that of processor seconds to
+`jax.scipy.linalg.eigh_tridiagonal` of order 100, eigenvalues only, the median of three processes in the same run:
+processor seconds hardly depend on what else the machine does. Imports, the start of the devices and the arguments come
+before the clock starts; README's lines import the library themselves. A target in seconds refers to the clock, and a
+target that is missed is marked. The exit status is 1 if a call failed.
 
-Everything takes about an hour on two quiet cores; the scripts and the core, which come first, some minutes.
+Everything takes about an hour on two quiet cores; the scripts and the core, which come first, take some minutes.
 """
 
 import argparse
@@ -44,7 +44,7 @@ HEADER = (
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """The two calls, timed; the library is imported before, unless the case imports it."""
+    """The two calls, timed; the library is imported before them, unless the case imports it."""
     import jax
 
     if case.library:
@@ -53,7 +53,7 @@ def measure(case: Case) -> dict[str, Any]:
     jax.monitoring.register_event_duration_secs_listener(lambda event, _, **__: compiled.update([event]))
     fn, args = case.prepare()
     jax.block_until_ready(args)
-    # Arguments may have compiled what the call needs too.
+    # The arguments may have compiled programs that the call needs too.
     jax.clear_caches()
     record: dict[str, Any] = {"device": jax.devices()[0].device_kind}
     for call in ("first", "second"):
@@ -72,7 +72,7 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 def lowered_lines(prepared: Prepared) -> int | None:
-    """The length of the program that JAX hands to the compiler, None for what is no function of arrays."""
+    """The length of the program that JAX hands to the compiler; None if the case is not a function of arrays."""
     import jax
 
     fn, args = prepared
@@ -82,11 +82,11 @@ def lowered_lines(prepared: Prepared) -> int | None:
         return None
 
 
-# In the process that runs them
+# In the process that runs the cases
 
 
 def run(case: Case, float64: bool) -> dict[str, Any]:
-    """A new process for the case, after another that filled its cache where the case asks for one."""
+    """Run the case in a new process, after another one that fills its cache if the case asks for that."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {name: value for name, value in os.environ.items() if not re.match("JAX_.*CACHE", name)}
         environment |= {"JAX_ENABLE_X64": str(int(float64))}
@@ -102,7 +102,7 @@ def run(case: Case, float64: bool) -> dict[str, Any]:
 
 
 def run_reference(float64: bool) -> dict[str, Any]:
-    """The median of three by the processor seconds of the first call."""
+    """The record of the reference: the median of three by the processor seconds of the first call."""
     records = [run(REFERENCE, float64) for _ in range(3)]
     for record in records:
         if "failed" in record:
@@ -163,7 +163,7 @@ def main() -> int:
 
 
 def run_all(chosen: list[Case], float64: bool, records: list[dict[str, Any]]) -> int:
-    """Print the row of each case as soon as it is there, append its record, and return how many failed."""
+    """Print the row of each case as soon as it is known, append its record, and return how many failed."""
     failed = 0
     unit = records[0]["first"]["processor_seconds"]
     for case in chosen:
@@ -178,12 +178,12 @@ def run_all(chosen: list[Case], float64: bool, records: list[dict[str, Any]]) ->
 
 
 def named(name: str) -> Case:
-    """The case of this name; what comes before the registry is found without it, and so without the library."""
+    """The case of this name; cases before those of the registry are found without importing it and the library."""
     return next(case for case in itertools.chain([REFERENCE], cases()) if case.name == name)
 
 
 def about(float64: bool) -> dict[str, Any]:
-    """What the numbers hold for."""
+    """The circumstances of the numbers."""
     return {
         "date": datetime.date.today().isoformat(),
         "processor": platform.processor() or platform.machine(),

@@ -1,6 +1,6 @@
-"""What `first_call.py` calls: the core at user-like sizes, and every public name of the test registry.
+"""The cases of `first_call.py`: the core at user-like sizes, and every public name of the test registry.
 
-A case is a name, what is to be reached, and a function that prepares arguments and returns what is timed with them.
+A case has a name, a target, and a function that prepares arguments and returns the function to be timed with them.
 Objects are made inside the timed call, as a user makes them: a constructor compiles too.
 """
 
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))  # for the registry of the tests
 
 Prepared = tuple[Callable, tuple]
 
-# What is no function of numbers, compiles nothing of its own, or is called by another case.
+# Names that are not functions of numbers, compile nothing of their own, or are called by another case.
 SILENT = (
     r"rmtjax\.(benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
@@ -35,10 +35,10 @@ class Case:
     """One call.
 
     Args:
-        name: what `--only` looks at.
+        name: the name that `--only` looks at.
         prepare: gives the function to be timed and its arguments, in the process that times them.
-        ratio: processor time to be reached, relative to that of the reference; None where seconds are.
-        seconds: seconds to be reached, by the clock; None where a ratio is.
+        ratio: target of the processor time, relative to that of the reference; None if `seconds` is given.
+        seconds: target of the clock time; None if `ratio` is given.
         warm: whether another process has filled a cache on disk before.
         library: whether the library is imported before the clock starts.
     """
@@ -52,14 +52,14 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All of them, the core first."""
+    """All cases, those of the core first."""
     yield from _scripts()
     yield from _core()
     yield from _registry()
 
 
 def reference() -> Prepared:
-    """`jax.scipy.linalg.eigh_tridiagonal` at n = 100; what it costs to compile does not depend on n."""
+    """`jax.scipy.linalg.eigh_tridiagonal` at n = 100; the cost of compiling it does not depend on n."""
     import jax
 
     return partial(jax.scipy.linalg.eigh_tridiagonal, eigvals_only=True), _tridiagonal()
@@ -72,7 +72,7 @@ def _tridiagonal() -> tuple:
     return jax.random.normal(jax.random.key(1), (100,)), jnp.ones(99)
 
 
-# Scripts as a user writes them
+# Scripts as users write them
 
 
 def _scripts() -> Iterator[Case]:
@@ -252,7 +252,7 @@ def _argument(parameter: str, example: Any) -> Any:
 
     n = getattr(example, "n", 0)
     plane = isinstance(example, rmt.ensembles.AbstractNonHermitianEnsemble)
-    # Where symmetry pairs eigenvalues, a joint density is that of one of each pair.
+    # Where symmetry pairs eigenvalues, the joint density is that of one eigenvalue of each pair.
     independent = getattr(example, "_independent_levels", getattr(example, "_independent_phases", lambda: n))()
     return {
         "key": lambda: jax.random.key(0),

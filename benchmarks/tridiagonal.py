@@ -1,12 +1,12 @@
-"""The tridiagonal engine against what else does the same work, side by side in one run.
+"""The tridiagonal engine compared with other ways to do the same work, side by side in one run.
 
     python benchmarks/tridiagonal.py [--only NAME ...] [--quick] [--json [FILE]]
 
-Every number is the median of several calls after a warm-up, or one call where that takes many seconds, and every ratio
-is of two such numbers from this run. Each row checks its answer too: levels by Sturm counts in extended precision, of
-three matrices of a batch, or against LAPACK; histograms by the semicircle and by the plain loop; variates by their
-variance. The exit status is 1 if an answer is wrong or a ratio falls short of its target by more than the noise that a
-shared machine has (a fifth).
+Every number is the median of several calls after a warm-up, or one call where a call takes many seconds, and every
+ratio is that of two such numbers from this run. Each row checks its answer too: levels by Sturm counts in extended
+precision (for a batch, of three matrices) or against LAPACK, histograms by the semicircle and by the plain loop,
+variates by their variance. The exit status is 1 if an answer is wrong or a ratio falls short of its target by more than
+the noise of a shared machine (a fifth).
 """
 
 import argparse

@@ -90,7 +90,7 @@ def example(key: jax.Array, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def mean_squared_error(model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array]) -> jax.Array:
-    """Of the model's guesses; the mean over the devices is where they talk to each other."""
+    """The error of the model's guesses; the mean over all devices is the only communication between them."""
     matrices, radii = data
     guesses = jax.vmap(model)(matrices.reshape(len(radii), -1))
     return jnp.mean((guesses - radii) ** 2)
@@ -100,7 +100,7 @@ def mean_squared_error(model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array]) -> 
 def train(
     model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array], steps: int, rate: float = 3e-3
 ) -> tuple[eqx.nn.MLP, jax.Array]:
-    """Adam on all matrices at each step, in one compiled loop: the model and the losses before each step."""
+    """Train with Adam on all matrices, in one compiled loop; returns the model and the loss before each step."""
     parameters, static = eqx.partition(model, eqx.is_array)
 
     def one_step(state: tuple, t: jax.Array) -> tuple[tuple, jax.Array]:

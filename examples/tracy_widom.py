@@ -1,8 +1,8 @@
 """The edge of the spectrum: largest eigenvalues of huge matrices follow the laws of Tracy and Widom.
 
-Draws the largest eigenvalue of 100,000 matrices of order 1,000,000 for each of the three Gaussian ensembles, in the
-variable n^(2/3) (λ/s - 2), and holds their histogram against the exact law. No such matrix would fit into memory: the
-largest eigenvalue lives in a corner of the tridiagonal form, of some n^(1/3) rows.
+The example draws the largest eigenvalue of 100,000 matrices of order 1,000,000 for each of the three Gaussian
+ensembles, in the variable n^(2/3) (λ/s - 2), and compares their histogram with the exact law. No such matrix would fit
+into memory: the largest eigenvalue depends on a corner of the tridiagonal form only, of some n^(1/3) rows.
 
     python examples/tracy_widom.py --n 1000000 --matrices 100000
 """
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def draw_edges(n: int, matrices: int, bins: int, seed: int, output: Path) -> None:
-    """Draw the three histograms with their laws, and say how far apart the distributions are."""
+    """Draw the three histograms with their laws, and print how far apart the distributions are."""
     figure, ax = plt.subplots(figsize=(8, 4.5))
     grid = jnp.linspace(-6, 4, 400)
     for beta, make in ENSEMBLES.items():
@@ -62,7 +62,7 @@ def draw_edges(n: int, matrices: int, bins: int, seed: int, output: Path) -> Non
 def largest_in_edge_variable(ensemble: rmt.GOE | rmt.GUE | rmt.GSE, key: jax.Array, matrices: int) -> np.ndarray:
     """Independent largest eigenvalues, in the variable of the edge, to far more digits than the histogram shows.
 
-    Half of the rows that give every digit leave errors of about 1e-8 in rare cases, and take half of the time.
+    Half of the rows needed for full precision give errors of about 1e-8 in rare cases, and take half of the time.
     """
     corner = math.ceil(12 * ensemble.n ** (1 / 3))
     largest = lambda key: ensemble.soft_edge().standardize(ensemble.largest_eigenvalues(key, corner=corner)[0])
@@ -70,7 +70,7 @@ def largest_in_edge_variable(ensemble: rmt.GOE | rmt.GUE | rmt.GSE, key: jax.Arr
 
 
 def furthest_from(law: rmt.laws.TracyWidom, ascending: np.ndarray) -> float:
-    """The distance of Kolmogorov and Smirnov."""
+    """The Kolmogorov-Smirnov distance."""
     cdf, steps = np.asarray(law.cdf(ascending)), np.arange(ascending.size + 1) / ascending.size
     return max((steps[1:] - cdf).max(), (cdf - steps[:-1]).max())
 

@@ -1,12 +1,11 @@
-"""Wigner's cat: what periodic padding makes of the semicircle.
+"""Wigner's cat: how periodic padding changes the semicircle.
 
-In the mixed-matrix ensemble every matrix has an order of its own, n ~ Bin(N, μ). To pool spectra of equal
-length, each is repeated cyclically up to N levels, from the lowest one on. The repeated levels, pooled with
-their mirror image, grow two ears on a lowered semicircle: Wigner's cat (Süzen 2025, arXiv:2512.22169). The
-line is the exact law at this N.
+In the mixed-matrix ensemble every matrix has an order of its own, n ~ Bin(N, μ). To pool spectra of equal length, each
+is repeated cyclically up to N levels, from the lowest one on. The repeated levels, pooled with their mirror image, put
+two ears on a lowered semicircle: Wigner's cat (Süzen 2025, arXiv:2512.22169). The line is the exact law at this N.
 
-The ears belong to the padding, not to the matrices: see `--arrangement random`, which gives the semicircle
-back, or `--arrangement magnitude`, which draws an M.
+The ears come from the padding, not from the matrices: `--arrangement random` gives the semicircle back, and
+`--arrangement magnitude` draws an M.
 """
 
 import argparse
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def pooled(
     cat: rmt.Mixed, arrangement: str, symmetrize: bool, edges: jax.Array, matrices: int, key: jax.Array
 ) -> rmt.simulation.HistogramResult:
-    """Counts of the padded levels of many matrices, with those of their mirror images if wanted."""
+    """Counts of the padded levels of many matrices, together with those of their mirror images if wanted."""
 
     def levels(key: jax.Array) -> jax.Array:
         padded = cat.periodic_eigenvalues(key, arrangement)

@@ -7,7 +7,7 @@ points with 50 digits. With ζ = 2/3 |x|^(3/2) and s = (EDGE/|x|)^(3/2) the rows
 - right, x ≥ EDGE, panels in s: x^(1/4) e^ζ Ai, -x^(-1/4) e^ζ Ai', x^(1/4) e^-ζ Bi, x^(-1/4) e^-ζ Bi', √x g;
 - left, x ≤ -EDGE, panels in s: the rotation by ζ taken from (Ai, Bi) |x|^(1/4) and from (Ai', Bi') |x|^(-1/4);
 
-where g = (Ai'/Ai)² - x on the positive axis, and 0 stands in for it on the negative one.
+where g = (Ai'/Ai)² - x on the positive axis; on the negative axis 0 takes its place.
 """
 
 import json
@@ -17,14 +17,14 @@ import mpmath
 
 EDGE = 4
 PER_UNIT = 2  # panels per unit of x in the centre
-SIDE = 8  # panels in s of a side
+SIDE = 8  # panels in s on each side
 NUM_NODES = 26
 CUTOFF = mpmath.mpf(2) ** -58
 TARGET = Path(__file__).parents[1] / "src" / "rmtjax" / "special" / "_airy_table.json"
 
 
 def functions(x):
-    """Ai, Ai', Bi, Bi'."""
+    """The functions Ai, Ai', Bi and Bi'."""
     return [f(x, derivative=order) for f in (mpmath.airyai, mpmath.airybi) for order in (0, 1)]
 
 
@@ -54,7 +54,7 @@ def left(s):
 
 
 def polynomial(values):
-    """Coefficients in t of the interpolant through values at the Chebyshev points cos((j + 1/2)π/n)."""
+    """The coefficients in t of the interpolant through values at the Chebyshev points cos((j + 1/2)π/n)."""
     n = len(values)
     angles = [(j + mpmath.mpf(1) / 2) * mpmath.pi / n for j in range(n)]
     chebyshev = [2 * mpmath.fdot(values, [mpmath.cos(k * angle) for angle in angles]) / n for k in range(n)]
@@ -89,7 +89,7 @@ def panels(name):
 
 
 def table():
-    """The panels of all regions, as long as the longest row."""
+    """The panels of all regions, padded to the length of the longest row."""
     regions = {"left": left, "centre": centre, "right": right}
     made = {name: [panel(fn, *ends) for ends in panels(name)] for name, fn in regions.items()}
     length = max(k + 1 for region in made.values() for rows in region for row in rows for k, c in enumerate(row) if c)

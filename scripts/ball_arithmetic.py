@@ -1,4 +1,4 @@
-"""What the builders of tables share: quadrature rules and Chebyshev series in the ball arithmetic of Arb."""
+"""Tools of the table builders: quadrature rules and Chebyshev series in the ball arithmetic of Arb."""
 
 import functools
 
@@ -6,7 +6,7 @@ from flint import arb, arb_mat, ctx
 
 
 def gauss_legendre(num_nodes: int) -> list[tuple[arb, arb]]:
-    """Nodes and weights on [-1, 1], in the precision of the moment."""
+    """Nodes and weights on [-1, 1], in the current precision."""
     return _rule(num_nodes, ctx.prec)
 
 
@@ -22,7 +22,7 @@ def identity(n: int) -> arb_mat:
 
 
 def chebyshev_angles(num_nodes: int) -> list[arb]:
-    """Of the nodes cos(angle), descending."""
+    """The angles of the Chebyshev nodes cos(angle), nodes descending."""
     return [arb.pi() * (2 * k + 1) / (2 * num_nodes) for k in range(num_nodes)]
 
 
@@ -34,7 +34,7 @@ def chebyshev_coefficients(values: list[arb]) -> list[arb]:
 
 
 def chebyshev_value(coefficients: list[arb], angle: arb) -> arb:
-    """Of the series at cos(angle)."""
+    """The value of the series at cos(angle)."""
     return sum((c * (k * angle).cos() for k, c in enumerate(coefficients)), arb(0))
 
 
@@ -47,6 +47,6 @@ def chebyshev_derivative(coefficients: list[arb]) -> list[arb]:
 
 
 def floats(values: list[arb]) -> list[float]:
-    """Rounded to float64; refused where the ball is wider than that."""
+    """The values rounded to float64; an error if a ball is wider than the rounding."""
     assert all(v.rad() < 2.0**-60 for v in values)
     return [float(v.mid()) for v in values]

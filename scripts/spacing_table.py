@@ -10,14 +10,14 @@ $$E_1(2k) + E_1(2k - 1) = E_+(k), \qquad E_1(2k) + E_1(2k + 1) = E_-(k), \qquad 
 survival function $-\sum_{j\le k} (k - j + 1) E'(j)$ of the spacing with k levels inside, and its density. A spacing of
 β = 4 is half of one of β = 1 with 2k + 1 levels inside (Mehta and Dyson 1963, J. Math. Phys. 4, 713).
 
-Determinants are those of Gauss-Legendre discretisations in ball arithmetic, derivatives central differences of so small
-a step that nothing is lost. On each panel the table holds Chebyshev coefficients of the logarithms of the smaller tail
-and of its slope: up to the mean those of $F/s^{\gamma+1}$ and of $s F'/F$, where $F' \sim s^\gamma$, above it those of
-1 - F and of $F'/(1 - F)$. Right of all panels it has the coefficients in the variable 1/s of
+Determinants are those of Gauss-Legendre discretisations in ball arithmetic, and derivatives are central differences
+with so small a step that nothing is lost. On each panel the table holds Chebyshev coefficients of the logarithms of the
+smaller tail and of its slope: up to the mean those of $F/s^{\gamma+1}$ and $s F'/F$, where $F' \sim s^\gamma$, above it
+those of 1 - F and $F'/(1 - F)$. Beyond all panels it has the coefficients in the variable 1/s of
 
 $$\log(1 - F) + \frac{\beta\pi^2 s^2}{16} - \Big(\beta k + \frac\beta2 - 1\Big)\frac{\pi s}2 - c \log s .$$
 
-Run it with no arguments: half an hour on two cores. Needs python-flint.
+Run it with no arguments; it takes half an hour on two cores and needs python-flint.
 """
 
 from multiprocessing import Pool
@@ -28,21 +28,21 @@ from ball_arithmetic import chebyshev_angles, chebyshev_coefficients, floats, ga
 from flint import arb, arb_mat, ctx
 
 TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_spacings" / "spacing.npz"
-MOST = 3  # of E_±: spacings with up to MOST levels inside for β = 2, up to 2 MOST + 1 for β = 1
+MOST = 3  # largest k of E_±(k): spacings with up to MOST levels inside for β = 2, up to 2 MOST + 1 for β = 1
 SPACINGS = [(1, k) for k in range(2 * MOST + 2)] + [(2, k) for k in range(MOST + 1)]
-FIRST = {1: 0, 2: 2 * MOST + 2}  # where the k = 0 of each β stands
+FIRST = {1: 0, 2: 2 * MOST + 2}  # place of k = 0 in SPACINGS for each β
 PANELS = 40
 WIDTH = 0.5
 NODES = 26
 KEPT = 18
 FARTHEST = 40  # the expansion is fitted up to here
 FAR_NODES = 12
-# Derivatives lose the square of the step, and are wrong by it.
+# Differences lose the digits of the square of the step, which is also their error.
 STEP = 2.0**-80
 
 
 def precision(s: float) -> int:
-    """Bits: determinants are small for a long interval, lower tails for a short one, and derivatives lose 160."""
+    """Bits needed: determinants are small for a long interval, lower tails for a short one; derivatives lose 160."""
     return 1200 if s < 3 else 512 + round(0.9 * s**2)
 
 
@@ -103,7 +103,7 @@ def spacings(s: arb) -> list[tuple[arb, arb]]:
 
 
 def exponent(beta: int, k: int) -> int:
-    """The power of s in F at 0."""
+    """The exponent of s in F near 0."""
     return k + beta * (k + 1) * (k + 2) // 2 + 1
 
 
@@ -126,7 +126,7 @@ def panel(index: int) -> list[tuple[list[float], list[float]]]:
 
 
 def far_point(index: int) -> list[str]:
-    """What the expansion gives at one of its nodes, in the order of SPACINGS; balls do not travel between processes."""
+    """Values of the expansion at one node, in the order of SPACINGS, as text: balls cannot leave their process."""
     ctx.prec = precision(FARTHEST)
     near, far = 1 / arb(PANELS * WIDTH), 1 / arb(FARTHEST)
     s = 1 / ((near + far) / 2 + (near - far) / 2 * chebyshev_angles(FAR_NODES)[index].cos())

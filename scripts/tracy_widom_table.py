@@ -5,14 +5,14 @@ With V the operator of kernel $\tfrac12\mathrm{Ai}(\tfrac{x+y}2)$ on $(s, \infty
 $$F_1 = D_-, \qquad F_2 = D_- D_+, \qquad F_4 = \tfrac12(D_- + D_+),$$
 
 the last in the scaling of Bornemann (Ferrari and Spohn 2005, J. Phys. A 38, L557; Bornemann 2010, Markov Process.
-Relat. Fields 16, 803, section 6). Of the k-th largest level, the generating functions are, with $E_\beta(j)$ the
+Relat. Fields 16, 803, section 6). For the k-th largest level the generating functions are, with $E_\beta(j)$ the
 probability of j levels beyond s,
 
 $$\sum_j E_2(j)\,\varepsilon^j = \det(1 - (1 - \varepsilon) V^2), \qquad
 \sum_j E_1(j)\,\varepsilon^j = \frac{D_-(c) + t D_+(c)}{1 + t}, \qquad D_\mp(c) = \det(1 \mp cV),$$
 
 where $\varepsilon = \sin\theta$, $c = \cos\theta$, $t = \tan\tfrac\theta2$ (after Dieng and Tracy 2011, theorem 2.1).
-The k-th level of β = 4 is the 2k-th of β = 1 (Forrester and Rains 2001, MSRI Publ. 40, 171), and F_4 that of its
+The k-th level of β = 4 is the 2k-th of β = 1 (Forrester and Rains 2001, MSRI Publ. 40, 171), so F_4 is that of its
 second. Determinants are those of Gauss-Legendre discretisations in ball arithmetic of 256 bits, where the tails keep 30
 digits. On each of the panels of length 1 the table holds Chebyshev coefficients of the logarithm of the smaller tail,
 log F up to near the median and log(1 - F) above, and of the logarithm of its slope. Outside of the panels it has the
@@ -28,7 +28,7 @@ DiFranco 2008, Commun. Math. Phys. 280, 463, theorems 1 and 2). Right of them 1 
 for β = 1, of V² for β = 2, half of tr V² - (tr V)² for β = 4; the table holds the Chebyshev coefficients in $s^{-3/2}$
 of its logarithm, less that of the exponential and of the power of s.
 
-Run it with no arguments: a quarter of an hour on two cores. Needs python-flint.
+Run it with no arguments; it takes a quarter of an hour on two cores and needs python-flint.
 """
 
 import math
@@ -52,10 +52,10 @@ TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_extr
 # β and the place of the level, counted from the largest; the second of β = 1 is the largest of β = 4.
 ROWS = ((1, 1), (2, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3))
 REACH = 13  # the panels fill [-REACH, REACH]
-HIGHEST = (13, 13, 13, 11, 8, 8, 6)  # where each row ends: beyond, 1 - F is below 1e-36
+HIGHEST = (13, 13, 13, 11, 8, 8, 6)  # end of each row, beyond which 1 - F is below 1e-36
 SWITCHES = (-2, -2, -2, -4, -5, -4, -5)  # near the median of each row: log F below, log(1 - F) above
-NODES = 22  # sampled on each panel
-KEPT = 18  # coefficients that the table keeps
+NODES = 22  # sampling points on each panel
+KEPT = 18  # coefficients that the table keeps for a panel
 LEFT_TERMS = 16  # powers of x^{-3/2}
 RIGHT_TERMS = 16
 PRECISION = 256
@@ -101,7 +101,7 @@ def distributions(s: arb, rule: list[tuple[arb, arb]] = RULE) -> list[arb]:
 
 
 def trace(matrix: arb_mat) -> arb:
-    """Sum of the diagonal."""
+    """The sum of the diagonal."""
     return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))
 
 
@@ -117,7 +117,7 @@ def panel(left: int) -> list[tuple[list[float], list[float]]]:
             continue
         tail = chebyshev_coefficients([(f if left < switch else 1 - f).log() for f in column])
         slope = chebyshev_derivative(tail)
-        # The panel has length 1: d/ds is twice the derivative by the variable of the series.
+        # The panel has length 1, so d/ds is twice the derivative by the variable of the series.
         slopes = chebyshev_coefficients([(2 * abs(chebyshev_value(slope, a))).log() for a in angles])
         result.append((floats(tail)[:KEPT], floats(slopes)[:KEPT]))
     return result
@@ -127,7 +127,7 @@ def painleve(terms: int) -> list[Fraction]:
     r"""The $b_k$ of $q(-x) = \sqrt{x/2} \sum_k b_k x^{-3k}$."""
     b = [Fraction(1)]
     for k in range(1, terms):
-        # With p = q √2: p'' = -x p + p³, at the power x^{3/2 - 3k}; b_k stands there with -1 + 3.
+        # With p = q √2: p'' = -x p + p³, at the power x^{3/2 - 3k}; there b_k has the coefficient -1 + 3.
         exponent = Fraction(1, 2) - 3 * (k - 1)
         second = exponent * (exponent - 1) * b[k - 1]
         cube = sum(b[i] * b[j] * b[k - i - j] for i in range(k) for j in range(k) if 0 <= k - i - j < k)
@@ -141,11 +141,11 @@ def left_expansion() -> np.ndarray:
     square = [sum(b[i] * b[k - i] for i in range(k + 1)) for k in range(len(b))]
     a = np.zeros((2, LEFT_TERMS + 1))
     for k in range(1, LEFT_TERMS // 2):
-        # log F_2 has the second derivative -q²: of x/2 · square · x^{-3k}; the first two terms are x³/12 and log x/8.
+        # (log F_2)'' = -q² has the terms x/2 · square · x^{-3k}; the first two of log F_2 are x³/12 and log x/8.
         power = 1 - 3 * (k + 1)
         a[:, 2 * k] = -float(square[k + 1] / 2 / ((power + 1) * (power + 2))) / 2
     for k in range(1, LEFT_TERMS // 2):
-        # ½ log(D_+/D_-) has the derivative -q/2 by s, q/2 by x: of √(x/2) b x^{-3k}.
+        # ½ log(D_+/D_-) has the derivative -q/2 by s and q/2 by x, with q the sum of √(x/2) b x^{-3k}.
         power = Fraction(1, 2) - 3 * k + 1
         a[0, 2 * k - 1] = -float(b[k] / power) / (2 * math.sqrt(2))
         a[1, 2 * k - 1] = -a[0, 2 * k - 1]

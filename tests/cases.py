@@ -7,12 +7,12 @@ import pytest
 
 
 def further(*cases: Any) -> list:
-    """Cases of one parameter, or tuples of several, that `make test-slow` runs: long programs, much like the others."""
+    """Cases, as values or tuples of several, that only `make test-slow` runs: long programs much like the others."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
 
 
 def daily(cases: Iterable, *, only: Collection | None = None, but: Collection = ()) -> list:
-    """All of the cases, in their order: `only` these run every day, or all `but` these; the others are further ones."""
+    """All of the cases in their order; `only` these, or all `but` these, run every day, and the others are further."""
     cases = list(cases)
     chosen = [case for case in cases if case not in but] if only is None else only
     unknown = [case for case in (*chosen, *but) if case not in cases]
@@ -21,5 +21,5 @@ def daily(cases: Iterable, *, only: Collection | None = None, but: Collection = 
     return [case if case in chosen else further(case)[0] for case in cases]
 
 
-# What `check_law` compiles longest: every day forward mode stands for both.
+# `check_law` compiles longest for the reverse mode; every day the forward mode stands for both.
 every_mode = pytest.mark.parametrize("reverse_mode", [False, *further(True)], ids=["forward", "reverse"])

@@ -35,7 +35,7 @@ INSTANCES = {name: made() if inspect.isfunction(made) else made for name, made i
 
 
 def methods(instance: Any) -> dict[str, tuple]:
-    """Names of the public methods of an object that take no more than keys and numbers, with arguments for them."""
+    """Names of the public methods of an object that take only keys and numbers, with arguments for them."""
     return {name: args for base, of in OF.items() if isinstance(instance, base) for name, args in of.items()}
 
 
@@ -78,9 +78,9 @@ def joint_logpdf_arguments(instance: Any) -> tuple | None:
 def only_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the methods of all objects trace their programs without compiling them, and return zeros of their shapes.
 
-    When a program is made, and what a bad parameter makes of its result, does not depend on what it computes; and
-    zeros become NaN by the rule of a parameter alone, where numbers may do so by themselves. What a hook calls is left
-    as it is, since JAX keeps its traces for other tests.
+    When a program is made, and how a bad parameter changes its result, do not depend on what it computes. Zeros become
+    NaN by the rule of a parameter only, where other numbers may do so by themselves. The functions that a hook calls
+    are left as they are, since JAX keeps their traces for other tests.
     """
     real = _module._program
 

@@ -28,7 +28,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """The test file of a name that is no function of arrays."""
+    """The test file of a name that is not a function of arrays."""
 
     path: str
 
@@ -44,7 +44,7 @@ POSITIVE = jnp.array([0.3, 1.7, 5.2])
 
 
 def gauge_invariant(a: Any) -> tuple:
-    """What of eigenvectors does not depend on their phases: the levels and |v|²."""
+    """The part of eigenvectors that does not depend on their phases: the levels and |v|²."""
     eigenvalues, v = rmt.eigh(a)
     return eigenvalues, jnp.abs(v) ** 2
 

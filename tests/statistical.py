@@ -1,4 +1,4 @@
-"""Two-sided limits for random tests: each fails by chance once in a million at most."""
+"""Two-sided limits for random tests, each of which fails by chance at most once in a million."""
 
 import numpy as np
 import scipy.stats
@@ -7,7 +7,7 @@ ERROR_RATE = 1e-6
 
 
 def assert_mean(samples: np.ndarray, expected: float) -> None:
-    """The mean of independent samples is the expected one, within the normal limits of their standard error."""
+    """Check that the mean of independent samples is within the normal limits of the expected one."""
     samples = np.asarray(samples, np.float64)
     z = (samples.mean() - expected) / (samples.std(ddof=1) / samples.size**0.5)
     limit = scipy.stats.norm.isf(ERROR_RATE / 2)
@@ -15,7 +15,7 @@ def assert_mean(samples: np.ndarray, expected: float) -> None:
 
 
 def assert_counts(counts: np.ndarray, probabilities: np.ndarray) -> None:
-    """Every bin of a histogram lies within its own binomial limits."""
+    """Check that every bin of a histogram is within its own binomial limits."""
     counts, probabilities = np.asarray(counts), np.clip(np.asarray(probabilities, np.float64), 0, 1)
     total = counts.sum()
     low = scipy.stats.binom.ppf(ERROR_RATE / 2, total, probabilities)
@@ -26,6 +26,6 @@ def assert_counts(counts: np.ndarray, probabilities: np.ndarray) -> None:
 
 
 def assert_law(samples: np.ndarray, cdf) -> None:
-    """Independent samples follow a distribution function, by the Kolmogorov-Smirnov test."""
+    """Check that independent samples follow a distribution function, by the Kolmogorov-Smirnov test."""
     p = scipy.stats.kstest(np.ravel(samples), cdf).pvalue
     assert p > ERROR_RATE, f"Kolmogorov-Smirnov p-value {p:.1e}"

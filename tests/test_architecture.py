@@ -1,4 +1,4 @@
-"""The rules of the house, as tests: layers, classes, file length, documentation, imports, registry."""
+"""The rules of the code as tests: layers, classes, file length, documentation, imports, registry."""
 
 import ast
 import importlib
@@ -121,7 +121,7 @@ def _exports(module: str) -> dict[str, object]:
 
 
 def _own_fields(cls: type) -> set[str]:
-    """Fields that a class itself declares, abstract ones apart."""
+    """The fields that a class itself declares, without abstract ones."""
     abstract = getattr(cls, "__abstractvars__", frozenset())
     fields = getattr(cls, "__dataclass_fields__", {})
     return {name for name in vars(cls).get("__annotations__", {}) if name in fields and name not in abstract}
@@ -140,7 +140,7 @@ def _is_concrete_method(cls: type, name: str) -> bool:
 
 
 def _class_violations(cls: type[eqx.Module]) -> list[str]:
-    """Breaches of: abstract or final, methods written once, fields and `__init__` together."""
+    """Breaches of the rules: abstract or final, methods written once, fields and `__init__` together."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     found = []
     ancestors = [base for base in cls.__mro__[1:] if issubclass(base, eqx.Module) and base is not eqx.Module]

@@ -1,8 +1,8 @@
 """A bound method of an ensemble or a law is an ordinary function to JAX (design, section 3).
 
 Equinox's own bound methods are pytrees, which `jit` and `checkpoint` refuse as unhashable before anything is compiled.
-(`vmap`, `lax.map` and `shard_map` would take them.) That the transformed methods also give the right numbers is a
-matter of the composability battery.
+(`vmap`, `lax.map` and `shard_map` would take them.) The composability battery checks that the transformed methods give
+the right numbers.
 """
 
 import inspect
@@ -44,7 +44,7 @@ def test_bound_methods_are_hashable_and_no_pytrees(name):
     jax.eval_shape(bind, INSTANCES[name])  # with tracers in the fields
 
 
-# By tracing alone; every day one of each kind.
+# The test only traces; every day it runs for one object of each kind.
 KINDS = ["rmtjax.laws.Semicircle", "rmtjax.GOE", "rmtjax.Mixed", "rmtjax.laws.CircularLaw"]
 
 

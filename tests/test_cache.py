@@ -1,4 +1,4 @@
-"""The persistent compilation cache: where it lies, what it refuses, and that a second process compiles nothing."""
+"""The persistent compilation cache: its folder, its refusals, and that a second process compiles nothing."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.cases import further
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
-# What JAX asked of its cache while a script ran, the second argument, with the folder that is the first.
+# Counts the requests to JAX's cache while a script, the second argument, runs with the folder in the first argument.
 COUNTED = """
 import json, sys
 from collections import Counter
@@ -43,7 +43,7 @@ def run(script: str, folder: Path, **environment: str) -> tuple[int, int, list[s
 
 
 def assert_says_what_is_true(printed: list[str]) -> None:
-    """What the example of the README prints."""
+    """Check the output of the README's example."""
     deviation, derivative = printed
     # 50,000 levels in 40 bins, at N = 100: sampling error and the O(1/n) edge correction.
     assert float(deviation.split(":")[1]) < 0.03
@@ -58,7 +58,7 @@ def test_the_second_start_of_the_ten_lines_compiles_nothing(tmp_path):
     requests, hits, second = run("enabled()\n" + ten_lines, tmp_path)
     assert second == first
     assert_says_what_is_true(first)
-    # Options that this XLA does not know are asked for, and refused.
+    # Options that this XLA does not know are tried first, and refused.
     refused = [*_QUICK, {}].index(quick_options()) if jax.default_backend() == "cpu" else 0
     assert hits == requests - refused > 10
 

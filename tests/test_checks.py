@@ -1,4 +1,4 @@
-"""What arguments are taken, and the words for those that are not."""
+"""Which arguments are accepted, and the error messages for the others."""
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +54,7 @@ def test_what_overflows_single_precision_is_named_as_such(value):
         largest = r"3.4e\+38, the largest float32 \(`jax_enable_x64` allows for more\)"
         with pytest.raises(ValueError, match=rf"`{name}` must not exceed {largest}, got .*1(e\+300|0{{300}})"):
             call()
-    # A point may lie beyond all numbers.
+    # A point may be larger than every number of the dtype.
     assert rmt.laws.Semicircle().cdf(float(value)) == 1
 
 

@@ -75,7 +75,7 @@ CONSTANTS = jnp.linspace(-1.5, 1.5, 5)
     ids=["law", "moment", "no parameter", "kernel", "variates", "ensemble", "matrix"],
 )
 def test_constants_inside_of_larger_programs(call):
-    """JAX refuses options of a program within a program, and constants do not show where they are."""
+    """JAX refuses compiler options of a program within a program, and constants do not tell where they are."""
     alone = call()
     np.testing.assert_allclose(jax.jit(lambda s: s * call())(2.0), 2 * alone, rtol=1e-5)
     carry, _ = jax.lax.scan(lambda total, _: (total + call(), None), jnp.zeros_like(alone), None, length=2)
@@ -87,7 +87,7 @@ def test_constants_inside_of_larger_programs(call):
 
 
 def _padded_levels(scale, key):
-    """A result with whole numbers in it."""
+    """A result that contains integers."""
     spectrum = rmt.Mixed(rmt.Wigner(6, scale), 0.7).eigenvalues(key)
     return jnp.where(spectrum.mask, spectrum.values, 0)
 
@@ -101,7 +101,7 @@ DIFFERENTIATED = {
 }
 
 
-# Every day a law, and levels with whole numbers next to them.
+# Every day a law is tested, and levels together with integers.
 @pytest.mark.parametrize(
     "fn",
     [
@@ -111,7 +111,7 @@ DIFFERENTIATED = {
     ids=["law", "padded", "ensemble", "matrix", "variates"],
 )
 def test_derivatives_outside_of_programs(fn, getkey):
-    """No options of a small program get into what JAX makes of it."""
+    """The options of a small program do not get into the programs that JAX derives from it."""
     key, x = getkey(), jnp.asarray(1.3)
     values, rates = jax.jit(lambda x: jax.jvp(lambda y: fn(y, key), (x,), (jnp.ones_like(x),)))(x)
     close = partial(np.testing.assert_allclose, rtol=2000 * float(jnp.finfo(x.dtype).eps), atol=1e-5)
@@ -120,7 +120,7 @@ def test_derivatives_outside_of_programs(fn, getkey):
     close(jax.grad(lambda y: fn(y, key).sum())(x), rates.sum())
     close(jax.jacfwd(lambda y: fn(y, key))(x), rates)
     close(jax.jacrev(lambda y: fn(y, key))(x), rates)
-    # What they return goes into programs of the user's.
+    # Their results go into programs of the user.
     at_x, along = jax.linearize(lambda y: fn(y, key), x)
     _, back = jax.vjp(lambda y: fn(y, key), x)
     close(at_x, values)
@@ -158,7 +158,7 @@ def test_all_sizes_of_an_object_count():
 def test_levels_are_those_of_a_larger_program(n, getkey):
     key, goe = getkey(), rmt.GOE(n)
     levels = goe.eigenvalues(key)
-    # Entries by another program may differ in the last bits, levels by 4 eps of the norm, 2: 26 eps were seen.
+    # Entries from another program may differ in the last bits, levels by 4 eps of the norm, 2; 26 eps were seen.
     rounding = 100 * float(jnp.finfo(levels.dtype).eps)
     np.testing.assert_allclose(levels, jax.jit(goe.eigenvalues)(key), rtol=0, atol=rounding)
     spectrum = np.linalg.eigvalsh(np.asarray(goe.tridiagonal(key).todense(), float))
@@ -168,7 +168,7 @@ def test_levels_are_those_of_a_larger_program(n, getkey):
 @pytest.mark.float32
 @pytest.mark.parametrize("options", [{}, *_compile._QUICK], ids=["in full", *map(str, range(len(_compile._QUICK)))])
 def test_levels_of_one_step_hold_however_minors_are_rounded(options):
-    """With one step to a sweep, XLA computes minors anew for each array of the search, and rounds them apart.
+    """With one step in a sweep, XLA computes minors again for each array of the search, with other roundings.
 
     When such arrays held decisions of their own, a twelfth of these spectra kept a level half way to its neighbour.
     """

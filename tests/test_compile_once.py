@@ -1,4 +1,4 @@
-"""Calls outside of `jit` compile once, for whatever values, and no program calls back to Python."""
+"""Calls outside of `jit` compile once for all values, and no program calls back to Python."""
 
 import gc
 import inspect
@@ -36,7 +36,7 @@ def no_compilation() -> Iterator[None]:
 
 
 def with_new_values(tree, turn):
-    """Other keys, and other numbers next to the old ones."""
+    """The tree with other keys, and with other numbers close to the old ones."""
 
     def new(leaf):
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
@@ -115,7 +115,7 @@ def test_joint_densities_compile_once(monkeypatch):
 
 
 CALLS = {name: call for name, call in PUBLIC.items() if isinstance(call, Call) and not inspect.isbuiltin(call.fn)}
-# Longer programs than those of their neighbours, which are made in the same way.
+# These have longer programs than their neighbours, which are made in the same way.
 LONG = ["rmtjax.laws.hard_edge_gap_probabilities", "rmtjax.laws.rigidity", "rmtjax.special.bessel_kernel"]
 
 
@@ -129,7 +129,7 @@ def test_functions_compile_once(name):
             jax.block_until_ready(call.fn(*args))
 
 
-# A function that is made for the call, inside of a transformation but not of a program.
+# The function is made for the call, inside a transformation but not inside a program.
 @pytest.mark.parametrize("transform", [jax.vmap, lambda fn: jax.grad(lambda x: fn(x).sum())], ids=["vmap", "grad"])
 @pytest.mark.parametrize(
     "solve",

@@ -22,27 +22,27 @@ LAWS = {name: law for name, law in OBJECTS.items() if isinstance(law, rmt.laws.A
 ENSEMBLES = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles.AbstractEnsemble)}
 UNITARY = {name: e for name, e in OBJECTS.items() if isinstance(e, rmt.ensembles.AbstractUnitaryEnsemble)}
 
-# Off every jump and edge of the laws above.
+# Points away from every jump and edge of the laws above.
 X = jnp.array([-0.83, 0.21, 0.64])
 
 
 def normalised(law):
-    """The law with weights of the sum 1: the battery moves every number by itself, and a law refuses other weights."""
+    """The law with weights that sum to 1, as a law demands: the battery changes every number by itself."""
     if not hasattr(law, "weights"):
         return law
     return eqx.tree_at(lambda mixture: mixture.weights, law, law.weights / law.weights.sum())
 
 
 def check_in_parameters(fn, parameters, second_derivative=False):
-    """The battery without the comparison of dtypes: a key gives other variates in float32 than in float64.
+    """The battery without the comparison of dtypes, since a key gives different variates in float32 and float64.
 
-    What is mapped is compiled as well.
+    The mapped functions are compiled as well.
     """
     check_vmap(fn, parameters)
     check_derivatives(fn, parameters, second_derivative=second_derivative)
 
 
-# Long programs, of which tests of their own hold the derivatives.
+# These have long programs, and tests of their own for the derivatives.
 LONG = {
     "rmtjax.laws.hard_edge_gap_probabilities",
     "rmtjax.laws.hermite_gap_probabilities",
@@ -64,8 +64,8 @@ def test_function_composes(name):
     check_composable(call.fn, *call.args, second_derivative=call.second_derivative)
 
 
-# Every law is held to `check_law`, and most to finite differences by their parameters, in its own file; every day
-# here those that have only the former, and are not made of one other law.
+# Every law is tested by `check_law`, and most also by finite differences in their parameters, in their own files; every
+# day this file tests those that have only the former and are not made from one other law.
 WITHOUT_DIFFERENCES = ["rmtjax.laws.Mixture", "rmtjax.laws.Semicircle", "rmtjax.laws.Uniform"]
 
 
@@ -91,8 +91,8 @@ def test_quantile_composes():
     check_composable(lambda law, p: law.ppf(p), law, jnp.array([0.1, 0.4, 0.8]))
 
 
-# Every day one with levels of its own, and one of whole numbers. The examples of the checks themselves, in `testing`,
-# hold a Wigner and a circular ensemble to them.
+# Every day one ensemble with levels of its own is tested, and one of integers. The examples of the checks themselves,
+# in `testing`, test a Wigner and a circular ensemble.
 KINDS = ["rmtjax.GOE", "rmtjax.RandomRegular"]
 
 
@@ -108,7 +108,7 @@ def test_unitary_ensemble_keeps_its_contract(name):
 
 
 # Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/gaussian/test_beta.py`,
-# `test_laguerre.py` and `test_jacobi.py` hold them. Levels of GUE and GSE go the way of the GOE.
+# `test_laguerre.py` and `test_jacobi.py` test them. Levels of GUE and GSE are computed like those of the GOE.
 ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", "rmtjax.GUE", "rmtjax.GSE"}
 
 
@@ -116,7 +116,7 @@ PARAMETRIC = {name for name, ensemble in ENSEMBLES.items() if jax.tree.leaves(en
 
 
 VARYING = sorted(PARAMETRIC - ELSEWHERE)
-# Every day one of a dense matrix; other ways to the levels have tests in `linalg`.
+# Every day one ensemble of dense matrices is tested; other ways to the levels have tests in `linalg`.
 WAYS = ["rmtjax.Levy"]
 
 

@@ -27,7 +27,7 @@ def _close_figures():
 
 
 def assert_is_a_picture(path):
-    """Not blank: drawn upon on both halves, in several colours."""
+    """Check that a picture is not blank: both halves hold several colours."""
     pixels = matplotlib.image.imread(path)[..., :3]
     assert min(pixels.shape[:2]) > 500
     for half in np.array_split(pixels, 2, axis=1):
@@ -76,7 +76,7 @@ def test_cat_is_held_against_its_own_law(getkey, symmetrize):
 
     ax = example["picture"](histogram, cat, "ascending", symmetrize)
     x, density = ax.lines[0].get_data()
-    # Away from ±2, where the density at this order differs from its limit.
+    # Only away from ±2, where the density at this order differs from its limit.
     for left, right, height in zip(edges[2:-3], edges[3:-2], histogram.density()[2:-2], strict=True):
         inside = (x > left) & (x < right)
         average = np.trapezoid(density[inside], x[inside]) / np.ptp(x[inside])

@@ -1,4 +1,4 @@
-"""`make test` runs both halves of the suite whatever the first one says, and has one verdict."""
+"""`make test` runs both halves of the suite, whatever the result of the first, and gives one verdict."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 MAKEFILE = Path(__file__).resolve().parents[1] / "Makefile"
 
-# In the place of pytest: notes that it ran, and with which types, and exits as it is told.
+# A stand-in for pytest, which notes that it ran, and with which types, and exits as it is told.
 FAKE = """#!/bin/sh
 echo "${RMTJAX_X64:-1}" >> ran
 [ "${RMTJAX_X64:-1}" = 0 ] && exit $SECOND
@@ -33,7 +33,7 @@ def test_both_halves_run_and_count(tmp_path, first, second, verdict):
     (tmp_path / "fake").chmod(0o755)
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / ".venv").mkdir()
-    # An environment that is there already, so that nothing is installed.
+    # The environment exists already, so that nothing is installed.
     for stamp in ("pyvenv.cfg", ".installed-test"):
         (tmp_path / ".venv" / stamp).touch()
     told = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "RMTJAX_X64"))}

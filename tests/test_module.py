@@ -1,4 +1,4 @@
-"""What objects of the library look like."""
+"""The repr of the library's objects."""
 
 import jax
 import jax.numpy as jnp

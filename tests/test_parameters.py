@@ -1,6 +1,6 @@
-"""An object holds its parameters to their rules at every call, whoever put the numbers there (design, decisions).
+"""An object checks the rules of its parameters at every call, whoever set the values (design, decisions).
 
-An optimiser's step, `tree_map` and `eqx.tree_at` make objects that no constructor has seen.
+An optimiser's step, `tree_map` and `eqx.tree_at` make objects without calling the constructor.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from rmtjax._module import AbstractModule, _declared
 from tests.cases import further
 from tests.methods import INSTANCES, KEY, NAMES, further_methods, joint_logpdf_arguments, methods, only_traced
 
-# Values below, above and beyond all ranges; some rules allow some of them, none NaN.
+# Values below, above and beyond all ranges; some rules allow some of them, but none allows NaN.
 VALUES = (-9.0, 1.5, 2.5, 1e3, float("inf"), float("nan"))
 
 
 def all_bad(instance, name):
-    """The object with a parameter that breaks its rule in every entry, in several ways."""
+    """Copies of the object with a parameter whose every entry breaks its rule, in several ways."""
     value = getattr(instance, name)
     rule, others = next((each.rule, each.others) for each in _declared(type(instance)) if each.name == name)
     related = [getattr(instance, other) for other in others]
@@ -37,7 +37,7 @@ def all_bad(instance, name):
 
 
 def with_bad(instance, name):
-    """The first of them."""
+    """The first of the copies from `all_bad`."""
     return all_bad(instance, name)[0]
 
 
@@ -49,7 +49,7 @@ CASES = [(name, parameter) for name in NAMES for parameter in parameters(INSTANC
 
 
 def test_continuous_parameters_are_declared():
-    """Whatever is a number of an object has a rule, in the object or in the one that it holds."""
+    """Every number of an object has a rule, in the object itself or in an object that it holds."""
 
     def undeclared(instance):
         fields = {field.name for field in dataclasses.fields(instance) if not field.metadata.get("static")}

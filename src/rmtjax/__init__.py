@@ -1,9 +1,9 @@
-"""Random-matrix theory on JAX: draw from an ensemble, measure its spectrum, hold it against exact laws.
+"""Random-matrix theory on JAX: draw from an ensemble, measure its spectrum, compare it with exact laws.
 
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
 level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation` and `rmtjax.special` hold the rest.
-`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` are imported by name; `python -m rmtjax.doctor` looks after
+`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` have to be imported by name; `python -m rmtjax.doctor` checks
 the installation.
 """
 
@@ -64,7 +64,7 @@ from rmtjax.simulation import Histogram as Histogram
 from rmtjax.simulation import Moments as Moments
 from rmtjax.simulation import simulate as simulate
 
-# Other names of the same measures.
+# Other names for the same measures.
 CircularQuaternion = HaarSymplectic
 CircularReal = HaarOrthogonal
 HaarUnitary = CUE

@@ -14,21 +14,20 @@ from rmtjax import _checks
 def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path:
     """Keep compiled programs on disk, so that the next process finds them there.
 
-    This is JAX's own persistent cache, which is off by default, with settings under which small programs are
-    stored too. It holds for all that JAX compiles in this process from now on, and may be called at any time; the
-    best place is right after the imports. The setting belongs to the process: every script calls it for itself.
+    This is JAX's own persistent cache, which is off by default, with settings that store small programs too. It applies
+    to everything that JAX compiles in this process from now on. It may be called at any time, best right after the
+    imports, and every script has to call it for itself.
 
-    Several processes may share a folder. JAX writes an entry in place, so that one process may read what another
-    has half written: it notices, warns, and compiles for itself. An entry that stays incomplete because its
-    process was killed gives that warning in every later process; `python -m rmtjax.doctor`
-    finds such entries. The
-    folder only grows, and may be deleted at any time. Programs on disk are run as they are: share the folder only
-    with people you trust. Entries are found again under the same path, version of jaxlib, and kind of processor.
+    Several processes may share a folder. JAX writes an entry in place, so a process may read one that another process
+    has only half written; it then warns and compiles for itself. An entry that stays incomplete because its process was
+    killed causes that warning in every later process; `python -m rmtjax.doctor` finds such entries. The folder only
+    grows, and may be deleted at any time. Stored programs are run unchecked: share the folder only with people you
+    trust. An entry is found again only under the same path, version of jaxlib and kind of processor.
 
     Args:
-        path: the folder, made if it does not exist. None stands for the folder that JAX is set to already, for
-            instance by the environment variable `JAX_COMPILATION_CACHE_DIR`, and where there is none for `rmtjax`
-            in the user's cache folder: `$XDG_CACHE_HOME` or `~/.cache` on Linux, `~/Library/Caches` on macOS,
+        path: the folder, made if it does not exist. None stands for the folder that JAX already uses, for instance
+            because of the environment variable `JAX_COMPILATION_CACHE_DIR`; if there is none, it stands for `rmtjax` in
+            the user's cache folder: `$XDG_CACHE_HOME` or `~/.cache` on Linux, `~/Library/Caches` on macOS,
             `%LOCALAPPDATA%` on Windows.
 
     Returns:
@@ -48,32 +47,32 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
     jax.config.update("jax_enable_compilation_cache", True)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    # 0 would leave the choice to JAX.
+    # -1 stores programs of any size; 0 would leave the choice to JAX.
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    # JAX reads the settings when it first needs them, and never again unless told to.
+    # JAX reads these settings once, when it first needs them; the reset makes it read them again.
     compilation_cache.reset_cache()
     return folder
 
 
 def user_folder() -> Path:
-    """The folder of this library in the user's cache folder."""
+    """This library's folder inside the user's cache folder."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "rmtjax"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "rmtjax"
-    # A relative path is to be ignored (XDG Base Directory Specification).
+    # The XDG Base Directory Specification asks to ignore a relative path.
     told = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (told if told.is_absolute() else Path.home() / ".cache") / "rmtjax"
 
 
 def _writable(path: str | os.PathLike[str]) -> Path:
-    """An existing folder, as an absolute path, in which a file could be written just now."""
+    """The folder as an absolute path, made if necessary, after a test file has been written to it."""
     must = "be a local folder that can be written"
     if not isinstance(path, str | os.PathLike) or "://" in str(path) or not str(path):
         raise _checks.refusal("path", must, path)
     folder = Path(path).expanduser().absolute()
     try:
-        # For the user alone: who can write here can have programs run.
+        # Only the user gets access: whoever can write here can make later processes run a program.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder

@@ -1,10 +1,10 @@
 """Argument checks: one wording for every error of the library.
 
-Two grades. A fact known before any number is computed (a size, a name, a shape, a dtype) is a `ValueError` at
-once. A fact about values is a `ValueError` where the value is at hand. Under a transformation, where it is not, the
-result is NaN (-1 where it is an integer): an error raised from inside a compiled program needs a call back to Python,
-and a program with such a call cannot be stored in JAX's compilation cache. The environment variable
-`EQX_ON_ERROR=raise`, set before Python starts, asks for those errors all the same.
+There are two kinds of checks. What is known before any number is computed (a size, a name, a shape, a dtype) raises a
+`ValueError` at once. A forbidden value raises a `ValueError` where the value is known. Under a transformation it is
+not, and the result is NaN (-1 for an integer) instead: an error raised from inside a compiled program needs a callback
+to Python, and a program with a callback cannot be stored in JAX's compilation cache. Setting the environment variable
+`EQX_ON_ERROR=raise` before Python starts turns these errors on.
 """
 
 import math
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 
 def refusal(name: str, must: str, got: object) -> ValueError:
-    """The error that every check raises: the argument, what it must be, what it was."""
+    """The error that every check raises: it names the argument, what it must be and what it was."""
     shown = tuple(map(_plain, got)) if isinstance(got, tuple) else _plain(got)
     return ValueError(f"`{name}` must {must}, got {shown!r}.")
 
 
 def _plain(value: object) -> object:
-    """A scalar array as the number that it holds."""
+    """The number in a scalar array; any other value as it is."""
     if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, Tracer) and value.shape == ():
         return value.item() if jnp.issubdtype(value.dtype, jnp.number) else value  # keys have no item
     return value
@@ -55,13 +55,13 @@ def integer(name: str, value: object, *, at_least: int) -> int:
 
 
 def shape(value: object) -> tuple[int, ...]:
-    """The static shape of an array of draws; a number is the length of a vector."""
+    """The static shape of an array of draws; a single number is the length of a vector."""
     sizes = value if isinstance(value, tuple | list) else (value,)
     return tuple(integer("shape", size, at_least=0) for size in sizes)
 
 
 def choice(name: str, value: T, options: Iterable[T]) -> T:
-    """One of a few named options."""
+    """A value that must be one of a few options."""
     options = tuple(options)
     if value not in options:
         raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
@@ -69,7 +69,7 @@ def choice(name: str, value: T, options: Iterable[T]) -> T:
 
 
 def dyson_index(beta: object, options: tuple[int, ...] = (1, 2, 4)) -> int:
-    """The β of a dense model: the number of real components of an entry; static, so that only a known array will do."""
+    """The static β of a dense model, the number of real components of an entry; an array must have a known value."""
     must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
     if isinstance(beta, Tracer):
         raise refusal("beta", must + ", known before tracing (static)", beta)
@@ -82,7 +82,7 @@ def dyson_index(beta: object, options: tuple[int, ...] = (1, 2, 4)) -> int:
 
 
 def typed_key(key: KeyScalar) -> KeyScalar:
-    """One typed key, as `jax.random.key` makes; the policy of the whole library."""
+    """A single typed key from `jax.random.key`, the only kind of key that the library accepts."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
         raise refusal("key", "be a typed key from `jax.random.key(seed)`", key)
     if key.shape != ():
@@ -90,23 +90,23 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-# Debugging: errors from inside of compiled programs, by Equinox's own switch, which has to be set for it here.
+# Equinox's variable for errors from inside compiled programs. Here, unlike in Equinox, they are off unless it is set.
 _RAISES = os.environ.get("EQX_ON_ERROR") in ("raise", "breakpoint")
 
 
 class Rule(NamedTuple):
-    """The values that a parameter may have."""
+    """A condition on the value of a parameter, and its wording."""
 
-    # Takes the value and its related parameters, as NumPy or JAX arrays.
+    # The condition, a function of the value and the related parameters as NumPy or JAX arrays.
     holds: Callable[..., Any]
-    # The end of "`scale` must …", or a function of the related parameters that gives it.
+    # The end of the message "`scale` must …", or a function of the related parameters that returns it.
     must: str | Callable[..., str]
 
     def kept(self, name: str, value: Any, *others: Any) -> Any:
-        """True where all is at hand and the rule holds; under a transformation a traced boolean.
+        """Whether the rule holds: True if all values are known, a traced boolean under a transformation.
 
         Raises:
-            ValueError: the rule does not hold, and all is at hand.
+            ValueError: all values are known, and the rule does not hold.
         """
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
             kept = self.holds(value, *others)
@@ -116,7 +116,7 @@ class Rule(NamedTuple):
                 kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
             if not np.asarray(kept).all():
-                # The number itself, where it is being differentiated.
+                # Under `grad` alone the value is a tracer around a known number: show the number.
                 shown = jnp.asarray(jax.lax.stop_gradient(value)) if isinstance(value, Tracer) else value
                 raise refusal(name, self._words(*others), shown)
             return True
@@ -129,7 +129,7 @@ class Rule(NamedTuple):
         return self.must if isinstance(self.must, str) else self.must(*others)
 
     def __call__(self, name: str, value: T, *others: Any) -> T:
-        """Return `value`, an array or a pytree, if it keeps the rule; under a transformation NaN where it does not."""
+        """Return `value`, an array or a pytree, if the rule holds; under a transformation NaN where it does not."""
         return masked(self.kept(name, value, *others), value)
 
 
@@ -138,12 +138,12 @@ def _on_host(leaf: Any) -> Any:
 
 
 def both(one: Any, other: Any) -> Any:
-    """Whether two things are valid, each of which is True or a traced boolean."""
+    """Whether both are valid; each is True or a traced boolean."""
     return other if one is True else one if other is True else one & other
 
 
 def masked(valid: Any, tree: T) -> T:
-    """The arrays, NaN where they are not `valid`, and so their derivatives; integers become -1.
+    """The arrays with NaN where they are not `valid`, in their derivatives too; integers become -1.
 
     Args:
         valid: True, or booleans of a shape that broadcasts to that of every array.
@@ -160,7 +160,7 @@ def _masked(valid: Array, leaf: Array) -> Array:
     if jnp.iscomplexobj(leaf):
         return jax.lax.complex(_masked(valid, leaf.real), _masked(valid, leaf.imag))
     if jnp.issubdtype(leaf.dtype, jnp.floating):
-        # A product, since a `where` would give an optimiser the derivative 0.
+        # A product, because a `where` would have the derivative 0, and an optimiser would go on with it.
         return leaf * jnp.where(valid, 1.0, jnp.nan)
     return leaf
 
@@ -170,14 +170,14 @@ POSITIVE_OR_INFINITE = Rule(lambda x: x > 0, "be positive")
 NONNEGATIVE = Rule(lambda x: (x >= 0) & (x < math.inf), "be finite and not negative")
 FINITE = Rule(lambda x: abs(x) < math.inf, "be finite")
 FRACTION = Rule(lambda x: (x > 0) & (x <= 1), "lie in (0, 1]")
-# Of β: at infinity the levels stand still.
+# For β: at β = ∞ the levels are fixed and have no density.
 WITH_DENSITY = Rule(FINITE.holds, "be finite for the levels to have a density")
 ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")
 NO_NAN = Rule(lambda x: x == x, "not be NaN")
 
 
 def _array(name: str, value: object, must: str = "be numbers") -> Array:
-    """Numbers as an array."""
+    """The numbers as a JAX array."""
     try:
         with np.errstate(over="ignore"):  # callers that refuse overflow check for it
             return jnp.asarray(value)
@@ -188,7 +188,7 @@ def _array(name: str, value: object, must: str = "be numbers") -> Array:
 
 
 def full_precision(name: str, array: Array) -> Array:
-    """An inexact array that is not of half precision, for which nothing here is made."""
+    """An inexact array of single or double precision; nothing in the library is made for half precision."""
     if jnp.finfo(array.dtype).bits not in (32, 64):
         raise refusal(name, "be of single or double precision", array.dtype.name)
     return array
@@ -205,7 +205,7 @@ def _not_overflowed(name: str, value: object, array: Array) -> None:
 
 
 def scalar(name: str, value: RealScalarLike) -> Array:
-    """A real scalar as an inexact array; a Python number stays weakly typed, so that inputs decide the dtype."""
+    """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
         array = value if isinstance(value, jax.Array) else _array(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
@@ -219,7 +219,7 @@ def scalar(name: str, value: RealScalarLike) -> Array:
 
 
 def positive(name: str, value: RealScalarLike) -> Array:
-    """A scalar above 0, not infinite."""
+    """A positive finite scalar."""
     return POSITIVE(name, scalar(name, value))
 
 
@@ -227,14 +227,14 @@ _ASCENDING = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real n
 
 
 def interval(name: str, value: object) -> tuple[Array, Array]:
-    """Two ascending ends, which may be infinite."""
+    """The two ends of an interval, ascending and possibly infinite."""
     if (
         not isinstance(value, tuple | list | jax.Array | np.ndarray)
         or getattr(value, "ndim", 1) == 0
         or len(value) != 2
     ):
         raise refusal(name, str(_ASCENDING.must), value)
-    # As a pair the refusal shows both.
+    # The ends are checked as a pair, so that the error shows both.
     lower, upper = _ASCENDING(name, tuple(scalar(name, each) for each in value))
     lower, upper = jnp.broadcast_arrays(lower, upper)
     return lower, upper
@@ -258,7 +258,7 @@ def vector(name: str, value: object) -> Array:
 
 
 def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
-    """A real array of one shape."""
+    """A real array that must have a given shape."""
     array = full_precision(name, real(name, value))
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
@@ -267,13 +267,13 @@ def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
 
 
 def points(name: str, value: object) -> tuple[Array, Any]:
-    """Real points of any shape, infinities included, and whether they are no NaN, which is refused if at hand."""
+    """Real points of any shape, infinite ones included, and whether they are valid: a NaN is refused if known."""
     array = real(name, value)
     return array, NO_NAN.kept(name, array)
 
 
 def levels(name: str, value: object, n: int) -> tuple[Array, Any]:
-    """A vector of n real numbers, and whether there is no NaN among them, as in `points`."""
+    """A vector of n real numbers, and whether it is valid: a NaN is refused if known."""
     array = real(name, value)
     if array.shape != (n,):
         several = " (use `jax.vmap` for several)" if array.ndim > 1 and array.shape[-1] == n else ""
@@ -286,7 +286,7 @@ _FINITE_MATRIX = Rule(lambda a: (abs(a) < math.inf).all((-2, -1), keepdims=True)
 
 
 def square_matrix(name: str, value: object) -> Array:
-    """A batch of square real or complex matrices, finite if at hand; whole numbers become those of JAX's float."""
+    """A batch of square real or complex matrices, which must be finite; integers become JAX's default float."""
     array = _array(name, value)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
@@ -297,7 +297,7 @@ def square_matrix(name: str, value: object) -> Array:
     return _FINITE_MATRIX(name, full_precision(name, array))
 
 
-# Sums of probabilities that were computed in float32 may miss 1 by their own rounding, not by more.
+# Probabilities computed in float32 may miss the sum 1 by their rounding, but not by more.
 def _sum_to_one(p: Any) -> Any:
     return abs(p.sum() - 1) < max(1e-5, p.size * float(np.finfo(np.float32).eps))
 

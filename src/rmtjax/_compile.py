@@ -1,9 +1,9 @@
 """How calls outside of `jit` are compiled: once for all values, and with little effort where there is little to do.
 
-XLA's expensive passes pay in programs that run long or often. One draw of a small matrix runs for a millisecond after
-seconds of compilation, so it is compiled without them: in less than half of the time, for a run that takes two to six
-times as long. Inside of a user's own `jit` or `simulate`, and for arguments that `vmap` or `grad` traces, nothing of
-this happens.
+XLA's expensive passes pay off in programs that run long or often. A draw of one small matrix runs for a millisecond
+after seconds of compilation, so it is compiled without them: that takes less than half of the time, and the program
+runs two to six times as long. None of this applies inside a user's own `jit` or `simulate`, or to arguments traced by
+`vmap` or `grad`.
 """
 
 from collections.abc import Callable
@@ -24,36 +24,36 @@ except ImportError:  # Its place in JAX 0.8.
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Matrices up to that order, and that many points, are little work. Compiling a spectrum of GOE(100) takes 2.5 times as
-# long in full as without the passes, and it then runs for 0.4 ms instead of 1.8 ms.
+# Matrices up to this order, and up to this many points, count as small. With all passes the spectrum of GOE(100) takes
+# 2.5 times as long to compile, and then runs for 0.4 ms instead of 1.8 ms.
 SMALL_ORDER = 256
 SMALL_SIZE = 1 << 14
 
-# The first set that the installed XLA knows. Its newer code generator for fused loops takes twice as long to compile.
+# The first set that the installed XLA knows is used. XLA's newer code generator for fused loops compiles half as fast.
 _QUICK: tuple[dict[str, Any], ...] = (
     {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     {"xla_backend_optimization_level": 0},
 )
-# What JAX says of itself where nothing is being traced or transformed.
+# JAX's trace state where nothing is being traced or transformed.
 _OUTSIDE = get_opaque_trace_state(convention="nnx")
 
 
 def is_small(tree: Any, order: int = 0) -> bool:
-    """Whether arguments, and a static size, are those of a short computation that is neither transformed nor staged."""
+    """Whether the arguments and a static size make a short computation that is neither transformed nor staged."""
     if order > SMALL_ORDER:
         return False
     leaves = jax.tree.leaves(tree)
     if any(isinstance(leaf, Tracer) or (isinstance(leaf, int) and leaf > SMALL_ORDER) for leaf in leaves):
         return False
     return sum(getattr(leaf, "size", 1) for leaf in leaves) <= SMALL_SIZE and (
-        # A rule of differentiation outside of `jit` computes with numbers too.
+        # Inside a differentiation rule the trace state differs, but outside of `jit` the rule computes with numbers.
         get_opaque_trace_state(convention="nnx") == _OUTSIDE or not is_staged()
     )
 
 
 @cache
 def quick_options() -> dict[str, Any]:
-    """Compiler options for small programs; none where there are none to be had."""
+    """Compiler options for small programs; empty if the installed XLA has none for this backend."""
     for options in _QUICK if jax.default_backend() == "cpu" else ():
         try:
             jax.jit(_nothing, compiler_options=options)().block_until_ready()
@@ -68,7 +68,7 @@ def _nothing() -> jax.Array:
 
 
 def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callable[[bool], Callable]:
-    """The function compiled in full, and compiled quickly where it is asked for a small program."""
+    """Two compilations of the function: the returned function maps True to the quick one and False to the full one."""
     whole = jax.jit(fn, static_argnums=static_argnums)
 
     @cache
@@ -79,7 +79,7 @@ def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callab
 
 
 def compiled(fn: Callable[P, R], static_argnums: int | tuple[int, ...] = ()) -> Callable[P, R]:
-    """The function as one compiled program for each shape and static argument: quickly compiled where it is small."""
+    """The function, compiled once for each shape and static argument, and quickly where the computation is small."""
     program = programs(fn, static_argnums)
 
     @wraps(fn)

@@ -16,9 +16,9 @@ from rmtjax import _checks
 from rmtjax._compile import SMALL_SIZE, is_small, programs
 from rmtjax._threefry import looped, unrolled
 
-# What a parameter with so many axes is called.
+# The words for a parameter with 0, 1 and 2 axes in error messages.
 _KINDS = ("a scalar", "a vector", "a matrix")
-# Longer vectors are shown by their shapes.
+# The repr shows vectors longer than this by their shapes.
 _MOST_SHOWN = 8
 
 
@@ -30,11 +30,11 @@ class AbstractModule(eqx.Module):
     `jit`, `vmap`, `grad`, `checkpoint`, `lax.map`, `lax.scan` and `shard_map` all take them. The module itself
     stays a pytree and can be passed into a transformed function.
 
-    A field of the type `Annotated[type, rule, *names of related fields]` keeps the rule, which is checked when the
-    object is made, and again by every public method: an optimiser's step or `eqx.tree_at` makes objects that no
-    constructor has seen.
+    A field of the type `Annotated[type, rule, *names of related fields]` must satisfy the rule. It is checked when the
+    object is made and again by every public method, since an optimiser's step or `eqx.tree_at` makes objects without
+    calling the constructor.
 
-    Numbers and short vectors are shown with their values, as `Semicircle(radius=2.0)`.
+    The repr shows numbers and short vectors with their values, e.g. `Semicircle(radius=2.0)`.
     """
 
     __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
@@ -43,10 +43,10 @@ class AbstractModule(eqx.Module):
         self._valid()
 
     def _valid(self) -> Any:
-        """True where every parameter is at hand and keeps its rule; under a transformation a traced boolean.
+        """Whether all parameters satisfy their rules: True if all are known, a traced boolean under a transformation.
 
         Raises:
-            ValueError: a parameter at hand breaks its rule, or has axes of a batch.
+            ValueError: a known parameter breaks its rule, or a parameter has batch axes.
         """
         valid: Any = True
         for each in _declared(type(self)):
@@ -65,16 +65,16 @@ class AbstractModule(eqx.Module):
     def _run(self, hook: str, *operands: PyTree, valid: Any = True, order: int | None = None, **options: Any) -> Any:
         """The result of a hook, from one compiled program for all values of parameters and operands.
 
-        Calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and closures
-        it has; in a larger program it is traced once.
+        Repeated calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and
+        closures it has; in a larger program it is traced once.
 
         Args:
             hook: name of the method.
             operands: its positional arguments, pytrees of arrays.
-            valid: whether the operands are; where they or the parameters are not, the result is NaN.
-            order: the largest static size that the hook works with, by default that of the fields; where it is small,
-                the program is compiled quickly.
-            options: its keyword arguments, static; those named `shape` are a number of points.
+            valid: whether the operands are valid; where they or the parameters are not, the result is NaN.
+            order: the largest static size that the hook works with, by default the largest of the fields; if it is
+                small, the program is compiled quickly.
+            options: its static keyword arguments; `shape`, if given, counts as a number of points.
         """
         valid = _checks.both(valid, self._valid())
         points = math.prod(options.get("shape", ()))
@@ -88,24 +88,24 @@ class AbstractModule(eqx.Module):
         return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, hook, static))
 
     def _largest_size(self) -> int:
-        """The largest static size of the object, as the n and m of a Wishart matrix."""
+        """The largest static size of the object, e.g. the larger of n and m for a Wishart matrix."""
         sizes = (getattr(self, name) for name in ("n", *_static(type(self))) if hasattr(self, name))
         return max((size for size in sizes if isinstance(size, int)), default=0)
 
     def __repr__(self) -> str:
-        # A half-built object, as a debugger meets it, lacks fields.
+        # A half-built object, which a debugger may show, lacks fields.
         names = [field.name for field in dataclasses.fields(self) if field.repr and hasattr(self, field.name)]
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
 
 
 def _call(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
-    # A user's own hooks get the keys that the user gave.
+    # The hooks of a user's own class get JAX's ordinary keys, as the user passed them.
     keys = unrolled if type(module).__module__.startswith("rmtjax.") else looped
     return getattr(module, hook)(*keys(operands), **dict(options))
 
 
 def _call_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
-    """The same for an object some leaves of which are no numbers, as a user's own may have."""
+    """Same as `_call`, for an object with leaves that are not numbers, as a user's own class may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
     module, operands = jax.tree.unflatten(structure, leaves)
     return _call(module, operands, hook, options)
@@ -116,12 +116,12 @@ _program_of_parts = programs(_call_parts, static_argnums=(1, 2, 3, 4))
 
 
 def _is_number(leaf: object) -> bool:
-    """Whether a leaf is data of a program; whole numbers, names and functions decide which program it is."""
+    """Whether a leaf is an input of a program; integers, names and functions decide which program is used."""
     return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
 
 
 class _Declared(NamedTuple):
-    """A field with a rule, and the names of the parameters that the rule relates it to."""
+    """A field with a rule, and the names of the other parameters that the rule depends on."""
 
     name: str
     kind: Any
@@ -129,7 +129,7 @@ class _Declared(NamedTuple):
     others: tuple[str, ...]
 
     def check_kind(self, value: object) -> None:
-        """Refuse what is no object, or no array of the axes and of a dtype, that the field is for."""
+        """Refuse a value of another class, number of axes or dtype than the field is declared with."""
         if isinstance(self.kind, type) and issubclass(self.kind, AbstractModule):
             if not isinstance(value, self.kind):
                 raise _checks.refusal(self.name, f"be an instance of {self.kind.__name__}", value)
@@ -148,13 +148,13 @@ class _Declared(NamedTuple):
 
 @cache
 def _declared(cls: type) -> tuple[_Declared, ...]:
-    """Fields of the type `Annotated[type, rule, *names of related fields]`."""
+    """The fields of the type `Annotated[type, rule, *names of related fields]`."""
     found = []
     for field in dataclasses.fields(cls):
         kind, *declared = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
         if declared:
             found.append(_Declared(field.name, kind, declared[0], tuple(declared[1:])))
-    # Those that others are related to come first, so that an error names the one that is wrong.
+    # Rules that depend on other parameters come last, so that an error names the parameter that is wrong.
     return tuple(sorted(found, key=lambda each: bool(each.others)))
 
 
@@ -170,7 +170,7 @@ def _modules(cls: type) -> tuple[str, ...]:
 
 
 def _shown(value: object) -> str:
-    """A field, as one line if it is short."""
+    """The value of a field as text, on one line if it is short."""
     if isinstance(value, AbstractModule):
         return repr(value)
     if isinstance(value, tuple):
@@ -182,7 +182,7 @@ def _shown(value: object) -> str:
 
 
 def _at_hand(value: jax.Array | np.ndarray) -> bool:
-    """Whether an array holds numbers that can be read here and now."""
+    """Whether an array holds numbers that can be read now."""
     if isinstance(value, Tracer) or not jnp.issubdtype(value.dtype, jnp.number):
         return False
     return isinstance(value, np.ndarray) or (not value.is_deleted() and value.is_fully_addressable)

@@ -1,4 +1,4 @@
-"""Functions that a user gives: what they close over, and whether their operations run or are written into a program."""
+"""Tools for functions given by a user: what they close over, and whether their operations run at once or are staged."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,28 +11,28 @@ from jaxtyping import Array
 
 
 def is_staged() -> bool:
-    """Whether a program is being written here: inside of `jit`, `scan` and their like, not of `vmap` or `grad` alone.
+    """Whether operations are being staged into a program, as inside `jit` or `scan`, but not `vmap` or `grad` alone.
 
-    Outside of one a loop over a new closure would compile at each call, and JAX would keep it.
+    Outside of a program a loop over a new closure would be compiled at each call, and JAX would keep every one.
     """
     return isinstance(jax.lax.neg(np.float32(0)), Tracer)
 
 
 class OpenFunction(NamedTuple):
-    """A function without its closure: what that holds are arguments, to which derivatives can be passed on."""
+    """A function whose closed-over arrays have become arguments, so that derivatives can be passed on to them."""
 
-    # Takes x and the constants.
+    # Takes x, then the constants.
     call: Callable[..., Array]
     constants: list[Array]
-    # The type of what it returns.
+    # The type of the array that it returns.
     kind: Any
 
 
 def opened(name: str, fn: Callable[[Array], Any], example: Any) -> OpenFunction:
-    """A function of one array, and what it closes over; `jax.closure_convert` would keep these arrays for ever.
+    """A function of one array, split from the arrays it closes over; `jax.closure_convert` would keep those for ever.
 
     Args:
-        name: what the caller calls the function.
+        name: name of the function in error messages.
         fn: returns one array.
         example: an array, or its type, like those that it will be given.
 
@@ -40,7 +40,7 @@ def opened(name: str, fn: Callable[[Array], Any], example: Any) -> OpenFunction:
         ValueError: `fn` calls numpy.
     """
     words = f"`{name}` calls numpy on a traced value; use jax.numpy, got {fn!r}."
-    if isinstance(fn, np.ufunc):  # JAX 0.12 would say that there are no weak references to it.
+    if isinstance(fn, np.ufunc):  # JAX 0.12 would complain that it cannot be weakly referenced.
         raise ValueError(words)
     try:
         staged = jax.make_jaxpr(fn)(example)

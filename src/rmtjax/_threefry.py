@@ -1,9 +1,9 @@
-"""JAX's default generator, bit for bit, in programs that compile sooner.
+"""JAX's default random generator, bit for bit, in a form that compiles faster.
 
 The generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw 2011, Proc. SC11, article 16, figure 2).
-On a CPU JAX lowers it as a loop over the rounds, which takes XLA half a second to compile, at each place where bits are
-drawn. The rounds one after the other, as JAX lowers them elsewhere, become one kernel in 0.07 s, which runs twice as
-fast. Public methods turn their keys into keys of this implementation; all of `jax.random` then goes through it.
+On a CPU, JAX lowers it as a loop over the rounds, which takes XLA half a second to compile at each place where bits are
+drawn. Unrolled, as JAX lowers it on other platforms, it becomes one kernel that compiles in 0.07 s and runs twice as
+fast. Public methods turn their keys into keys of this implementation; all of `jax.random` then uses it.
 """
 
 import math
@@ -16,14 +16,14 @@ import numpy as np
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, Int, PyTree, UInt
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of even and odd groups of four rounds
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-# As a function of its own in the program: traced and lowered once for each shape.
+# The `jit` makes this a function of its own in the program, traced and lowered once for each shape.
 @jax.jit
 def _hash(key: UInt[Array, " 2"], count: UInt[Array, "*shape"]) -> tuple[UInt[Array, "*shape"], UInt[Array, "*shape"]]:
-    """The two words that belong to counters below 2³²."""
+    """The two random words for each of the counters, which are below 2³²."""
     words = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
     x, y = jnp.broadcast_to(words[0], count.shape), count + words[1]
     for block in range(5):
@@ -50,7 +50,7 @@ def _fold_in(key: UInt[Array, " 2"], data: Any) -> UInt[Array, "*shape 2"]:
 
 def _random_bits(key: UInt[Array, " 2"], bit_width: int, shape: Sequence[int]) -> UInt[Array, "*shape"]:
     size = math.prod(shape)
-    # Without the option JAX has another order of counters.
+    # Without `jax_threefry_partitionable` JAX orders the counters differently.
     if bit_width not in (32, 64) or size >= 2**32 or not getattr(jax.config, "jax_threefry_partitionable", True):
         return jax.random.bits(_looped(key), tuple(shape), f"uint{bit_width}")
     high, low = _hash(key, jnp.arange(size, dtype=jnp.uint32).reshape(tuple(shape)))
@@ -70,13 +70,13 @@ _IMPLEMENTATION = define_prng_impl(
     name="threefry2x32_unrolled",
     tag="fru",
 )
-# The dtypes of keys of JAX's generator and of this one.
+# The dtypes of the keys of JAX's generator and of this one.
 _LOOPED = jax.eval_shape(lambda: jax.random.key(0, impl="threefry2x32")).dtype
 _UNROLLED = jax.eval_shape(lambda: jax.random.wrap_key_data(jnp.zeros(2, jnp.uint32), impl=_IMPLEMENTATION)).dtype
 
 
 def unrolled(tree: PyTree) -> PyTree:
-    """The tree with keys of this implementation in the place of JAX's default ones."""
+    """The tree with JAX's default keys replaced by keys of this implementation."""
     return jax.tree.map(lambda leaf: _wrapped(leaf, _LOOPED, _IMPLEMENTATION), tree)
 
 

@@ -1,4 +1,4 @@
-"""Starting values of loops inside of `shard_map`, which tells arrays that differ between devices from others."""
+"""Starting values of loops inside `shard_map`, where an array's type says whether it may differ between devices."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from jaxtyping import Array
 
 
 def varying_like(start: Array, *kinds: Any) -> Array:
-    """An array that may differ between devices wherever one of these kinds does, as the carry of a loop must.
+    """The array, marked as differing between devices wherever one of these types does, as the carry of a loop must be.
 
     Args:
         start: the array.
-        kinds: the types of others, as `jax.typeof` gives them.
+        kinds: the types of other arrays, from `jax.typeof`.
     """
     axes = tuple(frozenset().union(*map(_varies_over, kinds)) - _varies_over(jax.typeof(start)))
     if not axes:
@@ -22,7 +22,7 @@ def varying_like(start: Array, *kinds: Any) -> Array:
 
 
 def _varies_over(kind: Any) -> frozenset:
-    """Names of the axes of devices over which arrays of a kind differ."""
+    """Names of the device axes over which arrays of this type differ."""
     if hasattr(kind, "manual_axis_type"):
         return kind.manual_axis_type.varying
     return getattr(kind, "vma", frozenset())  # Its name in JAX 0.8.

@@ -108,7 +108,7 @@ def test_wigner_spectra_of_another_matrix_or_law_are_refused():
     refused(problem, levels[::-1])
     refused(problem, levels * 1.01)
     refused(problem, levels + 0.01)
-    # The right traces, but half of the levels at each of two places.
+    # These have the right traces, but half of the levels sit at each of two places.
     n, mean = levels.size, levels.mean()
     spread = jnp.sqrt((levels**2).mean() - mean**2)
     refused(problem, jnp.repeat(mean + spread * jnp.array([-1.0, 1.0]), n // 2))
@@ -121,7 +121,7 @@ def test_cats_with_levels_lost_or_padded_otherwise_are_refused():
     refused(problem, replace(right, counts=right.counts - (right.counts > 0)))
     # The mirror image is the density of a padding that repeats the largest levels.
     refused(problem, replace(right, counts=right.counts[::-1]))
-    # The symmetrised one: as many copies, but of both ends.
+    # The symmetrised histogram has as many copies, but of both ends.
     both = right.counts + right.counts[::-1]
     refused(problem, replace(right, counts=both / 2))
 

@@ -1,4 +1,4 @@
-"""The benchmark of first calls leaves no public name out, and counts what it says."""
+"""The benchmark of first calls leaves no public name out, and counts what it claims to count."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from tests.cases import further
 
 
 def cells(text):
-    """The header and the cells of what follows; what stands before it is the plan."""
+    """The header of the table and the cells of its rows; the text before the header is the plan."""
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("case "))
     return lines[start], [line.split() for line in lines[start + 2 :]]
@@ -93,7 +93,7 @@ def test_default_sizes_depend_on_the_device(monkeypatch):
 
 
 def planted(monkeypatch, names, problem):
-    """In the place of all cases those of these names, with one problem for all."""
+    """Replace all cases by cases of these names, with the same problem for all."""
     for name in list(CASES):
         monkeypatch.delitem(CASES, name)
     for name in names:

@@ -59,7 +59,7 @@ def test_stated_work_sets_the_rates_and_leaves_the_xla_counts_alone(record):
     assert stated.teraflops_per_second == pytest.approx(2)
     assert stated.gigabytes_per_second == pytest.approx(4)
     assert stated.xla_flops == record.xla_flops
-    # The traffic that XLA sees does not stand in for a traffic that nobody stated.
+    # The traffic that XLA counts does not replace a traffic that was not stated.
     assert replace(stated, work=Work(flops=1.0, source="told")).gigabytes_per_second is None
 
 
@@ -132,7 +132,7 @@ def test_equinox_jit_is_understood():
 
 
 def test_dtype_is_that_of_the_floating_results_or_else_of_the_arguments():
-    # Not of half precision, for which XLA makes no code on a processor without AVX.
+    # Half precision is left out, since XLA makes no code for it on a processor without AVX.
     x = jnp.ones(3, jnp.float32)
     assert measure(lambda x: x.astype(jnp.complex64), x, repeats=1).dtype == "complex64"
     assert measure(lambda x: x > 0, x, repeats=1).dtype == "float32"

@@ -13,7 +13,7 @@ HEALTHY = Store(Path("/cache"), entries=3, size=3 * 2**20)
 
 @pytest.fixture
 def set_to():
-    """Sets JAX's cache, and sets it back."""
+    """A function that sets JAX's cache, which is set back afterwards."""
     names = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
     before = {name: jax.config.values[name] for name in names}
     yield lambda folder, enabled=True: [

@@ -1,4 +1,4 @@
-"""How far laws are from the golden values of laws.json."""
+"""The distance of laws from the golden values of laws.json."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ ENTRIES = {entry["law"]: entry for entry in json.loads(Path(__file__).with_name(
 
 
 def values(expression: str, dtype: Any, num_points: int = 16) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """What each method gives at the points, and what is right, where that is a normal number of this precision."""
+    """The result of each method and the right value, where that is a normal number in this precision."""
     points = ENTRIES[expression]["points"]
     at = made(expression, dtype)
     # One shape for all laws: operations are compiled once.

@@ -1,9 +1,9 @@
 """Makes laws.json: laws at 25 digits. Run as `python tests/golden/laws.py`; ten minutes, with mpmath and python-flint.
 
-Each law is written down here once more, as its density with the ends between which it is smooth, or, where the field
-has only that, as its distribution function. Probabilities are quadratures of the density from the nearer side, so that
-no closed form of the library enters. Abscissae and parameters are numbers of float32: both precisions are held against
-the same values.
+Each law is written down here once more, as its density with the ends between which it is smooth, or as its distribution
+function where the literature has only that. Probabilities are quadratures of the density from the nearer side, so that
+no closed form of the library enters. Abscissae and parameters are float32 numbers, so that both precisions are compared
+with the same values.
 """
 
 import functools
@@ -26,16 +26,16 @@ import tracy_widom_table  # noqa: E402
 from ball_arithmetic import gauss_legendre  # noqa: E402
 
 DIGITS, WORKING_DIGITS, BITS = 25, 50, 512
-# Where a bounded law is looked at, in fractions of each band; and distances from a hard edge, where its power shows.
+# Points for bounded laws: fractions of each band, and distances from a hard edge, where its power law shows.
 FRACTIONS = (2.0**-4, 2.0**-2, 0.5, 0.75, 1 - 2.0**-4)
 CLOSE = (2.0**-30, 2.0**-14)
-# Of laws on the half-line with the mean 1, and of ratios.
+# Points for laws on the half-line with mean 1, and for ratios.
 DECAYING = (2.0**-10, 0.25, 1.0, 2.0, 6.0)
 RATIOS = (2.0**-20, 0.125, 0.5, 0.75, 1 - 2.0**-10)
 
 
 class Law(NamedTuple):
-    """A law on the line: the expression that makes it in the library, and what it is."""
+    """A law on the line: the expression that makes it in the library, and its definition."""
 
     source: str
     density: Callable[[mpf], mpf]
@@ -45,12 +45,12 @@ class Law(NamedTuple):
 
 
 def single(x) -> float:
-    """The number of float32 next to x."""
+    """The float32 number next to x."""
     return float(np.float32(float(x)))
 
 
 def inside(*joints, hard=()) -> list[float]:
-    """Points of each band, and some next to hard edges."""
+    """Points inside each band, and some next to hard edges."""
     bands = list(itertools.pairwise(joints))
     points = [low + (high - low) * t for low, high in bands for t in FRACTIONS]
     middle = (joints[0] + joints[-1]) / 2
@@ -59,7 +59,7 @@ def inside(*joints, hard=()) -> list[float]:
 
 
 def panels(density: Callable, start: mpf, end: mpf) -> list[mpf]:
-    """From start on to an infinite end: multiples of the length of decay, which double, until nothing is left."""
+    """Panels from `start` to an infinite end: doubling multiples of the decay length, until nothing is left."""
     sign, eps = mpmath.sign(end), mpf(10) ** -WORKING_DIGITS
     step = mpf(2) ** -40
     decay = abs(density(start) / ((density(start + sign * step) - density(start)) / step)) / 4
@@ -71,7 +71,7 @@ def panels(density: Callable, start: mpf, end: mpf) -> list[mpf]:
 
 
 def mass(density: Callable, joints: tuple, lower: mpf, upper: mpf) -> mpf:
-    """Integral of the density; powers of 8 at the ends of the bands smooth whatever is there."""
+    """Integral of the density; substituted powers of 8 at the ends of the bands smooth any singularity there."""
     inner = [lower, *(mpf(j) for j in joints if lower < j < upper), upper]
     if mpmath.isinf(upper):
         inner = [*inner[:-1], *panels(density, inner[-2], upper)[1:]]
@@ -80,7 +80,7 @@ def mass(density: Callable, joints: tuple, lower: mpf, upper: mpf) -> mpf:
     total = mpf(0)
     for a, b in itertools.pairwise(inner):
         half, middle = (b - a) / 2, (a + b) / 2
-        # Where rounding meets the end there is nothing left.
+        # Points that round to the end itself contribute nothing.
         left = lambda t, a=a, half=half: density(a + half * t**8) * 8 * t**7 if a + half * t**8 > a else mpf(0)
         right = lambda t, b=b, half=half: density(b - half * t**8) * 8 * t**7 if b - half * t**8 < b else mpf(0)
         # The stopping rule of mpmath is absolute: a factor makes it relative.
@@ -127,7 +127,7 @@ def uniform(lower, upper):
 
 
 def marchenko_pastur(ratio, scale=1.0, power=1):
-    """Of Y, or of scale²/Y with the power -1."""
+    """The law of Y, or of scale²/Y with the power -1."""
     c, unit = mpf(ratio), mpf(scale) ** 2
     low, high = (1 - sqrt(c)) ** 2, (1 + sqrt(c)) ** 2
     f = lambda y: sqrt(max((high - y) * (y - low), 0)) / (2 * pi * c * y)
@@ -232,7 +232,7 @@ def general_marchenko_pastur():
 
 
 def _discriminant():
-    """In x², of u³ - x u² - 3u/4 + x: b²c² - 4c³ - 4b³d - 27d² + 18bcd with b = -x, c = -3/4, d = x."""
+    """The discriminant of u³ - x u² - 3u/4 + x in x²: b²c² - 4c³ - 4b³d - 27d² + 18bcd, b = -x, c = -3/4, d = x."""
     c = mpf(-3) / 4
     return [mpf(4), c**2 - 27 - 18 * c, -4 * c**3]
 
@@ -254,7 +254,7 @@ def symmetrized():
 
 
 def binomial_semicircle(order, mu):
-    """Radius 2 at the largest order; orders clipped to [2, N]."""
+    """A mixture with radius 2 at the largest order and orders clipped to [2, N]."""
     law = {n: mpmath.binomial(order, n) * mpf(mu) ** n * (1 - mpf(mu)) ** (order - n) for n in range(order + 1)}
     law[2] += law.pop(0) + law.pop(1)
     mean = sum(n * p for n, p in law.items())
@@ -352,7 +352,7 @@ def hard_edge(alpha, beta):
 
 
 def pair(weight: Callable, beta: int, joints: tuple, points: Iterable[float]) -> Law:
-    """One of two levels with the joint density |x - y|^β w(x) w(y), for even β: moments of the weight."""
+    """One of two levels with joint density |x - y|^β w(x) w(y), for even β, from moments of the weight."""
     total = lambda k: mpmath.quad(lambda y: y**k * weight(y), joints)
     moments = [total(k) for k in range(beta + 1)]
     marginal = lambda x: (
@@ -364,13 +364,13 @@ def pair(weight: Callable, beta: int, joints: tuple, points: Iterable[float]) ->
 
 
 def gaussian_pair(beta):
-    """Of GUE(2) or GSE(2): the weight exp(-βnx²/4)."""
+    """A level of GUE(2) or GSE(2), with the weight exp(-βnx²/4)."""
     weight = lambda x: mpmath.exp(-mpf(beta) / 2 * x**2)
     return pair(weight, beta, (-inf, -2, 0, 2, inf), (-6.0, -2.0, -0.5, 0.0, 1.0, 3.0, 8.0))
 
 
 def goe_pair():
-    """The weight exp(-x²/2) and |x - y|: the inner integral is that of a normal law."""
+    """A level of GOE(2), with the weight exp(-x²/2) and |x - y|: the inner integral is that of a normal law."""
     inner = lambda x: 2 * mpmath.exp(-(x**2) / 2) + x * sqrt(2 * pi) * mpmath.erf(x / sqrt(mpf(2)))
     marginal = lambda x: mpmath.exp(-(x**2) / 2) * inner(x)
     norm = mpmath.quad(marginal, [-inf, -2, 0, 2, inf])
@@ -379,7 +379,7 @@ def goe_pair():
 
 
 def wishart_pair():
-    """Of Wishart(2, 4, 2): the weight x² exp(-4x)."""
+    """A level of Wishart(2, 4, 2), with the weight x² exp(-4x)."""
     weight = lambda x: x**2 * mpmath.exp(-4 * x)
     return pair(weight, 2, (0, 1, 3, inf), (2.0**-10, 0.125, 0.5, 1.0, 2.0, 8.0))
 
@@ -388,7 +388,7 @@ def wishart_pair():
 
 
 def planar(density: Callable, radii: Iterable[float], disc: Callable | None = None) -> list[dict]:
-    """Of a density that depends on |z| only, unless the probability of a disc is given."""
+    """Values for a density that depends on |z| only, unless the probability of a disc is given."""
     disc = disc or (lambda r: mpmath.quad(lambda x: 2 * pi * x * density(x), [0, r / 4, r]))
     return [{"x": r, "pdf": density(mpf(r)), "radial_cdf": disc(mpf(r))} for r in radii]
 
@@ -407,7 +407,7 @@ def ellipse(correlation):
 
 
 def single_ring():
-    """For the singular values 1 and 2: the sum of the theorem, solved as a quadratic equation in p."""
+    """The law for the singular values 1 and 2: the sum of the theorem, solved as a quadratic equation in p."""
 
     def disc(r):
         # (t - 1)(pt + (1 - p)4) + (t - 4)(pt + 1 - p) = 0 is linear in p for two values.
@@ -436,7 +436,7 @@ def number(ball: arb) -> mpf:
 
 @functools.cache
 def edge(x: float, stretch: str) -> list[tuple[arb, arb]]:
-    """F and F' for all rows of the table of Tracy-Widom laws, by x, at a multiple of x."""
+    """F and F' for all rows of the Tracy-Widom table at a multiple of x, as functions of x."""
     ctx.prec = BITS
     factor = {"1": arb(1), "√2": arb(2).sqrt(), "2^⅔": arb(4).root(3)}[stretch]
     step, rule, s = arb(10) ** -30, gauss_legendre(100), arb(x) * factor
@@ -518,7 +518,7 @@ LAWS = {
     "LevelDensity(GSE(2))": lambda: gaussian_pair(4),
     "LevelDensity(Wishart(2, 4, 2))": wishart_pair,
 }
-# Row of the table and stretch of the argument.
+# The row of the table and the stretch of the argument.
 EDGES = {
     "TracyWidom(1)": ((1, 1), "1"),
     "TracyWidom(2)": ((2, 1), "1"),
@@ -534,7 +534,7 @@ SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (
 
 
 def entry(expression: str) -> dict:
-    """What the table says of one law."""
+    """The entry of the table for one law."""
     mp.dps = WORKING_DIGITS
     if expression in EDGES:
         source, rows = "Fredholm determinants in ball arithmetic", tracy_widom(*EDGES[expression])

@@ -1,7 +1,7 @@
 """Makes praehofer_spohn.json from tables of others. Run as `python tests/golden/praehofer_spohn.py FOLDER`.
 
 M. Prähofer and H. Spohn solved Painlevé II "numerically with very high precision" for J. Stat. Phys. 115, 255 (2004),
-another way than that of this library. Their tables of 16 digits were at https://www-m5.ma.tum.de/KPZ (2003), and
+in a way that this library does not use. Their tables of 16 digits were at https://www-m5.ma.tum.de/KPZ (2003), and
 https://github.com/patperry/kpztable has a copy. FOLDER holds F1, F2, U and V, each `.040.200.0016.txt`; every eighth
 point of the bulk and some far out are kept.
 """

@@ -1,6 +1,6 @@
 """Makes semicircle.json: the semicircle law at 30 digits. Run as `python tests/golden/semicircle.py`.
 
-Every abscissa and probability is a number of float32, so that both precisions are held against the same values.
+Every abscissa and probability is a float32 number, so that both precisions are compared with the same values.
 """
 
 import json
@@ -28,7 +28,7 @@ def distribution(x, radius):
 
 
 def quantile(p, radius):
-    """By bisection in the angle, x = -radius cos(θ/2): the distribution function is (θ - sin θ)/2π."""
+    """The quantile by bisection in the angle, x = -radius cos(θ/2): the distribution function is (θ - sin θ)/2π."""
     lower, upper = mpmath.mpf(0), 2 * mpmath.pi
     for _ in range(250):
         middle = (lower + upper) / 2

@@ -1,4 +1,4 @@
-"""Singular values of bidiagonal matrices: accuracy, counts, blocks, derivatives, against integers and LAPACK."""
+"""Singular values of bidiagonal matrices: accuracy, counts, blocks, derivatives, against integer counts and LAPACK."""
 
 import functools
 
@@ -59,7 +59,7 @@ def bands(family, n, dtype):
 
 
 def exact(b, c):
-    """Singular values: the positive levels of the tridiagonal matrix of Golub and Kahan."""
+    """Singular values as the positive levels of Golub and Kahan's tridiagonal matrix."""
     entries = np.stack([b, np.append(c, 0)], axis=1).ravel()[:-1].astype(np.float64)
     return exact_eigenvalues(np.zeros(2 * b.size), entries)[b.size :]
 
@@ -114,7 +114,7 @@ def test_blocks_are_trailing():
 
 def test_derivatives():
     b, c = map(jnp.asarray, bands(signed, 6, np.float64))
-    # Of a block; the levels that it does not have are infinite.
+    # The matrix is a block; the levels that it does not have are infinite.
     check_derivatives(lambda b, c: block_singular_values(0, 6, b, c, jnp.int32(4))[:4], b, c, second_derivative=True)
 
 

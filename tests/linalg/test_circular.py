@@ -19,7 +19,7 @@ SIZES += [pytest.param(n, np.float32, marks=[pytest.mark.float32, pytest.mark.sl
 
 @functools.cache
 def coefficients(n, beta):
-    """Coefficients of a circular β-ensemble: |γ| close to 1 at small β, all but 0 at large."""
+    """Coefficients of a circular β-ensemble: |γ| is close to 1 at small β and close to 0 at large β."""
     rng = np.random.default_rng(n)
     logarithm = -2 * rng.exponential(size=n - 1) / (beta * np.arange(1, n))
     boundary, angle = rng.uniform(0, 2 * np.pi), rng.uniform(-np.pi, np.pi, n - 1)
@@ -29,7 +29,7 @@ def coefficients(n, beta):
 def cmv_phases(boundary, modulus, complement, angle):
     """Eigenphases, turned by π, of the CMV matrix with these coefficients (Killip and Nenciu 2004, section 2).
 
-    γ comes from the last one to the first and is the conjugate of α turned by a phase that the earlier ones make.
+    The γ come from the last to the first; each is the conjugate of α turned by a phase from the earlier ones.
     """
     n, turn, alpha = modulus.size + 1, 1.0, []
     for gamma in (modulus * np.exp(1j * angle))[::-1]:
@@ -57,7 +57,7 @@ def test_phases_and_counts(n, beta, dtype):
     matrix = Verblunsky(*(jnp.asarray(part, dtype) for part in given))
     phases = eigenphases(matrix)
     eps = np.finfo(phases.dtype).eps
-    # The second term is LAPACK's, and the rounding of the coefficients in float32 moves a phase as little.
+    # The second term is LAPACK's error; the rounding of the coefficients in float32 moves a phase as little.
     allowed = 8 * eps + 2e-14
     np.testing.assert_allclose(phases, expected, rtol=0, atol=allowed)
     assert (np.diff(phases) >= 0).all()

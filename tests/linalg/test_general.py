@@ -23,7 +23,7 @@ def numpy_radius(a):
 
 
 def numpy_gradient(a):
-    """Derivatives of the radius by the real and the imaginary parts of the entries, from LAPACK's left vectors."""
+    """Derivatives of the radius by the real and imaginary parts of the entries, from LAPACK's left vectors."""
     levels, left, right = scipy.linalg.eig(a, left=True, right=True)
     k = np.abs(levels).argmax()
     w, v = left[:, k], right[:, k]
@@ -65,7 +65,7 @@ def test_a_defective_eigenvalue():
     np.testing.assert_allclose(rmt.spectral_radius(jnp.asarray(a)), 2.0, atol=10 * np.cbrt(eps(float)))
 
 
-# Nothing, Jordan blocks of sizes 2 and 3, and two of size 2.
+# The zero matrix, Jordan blocks of sizes 2 and 3, and two blocks of size 2.
 NILPOTENT = [np.diag(above, 1) for above in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0])] + [np.eye(4, k=2)]
 
 

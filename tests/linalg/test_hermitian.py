@@ -18,7 +18,7 @@ DEGENERATE = {
 
 
 def self_dual(seed, n):
-    """A quaternion self-dual matrix, 2n x 2n: like the GSE, every level twice, equal to rounding only."""
+    """A quaternion self-dual 2n x 2n matrix: as in the GSE, every level comes twice, equal to rounding only."""
     a, b = general(seed, (2, n, n), np.complex128)
     a, b = a + adjoint(a), b - b.T
     return np.block([[a, b], [-b.conj(), a.conj()]])
@@ -54,7 +54,7 @@ def test_gradient_of_each_level_is_its_projector(dtype):
     a = hermitian(2, (4, 4), dtype)
     _, v = np.linalg.eigh(a)
     gradients = jax.vmap(jax.grad(lambda m, k: rmt.eigvalsh(m)[k]), (None, 0))(jnp.asarray(a), jnp.arange(4))
-    # Of a real function jax.grad gives the conjugate of the direction of ascent.
+    # For a real function jax.grad gives the conjugate of the direction of ascent.
     expected = np.conj(np.einsum("ik,jk->kij", v, v.conj()))
     np.testing.assert_allclose(gradients, expected, rtol=0, atol=1e-13)
 

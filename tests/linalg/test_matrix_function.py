@@ -67,7 +67,7 @@ DIVIDED = {
 
 
 @pytest.mark.parametrize(("f", "exact", "slope", "level"), DIVIDED.values(), ids=DIVIDED)
-# Worst where quotient and integral meet, and worse the larger |f| is against its slope times the level.
+# Errors are largest where quotient and integral meet, and grow with |f| relative to its slope times the level.
 @pytest.mark.parametrize(
     ("dtype", "rtol"), [pytest.param(np.float32, 5e-5, marks=pytest.mark.float32), (np.float64, 5e-13)]
 )
@@ -171,7 +171,7 @@ def test_second_derivative_against_a_difference_of_first_ones():
     ids=["oscillating", "sine", "cancelling", "cube"],
 )
 def test_coincident_levels_of_a_rotated_matrix(dtype, f, slope, levels, size):
-    # The solver separates equal levels by rounding: quotients of such gaps have no right digit for these functions.
+    # The solver separates equal levels by rounding; quotients over such gaps have no correct digit for these functions.
     rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))
     levels = np.array(levels, float)
     a = (rotation * levels) @ rotation.T

@@ -20,7 +20,7 @@ def padded(levels, n=N, dtype=np.float64):
 
 
 def cyclic(levels, n, arrangement):
-    """The padding in words: put the levels in order, repeat them cyclically, sort."""
+    """The padding by its definition: put the levels in order, repeat them cyclically, sort."""
     levels = np.sort(levels)
     if arrangement == "magnitude":
         levels = levels[np.argsort(-np.abs(levels), kind="stable")]

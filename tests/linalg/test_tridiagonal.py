@@ -26,7 +26,7 @@ def generic(seed, *batch, n=N):
 
 
 def split(seed, *places):
-    """Generic but for zeros on the off-diagonal: the levels are distinct all the same."""
+    """A generic matrix except for zeros on the off-diagonal; its levels are distinct nevertheless."""
     d, e = generic(seed)
     e[list(places)] = 0
     return d, e
@@ -63,11 +63,11 @@ def expected_logdet(bands, x):
 
 
 def bands_of(a):
-    """What the gradient of tr f(T) by the two diagonals is, for the matrix f'(T)."""
+    """The gradient of tr f(T) by the two diagonals, from the matrix f'(T)."""
     return np.diagonal(a), 2 * np.diagonal(a, 1)
 
 
-# Compilation is nearly all of the time: these are shared, one for each shape.
+# Compilation takes nearly all of the time: these functions are shared, with one program for each shape.
 
 
 def everything(matrix, x, z):
@@ -81,7 +81,7 @@ def everything(matrix, x, z):
 
 @jax.jit
 def mapped_batch(d, e):
-    """A map over batches."""
+    """The map of a function over batches."""
     return jax.vmap(lambda d, e: everything(SymTridiagonal(d, e), POINTS, GRID))(d, e)
 
 
@@ -146,7 +146,7 @@ def test_dense_matrix_and_product(shape):
 
 
 def test_maps_and_batches_are_loops():
-    # One of the matrices falls apart, which takes the vectors of all of them on the longer way.
+    # One of the matrices falls apart, so the vectors of all of them take the longer way.
     d, e = generic(4, 2, 3)
     d[1, 2], e[1, 2] = TWICE
     together = mapped_batch(d, e)
@@ -192,13 +192,13 @@ def test_points_of_any_order():
     x = np.array([np.inf, 1.0, -np.inf, 2.5, 0.0, 1.5, 1.0])
     got = matrix.count_below(x)
     assert jnp.issubdtype(got.dtype, jnp.integer)
-    # Strictly below: a level that is met exactly does not count.
+    # The count is strict: a level equal to the point does not count.
     np.testing.assert_array_equal(got, [3, 1, 0, 3, 0, 2, 1])
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)
 def test_a_million_rows_are_counted(dtype):
-    # More than one piece of the count; of even length, so that no level is at 0.
+    # The length needs more than one piece of the count, and is even, so that no level is at 0.
     n = (1 << 20) + 22
     angles = np.array([0.5]) if dtype == np.float32 else (np.array([0, 1, 1 << 19, n - 1, n]) + 0.5) / (n + 1)
     expected = np.round((1 - angles) * (n + 1) - 0.5)
@@ -304,12 +304,12 @@ def test_derivatives_of_the_trace_of_the_resolvent(bands):
 
 @jax.jit
 def trace_gradient(d, e, z):
-    """Of the real part."""
+    """The gradient of the real part of the trace."""
     return jax.grad(lambda d, e, z: SymTridiagonal(d, e).resolvent_trace(z).real, (0, 1, 2))(d, e, z)
 
 
 def test_gradients_of_a_symmetric_function():
-    """At degeneracy too, and next to a matrix with NaN."""
+    """The gradients are right at degeneracy too, and next to a matrix with NaN."""
     every = DISTINCT | DEGENERATE
     d, e = (np.stack(bands) for bands in zip(*every.values(), TWICE, strict=True))
     d[-1, 2] = np.nan
@@ -391,7 +391,7 @@ def test_logdet_and_its_gradient(name):
 def test_logdet_at_a_level():
     diagonal = SymTridiagonal(np.array([0.0, 1.0, 2.0]), np.zeros(2))
     np.testing.assert_allclose(diagonal.logdet(np.array([1.0, 3.0, 0.0])), [-np.inf, np.log(6), -np.inf], rtol=1e-14)
-    # A level at the last pivot, and a vanishing pivot that is none.
+    # First a level makes the last pivot vanish, then a pivot vanishes without a level.
     assert float(SymTridiagonal(np.ones(2), np.ones(1)).logdet()) == -np.inf
     assert abs(float(SymTridiagonal(np.zeros(2), np.ones(1)).logdet())) < 1e-14
 
@@ -407,7 +407,7 @@ def test_nan_and_infinity_stay_in_their_matrix():
     assert np.isnan(got["vectors"][bad]).all()
     for place in ((0, 1), (1, 0), (1, 2)):
         for name, one in solved((d[place], e[place])).items():
-            # The signs of vectors are arbitrary, and hang on the last digit of a level.
+            # The signs of vectors are arbitrary, and depend on the last digit of a level.
             sign = np.sign(np.sum(got[name][place] * one, axis=0)) if name == "vectors" else 1
             np.testing.assert_allclose(got[name][place] * sign, one, rtol=1e-12, atol=1e-13)
 
@@ -528,7 +528,7 @@ def test_levels_of_the_trailing_block(order):
     by_d, by_e = np.zeros((N, N)), np.zeros((N, N - 1))
     by_d[:order, start:] = v.T**2
     by_e[:order, start:] = 2 * (v[1:] * v[:-1]).T
-    # What is outside does not matter, whatever it is.
+    # The entries outside do not matter, whatever they are.
     for outside in (0.5, 1e30, np.nan):
         given = [np.where(np.arange(band.size) < start, outside, band) for band in bands]
         levels, got = block_levels_and_derivatives(*given, np.int32(order))
@@ -552,7 +552,7 @@ def test_levels_of_the_trailing_block_in_single_precision():
 
 @pytest.mark.parametrize("dtype", [np.float64, *SINGLE_TOO])
 def test_levels_of_the_trailing_block_of_a_larger_matrix(dtype):
-    # Fewer than half of the levels are there, about half, all: the slower half of the search must know the ends.
+    # Fewer than half of the levels exist, about half, or all: the slower half of the search must know the ends.
     n = 140
     d, e = (band.astype(dtype) for band in generic(7, n=n))
     some = jax.jit(lambda order: _tridiagonal.block_eigenvalues(0, n, d, e, order))
@@ -584,7 +584,7 @@ def test_counts_of_the_trailing_block():
 
 @pytest.mark.parametrize("dtype", [np.float64, *SINGLE_TOO])
 def test_vectors_of_levels_on_the_grid_of_rounding(dtype):
-    # Diagonals of a few neighbouring numbers: a shift of inverse iteration that lands on one of them divides by 0.
+    # The diagonals hold a few neighbouring numbers: a shift of inverse iteration equal to one would divide by 0.
     steps = np.random.default_rng(5).integers(0, 12, (200, N))
     d = (0.5 + np.finfo(dtype).eps / 2 * steps).astype(dtype)
     v = np.asarray(SymTridiagonal(d, np.zeros((200, N - 1), dtype)).eigenvectors())
@@ -645,7 +645,7 @@ def test_a_lone_level_beside_a_cluster_is_orthogonal_to_it():
     q, _ = np.linalg.qr(rng.normal(size=(n, n)))
     t = scipy.linalg.hessenberg((q * np.sort(levels)) @ q.T)
     v = np.asarray(SymTridiagonal(np.diag(t), np.diag((t + t.T) / 2, 1)).eigenvectors())
-    # LAPACK's vectors for the clusters beside twisted ones for the others would miss this tenfold.
+    # LAPACK's vectors for the clusters, together with twisted vectors for the rest, would miss this tenfold.
     np.testing.assert_allclose(v.T @ v, np.eye(n), rtol=0, atol=50 * n * np.finfo(float).eps)
 
 
@@ -657,7 +657,7 @@ def test_empty_batches(batch):
 
 
 def test_derivatives_outside_of_jit_are_those_inside(getkey):
-    # Outside, the rules call programs of their own, with other options of the compiler.
+    # Outside of `jit` the rules call programs of their own, with other compiler options.
     d, e = jax.random.normal(getkey(), (4,)), jnp.array([1.0, 0.7, 0.4])
     energy = lambda d: jnp.sum(jnp.sin(SymTridiagonal(d, e).eigenvalues()))
     batch = jnp.stack([d, d[::-1]])

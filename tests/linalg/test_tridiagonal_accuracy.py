@@ -74,7 +74,7 @@ def test_the_reference_counts_strictly_below():
 
 
 class Solved(NamedTuple):
-    """What is asked of the engine and what it answers, for one case."""
+    """The question to the engine and its answer, for one case."""
 
     diagonal: np.ndarray
     off_diagonal: np.ndarray
@@ -96,7 +96,7 @@ def _answer(diagonal: Any, off_diagonal: Any, points: Any, shifts: Any) -> dict[
     }
 
 
-# The first cuts clusters, the second holds the last level alone.
+# The first range cuts clusters, the second holds the last level only.
 RANGES = (ORDER // 3, ORDER // 3 + ORDER // 8), (ORDER - 1, ORDER)
 
 
@@ -113,7 +113,7 @@ def _solved(problem: Problem, dtype: type) -> Solved:
     exact = exact_eigenvalues(*bands)
     norm = np.abs(exact).max()
     middles = exact[:-1] / 2 + exact[1:] / 2
-    # At a diagonal entry a pivot vanishes or nearly so.
+    # At a diagonal entry a pivot vanishes, or nearly vanishes.
     ends = np.array([-np.inf, -np.finfo(dtype).max, exact[0] - norm, exact[-1] + norm, np.finfo(dtype).max, np.inf])
     points = np.concatenate([middles, bands[0], ends]).astype(dtype)
     outside = [exact[0] - (norm or 1.0), exact[-1] + (norm or 1.0)]
@@ -145,7 +145,7 @@ def test_counts_are_exact_away_from_the_levels(problem, dtype):
 
 
 def _residuals(solved: Solved, levels: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """‖T v - λ v‖ / ‖T‖, in more digits than the answer has and with entries of the order of 1."""
+    """The residuals ‖T v - λ v‖ / ‖T‖, in more digits than the answer has and with entries of the order of 1."""
     scale = np.longdouble(np.abs(solved.exact).max() or 1.0)
     t = dense(solved.diagonal, solved.off_diagonal).astype(np.longdouble) / scale
     return np.linalg.norm(t @ vectors - vectors * (levels / scale), axis=0).astype(np.float64)
@@ -183,7 +183,7 @@ def test_ranges_of_levels_are_those_of_the_whole(problem, dtype):
 
 
 def _logdet(diagonal: np.ndarray, off_diagonal: np.ndarray, x: float) -> float:
-    """log|det(T - x)| by the recurrence of the leading minors."""
+    """The logarithm log|det(T - x)| by the recurrence of the leading minors."""
     with mpmath.workdps(DIGITS):
         shifted = [mpmath.mpf(a) - mpmath.mpf(x) for a in diagonal.tolist()]
         before, minor = mpmath.mpf(1), shifted[0]
@@ -200,7 +200,7 @@ def test_logdet_against_many_digits(problem, dtype):
         distances = np.abs(solved.exact - x)
         if distances.min() <= 4 * solved.unit:  # between levels that are all equal
             continue
-        # Of levels wrong by 4 eps‖T‖, of a sum of n logarithms, and of two large ones that cancel next to a pivot of 0.
+        # Errors from levels wrong by 4 eps‖T‖, a sum of n logarithms, and two large ones that cancel at a pivot of 0.
         summed = 2 * np.sum(1 + np.abs(np.log(distances))) - 8 * math.log(eps(dtype))
         tolerance = 4 * np.sum(solved.unit / distances) + eps(dtype) * summed
         assert value == pytest.approx(_logdet(solved.diagonal, solved.off_diagonal, x), rel=0, abs=tolerance)

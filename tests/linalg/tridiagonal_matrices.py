@@ -26,7 +26,7 @@ from tests.linalg.reference import SINGLE
 
 Bands = tuple[np.ndarray, np.ndarray]
 
-# What makes a problem hard; each carries one.
+# The tags for what makes a problem hard; each problem carries one.
 SEPARATED = "separated"  # nothing: levels apart by far more than rounding
 CLUSTERED = "clustered"  # levels closer than rounding, though no off-diagonal entry says so
 SPLIT = "split"  # blocks that are not coupled: their levels may be exactly equal
@@ -96,12 +96,12 @@ def laguerre(n: int) -> Bands:
 
 
 def hermite(n: int) -> Bands:
-    """Of the probabilists' polynomials, orthogonal under the standard normal law."""
+    """The Jacobi matrix of the probabilists' Hermite polynomials, orthogonal under the standard normal law."""
     return np.zeros(n), np.sqrt(np.arange(1.0, n))
 
 
 def latms_levels(n: int, mode: int, condition: float = 2.0**52) -> np.ndarray:
-    """LAPACK's spectra between 1 and 1/condition: one large, one small, geometric, arithmetic."""
+    """LAPACK's spectra between 1 and 1/condition: one level large, one small, geometric, arithmetic."""
     fraction = np.arange(n) / (n - 1)
     return {
         1: np.append(1.0, np.full(n - 1, 1 / condition)),
@@ -140,7 +140,7 @@ def graded(n: int, first: float, last: float) -> Bands:
 
 
 def large_last(n: int) -> Bands:
-    """(1, 2, 1) but for one large entry, which the other levels hardly see."""
+    """The matrix (1, 2, 1) except for one large entry, which hardly affects the other levels."""
     diagonal, off_diagonal = toeplitz(n)
     return np.append(diagonal[:-1], 1e6), off_diagonal
 
@@ -151,14 +151,14 @@ def faint(n: int, coupling: float) -> Bands:
 
 
 def mostly_equal(n: int) -> Bands:
-    """Two thirds of the levels equal, the others of a GOE: fewer than half are alone."""
+    """A matrix with two thirds of its levels equal and the others from a GOE: fewer than half are alone."""
     diagonal, off_diagonal = goe(n)
     diagonal[: 2 * n // 3], off_diagonal[: 2 * n // 3] = 1, 0
     return diagonal, off_diagonal
 
 
 def nearly_equal(n: int, width: float, seed: int = 0) -> Bands:
-    """Levels within a few widths of 1, and couplings of all sizes below the width."""
+    """A matrix with levels within a few widths of 1, and couplings of all sizes below the width."""
     random = np.random.default_rng(seed)
     return 1 + width * random.standard_normal(n), width * 10 ** random.uniform(-8, 0, n - 1)
 
@@ -170,7 +170,7 @@ def scattered(n: int, seed: int = 0) -> Bands:
 
 
 def shuffled(n: int) -> np.ndarray:
-    """Whole numbers of both signs in no order, most of them twice."""
+    """Integers of both signs in random order, most of them twice."""
     return np.random.default_rng(0).permutation(np.arange(n) // 2 - n // 4).astype(float)
 
 
@@ -237,7 +237,7 @@ PROBLEMS = [
 ]
 
 
-# An order is a compilation in each precision: these every day, others with the slow tests.
+# Each order costs a compilation in each precision: these run every day, the others with the slow tests.
 DAILY_ORDERS = {np.float32: {ORDER}, np.float64: {1, 2, SMALL_ORDER, ORDER}}
 
 
@@ -271,7 +271,7 @@ class _Fixed:
     exponent: int
 
     def number(self, x: float) -> int:
-        """In units; what lies outside of every Gershgorin disc is brought to their edge, as no count changes there."""
+        """The number in units; points outside of all Gershgorin discs are moved to their edge, as no count changes."""
         edge = math.ldexp(1.0, self.exponent + 2)
         return int(math.ldexp(min(max(x, -edge), edge), FRACTION - self.exponent))
 
@@ -326,6 +326,6 @@ def exact_eigenvalues(diagonal: np.ndarray, off_diagonal: np.ndarray) -> np.ndar
 
 
 def exact_counts(diagonal: np.ndarray, off_diagonal: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """How many levels lie strictly below each point, for points further than 2^-127 of the norm from any level."""
+    """The number of levels strictly below each point, for points further than 2^-127 of the norm from any level."""
     matrix = _fixed(diagonal, off_diagonal)
     return np.array([matrix.count(matrix.number(x)) for x in points.tolist()])

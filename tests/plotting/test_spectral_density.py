@@ -1,4 +1,4 @@
-"""What is drawn: heights, error bars, laws, stems, view; and what is refused."""
+"""The plot of a spectral density: heights, error bars, laws, stems, the view; and refusals."""
 
 import sys
 
@@ -137,7 +137,7 @@ def test_axes_are_labelled():
 
 
 class Spike(AbstractLaw):
-    """Half a point mass at 0.3, half spread over (0, 1) with the density 1/(4 sqrt(1 - x)), which diverges at 1."""
+    """A point mass of 1/2 at 0.3, and the density 1/(4 sqrt(1 - x)) on (0, 1), which diverges at 1."""
 
     def _support(self):
         return jnp.asarray(0.0), jnp.asarray(1.0)

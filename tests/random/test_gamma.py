@@ -13,7 +13,7 @@ from tests.statistical import assert_counts, assert_law, assert_mean
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 PARAMETERS = [1e-2, 0.3, 1.0, 2.5, 50.0, 1e6]
-# Next to where the derivative changes its formula (1; 3 in float32, 10 in float64), and far beyond.
+# Parameters next to where the derivative changes its formula (1; 3 in float32, 10 in float64), and far beyond.
 SMOOTH = np.array([1e-2, 0.3, 0.99, 1.0, 2.9, 3.1, 9.9, 10.1, 60.0, 1e3, 1e6])
 
 
@@ -44,7 +44,7 @@ def test_chi_has_its_mean_and_variance(getkey, dtype):
     draws = np.asarray(chi(getkey(), df[:, None], (len(df), 20_000)))
     assert draws.dtype == dtype
     for k, x in zip(df.astype(float), draws.astype(float), strict=True):
-        # Of the difference of two large numbers at 1e9 the terms of 1/k are left.
+        # At 1e9 the difference of two large numbers is replaced by its terms in 1/k.
         large = k > 1e6
         mean = k**0.5 - 0.25 * k**-0.5 if large else np.sqrt(2) * scipy.special.poch(k / 2, 0.5)
         assert_mean(x, mean)
@@ -86,7 +86,7 @@ def test_derivative_is_that_of_the_quantile(getkey, dtype):
     key, a = getkey(), np.repeat(SMOOTH.astype(dtype)[:, None], 20, 1)
     x, forward, reverse = value_and_slopes(key, a)
     assert forward.dtype == dtype
-    # Next to underflow the two round differently.
+    # Close to underflow the two modes round differently.
     np.testing.assert_allclose(reverse, forward, rtol=10 * np.finfo(dtype).eps, atol=1e-30)
     a, x, forward = (np.asarray(v, float) for v in (a, x, forward))
     # Far in the lower tail, at small a, differences of the quantile function have no digits.
@@ -101,7 +101,7 @@ def test_derivative_is_that_of_the_quantile(getkey, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_derivative_against_many_digits(dtype):
-    """By differences of the incomplete gamma function in 60 digits, next to the mode and in both tails."""
+    """The reference is a difference of the incomplete gamma function in 60 digits, near the mode and in both tails."""
     a, deviations = (v.astype(dtype).ravel() for v in np.meshgrid(SMOOTH[:-2], [-3.0, -0.5, 0.0, 0.2, 2.0, 5.0]))
     w = deviations / np.sqrt(np.maximum(a, dtype(0.1)))
     slope = jax.jvp(with_derivative, (a, w), (jnp.ones_like(a), jnp.zeros_like(w)))[1]
@@ -115,7 +115,7 @@ def slope_in_many_digits(a, w):
     with mpmath.workdps(60):
         a, w = mpmath.mpf(a), mpmath.mpf(w)
         x = a * mpmath.exp(w)
-        # The smaller tail; a central difference of 1e-20 is right to 40 digits.
+        # The smaller tail is used; a central difference with step 1e-20 is right to 40 digits.
         tail = (x, mpmath.inf) if x > a else (0, x)
         mass = lambda b: mpmath.gammainc(b, *tail, regularized=True)
         step = mpmath.mpf(10) ** -20

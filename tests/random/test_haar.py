@@ -30,7 +30,7 @@ def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, column
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=20 * eps)
     if beta == 4:
         assert q.shape[1:] == (2 * rows, 2 * columns)
-        # Blocks (a, b; -b*, a*) to the last bit.
+        # The blocks are (a, b; -b*, a*) to the last bit.
         np.testing.assert_array_equal(q[:, 1::2, 1::2], q[:, ::2, ::2].conj())
         np.testing.assert_array_equal(q[:, 1::2, ::2], -q[:, ::2, 1::2].conj())
     components = [q] if beta < 4 else [q[:, ::2, ::2], q[:, ::2, 1::2]]
@@ -44,7 +44,7 @@ def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, column
             if beta > 1:
                 assert_law(np.angle(entry), scipy.stats.uniform(-np.pi, 2 * np.pi).cdf)
         if beta == 4:
-            # Of a quaternion of uniform direction |a|² has a uniform share.
+            # For a quaternion of uniform direction the share of |a|² is uniform.
             assert_law(np.abs(components[0][:, i, j]) ** 2 / square[:, i, j], scipy.stats.uniform.cdf)
     if columns > 1:
         # Columns are dependent only through orthogonality: a row of |q|² is a Dirichlet variate.

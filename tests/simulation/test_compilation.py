@@ -34,7 +34,7 @@ def sum_of_sample(key, ensemble, shift):
 
 
 class Walk(eqx.Module):
-    """A module of equinox, whose bound methods are pytrees."""
+    """An equinox module, whose bound methods are pytrees."""
 
     scale: jax.Array
 
@@ -46,7 +46,7 @@ class Walk(eqx.Module):
 
 
 class Plain:
-    """An object that is no pytree."""
+    """An object that is not a pytree."""
 
     @staticmethod
     def draw(key, scale):
@@ -80,7 +80,7 @@ FUNCTIONS = {
     "function among the arguments": lambda s: (lambda_of_a_function, rmt.Wigner(4, s).sample),
 }
 lambda_of_a_function = lambda key, fn: fn(key) + fn(key)
-# Their parameters lie in pytrees that the others have as well.
+# The parameters of these are in pytrees that other cases have as well.
 LIKE_OTHERS = ["Mixed", "jax partial", "partial of a bound method", "filter_jit of a bound method", "static method"]
 REDUCERS = {
     "stacked": lambda s: None,
@@ -189,7 +189,7 @@ def test_a_refused_call_leaves_nothing_for_the_next(getkey):
 
 @jax.tree_util.register_pytree_node_class
 class Converted:
-    """A pytree that makes arrays of what it is given."""
+    """A pytree that turns its arguments into arrays."""
 
     def __init__(self, a):
         self.a = jnp.asarray(a)

@@ -38,7 +38,7 @@ def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     assert several.pop("ensemble") == one_device["ensemble"]
     for case in several:
         expected = one_device[case]
-        # Integer results bit for bit; floating ones to the rounding of float32, the dtype of the draws.
+        # Integer results agree bit for bit, floating-point ones to the rounding of float32, the dtype of the draws.
         assert several[case]["counts"] == expected["counts"], case
         assert several[case]["count"] == expected["count"], case
         assert several[case]["above"] == expected["above"], case

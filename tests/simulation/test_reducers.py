@@ -141,7 +141,7 @@ def test_variance_of_one_draw_is_unknown(getkey):
 
 
 class Largest(rmt.simulation.AbstractReducer):
-    """What a user would write."""
+    """A reducer as a user would write it."""
 
     def summarize(self, samples, valid):
         return jnp.max(jnp.where(valid[:, None], samples, -jnp.inf))
@@ -169,7 +169,7 @@ def test_several_reducers_in_one_pass(getkey):
 
 
 class Count(rmt.simulation.AbstractReducer):
-    """A summary of Python numbers, and one that depends on a parameter."""
+    """A reducer whose summary is Python numbers and depends on a parameter."""
 
     above: jax.Array
 

@@ -15,7 +15,7 @@ ARGUMENTS = [1e-6, 0.03, 0.7, 2.5, 12.5, 24.998, 25.0, 30.9, 31.1, 49.9, 50.1, 1
 
 
 def scale(order, x, value):
-    """The function itself below the order, the envelope beyond."""
+    """The scale of the error: the function itself for x below the order, the envelope beyond."""
     return abs(value) if x < max(order, 0) + 0.5 else max(abs(value), mpmath.sqrt(2 / (mpmath.pi * x)))
 
 

@@ -36,7 +36,7 @@ def test_interpolation_is_exact_for_polynomials(dtype):
 def test_analytic_functions_to_rounding():
     coefficients = chebyshev_coefficients(jnp.exp(jnp.asarray(chebyshev_nodes(16))))
     x = np.linspace(-1, 1, 101)
-    # The error is that of 16 terms which add up to e in size.
+    # The error is that of 16 terms whose sizes add up to e.
     atol = 16 * np.finfo(float).eps * np.e
     np.testing.assert_allclose(chebyshev_series(coefficients, x), np.exp(x), rtol=0, atol=atol)
 

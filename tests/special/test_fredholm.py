@@ -13,7 +13,7 @@ from rmtjax.special import fredholm_det
 from rmtjax.testing import check_derivatives
 from tests.cases import daily
 
-# As one program, where outside of `jit` every operation is one.
+# Compiled as one program; outside of `jit` every operation would be one.
 determinant = jax.jit(fredholm_det, static_argnames=("kernel", "num_nodes"))
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]

@@ -1,4 +1,4 @@
-"""Gauss rules: exact moments, the polynomials they are exact for, who may change them, bad input."""
+"""Gauss rules: exact moments, the polynomials they are exact for, protection against changes, bad input."""
 
 import math
 

@@ -45,7 +45,7 @@ def test_gamma(a, dtype):
         upper = lambda y: mpmath.log(mpmath.gammainc(a, y, mpmath.inf, regularized=True))
         density = lambda y: a * mpmath.log(y) - y - mpmath.loggamma(a)
         expected = [[fn(mpmath.mpf(float(y))) for fn in (lower, upper, density)] for y in x]
-    # The weights of the rule are good to 20 ulp; next to the mode x/a is known to √a ulp of its deviation from 1.
+    # The weights of the rule are right to 20 ulp; near the mode x/a is known to √a ulp of its deviation from 1.
     check(gamma_of(jnp.asarray(a, dtype), jnp.asarray(x, dtype)), expected, dtype, 24 + 0.5 * a**0.5)
 
 

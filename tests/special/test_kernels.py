@@ -157,13 +157,13 @@ bessel_gradients = jax.jit(jax.vmap(jax.grad(bessel_kernel, (0, 1))))
 
 @pytest.mark.parametrize("distance", [0.0, 0.3, *further(1e-8, 1e-3, 2.0)])
 def test_gradients(distance):
-    """By both arguments, against mpmath; near the diagonal as exact as far from it."""
+    """Gradients by both arguments agree with mpmath, near the diagonal as well as far from it."""
 
     def check(got, exact, points, *parameters):
         with mpmath.workdps(50):
             for k, (x, y) in enumerate(points):
                 x, y = mpf(float(x)), mpf(float(y))
-                # Off the diagonal by less than what matters, so that the reference is one formula.
+                # A shift off the diagonal, too small to matter, lets one formula serve as the reference.
                 y = y + mpf(10) ** -14 if x == y else y
                 step = mpf(10) ** -20
                 by_x = (exact(x + step, y, *parameters) - exact(x - step, y, *parameters)) / (2 * step)
@@ -180,7 +180,7 @@ def test_gradients(distance):
 
 
 def test_gradients_of_the_bessel_kernel_at_the_origin():
-    # From the integral: at α = 0 it is -1/16 ∫ t dt; elsewhere only finite, as the power of x is not smooth.
+    # By the integral the value at α = 0 is -1/16 ∫ t dt; for other α it is only finite, as the power is not smooth.
     by_x, by_y = bessel_gradients(jnp.zeros(5), jnp.zeros(5), jnp.array([0.0, 0.7, 1.0, 1.5, 2.0]))
     np.testing.assert_allclose([by_x[0], by_y[0]], -1 / 32, rtol=1e-13)
     assert np.isfinite([by_x, by_y]).all()

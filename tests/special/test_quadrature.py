@@ -28,7 +28,7 @@ def test_gauss_legendre_is_scipys(num_nodes):
     expected_nodes, expected_weights = scipy.special.roots_legendre(num_nodes)
     assert nodes.dtype == np.float64
     np.testing.assert_allclose(nodes, expected_nodes, rtol=0, atol=1e-15)
-    # The two agree on the smallest weights to 2e-12; which is right shows below.
+    # The two rules agree in the smallest weights to 2e-12; the test below shows which is right.
     np.testing.assert_allclose(weights, expected_weights, rtol=1e-11)
     powers = np.arange(0, 2 * num_nodes, 2)
     exact = 2 / (powers + 1)

@@ -88,7 +88,7 @@ def test_vmap_and_jit_over_closed_over_values():
 
 
 def test_brackets_in_arrays_each_have_their_own_root():
-    # Ends and signs of every kind side by side: a bracket that is finished waits for the others.
+    # Ends and signs of every kind are side by side, so that a finished bracket has to wait for the others.
     y, lower, upper = np.array([[-60.0, 1e-200, 0.0], [3.0, 50.0, np.nan]]), np.array([[-9.0], [0.0]]), 3.0
     got = bracketed_root(lambda x: x**3 - y, *jnp.broadcast_arrays(lower, upper * jnp.ones(3)))
     one_by_one = [

@@ -1,4 +1,4 @@
-"""The checks of derivatives: they pass what is right and find what is planted."""
+"""The checks of derivatives pass right functions and find planted errors."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ def with_rule(fn, rule):
 
 
 def with_transpose(scale):
-    """2x, with a transpose that is wrong by a factor."""
+    """The function 2x, with a transpose that is wrong by a factor."""
     linear = lambda t: jax.custom_derivatives.linear_call(lambda _, t: 2 * t, lambda _, ct: 2 * scale * ct, (), t)
     return with_rule(lambda x: 2 * x, lambda x, t: linear(t))
 

@@ -1,4 +1,4 @@
-"""The check of dtypes: it passes what is right and finds what is planted."""
+"""The check of dtypes passes right functions and finds planted errors."""
 
 import jax
 import jax.numpy as jnp

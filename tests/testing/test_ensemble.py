@@ -1,4 +1,4 @@
-"""The check of ensembles: it passes right ensembles and finds what is planted."""
+"""The check of ensembles passes right ensembles and finds planted errors."""
 
 import equinox as eqx
 import jax
@@ -25,7 +25,7 @@ class Static(AbstractSemicircular):
 
 
 class Faulty(AbstractModule):
-    """An ensemble of which one method is replaced."""
+    """An ensemble with one method replaced."""
 
     base: AbstractModule
     method: str = eqx.field(static=True)
@@ -113,7 +113,7 @@ def test_a_continuous_parameter_in_a_static_field_is_found(wrap):
 
 
 class Fresh:
-    """An ensemble whose pytree structure is another one each time, so that no compiled function fits it twice."""
+    """An ensemble whose pytree structure is different each time, so that no compiled function fits it twice."""
 
     def __init__(self, base):
         self.base = base

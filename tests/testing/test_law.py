@@ -1,4 +1,4 @@
-"""The check of laws: it passes right laws and finds what is planted."""
+"""The check of laws passes right laws and finds planted errors."""
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from tests.cases import further
 
 
 class Uniform(AbstractLaw):
-    """Uniform on [-w, w], by formulas; `density` is what the pdf is multiplied by."""
+    """The uniform law on [-w, w], by formulas; `density` is a factor of the pdf."""
 
     w: jax.Array = eqx.field(default=1.5, converter=jnp.asarray)
     density: jax.Array = eqx.field(default=1.0, converter=jnp.asarray)
@@ -38,7 +38,7 @@ class Uniform(AbstractLaw):
 
 
 class FallingBack(AbstractLaw):
-    """Half uniform on [-1, 1], half a point mass at 0.25; the law keeps to the numerical fall-backs."""
+    """Half uniform on [-1, 1], half a point mass at 0.25; the law uses the numerical fall-backs."""
 
     mass: jax.Array = eqx.field(default=0.5, converter=jnp.asarray)
 
@@ -56,7 +56,7 @@ class FallingBack(AbstractLaw):
 
 
 class WithAtom(FallingBack):
-    """The same by formulas."""
+    """The law of `FallingBack` by formulas."""
 
     def _cdf(self, x):
         return (x + 1) / 4 + jnp.where(x < 0.25, 0, self.mass)
@@ -66,7 +66,7 @@ class WithAtom(FallingBack):
 
 
 class Faulty(AbstractModule):
-    """A law of which one public method is replaced."""
+    """A law with one public method replaced."""
 
     base: AbstractLaw
     method: str = eqx.field(static=True)
@@ -79,7 +79,7 @@ class Faulty(AbstractModule):
 
 
 class Changed(AbstractModule):
-    """A law the methods of which are multiplied by numbers, and have others added: all such laws share programs."""
+    """A law whose methods are multiplied by numbers, with others added: all such laws share programs."""
 
     base: AbstractLaw
     factors: dict[str, jax.Array]
@@ -98,7 +98,7 @@ class Changed(AbstractModule):
         method = getattr(self.base, name)
         if name not in CHANGES:
             return method
-        # The numbers are no parameters of the law: infinite values have no derivatives by them.
+        # The numbers are not parameters of the law: infinite values have no derivatives by them.
         factor, term = jax.lax.stop_gradient((self.factors[name], self.terms[name]))
         return lambda *args: factor * method(*args) + term
 

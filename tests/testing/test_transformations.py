@@ -1,4 +1,4 @@
-"""The checks of values under jit and vmap: they pass what is right and find what is planted."""
+"""The checks of values under jit and vmap pass right functions and find planted errors."""
 
 import equinox as eqx
 import jax
@@ -23,7 +23,7 @@ class Plain(eqx.Module):
 
 
 def everything(tree, key, order, name):
-    """A pytree in and out, a key, an integer, a static name, and values that are not finite."""
+    """A function with a pytree in and out, a key, an integer, a static name, and values that are not finite."""
     noise = jax.random.normal(key, (3,))
     below = jnp.arange(3) < order
     padded = jnp.where(below, tree["x"] + noise, jnp.inf)
@@ -77,7 +77,7 @@ def test_the_tolerances_are_relative_and_absolute():
 
 
 def _wrong_when_batched(*, x_batched, y_batched):
-    """x + y, with a batching rule that doubles x in one combination of batched arguments."""
+    """The sum x + y, with a batching rule that doubles x in one combination of batched arguments."""
 
     @jax.custom_batching.custom_vmap
     def add(x, y):

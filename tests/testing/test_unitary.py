@@ -1,4 +1,4 @@
-"""The check of unitary ensembles: it passes right ensembles and finds what is planted."""
+"""The check of unitary ensembles passes right ensembles and finds planted errors."""
 
 import equinox as eqx
 import jax
@@ -13,7 +13,7 @@ KEY = jax.random.key(8)
 
 
 class Faulty(AbstractModule):
-    """An ensemble of which one method is replaced."""
+    """An ensemble with one method replaced."""
 
     base: AbstractModule
     method: str = eqx.field(static=True)
@@ -75,7 +75,7 @@ def test_a_planted_mistake_is_found(fault):
 
 
 class Static(AbstractModule):
-    """A continuous parameter in a static field."""
+    """An ensemble with a continuous parameter in a static field."""
 
     base: AbstractModule
     shift: float = eqx.field(static=True, default=0.5)
@@ -87,7 +87,7 @@ def test_a_continuous_parameter_in_a_static_field_is_found():
 
 
 class Fresh:
-    """An ensemble whose pytree structure is another one each time, so that no compiled function fits it twice."""
+    """An ensemble whose pytree structure is different each time, so that no compiled function fits it twice."""
 
     def __init__(self, base):
         self.base = base

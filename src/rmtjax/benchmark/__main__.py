@@ -1,4 +1,4 @@
-"""The classic cases on the present device: `python -m rmtjax.benchmark [names] [--full] [--size N] [--json FILE]`."""
+"""The classic cases on the current device: `python -m rmtjax.benchmark [names] [--full] [--size N] [--json FILE]`."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-# The two modules enter their cases into the registry.
+# Importing the two modules registers their cases.
 from rmtjax.benchmark import _compute_cases, _spectral_cases  # noqa: F401
 from rmtjax.benchmark._registry import CASES, Row, WrongAnswer, run_case
 from rmtjax.benchmark._report import header, line, to_record
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _plan(sizes: Mapping[str, int], dtype: jnp.dtype, repeats: int, usual: bool) -> str:
-    """What will be measured, and about how long that takes."""
+    """A text that says what will be measured, and about how long that takes."""
     device = jax.devices()[0].device_kind
     what = ", ".join(f"{name} {size}" for name, size in sizes.items())
     plan = f"In {dtype.name} on {len(jax.devices())} {device}, {repeats} timed calls after the first: {what}."
@@ -54,7 +54,7 @@ def _plan(sizes: Mapping[str, int], dtype: jnp.dtype, repeats: int, usual: bool)
 
 
 def _run(sizes: Mapping[str, int], dtype: jnp.dtype, repeats: int) -> tuple[list[Row], dict[str, WrongAnswer]]:
-    """Show each row as soon as it is measured."""
+    """Run the cases, and show each row as soon as it is measured."""
     rows, wrong = [], {}
     device = jax.devices()[0].device_kind
     print(header(device), flush=True)

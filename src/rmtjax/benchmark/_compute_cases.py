@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from rmtjax.benchmark._measure import Work
 from rmtjax.benchmark._registry import Problem, device_grid, expect, expect_close, register, rounding
 
-# A float32 product is one in float32: the default would let a GPU round the factors to 10 bits.
+# Products of float32 are computed in float32: the default would let a GPU round the factors to 10 bits.
 _PRECISION = jax.lax.Precision.HIGHEST
 _PRODUCT = "2n³, one multiplication and one addition per term"
 
@@ -46,7 +46,7 @@ def matmul(n: int, dtype: Any) -> Iterable[Problem]:
 
 @register("sharded_matmul", cpu_size=2048, full_cpu_size=4096, accelerator_size=16_384)
 def sharded_matmul(n: int, dtype: Any) -> Iterable[Problem]:
-    """C = AB over a mesh x×y of all devices, summed over y; the answer is that of the unsharded A(Bv).
+    """C = AB over a mesh x×y of all devices, summed over y; the answer is compared with the unsharded A(Bv).
 
     A is cut along both axes of the mesh and B along y, so each device multiplies an (n/x)×(n/y) block by an
     (n/y)×n block, and a sum over y completes the rows. n is rounded up to a multiple of the device count.
@@ -65,7 +65,7 @@ def sharded_matmul(n: int, dtype: Any) -> Iterable[Problem]:
     product = jax.shard_map(on_device, mesh=mesh, in_specs=(over_both, over_y), out_specs=over_x)
 
     def check(c: Array) -> None:
-        # Freivalds' test: a wrong entry shows against a random vector, for n² operations instead of n³.
+        # Freivalds' test: the product with a random vector shows a wrong entry, with n² operations instead of n³.
         v = np.random.default_rng(2).standard_normal(n)
         expected = np.asarray(whole_a, np.float64) @ (np.asarray(whole_b, np.float64) @ v)
         expect_close("ABv", np.asarray(c, np.float64) @ v, expected, 64 * rounding(dtype) * n**1.5)
@@ -76,7 +76,7 @@ def sharded_matmul(n: int, dtype: Any) -> Iterable[Problem]:
     yield Problem("", n, product, (a, b), check, work)
 
 
-_FEEDBACK = 0.25
+_FEEDBACK = 0.25  # α of the recurrence
 _CPU_STEPS, _ACCELERATOR_STEPS = 1000, 100_000
 
 
@@ -85,7 +85,7 @@ def recurrence(n: int, dtype: Any) -> Iterable[Problem]:
     """Iterate x ← tanh(Wx + b) + αx in one compiled loop; the answer is the same loop in float64 NumPy.
 
     W has independent entries of variance 1/(16n) and therefore a norm near 1/2 (twice the standard deviation
-    times √n); with α = 1/4 a step contracts distances by 3/4, so rounding errors do not pile up.
+    times √n); with α = 1/4 a step contracts distances by 3/4, so rounding errors do not accumulate.
     """
     steps = _CPU_STEPS if jax.default_backend() == "cpu" else _ACCELERATOR_STEPS
     w, b, x = _normal(0, (n, n), dtype) / (4 * n**0.5), _normal(1, (n,), dtype), _normal(2, (n,), dtype)
@@ -102,7 +102,7 @@ def recurrence_problem(w: Float[Array, "n n"], b: Float[Array, " n"], x: Float[A
 
     def check(result: Array) -> None:
         w64, b64, y = (np.asarray(array, np.float64) for array in (w, b, x))
-        for _ in range(min(steps, 500)):  # (3/4)^500 = 1e-63: from there on the fixed point stands
+        for _ in range(min(steps, 500)):  # (3/4)^500 = 1e-63: by then the fixed point is reached
             y = np.tanh(w64 @ y + b64) + _FEEDBACK * y
         expect_close(f"x after {steps} steps", result, y, 64 * rounding(dtype) * n**0.5)
 
@@ -113,7 +113,7 @@ def recurrence_problem(w: Float[Array, "n n"], b: Float[Array, " n"], x: Float[A
     return Problem("", n, loop, (w, b, x), check, work)
 
 
-_SPIKE = 3.0
+_SPIKE = 3.0  # θ of the spiked Wigner matrix
 
 
 @register("while", cpu_size=2048, full_cpu_size=4096, accelerator_size=8192)

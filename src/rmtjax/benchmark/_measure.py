@@ -1,4 +1,4 @@
-"""What a compiled function costs: seconds of each stage, operations, traffic and memory."""
+"""The cost of a compiled function: seconds of each stage, operations, traffic and memory."""
 
 import statistics
 import time
@@ -25,7 +25,7 @@ class Work:
     Args:
         flops: floating-point operations of one call.
         source: the formula, in words.
-        bytes_accessed: bytes moved to and from memory by one call; None where nobody counted them.
+        bytes_accessed: bytes moved to and from memory by one call; None if they were not counted.
 
     Example:
         >>> Work(flops=2 * 100**3, source="2n³, one multiplication and one addition per term").flops
@@ -39,27 +39,27 @@ class Work:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What `measure` returns; None stands where a quantity does not exist or the backend does not tell it.
+    """The result of `measure`; a field is None if its quantity does not exist or the backend does not tell it.
 
     Args:
         device: kind of the device, e.g. `"cpu"`.
-        num_devices: over how many devices the result is spread.
-        dtype: of the floating-point results, or of the arguments where no result is floating-point.
-        jax_version: of the run.
-        trace_seconds: tracing and lowering to the compiler's input.
-        compile_seconds: compiling.
+        num_devices: number of devices over which the result is spread.
+        dtype: dtype of the floating-point results, or of the arguments if no result is floating-point.
+        jax_version: version of JAX in the run.
+        trace_seconds: time of tracing and lowering to the compiler's input.
+        compile_seconds: time of compiling.
         compile_cached: whether the persistent compilation cache answered instead of the compiler.
-        first_call_seconds: the first execution, until the result is ready.
-        median_seconds: median of the steady state.
-        min_seconds: its fastest call.
-        max_seconds: its slowest call.
+        first_call_seconds: time of the first execution, until the result is ready.
+        median_seconds: median time of the calls in the steady state.
+        min_seconds: time of the fastest of them.
+        max_seconds: time of the slowest of them.
         repeats: number of calls in the steady state.
         xla_flops: operations of one device's program by XLA's cost analysis, which counts the body of a loop
             once and cannot see inside LAPACK calls.
         xla_bytes: bytes accessed by one device's program, by the same analysis.
         planned_bytes: arguments, results and temporaries of one device's program, as planned by the compiler.
-        peak_bytes: most memory in use on one device since the process began.
-        work: what the caller stated, of all devices together.
+        peak_bytes: largest memory in use on one device since the process began.
+        work: the work that the caller stated, for all devices together.
 
     Example:
         >>> record = measure(lambda x: x @ x, jax.numpy.ones((32, 32)), repeats=3)
@@ -89,7 +89,7 @@ class Measurement:
 
     @property
     def teraflops_per_second(self) -> float | None:
-        """Achieved 10¹² operations per second, by the stated work where there is any, else by XLA's count."""
+        """Achieved 10¹² operations per second, by the stated work if there is any, otherwise by XLA's count."""
         flops = self.work.flops if self.work else self._over_all_devices(self.xla_flops)
         return self._rate(flops, 1e12)
 
@@ -126,17 +126,17 @@ def measure(
 ) -> Measurement:
     """Measure the stages of compiling a function and its steady state.
 
-    Each call is timed from its start until all of its results are ready. A plain function is traced and
-    compiled afresh, whatever was compiled before. One from `jax.jit` or `eqx.filter_jit` is lowered
-    as it stands; if it was lowered or measured on such arguments before, JAX remembers the trace and the
-    executable, and both stages read near zero. A persistent compilation cache is left as the caller set it:
-    where it answers, `compile_seconds` is the time of the look-up and `compile_cached` is True.
+    Each call is timed from its start until all of its results are ready. A plain function is traced and compiled
+    afresh, whatever was compiled before. A function from `jax.jit` or `eqx.filter_jit` is lowered as it is; if it was
+    lowered or measured on such arguments before, JAX remembers the trace and the executable, and both stages take
+    almost no time. A persistent compilation cache is left as the caller set it: where it answers, `compile_seconds` is
+    the time of the look-up and `compile_cached` is True.
 
     Args:
         fn: function of arrays or pytrees of arrays, without static or donated arguments.
-        *args: its arguments, on their devices already.
+        *args: its arguments, already on their devices.
         repeats: number of timed calls in the steady state, at least 1.
-        warmup: number of calls before those, at least 1; the first is `first_call_seconds`.
+        warmup: number of calls before those, at least 1; the first of them gives `first_call_seconds`.
         jit: False calls `fn` as it is; the first call then includes whatever it compiles.
         work: operations of one call from a formula, for functions that XLA's cost analysis cannot count.
 
@@ -144,7 +144,7 @@ def measure(
         An immutable record.
 
     Raises:
-        ValueError: `fn` is not callable, `repeats` or `warmup` is no integer of at least 1.
+        ValueError: `fn` is not callable, or `repeats` or `warmup` is not an integer of at least 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -163,7 +163,7 @@ def measure_with_result(
     jit: bool = True,
     work: Work | None = None,
 ) -> tuple[Measurement, Any]:
-    """The measurement together with the result of the last call, for those who check the answer."""
+    """The measurement together with the result of the last call, so that the answer can be checked."""
     if not callable(fn):
         raise _checks.refusal("fn", "be callable", fn)
     repeats = _checks.integer("repeats", repeats, at_least=1)
@@ -201,14 +201,14 @@ _NOT_COMPILED: dict[str, Any] = dict.fromkeys(
 
 
 def _staged(fn: Any, args: tuple) -> tuple[dict[str, Any], Callable[..., Any]]:
-    # The lambda is new at every call, so that no earlier trace or executable is found for it.
+    # A new lambda at every call, so that no earlier trace or executable is found for it.
     jitted = fn if hasattr(fn, "lower") else jax.jit(lambda *a: fn(*a))
     trace_seconds, lowered = _timed(lambda: jitted.lower(*args), ())
     hits_before = _events()[_CACHE_HIT]
     compile_seconds, compiled = _timed(lowered.compile, ())
     executable = getattr(compiled, "compiled", compiled)  # equinox wraps the executable of jax
     cost = executable.cost_analysis() or {}
-    if isinstance(cost, list):  # one dictionary per program, of which there is one
+    if isinstance(cost, list):  # one dictionary per program, and there is one program
         cost = cost[0] if cost else {}
     stages = dict(
         trace_seconds=trace_seconds,
@@ -229,14 +229,14 @@ def _timed(call: Callable[..., Any], args: tuple) -> tuple[float, Any]:
 
 @cache
 def _events() -> Counter[str]:
-    """How often JAX recorded each event since the first call; jax 0.8 cannot take a listener back, so one stays."""
+    """The count of each event in JAX since the first call; jax 0.8 cannot remove a listener, so this one stays."""
     events: Counter[str] = Counter()
     jax.monitoring.register_event_listener(lambda event, **_: events.update([event]))
     return events
 
 
 def _known(amount: float | None) -> float | None:
-    # XLA writes -1 where it does not know.
+    # XLA reports -1 where it does not know the amount.
     return None if amount is None or amount < 0 else float(amount)
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark case is, how it is run, and how its answer is held against something independent."""
+"""Benchmark cases: how they are registered and run, and how their answers are compared with independent ones."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ from rmtjax.benchmark._measure import Measurement, Work, measure_with_result
 
 
 class WrongAnswer(ArithmeticError):
-    """A benchmark case computed something else than the independent answer."""
+    """The result of a benchmark case differs from the independent answer."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Problem:
     """One function to time, with the means to judge its result.
 
     Args:
-        variant: distinguishes the rows of one case; empty where there is one.
-        size: what the table shows as n.
+        variant: distinguishes the rows of one case; empty if there is only one.
+        size: the number that the table shows as n.
         fn: the function.
         args: its arguments.
         check: raises `WrongAnswer` for a wrong result.
-        work: stated work of one call, given the result.
+        work: gives the stated work of one call from its result.
         jit: whether `fn` is compiled as a whole.
     """
 
@@ -44,11 +44,11 @@ class Case:
     """A named benchmark.
 
     Args:
-        name: on the command line.
-        problems: its rows, for a size and a dtype.
-        cpu_size: default size on a CPU, a few seconds on two cores, most of them compilation.
-        full_cpu_size: size on a CPU with `--full`, where the computation itself counts.
-        accelerator_size: size elsewhere.
+        name: name on the command line.
+        problems: gives its rows for a size and a dtype.
+        cpu_size: default size on a CPU: a few seconds on two cores, most of them compilation.
+        full_cpu_size: size on a CPU with `--full`: the computation itself takes most of the time.
+        accelerator_size: size on other devices.
         reference: a published figure that the table quotes.
     """
 
@@ -94,7 +94,7 @@ def run_case(case: Case, size: int | None = None, dtype: Any = np.float32, repea
     """Time every problem of a case and check its answer, one after the other.
 
     Raises:
-        WrongAnswer: a result is not what it must be.
+        WrongAnswer: a result is wrong.
     """
     size = case.default_size() if size is None else _checks.integer("size", size, at_least=2)
     for problem in case.problems(size, np.dtype(dtype)):
@@ -107,7 +107,7 @@ def run_case(case: Case, size: int | None = None, dtype: Any = np.float32, repea
 
 
 def expect_close(what: str, got: Any, expected: Any, tolerance: float) -> None:
-    """Refuse a result further than `tolerance` from the expected one anywhere; NaN is never close."""
+    """Refuse a result that is anywhere further than `tolerance` from the expected one; NaN is never close."""
     got, expected = np.asarray(got), np.asarray(expected)
     expect(got.shape == expected.shape, f"{what}: shape {got.shape}, expected {expected.shape}")
     error = float(np.max(np.abs(got - expected)))
@@ -121,11 +121,11 @@ def expect(holds: bool, otherwise: str) -> None:
 
 
 def rounding(dtype: Any) -> float:
-    """Unit of rounding errors of a dtype."""
+    """The unit of rounding errors of a dtype."""
     return float(np.finfo(dtype).eps)
 
 
 def device_grid(count: int) -> tuple[int, int]:
-    """Two factors of a number of devices, as equal as they come, the larger first."""
+    """Two factors of a number of devices, as equal as possible, the larger first."""
     y = max(d for d in range(1, math.isqrt(count) + 1) if count % d == 0)
     return count // y, y

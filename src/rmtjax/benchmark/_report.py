@@ -19,7 +19,7 @@ def header(device: str) -> str:
 
 
 def line(row: Row, device: str) -> str:
-    """One row below `header(device)`; a dash where there is no number.
+    """One row below `header(device)`, with a dash where there is no number.
 
     Rates come from the work that the case states, never from XLA's count, which would mislead where loops or
     LAPACK do the work. A compile time marked `c` was a look-up in the persistent compilation cache.

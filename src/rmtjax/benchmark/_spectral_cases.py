@@ -1,4 +1,4 @@
-"""Cases of the field: spectra of large matrices, Wigner's cat, derivatives, spectral radii."""
+"""Cases from random-matrix theory: spectra of large matrices, Wigner's cat, derivatives, spectral radii."""
 
 import math
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ def _semicircle_cdf(x: np.ndarray) -> np.ndarray:
 def wigner(n: int, dtype: Any) -> Iterable[Problem]:
     """The spectrum of one dense GOE matrix, from its key.
 
-    The answer has the traces of the matrix and its square, and follows the semicircle.
+    The answer must have the traces of the matrix and its square, and follow the semicircle.
     """
     goe, key = _goe(n, dtype), jax.random.key(0)
 
@@ -46,7 +46,7 @@ def wigner(n: int, dtype: Any) -> Iterable[Problem]:
         expect(bool(np.all(np.diff(levels) >= 0)), "levels do not ascend")
         expect_close("sum of the levels", levels.sum(), np.trace(h), error)
         expect_close("sum of their squares", (levels**2).sum(), (h**2).sum(), 2 * error)
-        # Levels are rigid: they follow the law to O(log n) places, independent points only to O(√n).
+        # Levels are rigid: their ranks follow the law to O(log n), those of independent points only to O(√n).
         expected = (np.arange(n) + 0.5) / n
         expect_close("semicircle", _semicircle_cdf(levels), expected, (2 + 2 * math.log(n)) / n)
 
@@ -56,7 +56,7 @@ def wigner(n: int, dtype: Any) -> Iterable[Problem]:
     yield Problem("", n, lambda key: eigvalsh(goe.sample(key)), (key,), check, work)
 
 
-_MATRICES, _MIXTURE = 100, 0.9
+_MATRICES, _MIXTURE = 100, 0.9  # number of matrices, and μ
 
 
 @register(
@@ -69,7 +69,7 @@ _MATRICES, _MIXTURE = 100, 0.9
 def cat(n: int, dtype: Any) -> Iterable[Problem]:
     """Wigner's cat from the key to the pooled histogram: 100 GOE blocks of binomial order, padded cyclically.
 
-    Timed as a call of `simulate`, so the first call includes the compilation. The answer is the density
+    It is timed as a call of `simulate`, so the first call includes the compilation. The answer is the density
     μ f(x)(c + 1{F(x) < ρ}), c = ⌊1/μ⌋, ρ = 1/μ - c, whose distribution function is μ (c F + min(F, ρ)).
     """
     mixed = Mixed(_goe(n, dtype), jnp.asarray(_MIXTURE, dtype))
@@ -123,9 +123,9 @@ def derivative_problem(variant: str, n: int, dtype: Any) -> Problem:
 
 @register("spectral_radius", cpu_size=32, full_cpu_size=128, accelerator_size=128)
 def spectral_radii(count: int, dtype: Any) -> Iterable[Problem]:
-    """Spectral radii of 3×3 matrices, as many as the size says, four ways; the answers are NumPy's.
+    """Spectral radii of `count` 3×3 matrices, in four ways; the answers are NumPy's.
 
-    A Python loop over the matrices, one compiled loop, `vmap` operation by operation, and `vmap` compiled.
+    The ways are a Python loop over the matrices, one compiled loop, `vmap` operation by operation, and compiled `vmap`.
     """
     matrices = jax.random.normal(jax.random.key(0), (count, 3, 3), dtype)
     over_all = {
@@ -137,7 +137,7 @@ def spectral_radii(count: int, dtype: Any) -> Iterable[Problem]:
 
     def check(radii: Float[Array, " m"]) -> None:
         expected = np.abs(np.linalg.eigvals(np.asarray(matrices, np.float64))).max(axis=1)
-        # Where two eigenvalues merge they move by √eps.
+        # Rounding moves two merging eigenvalues by √eps.
         expect_close("spectral radius", radii, expected, 4 * math.sqrt(rounding(dtype)))
 
     for variant, fn in over_all.items():

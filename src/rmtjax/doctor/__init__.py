@@ -1,1 +1,1 @@
-"""What is installed, how it is set, and whether it computes right: `python -m rmtjax.doctor`."""
+"""Checks of what is installed, how it is set, and whether it computes correctly: `python -m rmtjax.doctor`."""

@@ -38,7 +38,7 @@ def _packages() -> list[Finding]:
 
 
 def _devices() -> list[Finding]:
-    # A new process tries first: an unknown flag would end this one without a word.
+    # A new process tries first, because an unknown flag would end this one without a word.
     findings = _installation.start_findings(_installation.start_error(), os.environ)
     if findings:
         return findings
@@ -74,7 +74,7 @@ def _checks() -> list[Finding]:
 
 
 def _say(topic: str, text: str = "") -> None:
-    """A line at once, whoever listens."""
+    """Print a line at once, also where the output is buffered."""
     print(f"{topic:12}{text}".rstrip() if text else topic, flush=True)
 
 

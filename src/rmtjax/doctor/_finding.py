@@ -1,4 +1,4 @@
-"""What the doctor says about one thing that is not as it should be."""
+"""The doctor's statement about one thing that is not as it should be."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Finding:
     """One problem and its remedy.
 
     Args:
-        problem: what is the case, in a sentence without its full stop.
+        problem: what is wrong, in a sentence without its full stop.
         remedy: what to do about it.
         broken: whether something does not work; otherwise it works, and the remedy is advice.
     """

@@ -14,7 +14,7 @@ PACKAGES = ("rmtjax", "jax", "jaxlib", "numpy", "scipy", "equinox", "jaxtyping")
 
 
 def installed_versions() -> dict[str, str | None]:
-    """The version of each package, None where it is missing."""
+    """The version of each package, or None if it is missing."""
     return {name: _version(name) for name in PACKAGES} | {"python": platform.python_version()}
 
 
@@ -26,7 +26,7 @@ def _version(package: str) -> str | None:
 
 
 def required_versions() -> dict[str, str]:
-    """The oldest version of each package that will do, as the package itself declares them."""
+    """The oldest version of each package that will do, as rmtjax declares it."""
     lines = [line for line in metadata.requires("rmtjax") or () if "extra ==" not in line]
     lines.append(f"python{metadata.metadata('rmtjax')['Requires-Python']}")
     bounds = [re.match(r"([\w-]+)\s*>=\s*([\d.]+)", line) for line in lines]
@@ -34,7 +34,7 @@ def required_versions() -> dict[str, str]:
 
 
 def version_findings(versions: Mapping[str, str | None], required: Mapping[str, str]) -> list[Finding]:
-    """Packages that are missing or too old, and a jax beside a jaxlib of another release."""
+    """Findings for packages that are missing or too old, and for a jax with a jaxlib of another release."""
     findings = []
     for name, oldest in required.items():
         version = versions.get(name)
@@ -73,7 +73,7 @@ def start_error(code: str = "import jax; jax.devices()", seconds: float = 120) -
 
 
 def start_findings(error: str | None, environment: Mapping[str, str]) -> list[Finding]:
-    """JAX does not start, with the settings that may be the cause."""
+    """A finding if JAX does not start, with the settings that may be the cause."""
     if error is None:
         return []
     suspects = [f"{name}={environment[name]!r}" for name in ("XLA_FLAGS", "JAX_PLATFORMS") if environment.get(name)]
@@ -87,7 +87,7 @@ def gpu_present() -> bool:
 
 
 def gpu_findings(platforms: Iterable[str], present: bool, chosen: str) -> list[Finding]:
-    """A GPU that JAX does not use, given the platforms of its devices and the choice of `JAX_PLATFORMS`."""
+    """A finding for a GPU that JAX does not use, given the platforms of its devices and `JAX_PLATFORMS`."""
     if not present or set(platforms) != {"cpu"}:
         return []
     remedy = f"JAX_PLATFORMS={chosen!r} decides so." if chosen else 'pip install "jax[cuda13]" brings the GPU build.'

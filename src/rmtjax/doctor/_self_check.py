@@ -13,13 +13,13 @@ from rmtjax.doctor._finding import Finding
 from rmtjax.laws import Semicircle
 from rmtjax.linalg import SymTridiagonal
 
-_N = 64
+_N = 64  # vertices of the path
 _REPORT = "Install jax, jaxlib and scipy anew; if it stays, report it with the output of this command."
 
 
 @dataclass(frozen=True)
 class Case:
-    """A function without arguments, its exact value, and how far off it may be."""
+    """A function without arguments, its exact value, and the largest error allowed."""
 
     name: str
     compute: Callable[[], Any]
@@ -29,7 +29,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Seconds of the first and of the second call, and what is wrong with the result, if anything."""
+    """The seconds of the first and the second call, and what is wrong with the result, if anything."""
 
     name: str
     first: float
@@ -42,7 +42,7 @@ class Verdict:
 
 
 def cases() -> list[Case]:
-    """Levels and counts, a distribution function, and a derivative of its inverse.
+    """Cases for levels and counts, a distribution function, and a derivative of its inverse.
 
     The path of n vertices has the levels 2cos(kπ/(n+1)). The semicircle on [-2, 2] has the distribution function
     1/2 + x√(4-x²)/(4π) + arcsin(x/2)/π and the density 1/π at its median.
@@ -55,7 +55,7 @@ def cases() -> list[Case]:
     cdf = 0.5 + points * np.sqrt(4 - points**2) / (4 * np.pi) + np.arcsin(points / 2) / np.pi
     eps = float(jnp.finfo(jnp.zeros(()).dtype).eps)
     return [
-        # The engine promises 4 eps of the norm, which is 2.
+        # The eigenvalue search promises 4 eps of the norm, which is 2.
         Case(f"levels of the path of {_N} vertices", path.eigenvalues, levels, 8 * eps),
         Case("how many of them are below four points", lambda: path.count_below(points), below, 0),
         Case("distribution function of the semicircle", lambda: law.cdf(points), cdf, 4 * eps),
@@ -83,7 +83,7 @@ def _timed(compute: Callable[[], Any]) -> tuple[float, np.ndarray]:
 
 
 def verdict_findings(verdict: Verdict) -> list[Finding]:
-    """A wrong result, or a call that failed."""
+    """A finding for a wrong result or a failed call."""
     if verdict.wrong is None:
         return []
     return [Finding(f"wrong {verdict.name}: {verdict.wrong.rstrip('.')}", _REPORT, broken=True)]

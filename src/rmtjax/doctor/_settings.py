@@ -1,4 +1,4 @@
-"""The settings of JAX that decide about precision and speed."""
+"""The settings of JAX that affect precision and speed."""
 
 import os
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def settings() -> dict[str, Any]:
-    """The present values of all switches that the findings look at."""
+    """The present values of all settings that the findings look at."""
     values = jax.config.values
     return {name: values.get(name) for name in (*SLOW, "jax_enable_x64")}
 
 
 def setting_findings(values: Mapping[str, Any]) -> list[Finding]:
-    """64-bit types that are off, and switches for debugging that are on."""
+    """Findings for 64-bit types that are off, and for debugging switches that are on."""
     findings = []
     if not values["jax_enable_x64"]:
         remedy = 'For 64 bits: jax.config.update("jax_enable_x64", True) after the imports, or JAX_ENABLE_X64=1.'
@@ -41,13 +41,13 @@ def setting_findings(values: Mapping[str, Any]) -> list[Finding]:
 
 
 def threads(environment: Mapping[str, str]) -> str:
-    """The cores of this process, and what limits the threads of LAPACK."""
+    """The cores of this process, and the settings that limit the threads of LAPACK."""
     limits = [f"{name}={environment[name]}" for name in _THREADS if environment.get(name)]
     return ", ".join([f"{usable_cores()} for this process", *limits])
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""JAX's persistent compilation cache: whether it is on, and what lies in its folder."""
+"""JAX's persistent compilation cache: whether it is on, and what its folder holds."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from rmtjax._cache import user_folder
 from rmtjax.doctor._finding import Finding
 
 _SWITCH_ON = "rmt.enable_compilation_cache()"
-# The seconds of compilation below which JAX stores nothing unless told to.
+# A cache that leaves out programs with more seconds of compilation than this gets a finding.
 _SMALL = 0.1
 
 
@@ -22,14 +22,14 @@ class Store:
     """The state of the cache.
 
     Args:
-        folder: where entries lie, or would lie.
-        enabled: whether this process uses it; a script that does may have switched it on for itself.
-        entries: how many there are.
-        size: bytes of all of them.
-        incomplete: those that some process did not finish writing.
+        folder: the folder of the entries, which may not exist.
+        enabled: whether this process uses the cache; a script may have switched it on for itself.
+        entries: number of entries.
+        size: bytes of all entries.
+        incomplete: entries that some process did not finish writing.
         writable: whether this process may add entries.
-        min_seconds: programs that compile faster are not stored.
-        bounded: whether JAX is told to keep the folder below a size.
+        min_seconds: programs that compile faster than this are not stored.
+        bounded: whether JAX is told to keep the folder below a certain size.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class Store:
 
 
 def store() -> Store:
-    """The cache of this process, or the one that `enable_compilation_cache()` would take."""
+    """The cache of this process, or the one that `enable_compilation_cache()` would use."""
     told = jax.config.values
     enabled = bool(told["jax_compilation_cache_dir"] and told["jax_enable_compilation_cache"])
     folder = Path(told["jax_compilation_cache_dir"] or user_folder())
@@ -68,7 +68,7 @@ def store() -> Store:
 
 
 def incomplete(files: Iterable[Path]) -> list[Path]:
-    """Those entries that are empty or whose zlib stream has no end; other compressions are not looked into."""
+    """The entries that are empty or whose zlib stream has no end; other compression formats are not examined."""
     return [file for file in files if not _is_complete(file.read_bytes())]
 
 
@@ -84,7 +84,7 @@ def _is_complete(entry: bytes) -> bool:
 
 
 def store_findings(store: Store, has_filelock: bool | None = None) -> list[Finding]:
-    """What keeps programs from being found on disk."""
+    """Findings about what keeps programs from being found on disk."""
     if not store.enabled and not store.entries:
         remedy = f"To keep them: {_SWITCH_ON} after the imports."
         return [Finding("the compilation cache is off, every new process compiles its programs anew", remedy)]

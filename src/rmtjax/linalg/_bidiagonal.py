@@ -7,7 +7,7 @@ $$q_i = b_i^2\,q_{i-1} + p_{i-1}, \qquad p_i = c_i^2\,p_{i-1} - x^2 q_i, \qquad 
 $D_i = q_i/q_{i-1}$ and $s_{i+1} = p_i/q_i$ are the pivots and shifts of the differential stationary qd algorithm of
 Fernando and Parlett (1994), here without a division in every row. Each rounding error is a small relative change of
 $b_i$ and $c_i$, so small singular values keep the digits that they lose in $B B^T$ (Demmel and Kahan 1990). The number
-of sign changes in $q_0, \dots, q_n$ is that of the singular values below x: x, not x², is the shift.
+of sign changes in $q_0, \dots, q_n$ is the number of singular values below x; the search runs in x, not x².
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from rmtjax.linalg._tridiagonal import vectors_of_levels
 
 
 class Bidiagonal(_sturm.AbstractSturm):
-    """A lower bidiagonal matrix, whose eigenvalues are its singular values here; the ratio is p/q."""
+    """A lower bidiagonal matrix; its singular values take the place of eigenvalues, and the ratio is p/q."""
 
     rows: Float[Array, "steps 2 rows"]  # b² and c²
     exponent: Int[Array, ""]
@@ -54,7 +54,7 @@ class Bidiagonal(_sturm.AbstractSturm):
 def _trailing(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, " n"]]:
-    """|b| and |c| of the trailing block, 0 elsewhere, and where it is."""
+    """|b| and |c| inside the trailing block, 0 outside, and a mask of its rows."""
     inside = jnp.arange(b.size) >= b.size - order
     return jnp.where(inside, jnp.abs(b), 0), jnp.where(inside[:-1], jnp.abs(c), 0), inside
 
@@ -62,9 +62,9 @@ def _trailing(
 def prepare(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], rows: int = _sturm.ROWS
 ) -> tuple[Bidiagonal, Bool[Array, ""]]:
-    """Rows of the trailing block, of an order that may be traced, and whether all entries are finite."""
+    """The trailing block, whose order may be traced, ready for sweeps, and whether all its entries are finite."""
     b, c, inside = _trailing(b, c, order)
-    # ‖B‖ is at most the larger one of its two norms by sums; they are below 1 after scaling.
+    # ‖B‖ is at most the larger of its norms by row and column sums, which are below 1 after scaling.
     beside = jnp.pad(c, 1)
     beside = jnp.maximum(beside[1:], beside[:-1])
     exponent, _, finite = _sturm.scaling(b.dtype, lambda unit: [unit * b + unit * beside])
@@ -78,7 +78,7 @@ def prepare(
 def block_singular_counts(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
-    """Singular values of the trailing block, of an order that may be traced, strictly below each x."""
+    """Number of singular values of the trailing block, whose order may be traced, strictly below each x."""
     b, c, x = jax.lax.stop_gradient((b, c, x))
     matrix, _ = prepare(b, c, order)
     points = jnp.clip(_sturm.scaled(x.astype(b.dtype), -matrix.exponent), 0, _sturm.FARTHEST)
@@ -88,7 +88,7 @@ def block_singular_counts(
 def block_square_counts(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
-    """Squares of singular values of the trailing block strictly below each x: none where x is not positive."""
+    """Number of squared singular values of the trailing block strictly below each x: 0 where x is not positive."""
     positive = x > 0
     return block_singular_counts(b, c, order, jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), 0))
 
@@ -104,9 +104,9 @@ def _block_singular_values(
 
 @_block_singular_values.defjvp
 def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
-    """By the eigenvectors of the tridiagonal matrix of Golub and Kahan: 0 on the diagonal, $b_1, c_1, b_2, …$ beside.
+    """The derivative, from eigenvectors of Golub and Kahan's matrix: 0 on the diagonal, $b_1, c_1, b_2, …$ beside it.
 
-    Its eigenvalues are ±σ. Rows outside the block get singular values of their own above all others.
+    The eigenvalues of that matrix are ±σ. Rows outside the block get singular values of their own above all others.
     """
     (b, c, order), (b_dot, c_dot, _) = primals, tangents
     n = b.size

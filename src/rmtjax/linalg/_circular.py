@@ -2,19 +2,20 @@ r"""Eigenphases of unitary matrices given by Verblunsky coefficients, by Sturm c
 
 On the unit circle the ratios $b_k(z) = z \Phi_k(z)/\Phi_k^*(z)$ of Szegő's orthogonal polynomials are unimodular, and
 $b_{k+1} = z\,(b_k - \bar\alpha_k)/(1 - \alpha_k b_k)$: a rotation by θ after an isometry of the disc. Up to a rotation
-that can be pushed through to the end, the isometry is the one that takes γ to 0 and fixes 1, where the
-$\gamma_k$ are a turned $\bar\alpha_k$ (Killip and Stoiciu 2009, section 2; Valkó and Virág 2017, section 3). The upper
-half-plane, $w = i\,(1 + b)/(1 - b) = x/y$, makes it affine, and the rotation one by θ/2 of the real vector (x, y).
+that can be pushed through to the end, the isometry is the one that takes $\gamma_k$ to 0 and fixes 1, where $\gamma_k$
+is $\bar\alpha_k$ times a phase (Killip and Stoiciu 2009, section 2; Valkó and Virág 2017, section 3). In the upper
+half-plane, $w = i\,(1 + b)/(1 - b) = x/y$, the isometry is affine, and the rotation turns the real vector (x, y) by
+θ/2.
 
-An affine map keeps the sign of y, a rotation by θ/2 in (0, π) changes it at most once, and the number of eigenphases
-below θ is the number of changes, as for Sturm sequences: O(n) operations for each θ, without a matrix. Run from the
-last coefficient to the first (inverse and reflected), the boundary $e^{i\eta}$ is where it starts:
+An affine map keeps the sign of y, and a rotation by θ/2 in (0, π) changes it at most once. As for Sturm sequences, the
+number of eigenphases below θ is the number of sign changes: O(n) operations for each θ, without a matrix. The
+recurrence runs from the last coefficient to the first (inverse and reflected) and starts at the boundary $e^{i\eta}$:
 
 $$\begin{pmatrix} x \\ y \end{pmatrix} \to \begin{pmatrix} \cos\delta & \sin\delta \\ -\sin\delta & \cos\delta
 \end{pmatrix} \begin{pmatrix} 1 - |\gamma|^2 & 2 \operatorname{Im} \gamma \\ 0 & |1 - \gamma|^2 \end{pmatrix}
 \begin{pmatrix} x \\ y \end{pmatrix}, \qquad \frac{x_0}{y_0} = \cot\frac\eta2.$$
 
-The angle δ = (θ + π)/2 takes θ in (-π, π).
+The angle is δ = (θ + π)/2, for θ in (-π, π).
 """
 
 import math
@@ -29,7 +30,7 @@ from rmtjax.linalg import _sturm, _sturm_search
 
 
 class Verblunsky(NamedTuple):
-    """γ by its modulus r, 1 - r² and its angle, from the last one to the first, and the angle η in (0, 2π)."""
+    """The angle η in (0, 2π), and the γ by modulus r, complement 1 - r² and angle, from the last one to the first."""
 
     boundary: Float[Array, ""]
     modulus: Float[Array, " n-1"]
@@ -42,7 +43,7 @@ class Verblunsky(NamedTuple):
         return self.modulus.size + 1
 
     def affine(self) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
-        """1 - |γ|², 2 Im γ and |1 - γ|²; first the identity, as there is a rotation more."""
+        """1 - |γ|², 2 Im γ and |1 - γ|², after a first row for the identity, as there is one more rotation than γ."""
         r, c = self.modulus, self.complement
         stretch = (c / (1 + r)) ** 2 + 4 * r * jnp.sin(self.angle / 2) ** 2
         first = lambda column, value: jnp.pad(column, (1, 0), constant_values=value)
@@ -50,7 +51,7 @@ class Verblunsky(NamedTuple):
 
 
 class Circular(_sturm.AbstractSturm):
-    """A unitary matrix, its eigenphases in units of π; the ratio is x/y."""
+    """A unitary matrix with its eigenphases in units of π; the ratio is x/y."""
 
     rows: Float[Array, "steps 3 rows"]  # 1 - |γ|², 2 Im γ, |1 - γ|²
     exponent: Int[Array, ""]
@@ -62,7 +63,7 @@ class Circular(_sturm.AbstractSturm):
 
     def shift(self, x: Float[Array, "*shape"]) -> _sturm.Shift:
         half = math.pi / 2 * jnp.clip(x, -1, 1)
-        # At the ends too an angle inside (0, π), whatever the rounding of π.
+        # The floor keeps the angle inside (0, π) at the ends too, whatever the rounding of π.
         return -jnp.sin(half), jnp.maximum(jnp.cos(half), jnp.finfo(x.dtype).eps)
 
     def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -83,7 +84,7 @@ class Circular(_sturm.AbstractSturm):
 
 
 def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circular, int]:
-    """The matrix, and how many levels at -π its padding adds: a padded row changes the sign at every angle."""
+    """The matrix, and the number of levels at -π that its padding adds: a padded row always changes the sign."""
     squeeze, shear, stretch = coefficients.affine()
     least = _sturm.floor(squeeze.dtype)
     packed = _sturm.packed(rows, (_sturm.floored(squeeze), least), (shear, 1.0), (_sturm.floored(stretch), least))
@@ -93,7 +94,7 @@ def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circula
 
 @compiled
 def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
-    """Eigenphases in (-π, π) strictly below each x."""
+    """Number of eigenphases in (-π, π) strictly below each x."""
     coefficients, x = jax.lax.stop_gradient((coefficients, x))
     matrix, padding = _prepare(coefficients)
     points = jnp.clip(x.astype(coefficients.modulus.dtype) / math.pi, -1, 1)
@@ -111,7 +112,7 @@ def _eigenphases(coefficients: Verblunsky) -> Float[Array, " n"]:
 
 @_eigenphases.defjvp
 def _eigenphases_jvp(primals: tuple, tangents: tuple) -> tuple:
-    """By the implicit function theorem: the last y vanishes at an eigenphase."""
+    """The derivative by the implicit function theorem: the last y vanishes at an eigenphase."""
     (coefficients,), (change,) = primals, tangents
     phases = eigenphases(coefficients)
     _, by_phase = jax.jvp(lambda phases: _last(phases, coefficients), (phases,), (jnp.ones_like(phases),))
@@ -123,7 +124,7 @@ eigenphases = compiled(_eigenphases)
 
 
 def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, " k"]:
-    """The last y, up to a positive factor that counts as constant."""
+    """The last y, up to a positive factor that is treated as constant."""
     cosine, sine = -jnp.sin(phases / 2), jnp.cos(phases / 2)
 
     def step(vector: tuple, row: tuple) -> tuple[tuple, None]:

@@ -1,4 +1,4 @@
-r"""The dense eigendecomposition and its derivative, right at degeneracy.
+r"""The dense eigendecomposition and its derivative, which is right at degeneracies too.
 
 The derivative. For $A = V \Lambda V^*$ with a Hermitian perturbation $\dot A$, write $E = V^* \dot A V$. First-order
 perturbation theory (Kato 1966, chapter II, section 2) gives
@@ -6,10 +6,10 @@ perturbation theory (Kato 1966, chapter II, section 2) gives
 $$\dot\lambda_i = E_{ii}, \qquad \dot V = V\,(F \circ E), \qquad
 F_{ij} = \frac{1}{\lambda_j - \lambda_i},\ F_{ii} = 0.$$
 
-Inside an eigenspace the basis is arbitrary and $F$ has no value; we set it to 0. Symmetric functions of the spectrum
+Inside an eigenspace the basis is arbitrary and $F$ has no value; it is set to 0. Symmetric functions of the spectrum
 need no $F$: $\sum_i g(\lambda_i)$ has the gradient $V g'(\Lambda) V^*$ at any degeneracy. Projectors onto whole
-eigenspaces have no contribution from inside, so their derivatives stay right too. A matrix function $V f(\Lambda) V^*$
-does have one, $f'(\lambda) E_{ij}$, and a rule of its own: `rmtjax.linalg.matrix_function`.
+eigenspaces have no contribution from inside an eigenspace, so their derivatives are right too. A matrix function
+$V f(\Lambda) V^*$ does have one, $f'(\lambda) E_{ij}$, and has a rule of its own: `rmtjax.linalg.matrix_function`.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,9 @@ def hermitian_part(a: Inexact[Array, "*batch n n"]) -> Inexact[Array, "*batch n 
 
 
 def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"]) -> Real[Array, "*batch n k"]:
-    """1/(chosen_j - level_i), and 0 where the two are one level."""
+    """The matrix 1/(chosen_j - level_i), with 0 where the two are the same level."""
     gaps = chosen[..., None, :] - levels[..., :, None]
-    # The eigenvalues themselves are known to about 4 eps‖A‖: closer levels are one level to this arithmetic.
+    # The eigenvalues are known to about 4 eps‖A‖ only; levels closer than that cannot be told apart.
     resolution = 4 * jnp.finfo(gaps.dtype).eps * jnp.max(jnp.abs(levels), axis=-1)[..., None, None]
     equal = jnp.abs(gaps) <= jax.lax.stop_gradient(resolution)
     return jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))
@@ -42,7 +42,7 @@ def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"
 def decompose(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """`eigh` of a matrix that is known to be finite and Hermitian: the seam for faster routes."""
+    """`eigh` of a matrix that is known to be finite and Hermitian; faster routes would be added here."""
     eigenvectors, eigenvalues = jax.lax.linalg.eigh(a, symmetrize_input=False)
     return eigenvalues, eigenvectors
 
@@ -51,10 +51,10 @@ def decompose(
 def decompose_one_by_one(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """The same, on a CPU one matrix after the other under every `vmap`: for small matrices inside of a computation.
+    """Same as `decompose`, but on a CPU `vmap` takes one matrix after another: for small matrices in a computation.
 
-    Of two calls of LAPACK on batches, side by side in one program as where it asks for two methods or for a derivative
-    in two directions, each can wait for the thread of the other for ever (jaxlib 0.10 on two cores).
+    Two batched calls of LAPACK that run side by side in a program, as for two methods or for a derivative in two
+    directions, can each wait for the other's thread for ever (jaxlib 0.10 on two cores).
     """
     return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
 

@@ -5,8 +5,8 @@ For a simple eigenvalue with $A v = \lambda v$ and $w^* A = \lambda w^*$ (Horn a
 $$\dot\lambda = \frac{w^* \dot A v}{w^* v}.$$
 
 The spectral radius is $\rho = |\lambda|$ for a dominant $\lambda$, so
-$\dot\rho = \mathrm{Re}(\bar\lambda\dot\lambda)/\rho$. A real matrix has its complex eigenvalues in conjugate pairs, of
-which either gives the same $\dot\rho$.
+$\dot\rho = \mathrm{Re}(\bar\lambda\dot\lambda)/\rho$. The complex eigenvalues of a real matrix come in conjugate pairs;
+both of a pair give the same $\dot\rho$.
 
 Higher derivatives need those of $v$ and $w$. Normalised by $w_0^* v = 1$ with the undisturbed left vector, they solve
 the bordered system (nonsingular exactly where $\lambda$ is simple)
@@ -14,7 +14,7 @@ the bordered system (nonsingular exactly where $\lambda$ is simple)
 $$\begin{pmatrix} A - \lambda & -v \\ w_0^* & 0 \end{pmatrix}
 \begin{pmatrix} \dot v \\ \dot\lambda \end{pmatrix} = \begin{pmatrix} -\dot A v \\ 0 \end{pmatrix},$$
 
-and the same with $A^*$ for $w$.
+and $w$ solves the same system with $A^*$.
 """
 
 import jax
@@ -84,8 +84,9 @@ def spectral_radius(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
     a = _checks.square_matrix("a", a)
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
-        # In units of its largest entry: LAPACK scales matrices of extreme norm, and jaxlib hands the eigenvalues back
-        # without the scale (float32 beyond 1e±14 already); and the derivative of hypot squares its arguments.
+        # The matrix is taken in units of its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns
+        # the eigenvalues without the scale (in float32 beyond 1e±14 already); the derivative of hypot squares its
+        # arguments.
         unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
         unit = jnp.where(unit == 0, 1, unit)
         scaled = matrix / unit

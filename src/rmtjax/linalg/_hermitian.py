@@ -10,14 +10,14 @@ from rmtjax.linalg import _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
 
-# On a CPU `jax.lax.linalg.eigh` always computes eigenvectors. At n = 50 levels alone take less than half of its time in
-# float32 and nearly all of it in float64; from n = 100 on a half to a third in both.
+# From this n on levels are computed without eigenvectors, which `jax.lax.linalg.eigh` on a CPU always computes too. At
+# n = 50 that takes less than half the time in float32 and nearly the same in float64; from n = 100 on, 1/2 to 1/3.
 _SMALLEST_TRIDIAGONAL = 50
 
 
 @jax.custom_jvp
 def hermitian_eigenvalues(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
-    """`eigvalsh` of a matrix that is known to be finite and Hermitian: the seam for faster routes."""
+    """`eigvalsh` of a matrix that is known to be finite and Hermitian; faster routes would be added here."""
     return decompose(a)[0] if a.shape[-1] < _SMALLEST_TRIDIAGONAL else _levels_by_platform(a)
 
 
@@ -28,11 +28,11 @@ def _levels_by_platform(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch 
 
 
 def _reduced_levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
-    """Levels without vectors: LAPACK's reduction to tridiagonal form, then our own Sturm sweeps."""
+    """Levels without vectors, by LAPACK's reduction to tridiagonal form and the Sturm sweeps of this package."""
     n = a.shape[-1]
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, " n"]:
-        # LAPACK's own drivers scale too: entries near the ends of the exponent range do not survive the reduction.
+        # Scale, as LAPACK's own drivers do: entries near the ends of the exponent range do not survive the reduction.
         exponent = _sturm.exponent_above(jnp.max(jnp.maximum(jnp.abs(matrix.real), jnp.abs(matrix.imag))))
         real, imag = (_sturm.scaled(part, -exponent) for part in (matrix.real, matrix.imag))
         scaled = jax.lax.complex(real, imag) if jnp.iscomplexobj(matrix) else real

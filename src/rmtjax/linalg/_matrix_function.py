@@ -6,11 +6,11 @@ theorem 3.11)
 $$\dot{f(A)} = V\,\big(f[\lambda_i, \lambda_j] \circ V^* \dot A V\big)\,V^*, \qquad
 f[x, y] = \frac{f(x) - f(y)}{x - y} = \int_0^1 f'(y + t(x - y))\,dt .$$
 
-The quotient loses digits as $x \to y$: its rounding error is about eps/|x - y| times the size of what is added up to
-$f$, for which we take $\max_k |f(\lambda_k)| + |x f'(x)|$, the values of $f$ and the rounding of its argument. The
-integral by Gauss-Legendre is exact for close arguments, and wrong for distant ones or across a jump of $f$. It is taken
-where it agrees with the quotient to within the quotient's own rounding error: there it is hardly the worse. And it is
-taken for levels closer than 4 eps‖A‖, which are one level to this arithmetic, as in `eigh`.
+The quotient loses digits as $x \to y$: its rounding error is about eps/|x - y| times
+$\max_k |f(\lambda_k)| + |x f'(x)|$, the size of the values of $f$ and the effect of the rounding of its argument. The
+integral by the Gauss-Legendre rule is exact for close arguments, but wrong for distant ones or across a jump of $f$. It
+is used where it agrees with the quotient to within the quotient's own rounding error, as it is hardly worse there. It
+is also used for levels closer than 4 eps‖A‖, which cannot be told apart, as in `eigh`.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ from rmtjax._staging import opened
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
 from rmtjax.special import gauss_legendre
 
-# With five nodes the integral, of error f⁽¹¹⁾(x-y)¹⁰/3e12, takes over from the quotient near |x - y| = 1 in float32 and
-# 0.3 in float64, where for a smooth f the quotient is still right to a few ulp.
+# With five nodes the error of the integral is f⁽¹¹⁾(x-y)¹⁰/3e12. It takes over from the quotient near |x - y| = 1 in
+# float32 and 0.3 in float64, where for a smooth f the quotient is still right to a few ulp.
 _NUM_NODES = 5
 
 
 def _divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"]) -> Inexact[Array, "*batch n n"]:
-    """The matrix f[x_i, x_j], right at coincident and at close arguments."""
+    """The matrix f[x_i, x_j], right at coincident and close arguments too."""
     eps = jnp.finfo(x.dtype).eps
     slope = lambda y: jax.jvp(f, (y,), (jnp.ones_like(y),))[1]
     fx = f(x)
@@ -47,7 +47,7 @@ def _divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"]
 
     argument = jnp.abs(x * slope(x))
     size = jnp.max(jnp.abs(fx), axis=-1)[..., None, None] + jnp.maximum(argument[..., :, None], argument[..., None, :])
-    # Where a slope is taken at a singularity of f, NaN or infinity leaves the finite quotient alone.
+    # Where a slope is NaN or infinite, because it is taken at a singularity of f, the finite quotient is kept.
     agrees = jnp.abs(integral - quotient) <= 4 * eps * size / jnp.abs(safe_gap)
     return jnp.where(one_level | (jax.lax.stop_gradient(agrees) & jnp.isfinite(size)), integral, quotient)
 

@@ -18,7 +18,7 @@ def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]
 
 
 def _values_and_orders(values: object, order: object, axes: int) -> tuple[Array, Array]:
-    """Both as arrays; orders are integers, one for each item of the batch."""
+    """Both as arrays; the orders must be integers, one for each item of the batch."""
     values, order = jnp.asarray(values), jnp.asarray(order)
     if values.ndim < axes:
         raise _checks.refusal("values", f"have at least {axes} axes", values.shape)
@@ -35,7 +35,7 @@ class PaddedMatrix(AbstractModule):
         order: 1 ≤ k ≤ n, the order of the matrix; may be traced.
 
     Raises:
-        ValueError: `order` has no integer dtype or not the shape of the batch.
+        ValueError: `order` does not have an integer dtype or the shape of the batch.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,11 +61,11 @@ class PaddedSpectrum(AbstractModule):
     """The ascending spectrum of a matrix of order k ≤ n in an array of length n, padded with `+inf`.
 
     Args:
-        values: ascending eigenvalues, `+inf` from place k on.
+        values: ascending eigenvalues, `+inf` from index k on.
         order: 1 ≤ k ≤ n, the number of eigenvalues; may be traced.
 
     Raises:
-        ValueError: `order` has no integer dtype or not the shape of the batch.
+        ValueError: `order` does not have an integer dtype or the shape of the batch.
 
     Example:
         >>> import jax.numpy as jnp
@@ -106,10 +106,10 @@ class PaddedSpectrum(AbstractModule):
     def periodic(self, arrangement: str, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
         r"""The spectrum repeated cyclically up to length n, in ascending order.
 
-        With $n = c k + r$, $0 \le r < k$, every level is taken c times and r of them once more. Which ones is the
-        arrangement, and it decides the density of the result (see the manual, "Wigner's cat"): `"ascending"` repeats
-        the r lowest levels, `"magnitude"` the r largest in absolute value, `"random"` r of them drawn at random. The
-        repeated levels are exact duplicates, so spacing statistics are taken on the unpadded spectrum.
+        With $n = c k + r$, $0 \le r < k$, every level is taken c times and r of them once more. The arrangement says
+        which ones, and decides the density of the result (see the manual, "Wigner's cat"): `"ascending"` repeats the r
+        lowest levels, `"magnitude"` the r largest in absolute value, `"random"` r of them drawn at random. The repeated
+        levels are exact duplicates, so spacing statistics should be taken from the unpadded spectrum.
 
         Args:
             arrangement: `"ascending"`, `"magnitude"` or `"random"`.
@@ -147,7 +147,7 @@ class PaddedSpectrum(AbstractModule):
 
 
 def _ranks(score: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
-    """Place of each level in the order of the scores, padding last; of two with one score the lower comes first."""
+    """Rank of each level by its score, padding last; of two levels with equal scores the lower comes first."""
     return jnp.argsort(jnp.argsort(jnp.where(mask, score, jnp.inf), axis=-1), axis=-1)
 
 
@@ -163,16 +163,16 @@ def _multiplicity(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Ar
 
 
 def _places_of_copies(multiplicity: Int[Array, " n"]) -> Int[Array, " n"]:
-    """For each place of the padded spectrum the place in the unpadded one that it copies."""
+    """For each index of the padded spectrum, the index in the unpadded one that it copies."""
     return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(multiplicity.size), side="right")
 
 
 def periodic_counts(
     below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: str, key: KeyScalar
 ) -> Int[Array, "..."]:
-    """Counts of the periodically padded spectrum from those of the unpadded one, without any eigenvalue.
+    """Counts for the periodically padded spectrum from those for the unpadded one, without any eigenvalue.
 
-    Not for `"magnitude"`, where the levels themselves decide which of them are repeated.
+    The arrangement may not be `"magnitude"`, where the levels themselves decide which of them are repeated.
     """
     if arrangement == "ascending":
         return n // order * below + jnp.minimum(below, n % order)
@@ -181,16 +181,16 @@ def periodic_counts(
 
 
 def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:
-    """Number of entries of an ascending array strictly below each x; -1 if they are no numbers."""
+    """Number of entries of an ascending array strictly below each x; -1 if any entry is NaN."""
     return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(ascending, x, side="left"))
 
 
 def leading_block_spectrum(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:
     """Spectrum of the leading block of a Hermitian matrix that is zero outside it, for a traced order.
 
-    The whole matrix has the levels of the block and n - k zeros. The n - k consecutive levels that lie closest to 0
-    are taken out; should a level of the block be closer to 0 than a computed zero, the two agree to rounding. (A large
-    number on the outer diagonal would sort the padding to the end too, but costs digits: the error is eps‖A‖.)
+    The whole matrix has the levels of the block and n - k zeros. The n - k consecutive levels that lie closest to 0 are
+    removed; if a level of the block is closer to 0 than a computed zero, the two agree to rounding. (A large number on
+    the outer diagonal would sort the padding to the end too, but would cost digits: the error is eps‖A‖.)
     """
     n = a.shape[-1]
     eigenvalues = hermitian_eigenvalues(a)

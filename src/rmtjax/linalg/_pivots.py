@@ -6,10 +6,10 @@ $q^-_i = d_i - z - e_i^2/q^-_{i+1}$. The two meet in row i with
 $$\gamma_i = q^+_i + q^-_i - (d_i - z), \qquad \big[(T - z)^{-1}\big]_{ii} = 1/\gamma_i, \qquad
 \big[(T - z)^{-1}\big]_{i,i+1} = -\frac{e_i}{q^+_i}\,\frac{1}{\gamma_{i+1}}.$$
 
-Row i of the factorisation that is twisted there reads $(T - z) v = \gamma_i u_i$ for $v_i = 1$,
-$v_{j} = -e_j v_{j+1}/q^+_j$ above and $v_{j} = -e_{j-1} v_{j-1}/q^-_j$ below. Next to an eigenvalue the i of the
-smallest $|\gamma_i|$ is where the eigenvector is largest, and v is the eigenvector (Parlett and Dhillon 1997,
-Linear Algebra Appl. 267, theorems 2 and 4; Dhillon and Parlett 2004).
+The factorisation twisted at row i gives the solution of $(T - z) v = \gamma_i u_i$, $u_i$ the unit vector: $v_i = 1$,
+$v_{j} = -e_j v_{j+1}/q^+_j$ above and $v_{j} = -e_{j-1} v_{j-1}/q^-_j$ below. Close to an eigenvalue, $|\gamma_i|$ is
+smallest where the eigenvector is largest, and for this i v is the eigenvector (Parlett and Dhillon 1997, Linear Algebra
+Appl. 267, theorems 2 and 4; Dhillon and Parlett 2004).
 """
 
 from collections.abc import Callable
@@ -22,17 +22,17 @@ from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax.linalg._decompose import decompose
 
-# Vectors of lone levels are orthogonal to about eps‖T‖/gap, and the basis of a cluster is free of their neighbours to a
-# power of it, so levels closer than this part of ‖T‖/n, or than so many eps, are one cluster. In a random spectrum one
-# gap in 10⁵ is below the first; in float32 at n = 1000 one in 80 is below the second.
+# Levels closer than this fraction of ‖T‖/n, or than this many eps‖T‖, form a cluster: vectors of single levels are
+# orthogonal to about eps‖T‖/gap only, and the basis of a cluster is free of its neighbours to a power of that. In a
+# random spectrum one gap in 10⁵ is below the first; in float32 at n = 1000 one in 80 is below the second.
 _CLUSTER = 0.002
 _CLOSE = 2000
-# Clusters up to this size are diagonalised one by one.
+# Clusters up to this size are diagonalised one by one, larger ones in one matrix.
 _SMALL = 8
-# Shifts of inverse iteration in units of eps: off the level by more than its error, and off the grid on which levels of
-# a matrix with few digits lie, so that no pivot is 0.
+# Distance of the shift of inverse iteration from the level, in units of eps: more than the error of the level, and off
+# the grid on which the levels of a matrix with few digits lie, so that no pivot is 0.
 _OFF = 1.37
-# Inverse iteration inside clusters; one step does nearly always (LAPACK's xSTEIN takes up to five).
+# Steps of inverse iteration inside clusters; one is nearly always enough (LAPACK's xSTEIN takes up to five).
 _ITERATIONS = 3
 
 
@@ -48,8 +48,8 @@ def product(
 def pivots(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> Inexact[Array, "n k"]:
-    """The pivots q⁺ of T - z; for q⁻ flip the matrix and the result. Entries at most about 1 in size."""
-    # A pivot of 0 becomes tiny, and the next one as large. Where nothing follows it stays 0: T - z is singular.
+    """The pivots q⁺ of T - z, whose entries are at most about 1 in size; for q⁻ flip the matrix and the result."""
+    # A pivot of 0 becomes tiny, which makes the next one huge. Where nothing follows it stays 0: T - z is singular.
     tiny = np.finfo(diagonal.dtype).eps ** 4
     e2 = jnp.pad(off_diagonal**2, 1)
 
@@ -65,7 +65,7 @@ def pivots(
 def both_pivots(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n k"], Inexact[Array, "n k"]]:
-    """q⁺, q⁻ and γ."""
+    """The pivots q⁺ and q⁻, and γ."""
     d, e = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
     down, up = jax.vmap(pivots, (0, 0, None))(d, e, z)
     up = up[::-1]
@@ -75,7 +75,7 @@ def both_pivots(
 def green(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n-1 k"]]:
-    """Diagonal and off-diagonal of (T - z)⁻¹."""
+    """The diagonal and the off-diagonal of (T - z)⁻¹."""
     down, _, gamma = both_pivots(diagonal, off_diagonal, z)
     return 1 / gamma, -off_diagonal[:, None] / (down[:-1] * gamma[1:])
 
@@ -84,7 +84,7 @@ def green(
 def log_determinant(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], x: Float[Array, " k"]
 ) -> Float[Array, " k"]:
-    """log|det(T - x)|."""
+    """The logarithm log|det(T - x)|."""
     q = jnp.abs(pivots(diagonal, off_diagonal, x))
     return jnp.sum(jnp.where(q == 0, -jnp.inf, jnp.log(jnp.where(q == 0, 1, q))), axis=0)
 
@@ -100,14 +100,14 @@ def _log_determinant_jvp(primals: tuple, tangents: tuple) -> tuple:
 def twisted_vectors(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], eigenvalues: Float[Array, " k"]
 ) -> Float[Array, "n k"]:
-    """Normalised eigenvectors to well separated eigenvalues, as columns."""
+    """Normalised eigenvectors for well separated eigenvalues, as columns."""
     n = diagonal.shape[0]
     down, up, gamma = both_pivots(diagonal, off_diagonal, eigenvalues)
     twist = jnp.argmin(jnp.abs(gamma), axis=0)
     e = jnp.pad(off_diagonal, 1)[:, None]
 
     def outward(ratios: Float[Array, "n k"], start: Int[Array, " k"]) -> Float[Array, "n k"]:
-        """1 in row `start`, going on with the ratios in the rows after it."""
+        """The vector that is 0 before row `start`, 1 there, and continued by the ratios in the rows after it."""
 
         def step(v: Float[Array, " k"], row: tuple) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
             i, ratio = row
@@ -121,7 +121,7 @@ def twisted_vectors(
     here = jnp.arange(n)[:, None] == twist
     v = jnp.where(here, 1, below + above[::-1])
     squares = jnp.sum(v**2, axis=0)
-    # In a cluster of equal levels v may leave the range of exponents.
+    # In a cluster of equal levels v may overflow; it is then replaced by a unit vector.
     return jnp.where(jnp.isfinite(squares), v / jnp.sqrt(squares), here)
 
 
@@ -130,9 +130,9 @@ def eigenvectors(
     off_diagonal: Float[Array, " n-1"],
     eigenvalues: Float[Array, " k"],
 ) -> Float[Array, "n k"]:
-    """Orthonormal eigenvectors to ascending eigenvalues, as columns; Gershgorin bound of T in [1/2, 1)."""
-    # The residual of a twisted vector is |λ - z|/|v_i|, up to √n times the error of the level z; one more solution
-    # takes the factor away.
+    """Orthonormal eigenvectors for ascending eigenvalues, as columns, if T has a Gershgorin bound in [1/2, 1)."""
+    # The residual of a twisted vector is |λ - z|/|v_i|, up to √n times the error of the level z; one step of inverse
+    # iteration removes the factor √n.
     v = jax.vmap(lambda z, v: solved(diagonal, off_diagonal, z, v), (0, 1), 1)(
         eigenvalues, twisted_vectors(diagonal, off_diagonal, eigenvalues)
     )
@@ -143,7 +143,7 @@ def eigenvectors(
 def _renewed(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], levels: Float[Array, " k"], v: Float[Array, "n k"]
 ) -> Float[Array, "n k"]:
-    """The vectors with those of clusters made anew."""
+    """The vectors, with those of clusters computed anew."""
     problem = _clustered(diagonal, off_diagonal, levels)
     v = _bases(problem, v)
     small, large = (problem.size > 1) & (problem.size <= _SMALL), problem.size > _SMALL
@@ -186,13 +186,13 @@ def _renewed_where_needed_vmap(size: int, batched: list[bool], *operands: Array)
 def _where_needed(
     condition: Bool[Array, ""], change: Callable[[Float[Array, "n k"]], Float[Array, "n k"]], v: Float[Array, "n k"]
 ) -> Float[Array, "n k"]:
-    """`change(v)` or v, as a loop of one turn or none: `lax.cond` under `vmap` would always do both."""
+    """Either `change(v)` or v, by a loop of one turn or none: under `vmap`, `lax.cond` would always compute both."""
     once = lambda state: (jnp.zeros_like(state[0]), change(state[1]))
     return jax.lax.while_loop(lambda state: state[0], once, (condition, v))[1]
 
 
 class _Clustered(NamedTuple):
-    """A matrix and levels of it, and for each level the first member of its cluster and how many there are."""
+    """A matrix, some of its levels, and for each level the index of the first member of its cluster and the size."""
 
     diagonal: Float[Array, " n"]
     off_diagonal: Float[Array, " n-1"]
@@ -212,40 +212,36 @@ def _clustered(
 
 
 def _residuals(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """T v - λ v by columns, the difference taken before the product: small where T is near to λ."""
+    """T v - λ v by columns; the difference T - λ is taken before the product, as it is small where T is near λ."""
     return product(problem.diagonal - problem.levels[:, None], problem.off_diagonal, v.T).T
 
 
-def _small_rotations(
-    problem: _Clustered,
-    v: Float[Array, "n k"],
-    small: Bool[Array, " k"],
-) -> Float[Array, "n k"]:
-    """Rayleigh and Ritz in the span of each small cluster, in its own units."""
+def _small_rotations(problem: _Clustered, v: Float[Array, "n k"], small: Bool[Array, " k"]) -> Float[Array, "n k"]:
+    """Rayleigh-Ritz in the span of each small cluster, in its own units."""
+    # Each level takes its own eigenvector of VᵀTV - λ_first, with V the members of its cluster. The matrices have one
+    # size: members fill the first slots, and empty slots are decoupled rows with diagonal entries far above.
     k = problem.levels.size
-    r = _residuals(problem, v)
-    place = jnp.arange(min(_SMALL, k))
+    index, slot = jnp.arange(k), jnp.arange(min(_SMALL, k))
+    residuals = _residuals(problem, v)
 
-    def band(by: Int[Array, ""]) -> Float[Array, " k"]:
-        column = jnp.minimum(jnp.arange(k) + by, k - 1)
-        return jnp.sum(v * r[:, column] + r * v[:, column], axis=0) / 2
+    def projected(distance: Int[Array, ""]) -> Float[Array, " k"]:
+        """The entries (i, i + distance) of VᵀTV - VᵀV diag(λ) for all levels i, made symmetric."""
+        j = jnp.minimum(index + distance, k - 1)
+        return jnp.sum(v * residuals[:, j] + residuals * v[:, j], axis=0) / 2
 
-    bands = jax.lax.map(band, place)
-    # For each level the matrix of its cluster, members first.
-    member = jnp.minimum(problem.first[:, None] + place, k - 1)
-    present = place < problem.size[:, None]
-    lower, distance = jnp.minimum(place[:, None], place), jnp.abs(place[:, None] - place)
-    ritz = bands[distance, jnp.minimum(problem.first[:, None, None] + lower, k - 1)]
-    ritz = jnp.where(present[:, :, None] & present[:, None, :], ritz, 0)
-    levels = jnp.where(present, problem.levels[member] - problem.levels[problem.first][:, None], 0)
+    diagonals = jax.lax.map(projected, slot)
+    member = jnp.minimum(problem.first[:, None] + slot, k - 1)
+    filled = slot < problem.size[:, None]
+    upper_row, distance = jnp.minimum(member[:, :, None], member[:, None, :]), jnp.abs(slot[:, None] - slot)
+    ritz = jnp.where(filled[:, :, None] & filled[:, None, :], diagonals[distance, upper_row], 0)
+    levels = jnp.where(filled, problem.levels[member] - problem.levels[problem.first][:, None], 0)
     bound = jnp.sum(jnp.abs(ritz), axis=(1, 2)) + jnp.sum(levels, axis=1) + jnp.finfo(v.dtype).eps ** 4
-    levels = jnp.where(present, levels, bound[:, None] * (2.0 + place))
-    _, rotation = decompose(ritz + levels[:, :, None] * jnp.eye(place.size, dtype=v.dtype))
-    column = jnp.minimum(jnp.arange(k) - problem.first, place.size - 1)
-    coefficients = jnp.where(present, jnp.take_along_axis(rotation, column[:, None, None], axis=2)[:, :, 0], 0)
-    add = lambda a, total: total + v[:, member[:, a]] * coefficients[:, a]
-    rotated = jax.lax.fori_loop(0, place.size, add, jnp.zeros_like(v))
-    return jnp.where(small, rotated, v)
+    levels = jnp.where(filled, levels, bound[:, None] * (2.0 + slot))
+    _, rotations = decompose(ritz + levels[:, :, None] * jnp.eye(slot.size, dtype=v.dtype))
+    own = jnp.minimum(index - problem.first, slot.size - 1)[:, None, None]
+    weights = jnp.where(filled, jnp.take_along_axis(rotations, own, axis=2)[:, :, 0], 0)
+    add = lambda a, total: total + v[:, member[:, a]] * weights[:, a]
+    return jnp.where(small, jax.lax.fori_loop(0, slot.size, add, jnp.zeros_like(v)), v)
 
 
 def _large_rotations(
@@ -253,11 +249,11 @@ def _large_rotations(
     v: Float[Array, "n k"],
     large: Bool[Array, " k"],
 ) -> Float[Array, "n k"]:
-    """The same for the large clusters, all in one matrix."""
+    """Rayleigh-Ritz in the spans of the large clusters, all in one matrix."""
     k = problem.levels.size
     together = (problem.first[:, None] == problem.first) & large & large[:, None]
     ritz = jnp.where(together, v.T @ _residuals(problem, v), 0)
-    # Other levels keep their order only: left as they are, they would set the units.
+    # The other levels keep only their order: their actual values would set the units of the matrix.
     index = jnp.arange(k)
     lowest, highest = jnp.argmax(large), k - 1 - jnp.argmax(large[::-1])
     spread = problem.levels[highest] - problem.levels[lowest]
@@ -272,7 +268,7 @@ def _large_rotations(
 def solved(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], level: Float[Array, ""], v: Float[Array, " n"]
 ) -> Float[Array, " n"]:
-    """A step of inverse iteration, normalised; v itself where the system is singular."""
+    """One step of inverse iteration, normalised; v itself where the system is singular."""
     left, right = jnp.pad(off_diagonal, (1, 0)), jnp.pad(off_diagonal, (0, 1))
     shifted = (diagonal - level) - _OFF * jnp.finfo(diagonal.dtype).eps
     w = jax.lax.linalg.tridiagonal_solve(left, shifted, right, v[:, None])[:, 0]
@@ -282,7 +278,7 @@ def solved(
 
 
 def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """The vectors of clusters replaced by orthonormal bases of their spans."""
+    """The vectors, with those of each cluster replaced by an orthonormal basis of its invariant subspace."""
     n, k = v.shape
     width = min(_SMALL, k)
     queue = jnp.nonzero(problem.size > 1, size=k, fill_value=0)[0]
@@ -293,7 +289,7 @@ def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
         pieces = jax.lax.div(i - first + width - 1, width)
 
         def against(number: Int[Array, ""], w: Float[Array, " n"]) -> Float[Array, " n"]:
-            """Without its components along some of the earlier members, a few columns at a time."""
+            """The vector w without its components along a few of the earlier members of the cluster."""
             begin = first + width * jax.lax.rem(number, pieces)
             start = jnp.minimum(begin, k - width)
             some, index = jax.lax.dynamic_slice_in_dim(v, start, width, axis=1), start + jnp.arange(width)
@@ -301,7 +297,7 @@ def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
 
         def step(_: int, w: Float[Array, " n"]) -> Float[Array, " n"]:
             w = solved(problem.diagonal, problem.off_diagonal, problem.levels[i], w)
-            w = jax.lax.fori_loop(0, 2 * pieces, against, w)  # twice is enough (Kahan)
+            w = jax.lax.fori_loop(0, 2 * pieces, against, w)  # orthogonalising twice is enough (Kahan)
             return w / jnp.linalg.norm(w)
 
         w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(v.dtype)

@@ -13,7 +13,7 @@ Spectrum = Real[Array, "*batch n"] | PaddedSpectrum
 
 
 def values_and_mask(spectrum: Spectrum) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
-    """The levels of a plain or padded spectrum, padding replaced by 0, and where they are."""
+    """The levels of a plain or padded spectrum, with 0 for padding, and a mask of them."""
     if isinstance(spectrum, PaddedSpectrum):
         return jnp.where(spectrum.mask, spectrum.values, 0), spectrum.mask
     values = _checks.real("spectrum", spectrum)
@@ -29,7 +29,7 @@ def stieltjes(spectrum: Spectrum, z: Inexact[Array, "..."]) -> Complex[Array, ".
     $-\operatorname{Im} G(x + i0)/\pi$. Many texts on covariance matrices use $m(z) = -G(z)$.
 
     Args:
-        spectrum: levels with batch axes in front, or a `PaddedSpectrum`.
+        spectrum: levels, with any batch axes first, or a `PaddedSpectrum`.
         z: points of any shape off the spectrum.
 
     Returns:
@@ -56,11 +56,11 @@ def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealSc
     r"""Density of a spectrum at resolution `width`: every level becomes a Lorentzian of that half-width.
 
     $\rho_\eta(x) = -\frac1\pi \operatorname{Im} G(x + i\eta)
-    = \frac1n \sum_k \frac{\eta/\pi}{(x - \lambda_k)^2 + \eta^2}$, of integral 1 over the line.
+    = \frac1n \sum_k \frac{\eta/\pi}{(x - \lambda_k)^2 + \eta^2}$, with integral 1 over the line.
 
     Args:
-        spectrum: levels with batch axes in front, or a `PaddedSpectrum`.
-        grid: points of evaluation.
+        spectrum: levels, with any batch axes first, or a `PaddedSpectrum`.
+        grid: points at which the density is evaluated.
         width: the half-width at half-maximum η > 0, in the units of the levels.
 
     Returns:
@@ -137,7 +137,7 @@ def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> F
     p = _EXPONENTS("p", _checks.scalar("p", p))
     magnitude = jnp.abs(eigvalsh(a))
     largest = jnp.max(magnitude, axis=-1)
-    # In units of the largest level no power overflows; a zero matrix is kept away from the p-th root.
+    # In units of the largest level no power overflows; the p-th root never sees a zero matrix.
     zero = largest == 0
     unit = jnp.where(zero, 1, largest)
     ratios = jax.lax.stop_gradient(unit)[..., None]

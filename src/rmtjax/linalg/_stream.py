@@ -14,13 +14,13 @@ Rows = tuple[Float[Array, " rows"], Float[Array, " rows"], Bool[Array, " rows"]]
 def counts_of_stream(
     rows: Callable[[Int[Array, ""]], Rows], steps: int, bound: Float[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
-    """Eigenvalues below each x of a symmetric tridiagonal matrix whose rows are made inside the sweep.
+    """Number of eigenvalues below each x, for a symmetric tridiagonal matrix whose rows are made during the sweep.
 
     Args:
-        rows: for each step the next entries of the diagonal, those to the right of it, and which of them are rows of
-            the matrix at all. Called in one compiled program.
+        rows: gives for each step the next diagonal entries, the off-diagonal entries to their right, and a mask of the
+            rows that exist. It is called in one compiled program.
         steps: number of steps; static.
-        bound: no less than the norm, known before any row; its dtype is that of the sweep.
+        bound: an upper bound of the norm, known before any row; its dtype is that of the sweep.
         x: points.
     """
     dtype = bound.dtype

@@ -1,4 +1,4 @@
-r"""Sturm sequences: the sweep that everything at O(n) memory stands on, and the rows of tridiagonal matrices for it.
+r"""Sturm sequences: the sweep behind every computation in O(n) memory, and tridiagonal matrices prepared for it.
 
 For a tridiagonal T with diagonal $d_i$ and off-diagonal $e_i$ the leading principal minors of $T - x$ satisfy
 
@@ -9,14 +9,14 @@ and the number of eigenvalues below x is the number of sign changes in $p_0, p_1
 sequence is that of a matrix within a few units in the last place of T, entry by entry (Barth, Martin and Wilkinson
 1967). The usual form divides in every row, $q_i = p_i / p_{i-1}$. A division costs as much as ten multiplications, so
 here a block of rows runs on the minors themselves, and one division at its end brings the pair $(p_i, p_{i-1})$ back to
-$(q_i, 1)$: 4 against 1.4 billion level-steps per second and core in float64.
+$(q_i, 1)$: this makes 4 instead of 1.4 billion rows times points per second and core in float64.
 
 Range. A block must neither overflow nor underflow. `prepare` scales T by a power of 2 to a Gershgorin bound of at most
-1 and raises off-diagonals to a floor below eps/5; `_Range` says how far. Then a pair grows by less than 4 in a row,
-and shrinks by no more than $5/e^2$, which bounds the norm of the inverse transfer matrix at every shift that is taken.
+1 and raises off-diagonals to a floor below eps/5; `_Range` says how far. In each row a pair then grows by a factor of
+less than 4 and shrinks by at most $5/e^2$, a bound of the norm of the inverse transfer matrix at every shift used.
 
-One array carries the whole state, as the two parts of a complex number. XLA computes the chain of a block once for each
-array that comes out of it, so that a state of two arrays would take twice the time.
+The two parts of one complex array carry the whole state. XLA computes the chain of a block once for each array that
+comes out of it, so a state of two arrays would take twice the time.
 """
 
 from abc import abstractmethod
@@ -32,11 +32,11 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._module import AbstractModule
 
-# Rows in one step of the scan, unless asked otherwise: enough to hide the cost of a step.
+# The default number of rows in one step of the scan: enough to hide the cost of a step.
 ROWS = 16
-# The shifts that a sweep takes are cut to this multiple of the Gershgorin bound.
+# The shifts of a sweep are clipped to this multiple of the Gershgorin bound.
 FARTHEST = 1.5
-# A row that counts as above every shift, for padding.
+# The diagonal entry of padding rows, which counts as above every shift.
 ABOVE_ALL = 2.0
 
 
@@ -47,7 +47,7 @@ class _Range(NamedTuple):
     lift: int  # a block starts from the pair (q, 1) times 2^lift
     largest: int  # |q| is cut at 2^largest, which moves the next diagonal entry by e²/2^largest, far below eps
     floor: int  # e² is raised to 2^floor; levels move by at most 2^(1 + floor/2), below eps/2
-    offset: int  # 2^offset is added to every pivot, so that an entry of a diagonal matrix is not below itself
+    offset: int  # 2^offset is added to every pivot, so that no entry of a diagonal matrix counts as below itself
     window: int  # exponents of the last minor are kept modulo 2^window
 
     # No overflow: largest + lift + 2 block < maxexp. No underflow: lift + block (floor - log2 5) >= minexp.
@@ -63,18 +63,18 @@ Shift = tuple[Float[Array, "*shape"], ...]
 
 
 class AbstractSturm(AbstractModule):
-    """A matrix made ready for sweeps: rows scaled, floored, padded and packed, and the recurrence on them."""
+    """A matrix prepared for sweeps: its rows, scaled, floored, padded and packed, and the recurrence on them."""
 
     rows: eqx.AbstractVar[Float[Array, "steps columns rows"]]
     exponent: eqx.AbstractVar[Int[Array, ""]]  # the rows were multiplied by 2^-exponent
-    lower: eqx.AbstractVar[Float[Array, ""] | float]  # every eigenvalue is between the two, in the units of the rows
+    lower: eqx.AbstractVar[Float[Array, ""] | float]  # bounds of the eigenvalues, in the units of the rows
     upper: eqx.AbstractVar[Float[Array, ""] | float]
-    factors: eqx.AbstractClassVar[int]  # floored entries in the determinant of the transfer matrix of a row
-    behind: eqx.AbstractClassVar[int]  # how many minors before the last one is the divisor at the end of a block
+    factors: eqx.AbstractClassVar[int]  # number of floored entries in the determinant of a row's transfer matrix
+    behind: eqx.AbstractClassVar[int]  # the divisor at the end of a block is this many minors before the last one
 
     @abstractmethod
     def shift(self, x: Float[Array, "*shape"]) -> Shift:
-        """What the recurrence needs of the points x."""
+        """The functions of the points x that the recurrence needs."""
 
     @abstractmethod
     def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -84,7 +84,7 @@ class AbstractSturm(AbstractModule):
     def block(
         self, row: Float[Array, "columns block"], ratio: Float[Array, "*shape"], shift: Shift
     ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
-        """The ratio after a block of rows, and the minors, up to a power of 2, from the one before the block on."""
+        """The ratio after a block of rows, and the minors from the one before the block on, up to a power of 2."""
 
 
 class Tridiagonal(AbstractSturm):
@@ -115,32 +115,32 @@ class Tridiagonal(AbstractSturm):
 
 
 def cut(ratio: Float[Array, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Array, ""]]:
-    """A ratio of bounded size to begin a block with, and the power of 2 to begin at."""
+    """The ratio, cut to a bounded size, and the power of 2 that a block begins with."""
     limits = _RANGES[np.dtype(ratio.dtype)]
     largest, lift = (ratio.dtype.type(2.0**k) for k in (limits.largest, limits.lift))
-    # Cut where a block begins: at its end XLA would fuse the comparison into every sign count, at 2/3 of the speed.
+    # A block cuts at its start: at its end XLA would fuse the comparison into every sign count, at 2/3 of the speed.
     return jnp.where(ratio > largest, largest, jnp.where(ratio < -largest, -largest, ratio)), lift
 
 
 def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """A divisor: tiny in the place of 0."""
+    """A divisor, with 0 replaced by the smallest normal number."""
     return jnp.where(x == 0, x.dtype.type(jnp.finfo(x.dtype).tiny), x)
 
 
 def block(dtype: np.dtype) -> int:
-    """Rows between two divisions: as the rows of a step they make small programs, for a sweep with many points."""
+    """Number of rows between two divisions; a step of so many rows makes small programs for sweeps of many points."""
     return _RANGES[np.dtype(dtype)].block
 
 
 def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
-    """Scaled rows, `squares` being e² to the left of each, for the scan; padding counts as above every shift."""
+    """Scaled rows for the scan, with e² to the left of each in `squares`; padding counts as above every shift."""
     return packed(rows, (diagonal, ABOVE_ALL), (floored(squares), floor(squares.dtype)))
 
 
 def packed(rows: int, *columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
-    """Columns of numbers, each with its padding, for a scan of two steps or more with at most so many rows in each."""
+    """Columns of numbers, each with its padding, for a scan of at least two steps with at most `rows` rows in each."""
     size = columns[0][0].shape[0]
-    # XLA dissolves a loop of one step and computes it anew for each array that depends on it, with other roundings:
+    # XLA dissolves a loop of one step and computes it again for each array that depends on it, with other roundings:
     # next to a zero the parts of a search would disagree about a sign.
     rows = max(min(rows, -(-size // 2)), 1)
     padding = (0, max(-size % rows, 2 * rows - size))
@@ -159,20 +159,20 @@ def floored(squares: Float[Array, " n"]) -> Float[Array, " n"]:
 
 
 def scaled(x: Float[Array, "..."], exponent: Int[Array, ""]) -> Float[Array, "..."]:
-    """x·2^exponent in two steps, as a factor of its own 2^exponent may be out of range."""
+    """x·2^exponent as a product with two powers, since 2^exponent itself may be out of range."""
     half = exponent // 2
     return x * _power(half, x.dtype) * _power(exponent - half, x.dtype)
 
 
 def exponent_above(x: Float[Array, "..."]) -> Int[Array, "..."]:
-    """The k with 2^(k-1) ≤ x < 2^k for normal numbers x > 0, and 0 for 0: of `frexp`, at a tenth of the operations."""
+    """The exponent k of `frexp`, with a tenth of its operations: 2^(k-1) ≤ x < 2^k for normal x > 0, and 0 for 0."""
     info = np.finfo(x.dtype)
     bits = jax.lax.bitcast_convert_type(x, _integer(x.dtype))
     return jnp.where(x == 0, 0, (bits >> info.nmant) + info.minexp).astype(jnp.int32)
 
 
 def _power(exponent: Int[Array, "..."], dtype: np.dtype) -> Float[Array, "..."]:
-    """2^exponent, inside the range of normal numbers."""
+    """2^exponent, which must be a normal number."""
     info = np.finfo(dtype)
     biased = exponent.astype(_integer(dtype)) + (1 - info.minexp)
     return jax.lax.bitcast_convert_type(biased << info.nmant, dtype)
@@ -186,9 +186,9 @@ def _integer(dtype: np.dtype) -> type:
 def normalised(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""], Bool[Array, ""]]:
-    """The entries times 2^-exponent, so that the Gershgorin bound is in [1/2, 1): nothing that matters is rounded.
+    """The entries times 2^-exponent, with a Gershgorin bound in [1/2, 1); no entry that matters is rounded.
 
-    The exponent and whether the entries are finite come last; where they are not, all of them are 0.
+    The exponent, and whether the entries are finite, come last; if they are not finite, all entries are 0.
     """
     exponent, _, finite = _gershgorin(*jax.lax.stop_gradient((diagonal, off_diagonal)))
     diagonal, off_diagonal = (scaled(jnp.where(finite, a, 0), -exponent) for a in (diagonal, off_diagonal))
@@ -198,7 +198,7 @@ def normalised(
 def _gershgorin(
     diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
 ) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
-    """The exponent that brings Gershgorin's bound into [1/2, 1), the bounds of -T and T then, whether T is finite."""
+    """The exponent that brings the Gershgorin bound into [1/2, 1), the bounds of -T and T then, whether T is finite."""
     e = jnp.pad(jnp.abs(off_diagonal), 1)
 
     def bounds(unit: float) -> list[Float[Array, " n"]]:
@@ -211,15 +211,15 @@ def _gershgorin(
 def scaling(
     dtype: np.dtype, bounds: Callable[[float], list[Float[Array, " n"]]]
 ) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
-    """The exponent of the largest of some bounds, the largest of each kind times 2^-exponent, whether all are finite.
+    """The exponent of the largest bound, the largest bound of each kind times 2^-exponent, and whether all are finite.
 
-    The bounds are sums of up to three entries, in a unit that is asked for. They are summed in two of them: in the
-    first they cannot overflow, in the second, where they do not, no term underflows. If a bound is not finite,
+    `bounds(unit)` gives sums of up to three entries in any unit. They are computed in two units: in the first they
+    cannot overflow, and in the second, used where they do not overflow, no term underflows. If a bound is not finite,
     all of them are 0.
     """
     powers = -2, np.finfo(dtype).maxexp // 2
     columns = [column for power in powers for column in bounds(2.0**power)]
-    # One kernel for all of them, where XLA makes three for a maximum alone on a CPU.
+    # One kernel finds all maxima; for a maximum by itself XLA makes three kernels on a CPU.
     lowest = tuple(jnp.full((), -jnp.inf, dtype) for _ in columns)
     largest = jax.lax.reduce(tuple(columns), lowest, lambda a, b: tuple(map(jnp.maximum, a, b)), (0,))
     small, large = largest[: len(largest) // 2], largest[len(largest) // 2 :]
@@ -236,12 +236,12 @@ def prepare(
     inside: Bool[Array, " n"],
     rows: int = ROWS,
 ) -> tuple[Tridiagonal, Bool[Array, ""]]:
-    """Rows for `count` and `last_minor`, and whether the matrix is finite; otherwise the rows are those of 0.
+    """The matrix for `count` and `last_minor`, and whether it is finite; if it is not, the zero matrix replaces it.
 
-    The rows outside a trailing block count as above all; their entries are 0.
+    Rows that are not `inside` the trailing block count as above every shift; their entries must be 0.
     """
     exponent, bounds, finite = _gershgorin(diagonal, off_diagonal)
-    # No point but 0 is near the levels of the zero matrix.
+    # For the zero matrix, the smallest exponent keeps all points but 0 away from its levels.
     exponent = jnp.where((bounds[0] != 0) | (bounds[1] != 0), exponent, jnp.finfo(diagonal.dtype).minexp)
     d, e = (scaled(jnp.where(finite, a, 0), -exponent) for a in (diagonal, off_diagonal))
     packed = pack(jnp.where(inside, d, ABOVE_ALL), jnp.pad(e**2, (1, 0)), rows)
@@ -249,16 +249,16 @@ def prepare(
 
 
 def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, "*shape"]:
-    """Points in the units of the scaled matrix; those beyond its Gershgorin bound come nearer, but stay beyond."""
+    """Points in the units of the scaled matrix; distant ones are moved nearer, but stay beyond its Gershgorin bound."""
     return jnp.clip(scaled(x, -exponent), -FARTHEST, FARTHEST)
 
 
 def count(
     matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
 ) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
-    """Go on from a ratio over some rows: the new ratio, and how many eigenvalues below x these rows add.
+    """Go on from a ratio over the rows of `matrix`: the new ratio, and how many eigenvalues below x these rows add.
 
-    There may be up to 2²⁴ rows, counted in floating point; longer matrices come in pieces.
+    There may be up to 2²⁴ rows, as the count is a floating-point number; longer matrices must be cut in pieces.
     """
     integer, shift = _integer(x.dtype), matrix.shift(x)
     sign_bit = integer(jnp.finfo(x.dtype).bits - 1)
@@ -278,7 +278,7 @@ def count(
 
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
-    """How many eigenvalues lie strictly below each x, for any number of rows."""
+    """Number of eigenvalues strictly below each x, for any number of rows."""
     rows, (steps, piece) = matrix.rows, (matrix.rows.shape[0], (1 << 20) // matrix.rows.shape[2])
     if steps <= piece:
         return count(matrix, matrix.start(x), x)[1]
@@ -297,7 +297,7 @@ def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, 
 
 
 def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """det(T - x) up to a positive, smooth and slowly varying factor, its exponent known modulo a window."""
+    """det(T - x) up to a positive, smooth and slowly varying factor, with its exponent modulo the window."""
     shift = matrix.shift(x)
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
@@ -308,19 +308,19 @@ def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array,
         return jax.lax.complex(ratio, product), None
 
     state, _ = jax.lax.scan(step, jax.lax.complex(matrix.start(x), jnp.ones_like(x)), matrix.rows)
-    # A divisor one minor behind leaves the ratio of the last minor to it.
+    # If the divisors are one minor behind, the ratio of the last minor to the last divisor is still missing.
     return reduced(state.imag * reduced(state.real)) if matrix.behind else state.imag
 
 
 def ratio(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """a/b for two values of `last_minor`, in the middle of the window."""
+    """a/b for two values of `last_minor`, with the exponent in the middle of the window."""
     # `reduced` maps the exponent k to ((k - 1) mod 2^window) - 2^(window - 1).
     half = 1 << _RANGES[np.dtype(a.dtype)].window - 1
     return reduced(a / b * a.dtype.type(2.0 ** (half + 1)))
 
 
 def reduced(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """The number times a power of 2, its exponent taken modulo the window: for products of any length."""
+    """The number with its exponent taken modulo the window, so that products of any length stay in range."""
     window = _RANGES[np.dtype(x.dtype)].window
     info = np.finfo(x.dtype)
     integer = _integer(x.dtype)

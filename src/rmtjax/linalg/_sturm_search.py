@@ -1,22 +1,23 @@
 r"""All eigenvalues of a symmetric tridiagonal matrix, or a range of them, from Sturm sweeps alone.
 
-Two rounds of two bounded loops, of which a turn is one sweep with a lane for every level wanted.
+The search has two rounds of two bounded loops; each turn is one sweep with a lane for every wanted level.
 
 *Divide.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
-divide it evenly among their lanes, all lanes learn from all counts, and lanes of levels that need no more are lent to
-the rest. A cluster of m levels so shrinks (m+1)-fold in a turn, and the last few clusters hundredfold. It ends when
-every level is alone or its bracket has the width of rounding: after 3 or 4 turns for a random spectrum.
+divide it evenly among their lanes, all levels learn from all counts, and the lanes of finished levels are lent to the
+rest. The bracket of a cluster of m levels thus shrinks (m+1)-fold in a turn, those of the last few clusters a
+hundredfold. The loop ends when every level is alone or its bracket has the width of rounding: after 3 or 4 turns for a
+random spectrum.
 
 *Polish.* Alone in its bracket, a level is a simple zero of $\det(T - x)$, and the method of Chandrupatla (1997) closes
 the bracket by inverse quadratic interpolation where that is safe, by bisection where it is not. Only ratios of
-determinants matter, so their exponents may wrap. No step is smaller than the final width, which makes the last steps
-land on both sides of the level: the bracket itself is the certificate. 8 to 12 turns in float64.
+determinants matter, so their exponents may wrap. No step is smaller than the final width, so the last steps land on
+both sides of the level, and the bracket itself is the certificate. This takes 8 to 12 turns in float64.
 
-The first round may leave a few brackets open, and the second one divides until all are closed: with the lanes of all
-levels for a few of them that takes a turn or two. So each loop stands in the program once.
+The first round may leave a few brackets open. The second divides until all are closed, which takes a turn or two, as
+these few brackets have the lanes of all levels. In this way each loop is in the program only once.
 
-A point and what a sweep finds there are one complex number, x + i·count or x + i·minor: XLA compiles a loop in
-proportion to the number of arrays that leave it.
+A point and the result of a sweep there are one complex number, x + i·count or x + i·minor: the time that XLA takes to
+compile a loop is proportional to the number of arrays that leave it.
 """
 
 from typing import NamedTuple
@@ -27,23 +28,23 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax.linalg import _sturm
 
-# Fewer lanes than this cost a sweep hardly less.
+# A sweep with fewer lanes than this is hardly cheaper.
 _FEWEST_LANES = 16
-# Comparing so many points and levels takes no longer than a binary search, and compiles sooner.
+# Comparing up to this many pairs of a point and a level takes no longer than a binary search, and compiles faster.
 _FEW_PAIRS = 1 << 14
-# So many levels have a lane each. Of more, a quarter are served in a turn: levels need different numbers of turns, and
-# with a queue no lane waits for others: half the time at n = 1000, but twice the time in batches of n = 50 to 200.
+# Up to this many levels have a lane each. Of more, a quarter is served in a turn: levels need different numbers of
+# turns, and with a queue no lane is idle: half the time at n = 1000, but twice the time in batches of n = 50 to 200.
 _FEW_LEVELS = 256
 # Polishing leaves the last 1/500 of the levels to the second round.
 _STRAGGLERS = 500
-# Halvings that exhaust the digits of a bracket.
+# This many halvings exhaust the digits of a bracket.
 _TURNS = 64
 
 Points = Complex[Array, " k"]
 
 
 class _Brackets(NamedTuple):
-    """For each wanted level the ends of a bracket, with the counts there; counts start at the first wanted level."""
+    """The ends of a bracket for each wanted level, with the counts there; counts start at the first wanted level."""
 
     lower: Points
     upper: Points
@@ -58,9 +59,9 @@ class _Brackets(NamedTuple):
 
 
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
-    """Eigenvalues `first` to `last - 1`, ascending; within 4 eps of the norm.
+    """Eigenvalues `first` to `last - 1`, ascending, within 4 eps of the norm.
 
-    The matrix has `order` of them, which may be traced; from there on the result has no meaning.
+    The matrix has `order` eigenvalues, which may be traced; later entries of the result have no meaning.
     """
     size, dtype = last - first, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
@@ -77,22 +78,22 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
 
 
 def _width(dtype: jnp.dtype) -> float:
-    """Final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
+    """The final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
     return float(jnp.finfo(dtype).eps)
 
 
 def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
-    """Up to 256 wanted levels the smallest program; above, more rows in a step are up to twice as fast."""
+    """Rows in a step: for up to 256 wanted levels few, for a small program; for more levels many are twice as fast."""
     return _sturm.block(dtype) if size <= _FEW_LEVELS else _sturm.ROWS
 
 
 def _lanes(size: int) -> int:
-    """Lanes of a sweep for so many levels."""
+    """The number of lanes of a sweep for `size` levels."""
     return size * -(-_FEWEST_LANES // size) if size <= _FEW_LEVELS else -(-size // 4)
 
 
 def _turns(size: int) -> int:
-    """A turn halves every bracket that has a lane, and levels in want of lanes are served one lot after the other."""
+    """Enough turns: each halves the brackets that have a lane, and levels without one are served in later turns."""
     return _TURNS * -(-size // _lanes(size))
 
 
@@ -101,7 +102,7 @@ def _points(x: Float[Array, "*shape"], value: Float[Array, "..."]) -> Complex[Ar
 
 
 def _wanted(count: Int[Array, "*shape"], first: int, size: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
-    """Counts from the first wanted level on; counts outside of the wanted range are clipped."""
+    """Counts from the first wanted level on; those outside of the wanted range are clipped."""
     return jnp.clip(count - first, -1, size + 1).astype(dtype)
 
 
@@ -126,7 +127,7 @@ def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: int, all_l
         place = (mine - lowest) * share + (lane - turn_of * share + 1)
         x = lower.real + place / (members * share + 1) * (upper.real - lower.real)
         x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
-        # Sorted, should rounding have made counts descend somewhere.
+        # The sort is for the case that rounding made the counts descend somewhere.
         below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))
         return number + 1, _narrowed(b, _points(x, below))
 
@@ -137,7 +138,7 @@ def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: int, all_l
 
 
 def _narrowed(b: _Brackets, points: Complex[Array, " lanes"]) -> _Brackets:
-    """Brackets after the counts at ascending points."""
+    """The brackets, narrowed by the counts at ascending points."""
     level = jnp.arange(b.lower.size, dtype=b.lower.real.dtype)
     few = points.size * level.size <= _FEW_PAIRS
     right = jnp.searchsorted(points.imag, level, side="right", method="compare_all" if few else "scan")
@@ -149,13 +150,13 @@ def _narrowed(b: _Brackets, points: Complex[Array, " lanes"]) -> _Brackets:
 
 
 def _first(wanted: Bool[Array, " k"]) -> Int[Array, " k"]:
-    """Indices of the wanted entries, ascending, and then larger numbers; by a sort, which compiles in a moment."""
+    """Ascending indices of the wanted entries, followed by larger numbers, from a sort, which compiles quickly."""
     index = jnp.arange(wanted.size)
     return jnp.sort(jnp.where(wanted, index, wanted.size))
 
 
 class _Search(NamedTuple):
-    """Chandrupatla's three points with their minors: the newest, the one across the zero, and the one before."""
+    """Chandrupatla's three points with their minors: the newest, the one across the zero, and the previous one."""
 
     a: Points
     b: Points
@@ -171,7 +172,7 @@ class _Search(NamedTuple):
 
 
 def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
-    """Close the brackets of levels that are alone, but for a few stragglers."""
+    """Close the brackets of levels that are alone, except for a few stragglers."""
     size = brackets.lower.size
 
     def turn(carry: tuple[Int[Array, ""], _Search]) -> tuple[Int[Array, ""], _Search]:
@@ -187,18 +188,18 @@ def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
         return (carry[0] < _turns(size)) & (jnp.sum(carry[1].open) > size // _STRAGGLERS)
 
-    # A bracket of several levels counts as closed. The minor 0 says that it is not known.
+    # A bracket of several levels counts as closed. A minor of 0 means that it is not known yet.
     lower, upper = brackets.lower.real, jnp.where(brackets.alone, brackets.upper, brackets.lower).real
     a, b = (_points(x, jnp.zeros_like(x)) for x in (lower, upper))
     _, s = jax.lax.while_loop(goes_on, turn, (jnp.int32(0), _Search(a, b, b)))
-    # Should rounding give both ends of a bracket one sign, it stays as it was, for the second round.
+    # If rounding gives both ends of a bracket the same sign, it stays as it was, for the second round.
     lower = jnp.where(s.across, jnp.minimum(s.a.real, s.b.real), brackets.lower.real)
     upper = jnp.where(s.across, jnp.maximum(s.a.real, s.b.real), brackets.upper.real)
     return _Brackets(_points(lower, brackets.lower.imag), _points(upper, brackets.upper.imag))
 
 
 def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:
-    """A turn of Chandrupatla's method; the first two evaluate the ends of the bracket."""
+    """One turn of Chandrupatla's method; the first two turns evaluate the ends of the bracket."""
     start = s.a.imag == 0
     x = jnp.where(start, s.a.real, _proposal(s))
     new = _points(x, _sturm.last_minor(matrix, x))
@@ -213,7 +214,7 @@ def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:
 def _proposal(s: _Search) -> Float[Array, " k"]:
     """The next point, by Chandrupatla's rule."""
     a, b, c = (p.real for p in s)
-    # In units of the minor at b, which takes the common exponent out.
+    # The minors are taken in units of the one at b, which removes their common exponent.
     at_a, at_c = (_sturm.ratio(p.imag, s.b.imag) for p in (s.a, s.c))
     xi, phi = (a - b) / (c - b), (at_a - 1) / (at_c - 1)
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)

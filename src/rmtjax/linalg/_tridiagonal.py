@@ -22,18 +22,18 @@ _FINITE_ROWS = _checks.Rule(lambda entries: (abs(entries) < math.inf).all(-1), "
 
 
 class SymTridiagonal(AbstractModule):
-    r"""A real symmetric tridiagonal matrix, or a batch of them, by its two diagonals.
+    r"""A real symmetric tridiagonal matrix, or a batch of them, given by its two diagonals.
 
-    Counts and eigenvalues need O(n) memory beside the result. A matrix with NaN or infinity has NaN eigenvalues,
-    eigenvectors, log-determinant and resolvent, and no counts. Subnormal entries are taken for 0.
+    Counts and eigenvalues need O(n) memory besides the result. For a matrix with NaN or infinity the eigenvalues,
+    eigenvectors, log-determinant and resolvent are NaN, and counts are refused. Subnormal entries are treated as 0.
 
-    Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, counts are exact for points farther than that from
-    every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, 30 where `select` cuts through a cluster of levels,
-    and are orthogonal to 50 n eps.
+    Accuracy: eigenvalues are within 4 eps‖T‖ of the exact ones, and counts are exact for points farther than that from
+    every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, or 30 eps‖T‖ where `select` cuts through a cluster of
+    levels, and are orthogonal to 50 n eps.
 
-    Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers of memory for each level.
-    Levels closer than rounding are one degenerate level; the gradient of every symmetric function of the spectrum is
-    right there too. Second derivatives are right for distinct levels. Counts have the derivative 0.
+    Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with a memory of n numbers for each level.
+    Levels closer than rounding count as one degenerate level; the gradient of every symmetric function of the spectrum
+    is right there too. Second derivatives are right for distinct levels. Counts have the derivative 0.
 
     Args:
         diagonal: n ≥ 1 entries, batched over leading axes.
@@ -85,8 +85,8 @@ class SymTridiagonal(AbstractModule):
         r"""Number of eigenvalues strictly below each x.
 
         Args:
-            x: points of any shape and order, infinities included, rounded to the dtype of the matrix. At a point nearer
-                to a level than 4 eps‖T‖ either count may come.
+            x: points of any shape and order, infinities included, rounded to the dtype of the matrix. At a point closer
+                to a level than 4 eps‖T‖ either count may be returned.
 
         Returns:
             Integers of the shape of the batch followed by the shape of `x`.
@@ -129,7 +129,7 @@ class SymTridiagonal(AbstractModule):
     def logdet(self, x: RealLike = 0.0) -> Float[Array, "..."]:
         r"""$\log|\det(T - x)|$, in O(n).
 
-        At an eigenvalue it is $-\infty$ or, by rounding, the logarithm of something tiny; at NaN it is NaN.
+        At an eigenvalue it is $-\infty$ or, because of rounding, the logarithm of a tiny number; at NaN it is NaN.
 
         Args:
             x: real points of any shape.
@@ -194,7 +194,7 @@ def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"
 def block_counts(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
 ) -> Int[Array, "*shape"]:
-    """Eigenvalues of the trailing block, of an order that may be traced, strictly below each x."""
+    """Number of eigenvalues of the trailing block, whose order may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
     matrix, _ = _sturm.prepare(*_inside(d, e, order))
     return _sturm.total_count(matrix, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
@@ -216,9 +216,9 @@ def _without_subnormals(a: Float[Array, " n"]) -> Float[Array, " n"]:
 def _inside(
     d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"]]:
-    """The entries of the trailing block, 0 elsewhere, and where it is.
+    """The entries of the trailing block, 0 elsewhere, and a mask of its rows.
 
-    Subnormal entries are 0: XLA takes them for that in one operation and not in the next.
+    Subnormal entries become 0: XLA treats them as 0 in one operation and not in the next.
     """
     inside = jnp.arange(d.size) >= d.size - order
     return jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0), inside
@@ -227,8 +227,8 @@ def _inside(
 def block_eigenvalues(
     first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> Float[Array, " k"]:
-    """Eigenvalues of the trailing block of an order that may be traced, padded with +inf."""
-    # Numbers have no derivative, and the rule for it takes twice as long to call at small n.
+    """Eigenvalues of the trailing block, whose order may be traced, padded with +inf."""
+    # Known numbers need no derivative, and at small n a function with a rule for it takes twice as long to call.
     search = _differentiable if any(isinstance(a, Tracer) for a in (d, e, order)) else _search
     return search(first, last, d, e, order)
 
@@ -257,7 +257,7 @@ def _differentiable_jvp(first: int, last: int, primals: tuple, tangents: tuple) 
 
 @jax.jit
 def _change(v: Float[Array, "n k"], d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
-    """The change of eigenvalues with the vectors v by a change of the matrix."""
+    """The change of the eigenvalues with eigenvectors v under a change of the matrix."""
     return d @ v**2 + 2 * e @ (v[1:] * v[:-1])
 
 
@@ -278,11 +278,11 @@ def vectors_of_levels(
     order: Int[Array, ""],
     levels: Float[Array, " k"],
 ) -> Float[Array, "n k"]:
-    """`block_eigenvectors` for known levels: the search for them is the larger part of the program."""
+    """`block_eigenvectors` for known levels, without the search for them, the larger part of the program."""
     d, e, inside = _inside(d, e, order)
     d, e, exponent, finite = _sturm.normalised(d, e)
     present = jnp.arange(first, last) < order
-    # Outside the block the levels ascend, far from all others.
+    # Rows outside the block have ascending levels, far from all others.
     far = _sturm.ABOVE_ALL + jnp.arange(d.size, dtype=d.dtype)
     d = jnp.where(inside, d, far)
     scaled = jnp.where(present & finite, _sturm.scaled(levels, -exponent), far[first:last])
@@ -293,7 +293,7 @@ def vectors_of_levels(
 def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states.
 
-    The levels depend on the entries alone, so their tangent has nothing to add.
+    The levels depend on the entries only, so their own tangent adds nothing.
     """
     (*matrix, levels), (d, e, *_), n = primals, tangents, primals[0].size
     levels = levels if (first, last) == (0, n) else block_eigenvalues(0, n, *matrix)
@@ -331,13 +331,13 @@ def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[
 def _by_distance(
     z: Inexact[Array, " k"], exponent: Int[Array, ""]
 ) -> tuple[Bool[Array, " k"], Inexact[Array, " k"], Inexact[Array, " k"]]:
-    """Which points are so far from a matrix of that exponent that only its trace matters; the far ones, the near.
+    """Which points are so far from a matrix of this exponent that only its trace matters; the far ones; the near ones.
 
-    Where a point does not belong, there is a harmless one. Without the distinction a far point would overflow in the
+    Both arrays hold harmless points in the remaining places. Without the distinction a far point would overflow in the
     units of the matrix.
     """
     info = jnp.finfo(z.dtype)
     size = jnp.maximum(jnp.abs(z.real), jnp.abs(z.imag)) if jnp.iscomplexobj(z) else jnp.abs(z)
-    # The next term of an expansion in T/z is below eps⁴ then.
+    # The next term of the expansion in T/z is then below eps⁴.
     far = _sturm.scaled(size, -exponent) > 1 / info.eps**2
     return far, jnp.where(far, z, info.max / 8), jnp.where(far, 0, z)

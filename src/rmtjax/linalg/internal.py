@@ -1,4 +1,4 @@
-"""What packages above `linalg` take from it besides its public names: reduced models, blocks of traced order.
+"""Functions for the packages above `linalg`, besides its public ones: reduced models, blocks of traced order.
 
 Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
 """

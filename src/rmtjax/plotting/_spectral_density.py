@@ -33,26 +33,25 @@ def spectral_density(
     for eigenvalues of one matrix, which repel each other and so fluctuate less; it is too small by up to
     $\sqrt k$ where levels are repeated k-fold.
 
-    A law is drawn pointwise on its support, no further than 5 % of the bins' range beyond them, with its jumps
-    upright. A point mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density
-    diverges, the view ends at twice the highest bar.
+    A law is drawn on its support, but at most 5 % of the bins' range beyond the bins; its jumps are vertical. A point
+    mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice
+    the highest bar.
 
     Args:
         samples: levels of any shape; a `PaddedSpectrum` of any batch, whose padding is left out; or the
             result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
         law: a law, or several by their labels in the legend.
-        bins: of levels, a number of bins, edges, or the name of a rule, as `numpy.histogram` takes them. A
-            `HistogramResult` has its own. Levels outside the edges count in t.
+        bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`; a `HistogramResult` has its own
+            bins. Levels outside the edges count in t.
         label: name of the histogram in the legend; by default the number of levels.
-        ax: where to draw, by default a new figure. Further histograms and laws on the same axes look
-            different.
+        ax: where to draw, by default a new figure. Further histograms and laws on the same axes look different.
 
     Returns:
         The axes, e.g. for `ax.figure.savefig("density.png", dpi=200)`.
 
     Raises:
-        ValueError: `samples` that are not real numbers, empty or not finite; `bins` that are not ascending,
-            or given beside a `HistogramResult`; a `law` that is none.
+        ValueError: `samples` are not real numbers, empty or not finite; `bins` are not ascending, or are given with a
+            `HistogramResult`; `law` is not a law.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -96,7 +95,7 @@ def _histogram(samples: Any, bins: Any) -> HistogramResult:
 
 
 def _levels(samples: Any) -> Float[np.ndarray, " m"]:
-    """The levels as they are, without padding, in one row of float64."""
+    """The levels without padding, in one row of float64."""
     values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
     if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
         raise _checks.refusal(
@@ -146,10 +145,10 @@ def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str)
 
 
 def _abscissas(law: AbstractLaw, edges: np.ndarray) -> Float[jnp.ndarray, " q"]:
-    """Where a law is evaluated: an even grid, and either side of the points where the density may jump.
+    """The points where a law is evaluated: an even grid, and both sides of every point where the density may jump.
 
-    The two sides are 2e-5 of the range apart: far more than the rounding of a float32 breakpoint, far less
-    than a pixel.
+    The two sides are 2e-5 of the range apart, far more than the rounding of a float32 breakpoint and far less than a
+    pixel.
     """
     span = edges[-1] - edges[0]
     lower, upper = map(float, law.support())
@@ -161,7 +160,7 @@ def _abscissas(law: AbstractLaw, edges: np.ndarray) -> Float[jnp.ndarray, " q"]:
 
 
 def _stems(law: AbstractLaw, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Locations of the point masses inside the bins, and their masses over the widths of these bins."""
+    """Locations of the point masses inside the bins, and their masses divided by the widths of these bins."""
     locations, masses = (np.asarray(array, np.float64) for array in law.atoms())
     inside = (locations >= edges[0]) & (locations <= edges[-1])
     bin_of = np.clip(np.searchsorted(edges, locations[inside], side="right") - 1, 0, edges.size - 2)

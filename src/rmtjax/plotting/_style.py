@@ -1,10 +1,10 @@
-"""The look of every picture, in one place."""
+"""The style of all plots."""
 
 from types import ModuleType
 from typing import Any
 
-# Okabe and Ito's colours. Within each table neighbours differ in lightness too, and laws in line style as
-# well: a picture can be read in grey.
+# Okabe and Ito's colours. Within each table neighbours differ in lightness too, and laws also in line style, so a plot
+# can be read in grey.
 FILLS = ("#56B4E9", "#0072B2", "#F0E442", "#009E73")
 LAW_LINES: tuple[dict[str, Any], ...] = (
     {"color": "#000000", "linestyle": "-", "linewidth": 1.4},
@@ -25,7 +25,7 @@ _SETTINGS = {
 
 
 def new_axes() -> Any:
-    """Axes in a figure of their own."""
+    """Axes in a new figure."""
     plt = pyplot()
     with plt.rc_context(_SETTINGS):
         _, ax = plt.subplots()

@@ -1,4 +1,4 @@
-"""Triangular bands that stand for matrices of normal entries up to rotations."""
+"""Triangular bands that represent matrices of normal entries up to rotations."""
 
 import jax
 import jax.numpy as jnp
@@ -23,12 +23,12 @@ def lower_band(
 def triangular_band(
     key: KeyScalar, n: int, m: int, beta: int, width: int, dtype: jnp.dtype
 ) -> Inexact[Array, "rows columns"]:
-    r"""What an n×m matrix of normal entries of β components, each N(0, 1), becomes by rotations.
+    r"""The band form of an n×m matrix whose normal entries have β components, each N(0, 1).
 
-    Reflections of the columns, and of the rows below the first `width`, leave $\chi_{\beta m}, \chi_{\beta(m-1)}, …$
-    on the diagonal, $\chi_{\beta(n - w)}, \chi_{\beta(n - w - 1)}, …$ on the diagonal that is w = `width` below, and
-    between them independent normal entries: min(n, m + w) rows and min(n, m) columns that are not 0. With the width
-    n no row is touched, and this is Bartlett's decomposition; with 1 it is the bidiagonal Laguerre model.
+    Reflections of the columns, and of the rows below the first `width`, leave $\chi_{\beta m}, \chi_{\beta(m-1)}, …$ on
+    the diagonal, $\chi_{\beta(n - w)}, \chi_{\beta(n - w - 1)}, …$ on the w-th diagonal below it, w = `width`, and
+    independent normal entries between the two: min(n, m + w) rows and min(n, m) columns that are not 0. With width n no
+    row is touched, and this is Bartlett's decomposition; with width 1 it is the bidiagonal Laguerre model.
 
     References:
         Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 3.2.14; Bloemendal and Virág (2016), Ann.

@@ -13,8 +13,8 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.random._implicit import with_derivative
 from rmtjax.random._words import normal_variates, random_words
 
-# Elements are drawn in columns of this depth, one element of a column at a time. With a million elements that is two to
-# three times as fast as rounds for all, where five or six are needed; fewer and longer columns cost more rounds.
+# Elements are arranged in columns of this depth, and a round draws one element of each column. For a million elements
+# that is two to three times as fast as the five or six rounds over all of them; longer columns would need more rounds.
 _DEPTH = 8
 # A proposal is rejected with probability 0.048 at most (a = 1). A column is unfinished after 48 rounds only if 41 of 48
 # proposals were rejected: binom(48, 41) 0.05^41 < 1e-45.
@@ -24,12 +24,12 @@ _MAX_ROUNDS = 48
 def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
     r"""Gamma variates of unit scale, with density $x^{a-1} e^{-x} / \Gamma(a)$.
 
-    Marsaglia and Tsang's rejection on whole arrays, many times faster than the loop over elements of
-    `jax.random.gamma`. The derivative in a is that of the quantile at a fixed probability,
+    Marsaglia and Tsang's rejection runs on whole arrays, many times faster than `jax.random.gamma`, which loops over
+    elements. The derivative in a is that of the quantile at a fixed probability,
 
     $$\frac{dx}{da} = -\frac{\partial F / \partial a}{\partial F / \partial x},$$
 
-    so gradients of expectations are unbiased. It is not the difference quotient of two draws with one key, where
+    so gradients of expectations are unbiased. It is not the difference quotient of two draws with one key, since there
     the rejection may take another path.
 
     Args:
@@ -41,7 +41,7 @@ def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Fl
         Independent variates of the dtype of `a`.
 
     Raises:
-        ValueError: `a` is not positive and finite, or does not broadcast to `shape`; `key` is no typed key.
+        ValueError: `a` is not positive and finite, or does not broadcast to `shape`; `key` is not a typed key.
 
     Example:
         >>> import jax
@@ -61,9 +61,9 @@ def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Fl
 def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
     r"""Chi variates: the length of a standard normal vector in df dimensions, for any real df > 0.
 
-    The density is $x^{k-1} e^{-x^2/2} / (2^{k/2-1}\, \Gamma(k/2))$ with k = df. Variates keep their spread, which is
-    $1/\sqrt2$ at large df, up to the rounding of their size $\sqrt{df}$. The derivative in df is that of the
-    quantile at a fixed probability; see `gamma`.
+    The density is $x^{k-1} e^{-x^2/2} / (2^{k/2-1}\, \Gamma(k/2))$ with k = df. At large df the variates keep their
+    spread, $1/\sqrt2$, up to the rounding of numbers of size $\sqrt{df}$. The derivative in df is that of the quantile
+    at a fixed probability; see `gamma`.
 
     Args:
         key: a typed key.
@@ -74,7 +74,7 @@ def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Flo
         Independent variates of the dtype of `df`.
 
     Raises:
-        ValueError: `df` is not positive and finite, or does not broadcast to `shape`; `key` is no typed key.
+        ValueError: `df` is not positive and finite, or does not broadcast to `shape`; `key` is not a typed key.
 
     Example:
         >>> import jax
@@ -96,11 +96,11 @@ def unchecked_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."
 def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Independent $\chi_k / \sqrt k$ for an array of k = df ≥ 0, without checks.
 
-    Exactly 1 at df = inf, with derivative 0; exactly 0 at df = 0, the value of a padded entry.
+    The result is exactly 1 at df = inf, with derivative 0, and exactly 0 at df = 0, the value of a padded entry.
     """
     present = df != 0
     # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so this is (x/a)^(1/2).
-    # Half of the smallest normal number would be taken for 0.
+    # The maximum is needed because half of the smallest normal number would be treated as 0.
     a = jnp.maximum(jnp.where(present, df, 1) / 2, jnp.finfo(df.dtype).tiny)
     half = log_ratio(key, a) / 2
     return jnp.where(present, jnp.exp(half), 0)
@@ -120,16 +120,16 @@ def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float
 
 
 def log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Log(x/a) of gamma variates x: it neither underflows at small a nor loses the spread at large a."""
+    """The value log(x/a) for gamma variates x; it neither underflows at small a nor loses the spread at large a."""
     return with_derivative(a, _draw(key, jax.lax.stop_gradient(a)))
 
 
 # Compiled here, so that calls outside of `jit` do not compile the loop each time.
 @compiled
 def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""Log(x/a) = 3 log(1 + y) + log(d/b), where $x = d\,(1 + y)^3$, d = b - 1/3, is a gamma variate of parameter b.
+    r"""For gamma variates $x = d\,(1 + y)^3$ of parameter b = a, d = b - 1/3: log(x/a) = 3 log(1 + y) + log(d/b).
 
-    For a < 1, b = a + 1 and x is multiplied by $U^{1/a}$ with $-\log U$ the excess that acceptance leaves.
+    For a < 1, b is a + 1, and x is multiplied by $U^{1/a}$, where $-\log U$ is the excess of the accepted proposal.
     """
     boosted = a < 1
     b = jnp.where(boosted, a + 1, a)
@@ -140,7 +140,7 @@ def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """One accepted proposal y and its excess for every element; a round proposes for an element of each column."""
+    """An accepted proposal y and its excess for every element; a round proposes for one element of each column."""
     depth = max(1, min(_DEPTH, b.size))
     width = -(-b.size // depth)
     parameters = jnp.pad(b.ravel(), (0, depth * width - b.size), constant_values=1).reshape(depth, width)
@@ -154,13 +154,13 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
         count, key, proposals = state
         missing = proposals.imag < 0
         first = jnp.argmax(missing, axis=0)
-        # All bits of a word, and never 0, for the sake of the lower tail of gamma variates at a < 1.
+        # The lower tail of gamma variates at a < 1 needs all bits of a word, and never 0.
         words, key = random_words(key, 2 * width, b.dtype)
         uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
         new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
         return count + 1, key, jnp.where(missing & (row == first), new, proposals)
 
-    # A negative excess: nothing is accepted yet. The mode, y = 0, is what would be left after the last round.
+    # A negative excess means that nothing is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
     _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, key, start))
     proposals = proposals.ravel()[: b.size].reshape(b.shape)
@@ -181,7 +181,7 @@ def _proposed(
 def _log_acceptance(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Logarithm of the probability p of accepting $y = x / (3\sqrt d)$.
 
-    With $v = (1 + y)^3$ it is $x^2/2 + d\,(1 - v + \log v)$, where two terms of order d cancel, and what is left
+    With $v = (1 + y)^3$ it is $x^2/2 + d\,(1 - v + \log v)$, where two terms of order d cancel, and their remainder
     cancels $x^2/2 = 9 d y^2/2$. Expanding both,
 
     $$\log p = 3 d \left[\log(1 + y) - y + \tfrac{y^2}{2} - \tfrac{y^3}{3}\right]

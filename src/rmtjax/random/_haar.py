@@ -1,4 +1,4 @@
-"""Isometries with the Haar measure, as products of random reflections."""
+"""Haar distributed isometries, as products of random reflections."""
 
 import jax
 import jax.numpy as jnp
@@ -11,13 +11,13 @@ from rmtjax.random._normal_matrices import gaussian_matrix, quaternions
 def haar_isometry(
     key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
 ) -> Inexact[Array, "rows columns"]:
-    r"""Orthonormal columns, uniformly distributed, of the given real dtype.
+    r"""Uniformly distributed orthonormal columns, in the precision of the given real dtype.
 
     They are real for β = 1, complex for β = 2, and quaternions for β = 4: 2×2 blocks, see `quaternions`.
 
     The orthogonal factor of a matrix of independent normals, with the diagonal of the triangular factor positive, is
-    Haar distributed. Householder's reflections leave the rest of the matrix independent and normal, so each may be
-    made from a fresh normal vector, and the factorisation, half of the work, need not be done.
+    Haar distributed. Householder's reflections leave the rest of the matrix independent and normal, so each may be made
+    from a fresh normal vector, and the factorisation, half of the work, is not needed.
 
     References:
         Stewart (1980), SIAM J. Numer. Anal. 17, 403, section 3; Mezzadri (2007), Notices AMS 54, 592, section 4, for
@@ -30,7 +30,7 @@ def haar_isometry(
 
 
 def special_orthogonal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """An orthogonal matrix with the Haar measure of those of determinant 1."""
+    """A Haar distributed orthogonal matrix of determinant 1."""
     product, sign = _reflections(key, n, n, 1, dtype)
     determinant = (-1) ** n * jnp.prod(sign)  # each of the n reflections has the determinant -1
     return product * sign.at[-1].multiply(determinant)
@@ -52,10 +52,10 @@ def _reflections(
 def _symplectic_isometry(
     key: KeyScalar, rows: int, columns: int, dtype: jnp.dtype
 ) -> Complex[Array, "2*rows 2*columns"]:
-    """The same with quaternions a + b j, whose corner has a phase in the place of a sign.
+    """Same as `haar_isometry`, for quaternions a + b j, whose corner has a phase instead of a sign.
 
-    Below a real corner the two columns of a quaternion vector are orthogonal and have their zeros where LAPACK wants
-    them: its reflection is the product of two complex ones. The phases, of which the rest is independent, come last.
+    If its corner is real, the two columns of a quaternion vector are orthogonal and have their zeros where LAPACK needs
+    them, so its reflection is the product of two complex ones. The phases, independent of all else, come last.
     """
     a, b = (jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype)) for part in jax.random.split(key))
     square = jnp.abs(a) ** 2 + jnp.abs(b) ** 2

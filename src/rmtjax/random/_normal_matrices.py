@@ -30,7 +30,7 @@ def quaternions(a: Complex[Array, "n m"], b: Complex[Array, "n m"]) -> Complex[A
 
 
 def dual(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
-    """Z Sᵀ Zᵀ: within each 2×2 block the diagonal changes places and the rest its sign, and blocks are transposed."""
+    """The dual Z Sᵀ Zᵀ: blocks are transposed; in each the diagonal entries change places and the others their sign."""
     n = s.shape[0] // 2
     blocks = s.reshape(n, 2, n, 2).transpose(2, 3, 0, 1)[:, ::-1, :, ::-1]
     sign = jnp.array([[1, -1], [-1, 1]], s.dtype)
@@ -38,5 +38,5 @@ def dual(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
 
 
 def self_dual_part(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
-    """What of a matrix is equal to its dual; of a Hermitian one, the part whose blocks are quaternions."""
+    """The part of a matrix that equals its dual; for a Hermitian matrix, the part whose blocks are quaternions."""
     return s / 2 + dual(s) / 2

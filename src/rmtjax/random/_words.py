@@ -1,4 +1,4 @@
-"""Random bits and the key for the next ones in one call: a call of the generator is a third of a second to compile."""
+"""Random bits and the next key in one call, as each call of the generator takes a third of a second to compile."""
 
 import jax
 import jax.numpy as jnp
@@ -9,14 +9,14 @@ from rmtjax._typing import KeyScalar
 
 
 def random_words(key: KeyScalar, size: int, dtype: np.dtype) -> tuple[UInt[Array, " size"], KeyScalar]:
-    """Random integers as wide as a floating-point type, and a new key, made of further ones as `split` does it."""
+    """Random integers as wide as a floating-point type, and a new key made of further ones, as `split` does."""
     length = jax.random.key_data(key).size
     words = jax.random.bits(key, (size + length,), f"uint{jnp.finfo(dtype).bits}")
     return words[:size], jax.random.wrap_key_data(words[size:].astype(jnp.uint32), impl=jax.random.key_impl(key))
 
 
 def normal_variates(words: UInt[Array, "*shape"], dtype: np.dtype) -> Float[Array, "*shape"]:
-    r"""Standard normal variates $\sqrt2\,\mathrm{erf}^{-1}(u)$ of random words, u on a symmetric grid in (-1, 1)."""
+    r"""Standard normal variates $\sqrt2\,\mathrm{erf}^{-1}(u)$ from random words, u on a symmetric grid in (-1, 1)."""
     info = jnp.finfo(dtype)
     u = ((words >> (info.bits - info.nmant)).astype(dtype) + 0.5) * 2.0 ** (1 - info.nmant) - 1
     return 2**0.5 * jax.lax.erf_inv(u)

@@ -1,4 +1,4 @@
-"""What packages above `random` take from it besides its public names: matrices and variates without checks.
+"""Functions for the packages above `random`, besides its public ones: matrices and variates without checks.
 
 Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
 """

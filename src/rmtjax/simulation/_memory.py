@@ -6,8 +6,8 @@ import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jax.sharding import Mesh
 
-# The share of a device's memory that one batch may take, and what is taken where the backend does not tell. Larger
-# batches do not run faster on a CPU, where the working set has left the cache long before.
+# The share of a device's memory that one batch may take, and the bytes where the backend does not tell its memory.
+# Larger batches do not run faster on a CPU, where the working set has outgrown the cache long before.
 _SHARE_OF_DEVICE_MEMORY = 0.25
 _DEFAULT_BUDGET = 2**28
 
@@ -20,7 +20,7 @@ def memory_budget(mesh: Mesh) -> int:
 
 
 def peak_bytes(program: ClosedJaxpr) -> int:
-    """Largest number of bytes live at once while the program runs, operation by operation, before any fusion."""
+    """The largest number of bytes in use at once while the program runs operation by operation, without fusion."""
     return _peak(program.jaxpr)
 
 

@@ -15,5 +15,5 @@ def resolve_mesh(mesh: Mesh | None) -> Mesh:
         return Mesh(np.asarray(jax.local_devices()), (AXIS,))
     if AXIS not in mesh.axis_names:
         raise _checks.refusal("mesh", f"have an axis named {AXIS!r}", mesh.axis_names)
-    # `jax.make_mesh` makes explicit axes from jax 0.9 on, automatic ones before; `simulate` is written for the latter.
+    # `jax.make_mesh` makes explicit axes from jax 0.9 on and automatic ones before; `simulate` needs automatic ones.
     return Mesh(mesh.devices, mesh.axis_names)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def progress_bar(total: int, show: bool | None) -> Iterator[Callable[[int], object]]:
-    """A context that gives a function to call with the number of draws just finished.
+    """A context manager that gives a function, to be called with the number of draws just finished.
 
     Args:
         total: number of draws.

@@ -33,7 +33,7 @@ class AbstractReducer(AbstractModule):
 
     @abstractmethod
     def finish(self, summary: PyTree) -> Any:
-        """The result handed to the user."""
+        """The result for the user, from the summary of all draws."""
 
 
 def _is_padded(node: object) -> bool:
@@ -76,7 +76,7 @@ class HistogramResult(AbstractModule):
         return int(self.counts.sum()) + self.underflow + self.overflow
 
     def density(self) -> Float[np.ndarray, " k"]:
-        """Counts over total and bin width: integrates to the share of values inside the edges."""
+        """Counts divided by total and bin width; the integral is the share of values inside the edges."""
         return self.counts / (self.total * np.diff(self.edges))
 
 
@@ -88,15 +88,15 @@ _ASCENDING = _checks.Rule(
 class Histogram(AbstractReducer):
     """Counts all values of all draws into bins, exactly.
 
-    Bins are half-open, [a, b), the last one closed, as numpy's. Every real array that the function returns is counted;
-    of a `PaddedSpectrum` or `PaddedMatrix` the entries without the padding. Totals are 64-bit integers whatever the
-    dtype of the values.
+    Bins are half-open, [a, b), and the last one is closed, as in numpy. Every real array that the function returns is
+    counted, a `PaddedSpectrum` or `PaddedMatrix` without its padding. Totals are 64-bit integers whatever the dtype of
+    the values.
 
     Args:
         edges: at least two finite numbers in strictly ascending order; compared in the dtype of the values.
 
     Raises:
-        ValueError: edges that are fewer than two, not finite or not ascending; complex values; NaN among the values.
+        ValueError: the edges are fewer than two, not finite or not ascending; a value is complex or NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -118,7 +118,7 @@ class Histogram(AbstractReducer):
         self.edges = array
 
     def summarize(self, samples: PyTree, valid: Bool[Array, " m"]) -> Int[Array, " k+4"]:
-        """Numbers of values below, in each bin, above, and NaN."""
+        """The numbers of values below the edges, in each bin, above the edges, and NaN."""
         num_edges = self.edges.size
         summary = jnp.zeros(num_edges + 2, jnp.int32)
         for values, mask in _entries(samples, valid):
@@ -139,7 +139,7 @@ class Histogram(AbstractReducer):
         return left.astype(np.int64) + right.astype(np.int64)
 
     def finish(self, summary: np.ndarray) -> HistogramResult:
-        """Counts, edges and the numbers outside."""
+        """Counts, edges and the numbers of values outside."""
         below, *counts, above, not_a_number = summary.astype(np.int64)
         if not_a_number:
             raise ValueError(
@@ -165,7 +165,7 @@ class MomentsResult(AbstractModule):
     """Mean and variance of each entry of the draws; every field has the tree structure of a draw.
 
     Args:
-        count: number of draws that an entry was present in.
+        count: number of draws in which an entry was present.
         mean: sample means, float64 or complex128.
         variance: unbiased sample variances, E|x - mean|² for complex entries; NaN where the count is below 2.
 
@@ -187,7 +187,7 @@ class MomentsResult(AbstractModule):
 
 
 class Moments(AbstractReducer):
-    r"""Mean and variance of every entry, over the draws.
+    r"""Mean and variance of every entry over the draws.
 
     Batches are reduced on the device in two passes and merged in float64 by
     $\bar x = \bar x_a + \delta\,n_b/n$, $M = M_a + M_b + |\delta|^2 n_a n_b / n$, $\delta = \bar x_b - \bar x_a$.
@@ -205,7 +205,7 @@ class Moments(AbstractReducer):
     """
 
     def summarize(self, samples: PyTree, valid: Bool[Array, " m"]) -> PyTree:
-        """For each array of a draw: number, mean, and sum of squared deviations."""
+        """The number, mean and sum of squared deviations for each array of a draw."""
 
         def of_entry(values: Array, mask: Bool[Array, "..."]) -> _Moment:
             values = values if jnp.issubdtype(values.dtype, jnp.inexact) else values.astype(float)

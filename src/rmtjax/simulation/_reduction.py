@@ -1,4 +1,4 @@
-"""One reducer, or a pytree of them whose result has the same structure."""
+"""Reduction of draws by one reducer, or by a pytree of reducers, whose result has the same structure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ def _is_reducer(node: object) -> bool:
 
 
 def check_reducers(reduce: PyTree) -> None:
-    """Refuse what holds anything but reducers, or none."""
+    """Refuse a tree that holds anything but reducers, or none at all."""
     leaves = jax.tree.leaves(reduce, is_leaf=lambda node: node is None or _is_reducer(node))
     if not leaves or not all(map(_is_reducer, leaves)):
         must = "be a reducer, an instance such as `rmt.Histogram(edges)`, or a tuple, list or dict of reducers"
@@ -42,7 +42,7 @@ def merge_and_finish(reduce: PyTree, summaries: Iterator[PyTree]) -> Any:
 
 
 def on_host(chunks: Iterator[PyTree]) -> Iterator[PyTree]:
-    """Each device's summary of each chunk, one chunk behind the devices so that these never wait."""
+    """Each device's summary of each chunk, one chunk behind the devices so that they never wait."""
     pending = next(chunks)
     for chunk in chunks:
         yield from _of_each_device(pending)

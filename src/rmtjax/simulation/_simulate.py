@@ -23,10 +23,10 @@ from rmtjax.simulation._progress import progress_bar
 from rmtjax.simulation._reduction import check_reducers, merge_and_finish, on_host, summarize
 from rmtjax.simulation._structure import Structure, kept_for_structure, split
 
-# Bytes from which a draw counts as large on a CPU, about one core's cache.
+# A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20
 
-# What JAX raises where a shape or a branch depends on a traced value; `jnp.zeros(n)` gives a plain TypeError instead.
+# JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
 _SHAPE_ERRORS = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
@@ -48,31 +48,31 @@ def simulate(
     """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
 
     Draw i uses `jax.random.fold_in(key, i)` and nothing else, so a result does not depend on how the draws are spread:
-    integer results are the same bit for bit, floating ones to the rounding of their dtype, for every batch size and
-    number of devices. Batches run under `vmap` and `shard_map` in one compiled function, which later calls use again
-    whatever the values of `args`, of arrays in a partial, and of the parameters of a module whose method `fn` is.
+    for every batch size and number of devices integer results are the same bit for bit, and floating-point ones to the
+    rounding of their dtype. Batches run under `vmap` and `shard_map` in one compiled function, which later calls reuse
+    for all values of `args`, of arrays in a partial, and of the parameters of a module that `fn` is a method of.
 
     Args:
         fn: a JAX function of one typed key and of `args`, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree
             of arrays and numbers.
         key: a typed key.
         num_samples: number of draws, at least 1 and below 2^31.
-        args: further arguments of `fn`, pytrees of arrays and numbers, e.g. `(scale, goe)`; new values never compile
-            again. Every device gets a copy.
+        args: further arguments of `fn`, pytrees of arrays and numbers, e.g. `(scale, goe)`; new values never cause a
+            new compilation. Every device gets a copy.
         reduce: a reducer, e.g. `rmt.Histogram(edges)`, or a tuple, list or dict of them: draws are streamed through
             it in constant memory. None stacks them.
-        batch_size: draws per device at a time; by default what an estimate of the memory of `fn` allows, at most a
-            quarter of the device's memory (256 MiB where the device does not tell).
+        batch_size: number of draws per device at a time; by default, as many as an estimate of the memory of `fn`
+            allows in a quarter of the device's memory (256 MiB where the device does not tell).
         mesh: devices with an axis named "draws", over which the draws are spread; by default all local devices.
         progress: whether to show a tqdm bar; by default on a terminal, if tqdm is installed.
 
     Returns:
-        The result of the reducer, of several in the same structure; or, without one, the pytree of `fn` with a leading
-        axis of length `num_samples`, sharded over the mesh where its size divides `num_samples`.
+        The result of the reducer, or the results of several in the same structure. Without a reducer, the pytree of
+        `fn` with a leading axis of length `num_samples`, sharded over the mesh if its size divides `num_samples`.
 
     Raises:
-        ValueError: `num_samples` or `batch_size` below 1, a mesh without the axis "draws", `reduce` with anything but
-            reducers, or an `fn` that calls numpy, returns no arrays, or has an output shape that depends on the key.
+        ValueError: `num_samples` or `batch_size` is below 1, `mesh` has no axis "draws", `reduce` holds anything but
+            reducers, or `fn` calls numpy, returns no arrays, or has an output shape that depends on the key.
         ImportError: `progress=True` without tqdm.
 
     Example:
@@ -106,7 +106,7 @@ def simulate(
 
 
 def _number_as_array(leaf: Any) -> Any:
-    """A Python number as a weakly typed array, so that its value is no part of the program."""
+    """A Python number as a weakly typed array, so that its value is not part of the program."""
     return jnp.asarray(leaf) if isinstance(leaf, bool | int | float | complex | np.generic) else leaf
 
 
@@ -128,8 +128,8 @@ def _is_one_by_one(peak: int, mesh: Mesh) -> bool:
 
     On a CPU large draws gain nothing from `vmap`: one alone fills the cache, and a batched LAPACK call starts every
     matrix on a thread of its own, each of which starts the threads of BLAS (n = 1000 on 2 cores: 2.5 times slower than
-    one by one). Several CPU devices share one thread pool besides, where such a call waits inside a thread for others
-    of the same pool: as many calls as threads wait for ever (jaxlib 0.10, seen with 3 devices on 2 cores).
+    one by one). Several CPU devices also share one thread pool, and such a call holds a thread while it waits for
+    others of the pool: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2 cores).
     """
     on_cpu = mesh.devices.flat[0].platform == "cpu"
     return on_cpu and (mesh.devices.size > 1 or peak >= _LARGE_DRAW)
@@ -137,26 +137,26 @@ def _is_one_by_one(peak: int, mesh: Mesh) -> bool:
 
 @dataclass(frozen=True)
 class _Traced:
-    """What came of tracing a draw."""
+    """The outcome of tracing a draw."""
 
-    peak: int  # bytes that it needs
+    peak: int  # bytes that the draw needs
     waiting: list[Callable]
 
     def taken(self) -> tuple[int, Callable | None]:
-        """The bytes, and to the first caller alone the draw as it was traced, so that it need not be traced again."""
+        """The bytes and, for the first caller only, the draw as it was traced, so that it need not be traced again."""
         try:
             return self.peak, self.waiting.pop()
         except IndexError:
             return self.peak, None
 
 
-# The draw that was traced in this call of `simulate`: in a later one globals or settings of JAX may be others.
+# The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
 _JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
 
 
 @kept_for_structure
 def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> _Traced:
-    """Trace a draw; this is where functions that cannot be traced are found out."""
+    """Trace a draw; this is where functions that cannot be traced are detected."""
     structures = []
 
     def leaves(operands: list[Array], key: KeyScalar) -> list[Array]:
@@ -182,7 +182,7 @@ def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: ja
 
 
 def _one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
-    """What `fn` returns, as arrays."""
+    """The output of `fn` for one draw, as arrays."""
     fn, args = draw.combine(operands)
     output = fn(key, *args)
     if not jax.tree.leaves(output):
@@ -203,7 +203,7 @@ def _batch_size(peak: int, per_device: int, asked: int | None, mesh: Mesh) -> in
         return min(_checks.integer("batch_size", asked, at_least=1), per_device)
     largest = max(1, memory_budget(mesh) // peak)
     even = math.ceil(per_device / math.ceil(per_device / largest))
-    # Sixteen sizes in an octave: runs of similar lengths share a program, for at most a sixteenth more draws.
+    # There are sixteen sizes per octave: runs of similar lengths share a program, with at most 1/16 more draws.
     step = 2 ** max(0, even.bit_length() - 5)
     return min(largest, -(-even // step) * step)
 
@@ -237,12 +237,12 @@ def _chunks(
 
 @kept_for_structure
 def _program(draw: Structure, reducers: Structure, plan: _Plan) -> Callable:
-    """A compiled function of its own, which is freed with the program that is kept."""
+    """A jitted function for these arguments only, so that its program is freed when the cache entry is."""
     return jax.jit(functools.partial(_run_chunk, draw, reducers, plan))
 
 
 def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree, bounds: Array) -> PyTree:
-    """Draws from the first bound on, one batch for each device: stacked, or the devices' summaries stacked."""
+    """The draws from the first bound on, a batch for each device, stacked; or the stacked summaries of the devices."""
 
     def on_device(arrays: PyTree, index: Array, stop: Array) -> PyTree:
         operands, of_reducers, key = arrays
@@ -255,7 +255,7 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree
         return jax.tree.map(lambda leaf: leaf[None], summarize(reduce, samples, index < stop))
 
     everywhere, spread = PartitionSpec(), PartitionSpec(AXIS)
-    # Without the check of varying axes, user functions may scan from a constant initial value.
+    # The check of varying axes is off, so that user functions may scan from a constant initial value.
     run = jax.shard_map(
         on_device,
         mesh=plan.mesh,

@@ -1,12 +1,12 @@
-"""What of a function is data and what is program.
+"""Which parts of a function are data, and which are program.
 
-`jax.jit` keeps a program for a function *object*, so that `GOE(30, s).eigenvalues`, a new object for every s, would be
+`jax.jit` keeps a program for a function *object*, so `GOE(30, s).eigenvalues`, a new object for every s, would be
 compiled again and again. Here any pytree with functions in it is split into its arrays, the operands of a program, and
-a hashable `Structure`, for which the program is kept: two bound methods of modules that differ in the values of their
-parameters have the same structure.
+a hashable `Structure`, for which the program is kept: two bound methods of modules that differ only in the values of
+their parameters have the same structure.
 
-A structure refers weakly to functions, and to all that is equal to itself alone. A program kept for a lambda is dropped
-together with the lambda, whereas the caches of JAX would keep both for ever.
+A structure refers weakly to functions and to every other object that equals only itself. A program kept for a lambda is
+dropped together with the lambda, whereas the caches of JAX would keep both for ever.
 """
 
 import functools
@@ -23,10 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-# A compiled simulation takes a few MiB.
+# The number of results that are kept; a compiled simulation takes a few MiB.
 _MOST_KEPT = 128
 
-# Inside of another program these do nothing, and what they wrap may have arrays.
+# The types of jitted functions. Inside another program `jit` does nothing, and the wrapped function may hold arrays.
 _JITTED: tuple[type, ...] = (type(jax.jit(lambda: None)), type(eqx.filter_jit(lambda: None)))
 
 
@@ -54,7 +54,7 @@ def _open(node: Any) -> PyTree:
 
 
 def _closed(tree: PyTree) -> PyTree:
-    """The inverse of `_opened`, but for `jit`."""
+    """The inverse of `_opened`, except that `jit` is not restored."""
     return jax.tree.map(_close, tree, is_leaf=lambda node: isinstance(node, _Call))
 
 
@@ -73,56 +73,56 @@ class _Value:
 
 
 def _constant(leaf: Any) -> Hashable:
-    """What stands for a leaf that is not traced; equal for leaves that make the same program."""
+    """A hashable stand-in for a leaf that is not traced; leaves that make the same program have equal ones."""
     if type(leaf).__eq__ is object.__eq__:
         try:
             return weakref.ref(leaf)
         except TypeError:  # An object with slots; it is kept alive, so that its address is not used again.
             return _Value(leaf, (type(leaf), id(leaf)))
-    # To Python 1, 1.0 and True are equal, and 0.0 and -0.0.
+    # In Python 1, 1.0 and True are equal, and so are 0.0 and -0.0.
     if isinstance(leaf, float | complex | np.inexact):
         return _Value(leaf, (type(leaf), repr(leaf)))
     try:
         hash(leaf)
-    except TypeError:  # It may change without notice, and is never taken for one that was seen.
+    except TypeError:  # It may change without notice, so it never equals one that was seen before.
         return _Value(leaf, object())
     return _Value(leaf, (type(leaf), leaf))
 
 
 def _is_traced(leaf: object) -> bool:
-    if isinstance(leaf, np.ndarray):  # There are arrays of strings and of objects.
+    if isinstance(leaf, np.ndarray):  # NumPy has arrays of strings and of objects too.
         return jnp.issubdtype(leaf.dtype, np.number) or leaf.dtype == np.bool_
     return isinstance(leaf, jax.Array)
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A pytree without its arrays: hashable, without arrays."""
+    """A pytree without its arrays, and therefore hashable."""
 
     treedef: Any
-    constants: tuple[Hashable, ...]  # One for each leaf; None for an array.
+    constants: tuple[Hashable, ...]  # One for each leaf; None stands for an array.
 
     def combine(self, arrays: Sequence[Array]) -> PyTree:
-        """The tree with these arrays; whoever calls holds the functions in it."""
+        """The tree with these arrays; the caller must keep the functions in it alive."""
         remaining = iter(arrays)
         value = lambda each: each() if isinstance(each, weakref.ref) else each.value
         leaves = [next(remaining) if each is None else value(each) for each in self.constants]
         return _closed(jax.tree.unflatten(self.treedef, leaves))
 
     def on_death(self, forget: Callable[[Any], object]) -> list[weakref.ref]:
-        """References that call `forget` when the first of the functions is gone; to be kept as long as it may."""
+        """References that call `forget` when the first of the functions is gone, as long as they are kept."""
         return [weakref.ref(each(), forget) for each in self.constants if isinstance(each, weakref.ref)]
 
 
 def split(tree: PyTree) -> tuple[list[Array], Structure]:
-    """The arrays of a tree, those of its bound methods and partials included, and the rest."""
+    """The arrays of a tree, those in its bound methods and partials included, and the structure of the rest."""
     leaves, treedef = jax.tree.flatten(_opened(tree))
     constants = tuple(None if _is_traced(leaf) else _constant(leaf) for leaf in leaves)
     return [leaf for leaf in leaves if _is_traced(leaf)], Structure(treedef, constants)
 
 
 def kept_for_structure(make: Callable) -> Callable:
-    """Like `functools.lru_cache`, but an entry goes when a function of a structure among its arguments does."""
+    """Like `functools.lru_cache`, but an entry is dropped with any function in a structure among its arguments."""
     entries: dict[tuple, tuple[Any, list]] = {}
     lock = threading.RLock()
 
@@ -134,7 +134,7 @@ def kept_for_structure(make: Callable) -> Callable:
                 forget = lambda _: entries.pop(key, None)
                 watches = [watch for each in key if isinstance(each, Structure) for watch in each.on_death(forget)]
                 entry = make(*key), watches
-            entries[key] = entry  # At the end, so that the first is the one longest unused.
+            entries[key] = entry  # It goes to the end, so that the first entry is the one longest unused.
             for longest_unused in list(entries)[:-_MOST_KEPT]:
                 entries.pop(longest_unused, None)
             return entry[0]

@@ -1,9 +1,9 @@
 r"""Airy functions on the real line.
 
-Near the origin they are polynomials on panels in x. Beyond, with $\zeta = \tfrac23 |x|^{3/2}$, the powers of $|x|$ and
-$e^{\pm\zeta}$ (x > 0) or the rotation by ζ (x < 0) are taken out, and what is left is smooth in 1/ζ: polynomials on
-panels there. An error of ζ is amplified by ζ, so ζ is held in twice the precision. `scripts/airy_table.py` makes the
-polynomials.
+Near the origin they are polynomials on panels in x. Further out, with $\zeta = \tfrac23 |x|^{3/2}$, the powers of $|x|$
+and $e^{\pm\zeta}$ (x > 0) or the rotation by ζ (x < 0) are split off; the remaining factors are smooth in 1/ζ, and are
+polynomials on panels in 1/ζ. A relative error of ζ is amplified by ζ, so ζ is computed in twice the precision.
+`scripts/airy_table.py` makes the polynomials.
 """
 
 import functools
@@ -21,11 +21,12 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.special._double import pair_product, pair_root, two_thirds
 
+# Panels of the table: two per unit of x up to |x| = 4, and beyond it eight of equal width in 1/ζ on each side.
 _EDGE = 4.0
 _SIDES = 8
 _PER_UNIT = 2
 _CENTRAL = int(2 * _EDGE * _PER_UNIT)
-# Here Ai is 0 and Bi infinite in both precisions.
+# From this x on Ai is 0 and Bi infinite in both precisions.
 _OVERFLOW = 200.0
 
 
@@ -46,14 +47,14 @@ class Airy(NamedTuple):
 def airy(x: RealLike) -> Airy:
     r"""Airy functions Ai, Bi and their derivatives, the solutions of $y'' = x y$.
 
-    Right to 4 ulp for x ≥ 0, and for x < 0 to 4 ulp of the envelope, $\sqrt{\mathrm{Ai}^2 + \mathrm{Bi}^2}$ or that of
-    the derivatives. On the negative axis this holds down to -10¹⁰ in float64 and to -10⁵ in float32. Beyond, the
-    digits of the phase are lost one by one; below $-\mathrm{eps}^{-4/3}$ none is left and the value is NaN.
-    Derivatives of all orders follow from the differential equation.
+    For x ≥ 0 the error is within 4 ulp. For x < 0 it is within 4 ulp of the envelope
+    $\sqrt{\mathrm{Ai}^2 + \mathrm{Bi}^2}$, or of that of the derivatives, down to -10¹⁰ in float64 and -10⁵ in float32.
+    Further out the digits of the phase are lost one by one; below $-\mathrm{eps}^{-4/3}$ none is left and the value is
+    NaN. Derivatives of all orders follow from the differential equation.
 
     Args:
         x: real numbers. Ai underflows to 0 and Bi overflows to infinity near x = 104 in float64, 26 in float32;
-            the functions have their limits at x = ±∞, where there are any.
+            at x = ±∞ the functions take their limits where these exist.
 
     Returns:
         The four functions, `ai`, `ai_prime`, `bi` and `bi_prime`.
@@ -70,7 +71,7 @@ def airy(x: RealLike) -> Airy:
 
 @jax.custom_jvp
 def airy_and_excess(x: Float[Array, "..."]) -> tuple[Array, ...]:
-    r"""Ai, Ai', Bi, Bi' and $(\mathrm{Ai}'/\mathrm{Ai})^2 - x$ for x ≥ 0, to which the last is restricted."""
+    r"""Ai, Ai', Bi, Bi' and $(\mathrm{Ai}'/\mathrm{Ai})^2 - x$, the last of them for x ≥ 0 only."""
     size = jnp.abs(x)
     far = size > _EDGE
     highest = jnp.where(x > 0, _OVERFLOW, _phase_limit(x.dtype))
@@ -94,27 +95,27 @@ def airy_and_excess(x: Float[Array, "..."]) -> tuple[Array, ...]:
 def _airy_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     (x,), (tangent,) = primals, tangents
     ai, ai_prime, bi, bi_prime, excess = value = airy_and_excess(x)
-    # At infinity the function has its limit, 0, and so has x times it.
+    # At infinity y has its limit 0, and the limit of x y is 0 as well; the product would be NaN.
     second = lambda y: jnp.where(y == 0, 0, x) * y
-    # With R = -Ai'/Ai the excess is R² - x = R', and its derivative 2 R R' - 1.
+    # With R = -Ai'/Ai the excess is R² - x = R', and its derivative is 2 R R' - 1.
     right = x >= 0
     rate = jnp.sqrt(jnp.where(right, x + excess, 1))
     by_x = ai_prime, second(ai), bi_prime, second(bi), jnp.where(right & (excess > 0), 2 * rate * excess - 1, 0)
     return value, tuple(slope * tangent for slope in by_x)
 
 
-# Calls outside of `jit` do not trace it anew.
+# Compiled, so that calls outside of `jit` do not trace it again.
 _compiled = compiled(airy_and_excess)
 
 
 def _phase_limit(dtype: np.dtype) -> float:
-    """Where ζ in twice the precision has an absolute error of 1."""
+    """The |x| at which ζ, computed in twice the precision, has an absolute error of 1."""
     return float(jnp.finfo(dtype).eps) ** (-4 / 3)
 
 
 @functools.cache
 def _table(dtype: np.dtype) -> np.ndarray:
-    """Coefficients, highest power first: an array of panels and rows for each; as many as the precision needs."""
+    """Coefficients as arrays of panels and rows, highest power first, of the powers that the precision needs."""
     regions = json.loads(Path(__file__).with_name("_airy_table.json").read_text())
     panels = np.array(regions["left"] + regions["centre"] + regions["right"])
     size = np.abs(panels).max(axis=-1, keepdims=True)
@@ -123,7 +124,7 @@ def _table(dtype: np.dtype) -> np.ndarray:
 
 
 def _polynomials(x: Float[Array, "..."], far: Array, zeta: Float[Array, "..."]) -> list[Array]:
-    """The five rows of the table at x."""
+    """The five rows of the table, evaluated at x."""
     s = 2 / 3 * _EDGE**1.5 / zeta * _SIDES
     side = jnp.clip(jnp.floor(s), 0, _SIDES - 1)
     first = jnp.where(x < 0, 0, _SIDES + _CENTRAL)
@@ -138,10 +139,10 @@ def _polynomials(x: Float[Array, "..."], far: Array, zeta: Float[Array, "..."]) 
 
 
 def _beyond(rows: list[Array], zeta: tuple[Array, Array], fourth: Float[Array, "..."]) -> tuple[Array, ...]:
-    """The functions for large positive x, from the rows and x^(1/4)."""
+    """The functions for large positive x, from the rows of the table, ζ and x^(1/4)."""
     hi, lo = zeta
     decay = jnp.exp(-hi) * (1 - lo)
-    # exp(ζ) overflows before Bi does.
+    # exp(ζ) overflows before Bi does, so a factor exp(4) is applied last.
     growth, lead = jnp.exp(hi - 4) * (1 + lo), float(np.exp(4))
     return (
         rows[0] / fourth * decay,
@@ -152,7 +153,7 @@ def _beyond(rows: list[Array], zeta: tuple[Array, Array], fourth: Float[Array, "
 
 
 def _before(rows: list[Array], zeta: tuple[Array, Array], fourth: Float[Array, "..."]) -> tuple[Array, ...]:
-    """The functions for large negative x: the rows rotated by ζ."""
+    """The functions for large negative x: the rows of the table, rotated by ζ."""
     hi, lo = zeta
     cosine = jnp.cos(hi) * jnp.cos(lo) - jnp.sin(hi) * jnp.sin(lo)
     sine = jnp.sin(hi) * jnp.cos(lo) + jnp.cos(hi) * jnp.sin(lo)

@@ -1,12 +1,12 @@
 r"""Bessel functions of the first kind, of real order.
 
-With $\nu = \mu + n$, $0 \le \mu < 1$, there are two routes, both recurrences in n over a fixed number of steps:
+With $\nu = \mu + n$, $0 \le \mu < 1$, there are two routes, both of them recurrences in n with a fixed number of steps:
 
-- x ≥ 25 and ν ≤ x: upwards from Hankel's asymptotic expansion of the orders μ and μ + 1;
-- else: downwards from an order far above x (Miller), for $\Lambda_\nu = \Gamma(\nu + 1)\,(2/x)^\nu J_\nu$, which
+- For x ≥ 25 and ν ≤ x, upwards from Hankel's asymptotic expansion of the orders μ and μ + 1.
+- Otherwise, downwards from an order far above x (Miller), for $\Lambda_\nu = \Gamma(\nu + 1)\,(2/x)^\nu J_\nu$, which
   is 1 at x = 0. With $z = x^2/4$ the recurrence is
   $\Lambda_{\nu-1} = \Lambda_\nu - \frac{z}{\nu(\nu + 1)} \Lambda_{\nu+1}$, and Neumann's series
-  $\sum_k \frac{\Gamma(\mu + k)}{k!\,\Gamma(\mu + 2k)}\,z^k \Lambda_{\mu+2k} = 1$ gives the factor.
+  $\sum_k \frac{\Gamma(\mu + k)}{k!\,\Gamma(\mu + 2k)}\,z^k \Lambda_{\mu+2k} = 1$ gives the common factor.
 """
 
 import functools
@@ -22,20 +22,20 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 
 _LARGEST_ORDER = 50
-# Derivatives reach for neighbouring orders.
+# Derivatives need a few orders beyond the largest.
 _STEPS = _LARGEST_ORDER + 6
+# Hankel's expansion is used for x from here on, with this many terms of P and of Q.
 _HANKEL_FROM = 25.0
 _HANKEL_PAIRS = 13
-# J at twice this order over Y there is below the rounding for all x that come here.
+# At twice this order, where Miller's recurrence starts, J/Y is below the rounding for every x that takes this route.
 _MILLER_PAIRS = 48
 
 
 def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
     r"""Bessel function of the first kind $J_\nu(x)$ of real order.
 
-    The error is within 1e-14 (float32: 5e-6) of the envelope: of $\sqrt{2/\pi x}$ where the function oscillates, and of
-    the function itself below its first zero, as x → 0 too. Derivatives of all orders, in ν too, are
-    those of the function.
+    The error is within 1e-14 (float32: 5e-6) of the envelope: $\sqrt{2/\pi x}$ where the function oscillates, and the
+    function itself below its first zero, also as x → 0. All derivatives, those in ν too, are those of the function.
 
     Args:
         order: ν in (-1, 50], broadcast against `x`.
@@ -60,19 +60,19 @@ _ORDERS = _checks.Rule(lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER), f"lie in (
 
 
 def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
-    """An array of orders that the recurrences reach."""
+    """An array of orders within reach of the recurrences."""
     return _ORDERS(name, _checks.full_precision(name, _checks.real(name, order)))
 
 
 def in_one_dtype(*arrays: Array) -> list[Array]:
-    """All in the dtype that they have together."""
+    """The arrays, promoted to their common dtype."""
     dtype = jnp.result_type(*arrays)
     return [array.astype(dtype) for array in arrays]
 
 
 @jax.custom_jvp
 def _bessel_j(order: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function for an order that may exceed the largest by the few that derivatives need."""
+    """Same as `bessel_j`, for orders that may exceed the largest by the few that derivatives need."""
     return three_bessel_j(order, x)[0]
 
 
@@ -88,12 +88,12 @@ def _bessel_j_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return value, tangent
 
 
-# Calls outside of `jit` do not trace it anew.
+# Compiled, so that calls outside of `jit` do not trace it again.
 _compiled = compiled(_bessel_j)
 
 
 def _slope(order: Float[Array, "..."], x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The derivative by x: a formula that holds at x = 0 too, and for ν ≤ 0 one without the order ν - 1."""
+    """The derivative in x: a formula that also holds at x = 0, or for ν ≤ 0 one without the order ν - 1."""
     following = _bessel_j(order + 1, x)
     preceding = _bessel_j(jnp.where(order > 0, order - 1, order), x)
     ratio = order / jnp.where(x > 0, x, 1)
@@ -101,7 +101,7 @@ def _slope(order: Float[Array, "..."], x: Float[Array, "..."], value: Float[Arra
 
 
 def three_bessel_j(order: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
-    """The functions of the orders ν, ν + 1 and ν + 2 by the two routes, or their limits at 0 and infinity."""
+    """The functions of the orders ν, ν + 1 and ν + 2 by one of the two routes, or their limits at 0 and infinity."""
     inside = (x > 0) & (x < jnp.inf)
     n = jnp.floor(order)
     upwards = (x >= _HANKEL_FROM) & (order <= x)
@@ -118,7 +118,7 @@ def three_bessel_j(order: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[
 
 
 def _upwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
-    """From the orders μ and μ + 1 to μ + n and the two next."""
+    """The functions of the order μ + n and the next two, by recurrence upwards from the orders μ and μ + 1."""
 
     def step(k: int, pair: tuple[Array, Array]) -> tuple[Array, Array]:
         now, following = pair
@@ -126,7 +126,7 @@ def _upwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, ".
         after = 2 * (mu + k + 1) / x * following - now
         return jnp.where(going, following, now), jnp.where(going, after, following)
 
-    # The phase is x - νπ/2 - π/4; the sum would lose digits of it.
+    # The phase is x - νπ/2 - π/4; its digits would be lost in the subtraction.
     shift = jnp.pi / 2 * mu + jnp.pi / 4
     cosine = jnp.cos(x) * jnp.cos(shift) + jnp.sin(x) * jnp.sin(shift)
     sine = jnp.sin(x) * jnp.cos(shift) - jnp.cos(x) * jnp.sin(shift)
@@ -140,7 +140,7 @@ def _upwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, ".
 
 
 def _hankel(order: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, Array]:
-    r"""P and Q with $J_\nu = \sqrt{2/\pi x}\,(P \cos ω - Q \sin ω)$, ω = x - νπ/2 - π/4."""
+    r"""P and Q in $J_\nu = \sqrt{2/\pi x}\,(P \cos ω - Q \sin ω)$ with ω = x - νπ/2 - π/4."""
 
     def step(k: int, state: tuple[Array, ...]) -> tuple[Array, ...]:
         even, odd, p, q = state
@@ -154,7 +154,7 @@ def _hankel(order: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, 
 
 
 def _downwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
-    """The orders μ + n and the two next by Miller's algorithm."""
+    """The functions of the order μ + n and the next two, by Miller's algorithm."""
     z = x**2 / 4
 
     def step(down: int, state: tuple) -> tuple:
@@ -163,7 +163,7 @@ def _downwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, 
         further, following, series, chosen, power = state
         odd = following - z / ((order + 2) * (order + 3)) * further
         even = odd - z / ((order + 1) * (order + 2)) * following
-        # The ratio of successive weights of Neumann's series; at k = 0 it is free of 0/0.
+        # The ratio of successive weights of Neumann's series, written without 0/0 at k = 0.
         ratio = jnp.where(k == 0, 1, (mu + k) / jnp.where(k == 0, 1, order)) * z / ((k + 1) * (order + 1))
         for j, found in ((0, (even, odd, following)), (1, (odd, following, further))):
             chosen = [jnp.where(n == 2 * k + j, *pair) for pair in zip(found, chosen, strict=True)]

@@ -18,7 +18,7 @@ def chebyshev_nodes(num_nodes: int) -> np.ndarray:
         num_nodes: number of nodes q, at least 1.
 
     Raises:
-        ValueError: `num_nodes` is no integer of at least 1.
+        ValueError: `num_nodes` is not an integer of at least 1.
 
     Example:
         >>> print(chebyshev_nodes(3).round(4) + 0.0)
@@ -37,7 +37,7 @@ def chebyshev_coefficients(values: Float[Array, "... q"]) -> Float[Array, "... q
     r"""Coefficients of the polynomial through values at the nodes of `chebyshev_nodes`.
 
     Args:
-        values: on the last axis the value at each node.
+        values: the value at each node, on the last axis.
 
     Returns:
         The $c_k$ of $\sum_k c_k T_k(x)$ on the last axis.
@@ -64,7 +64,7 @@ def chebyshev_series(
 
     Args:
         coefficients: the $c_k$ on the first axis, or in a sequence; further axes broadcast with x.
-        x: points of [-1, 1].
+        x: points in [-1, 1].
 
     Example:
         >>> print(chebyshev_series(jnp.array([0.5, 0.0, 0.5]), jnp.array([0.0, 0.5, 1.0])))
@@ -90,8 +90,8 @@ def piecewise_chebyshev(
     Args:
         table: a row of coefficients for each panel, in ascending order.
         lower: left end of the first panel.
-        width: of each panel.
-        x: points; outside of the panels the outermost series goes on, and is of no use.
+        width: width of each panel.
+        x: points; outside of the panels the outermost series is continued, which is not a useful value.
 
     Returns:
         The values, in the dtype of x.
@@ -103,11 +103,11 @@ def piecewise_chebyshev(
     """
     x = jnp.asarray(x) * 1.0
     panel = jnp.floor((x - lower) / width)
-    # The difference may round up to a joint; the comparison with the joint itself is exact.
+    # The quotient may round up to the next joint of panels; the comparison with that joint is exact.
     panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(table) - 1)
     t = 2 * ((x - (lower + width * panel)) / width) - 1
-    # Each coefficient by itself: the lookups then join the loop over the points, and nothing of size q is stored. An
-    # unsigned index is a short program, as it cannot be negative.
+    # The coefficients are looked up one by one: each lookup is then fused into the loop over the points, and nothing of
+    # size q is stored. An unsigned index makes a shorter program, as it cannot be negative.
     row = panel.astype(jnp.uint32)
     look_up = lambda column: jnp.asarray(column, x.dtype).at[row].get(mode="promise_in_bounds")
     return chebyshev_series([look_up(column) for column in table.T], t)

@@ -1,17 +1,17 @@
-r"""The classical weights on the line, and what the densities of levels need of them.
+r"""The classical weights on the line, with the properties that level densities need.
 
-A weight w has mass 1 and the orthonormal polynomials $p_k$ with positive leading coefficients,
+A weight w has mass 1, and its orthonormal polynomials $p_k$, with positive leading coefficients, satisfy
 
 $$b_{k+1} p_{k+1} = (x - a_k)\,p_k - b_k p_{k-1} .$$
 
-With $f = 1$, $x$ or $x(1 - x)$ and $\varphi_k = \sqrt w\,p_k$ all three have the skew relation
+With $f = 1$, $x$ or $x(1 - x)$ and $\varphi_k = \sqrt w\,p_k$ all three weights satisfy the skew relation
 
 $$\sqrt f\,(\sqrt f \varphi_k)' = c_{k-1} \varphi_{k-1} - c_k \varphi_{k+1}, \qquad c_k = \kappa_k b_{k+1}$$
 
 (Adler, Forrester, Nagao and van Moerbeke 2000, arXiv:solv-int/9907001), and $\varphi_k$ oscillates
 or decays as $\exp \int \sqrt{-Q}/f$ with a quadratic Q.
 
-Everything here runs on the host, in NumPy, as well as on a device: `xp` is `numpy` or `jax.numpy`.
+Everything here runs either on the host, in NumPy, or on a device: `xp` is `numpy` or `jax.numpy`.
 """
 
 import math
@@ -24,12 +24,12 @@ import jax.scipy.special as on_device
 import numpy as np
 import scipy  # loads `scipy.special` when it is first used
 
-# An array of NumPy or of JAX.
+# A NumPy or JAX array.
 Values = Any
 
 
 def functions(xp: ModuleType) -> ModuleType:
-    """The special functions for arrays of `numpy` or of `jax.numpy`."""
+    """The special functions for arrays of `numpy` or `jax.numpy`."""
     return scipy.special if xp is np else on_device
 
 
@@ -53,19 +53,19 @@ class AbstractWeight(ABC):
 
     @abstractmethod
     def well(self, m: int) -> tuple[float, float, float]:
-        r"""Coefficients of Q for $\varphi_m$, that of x² last."""
+        r"""The coefficients of 1, x and x² in Q for $\varphi_m$."""
 
     @abstractmethod
     def half_mass(self, xp: ModuleType, x: Values) -> Values:
-        r"""The integral of $\sqrt{w/f}$ up to x, less that beyond it, over that of all."""
+        r"""The integral of $\sqrt{w/f}$ below x minus the integral above x, divided by `half_total`."""
 
     @abstractmethod
     def half_total(self) -> float:
-        r"""The integral of $\sqrt{w/f}$."""
+        r"""The integral of $\sqrt{w/f}$ over the whole interval."""
 
     @abstractmethod
     def power(self) -> int:
-        """The power of the distance from the lower end in w, if that is finite."""
+        """The exponent in w of the distance from the lower end, 0 if that end is infinite."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class LaguerreWeight(AbstractWeight):
 
     def half_total(self) -> float:
         """See the base."""
-        # By the duplication formula nothing large is subtracted.
+        # The duplication formula avoids the difference of large logarithms.
         return math.sqrt(2 * math.sqrt(math.pi) / scipy.special.poch((self.a + 1) / 2, 0.5))
 
 
@@ -162,7 +162,7 @@ class JacobiWeight(AbstractWeight):
         """See the base."""
         a, b, k = float(self.a), float(self.b), np.arange(m, dtype=float)
         total = 2 * k + a + b
-        # For k = 0 and 1 a factor of numerator and denominator vanishes where a + b = 0.
+        # For k = 0 and 1 a common factor of numerator and denominator is cancelled, as it vanishes for a + b = 0.
         centre = np.where(k == 0, (a - b) / (a + b + 2), (a - b) * (a + b) / np.maximum(total, 1) / (total + 2))
         cancelled = np.where(k <= 1, 1, (k + a + b) / np.maximum(total - 1, 1))
         squared = k * (k + a) * (k + b) * cancelled / np.maximum(total, 1) ** 2 / (total + 1)
@@ -172,7 +172,7 @@ class JacobiWeight(AbstractWeight):
         """See the base."""
         a, b = self.a, self.b
         logarithm = math.log(a + b + 1) + _log_height(a) + _log_height(b) - _log_height(a + b)
-        # Measured from the peak of the weight, as the parts are large where the powers are.
+        # The powers are taken relative to the peak of the weight: otherwise large exponents a, b give large terms.
         logarithm += a * _log_quotient(xp, x, a / (a + b)) if a else 0
         return logarithm + (b * _log_quotient(xp, 1 - x, b / (a + b)) if b else 0)
 
@@ -197,7 +197,7 @@ class JacobiWeight(AbstractWeight):
 
 
 def _log_quotient(xp: ModuleType, x: Values, peak: float) -> Values:
-    """The logarithm of x/peak, without the rounding of the quotient where that is near 1."""
+    """The logarithm of x/peak, free of the rounding of the quotient where it is near 1."""
     near = abs(x - peak) < peak / 2
     return xp.where(near, xp.log1p(xp.where(near, x - peak, 0) / peak), xp.log(x / peak))
 

@@ -1,8 +1,8 @@
-r"""Sums and products with their rounding errors: pairs hi + lo of twice the precision (Dekker 1971).
+r"""Sums and products with their rounding errors, as pairs hi + lo of twice the precision (Dekker 1971).
 
-A compiler may contract a multiplication and an addition into one operation. So every product here is one of numbers of
-half the digits, which is exact: contracted or not, it gives the same. `reduce_precision` is what no compiler rounds
-otherwise.
+A compiler may contract a multiplication and an addition into one operation, which rounds once. Every product here is
+therefore between numbers with half the digits: it is exact, and the result is the same with and without contraction.
+`reduce_precision` is an operation that no compiler rounds differently.
 """
 
 import jax
@@ -13,21 +13,21 @@ Pair = tuple[Float[Array, "..."], Float[Array, "..."]]
 
 
 def halved(x: Float[Array, "..."]) -> Pair:
-    """The two halves of the digits of x, whose products with halves of others are exact."""
+    """Two numbers with half the digits whose sum is x; the product of two such halves is exact."""
     info = jnp.finfo(x.dtype)
     hi = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=(info.nmant - 1) // 2)
     return hi, x - hi
 
 
 def pair_sum(a: Float[Array, "..."], b: Float[Array, "..."]) -> Pair:
-    """A + b = hi + lo exactly (Knuth)."""
+    """The exact sum a + b = hi + lo (Knuth)."""
     hi = a + b
     from_b = hi - a
     return hi, (a - (hi - from_b)) + (b - from_b)
 
 
 def pair_product(a: Float[Array, "..."], b: Float[Array, "..."]) -> Pair:
-    """A b = hi + lo to twice the precision."""
+    """The product a b = hi + lo in twice the precision."""
     (a_hi, a_lo), (b_hi, b_lo) = halved(a), halved(b)
     middle, below = pair_sum(a_hi * b_lo, a_lo * b_hi)
     hi, lo = pair_sum(a_hi * b_hi, middle)
@@ -35,14 +35,14 @@ def pair_product(a: Float[Array, "..."], b: Float[Array, "..."]) -> Pair:
 
 
 def pair_root(x: Float[Array, "..."]) -> Pair:
-    """The square root of x > 0 to twice the precision, by a step of Newton's method."""
+    """The square root of x > 0 in twice the precision, by one step of Newton's method."""
     root = jnp.sqrt(x)
     hi, lo = halved(root)
     return root, ((x - hi * hi) - 2 * hi * lo - lo * lo) / (2 * root)
 
 
 def two_thirds(hi: Float[Array, "..."], lo: Float[Array, "..."]) -> Pair:
-    """2/3 of a pair, by long division with two digits of half the precision."""
+    """Two thirds of a pair, by long division with two digits, each of half the precision."""
     first, _ = halved(2 * hi / 3)
     remainder = 2 * hi - 3 * first
     second, _ = halved(remainder / 3)

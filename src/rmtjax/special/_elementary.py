@@ -1,19 +1,19 @@
-"""Elementary functions where their plain formula would cancel or have no derivative."""
+"""Elementary functions whose plain formulas would cancel or have no derivative somewhere."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 
 def log_one_minus_exp(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Log(1 - exp y) for y < 0; XLA's log1p loses two digits near -0.41 and is only asked for small arguments."""
+    """The value log(1 - exp y) for y < 0; XLA's log1p loses two digits near -0.41, so it gets small arguments only."""
     small = y > -1
-    # Each branch sees only its own side: the other one has no derivative towards 0.
+    # Each branch sees only its own side: towards y = 0 the second one has no finite derivative.
     near, far = jnp.where(small, y, -1), jnp.where(small, -1, y)
     return jnp.where(small, jnp.log(-jnp.expm1(near)), jnp.log1p(-jnp.exp(far)))
 
 
 def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
-    """T - sin t, by its Taylor series where the subtraction would cancel (t < 1; 8 terms reach 1e-17)."""
+    """The difference t - sin t, by its Taylor series where it would cancel (t < 1; 8 terms reach 1e-17)."""
     small = t < 1
     s = jnp.where(small, t, 1) ** 2
     series = jnp.ones_like(s)
@@ -23,6 +23,6 @@ def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def square_root(x: Float[Array, ""]) -> Float[Array, ""]:
-    """√x, with derivative 0 at x = 0 in the place of infinity."""
+    """√x, with derivative 0 instead of infinity at x = 0."""
     zero = x == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))

@@ -13,7 +13,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.special._gauss import gauss_legendre
 
-# A half-line is taken to (0, ∞) by this many times the tangent (Bornemann's choice, for kernels that fall like Ai²).
+# Nodes on a half-line follow this many times the tangent (Bornemann's choice, for kernels that decay like Ai²).
 _TANGENT = 10.0
 
 
@@ -41,11 +41,11 @@ def fredholm_det(
 
     $$\det(1 - zK) \approx \det_{i,j}\big(\delta_{ij} - z\,w_i^{1/2} K(x_i, x_j)\,w_j^{1/2}\big)$$
 
-    with the Gauss-Legendre rule, which converges as fast as the kernel is smooth: exponentially for an analytic one. On
-    an infinite interval nodes follow a tangent. The error is estimated by the difference from a rule with two thirds
-    of the nodes, which is far larger than the true error once it is small, and by the rounding of the matrix.
+    with the Gauss-Legendre rule. The smoother the kernel, the faster it converges: exponentially for an analytic one.
+    On an infinite interval the nodes follow a tangent. The error estimate is the difference from a rule with 2/3 of the
+    nodes, which is far larger than the true error once it is small, plus the rounding error of the matrix.
 
-    Derivatives go through: those by the ends of the interval, by z, and by whatever the kernel closes over.
+    The ends of the interval, z and whatever the kernel closes over may be differentiated.
 
     Args:
         kernel: K(x, y), elementwise on arrays that broadcast; finite where x = y.
@@ -57,7 +57,7 @@ def fredholm_det(
         `value`, and `error`, an estimate of the absolute error.
 
     Raises:
-        ValueError: `num_nodes` is too small, or the ends are no ascending real numbers.
+        ValueError: `num_nodes` is too small, or the ends are not ascending real numbers.
 
     Example:
         >>> from rmtjax.special import sine_kernel
@@ -72,14 +72,14 @@ def fredholm_det(
     lower, upper = _checks.interval("interval", interval)
     if jnp.shape(coupling) != ():
         raise _checks.refusal("coupling", "be a scalar (use `jax.vmap` for several)", coupling)
-    # Plain numbers leave the precision to the coupling.
+    # Ends that are Python numbers leave the precision to the coupling.
     precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
     lower, upper = (end.astype(precision) for end in (lower, upper))
     fine, coarse = (_on_nodes(kernel, *nodes_and_weights(lower, upper, size)) for size in (q, 2 * q // 3))
     return _determinant(fine, coarse, coupling)
 
 
-# Compiled here, as all but the kernel is: operation by operation, a new number of nodes would cost seconds.
+# All but the kernel is compiled: operation by operation, a new number of nodes would cost seconds.
 @partial(compiled, static_argnums=2)
 def nodes_and_weights(
     lower: Float[Array, ""], upper: Float[Array, ""], num_nodes: int
@@ -87,7 +87,7 @@ def nodes_and_weights(
     """The Gauss-Legendre rule on an interval, which may be infinite."""
     t, w = (jnp.asarray(a, lower.dtype) for a in gauss_legendre(num_nodes))
     low, high = jnp.isfinite(lower), jnp.isfinite(upper)
-    # Ends that are infinite never enter: their derivative would be NaN.
+    # The formulas never see an infinite end: the derivative would be NaN.
     a, b = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
     whole = (b - a) / 2
     angle = jnp.pi / 4 * (1 + t)
@@ -111,7 +111,7 @@ def _on_nodes(
 def _determinant(
     fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Array | complex
 ) -> FredholmDeterminant:
-    """The determinant of the finer rule, held against that of the coarser one."""
+    """The determinant by the finer rule, with its error estimated from the coarser one."""
     value, norm = _nystrom(*fine, coupling)
     rounding = jnp.finfo(norm.dtype).eps * norm * jnp.maximum(1, jnp.abs(value))
     error = jnp.abs(value - _nystrom(*coarse, coupling)[0]) + rounding
@@ -121,7 +121,7 @@ def _determinant(
 def _nystrom(
     values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Array | complex
 ) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
-    """The determinant of a rule, and the Frobenius norm of its matrix."""
+    """The determinant by one rule, and a bound of the Frobenius norm of its matrix."""
     root = jnp.sqrt(weights)
     scaled = coupling * (root[:, None] * values * root)
     norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + weights.size**0.5

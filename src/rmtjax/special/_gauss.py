@@ -100,8 +100,8 @@ def gauss_jacobi(num_nodes: int, alpha: float, beta: float) -> Rule:
         Ascending nodes and positive weights in float64, on the host, each of length `num_nodes`, read-only.
 
     Raises:
-        ValueError: `num_nodes` is not a positive integer, an exponent is not finite and above -1, or a weight cannot
-            be computed in float64.
+        ValueError: `num_nodes` is not a positive integer, an exponent is not finite and above -1, or a weight cannot be
+            computed in float64.
 
     Example:
         >>> nodes, weights = gauss_jacobi(3, 0.5, 0.5)
@@ -115,7 +115,7 @@ def gauss_jacobi(num_nodes: int, alpha: float, beta: float) -> Rule:
 
 
 def _rule(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rule:
-    """A rule whose arguments are checked, which is finite, and which nobody changes in the cache."""
+    """A rule with checked arguments and finite values, made read-only because it is cached."""
     _checks.integer("num_nodes", num_nodes, at_least=1)
     for name, exponent in exponents.items():
         if not -1 < exponent < np.inf:
@@ -130,10 +130,10 @@ def _rule(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rul
 
 
 def _legendre(num_nodes: int) -> Rule:
-    """NumPy's nodes, with weights that keep the digits at the ends, where NumPy's lose four and more."""
+    """NumPy's nodes, with weights that are accurate near the ends too, where NumPy's lose four digits and more."""
     x, _ = np.polynomial.legendre.leggauss(num_nodes)
     before, here = np.zeros_like(x), np.ones_like(x)
     for k in range(num_nodes):
         before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
-    # w = 2(1 - x²)/[(1 - x²) P']² with (1 - x²) P' = q (P_{q-1} - x P_q); what x is off by, P_q makes up for.
+    # w = 2(1 - x²)/[(1 - x²) P']² with (1 - x²) P' = q (P_{q-1} - x P_q), where P_q makes up for the rounding of x.
     return x, 2 * (1 - x) * (1 + x) / (num_nodes * (before - x * here)) ** 2

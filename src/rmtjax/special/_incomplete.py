@@ -1,14 +1,14 @@
 r"""Logarithms of the incomplete gamma and beta functions, deep into both tails and smooth in every argument.
 
-Derivation. In a logarithmic variable both laws have a density $\propto e^{-D(w)}$ with a convex D: for a gamma variate
-in $w = \log x$, $D = x - a w$; for a beta variate in $w = \log\frac{y}{1-y}$, $D = (a + b) \log(1 + e^w) - a w$. The
-mass on the side of a point that is away from the mode is
+Derivation. In a logarithmic variable both laws have a density $\propto e^{-D(w)}$ with a convex D. For a gamma variate
+it is $D = x - a w$ in $w = \log x$, for a beta variate $D = (a + b) \log(1 + e^w) - a w$ in $w = \log\frac{y}{1-y}$.
+The mass on the side of a point that is away from the mode is
 
 $$e^{-D(w)} \int_0^\infty e^{-[D(w \pm v) - D(w)]}\,dv,$$
 
-an integrand that falls from 1 without turning. It is cut where it is $e^{-37}$, and a Gauss-Legendre rule in the root
-of v takes it, whether it falls like an exponential, a Gaussian or both at different places. D is only ever taken from
-its minimum, and so is the norm: no large terms cancel. All may be differentiated any number of times.
+where the integrand falls monotonically from 1. It is cut off where it is $e^{-37}$. A Gauss-Legendre rule in √v
+integrates it well, whether it falls like an exponential, a Gaussian or both in different places. D is only used
+relative to its minimum, and so is the norm: no large terms cancel. All functions have derivatives of all orders.
 """
 
 from collections.abc import Callable
@@ -21,20 +21,19 @@ from jaxtyping import Array, Bool, Float
 from rmtjax.special._elementary import log_one_minus_exp
 from rmtjax.special._gauss import gauss_legendre
 
-# 48 nodes keep the error of the integral at 20 ulp, that of their weights, for parameters from 1/2 to 1000; 32 leave
-# 500 ulp.
+# With 48 nodes the integral has an error of 20 ulp, from the weights, for parameters from 1/2 to 1000; 32 give 500 ulp.
 _NUM_NODES = 48
+# The integrand is cut off at exp(-37). Newton's method finds that point in 6 steps, as the exponent is convex.
 _FALL = 37.0
-# Newton's steps for the point where the integrand is cut; the exponent is convex.
 _STEPS = 6
-# Stirling's series is used from here on.
+# From this a on Stirling's series is used.
 _SHIFT = 16
 
 
 def log_gamma_density(a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Logarithm of the density $x^a e^{-x}/\Gamma(a)$ of log X, X a gamma variate.
 
-    log x is given apart, as x may underflow.
+    log x is an argument of its own because x may underflow.
     """
     return -a * _excess((x - a) / a, log_x - jnp.log(a)) - _log_norm(a)
 
@@ -56,7 +55,7 @@ def log_beta_density(
 ) -> Float[Array, "..."]:
     r"""Logarithm of the density $y^a z^b / B(a, b)$ of log(Y/Z), Y a beta variate and Z = 1 - Y.
 
-    y and z are given with all their digits, and log y apart, as y may underflow.
+    y and z must both be accurate to all digits; log y is an argument of its own because y may underflow.
     """
     mode, other = a / (a + b), b / (a + b)
     distance = jnp.where(y < z, y - mode, other - z)
@@ -78,7 +77,7 @@ def log_beta_tails(
 
 def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
     r"""Logarithm of $\Gamma(a + \frac12)/\Gamma(a)$, a > 0."""
-    # From 2 on `gammaln` is less exact than Stirling's series and the recurrence down from there.
+    # From a = 2 on Stirling's series at a + 16, with the recurrence down to a, is more accurate than `gammaln`.
     count = jnp.where(a < 2, 0, _SHIFT)
     far, k = a + count, jnp.arange(_SHIFT, dtype=a.dtype)
     step = _log_norm(far + 0.5) - _log_norm(far) - 0.5 + far * jnp.log1p(0.5 / far) + jnp.log(far + 0.5) / 2
@@ -86,7 +85,7 @@ def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
-    r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, from a = 16 on by Stirling's series."""
+    r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, for a > 16 by Stirling's series."""
     large = a > _SHIFT
     far, near = jnp.where(large, a, _SHIFT), jnp.where(large, 1, a)
     series = 1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / far**2) / far**2) / far**2
@@ -95,22 +94,22 @@ def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def _tails(above: Bool[Array, "..."], known: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Lower and upper tail. The one away from the mode is known, the other is its complement."""
+    """The lower and the upper tail; the one away from the mode is known, and the other is its complement."""
     complement = log_one_minus_exp(known)
     return jnp.where(above, complement, known), jnp.where(above, known, complement)
 
 
 def _excess(u: Float[Array, "..."], logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function u - log(1 + u) ≥ 0, given a logarithm of 1 + u that is good where u is not small."""
+    """The function u - log(1 + u) ≥ 0, given a value of log(1 + u) that is accurate where u is not small."""
     near = jnp.abs(u) < 0.5
     return u - jnp.where(near, jnp.log1p(jnp.where(near, u, 0)), logarithm)
 
 
 def _gamma_integral(a: Float[Array, ""], x: Float[Array, "..."], above: Bool[Array, "..."]) -> Float[Array, "..."]:
-    """Logarithm of the integral above for the gamma law, above or below x."""
+    """Logarithm of the integral in the docstring of this module, for the gamma law above or below x."""
     side = jnp.where(above, 1, -1).astype(x.dtype)
     fall = lambda a, x, side, v: x * jnp.expm1(side * v) - a * side * v
-    # Bounds of the cut, by x (e^v - 1 - v) above, where the exponential wins, and by a v - x below.
+    # Bounds of the cut: the exponent is at least x (e^v - 1 - v) above x and at least a v - x below it.
     y = _FALL / x
     bound = jnp.where(above, jnp.log1p(y + jnp.sqrt(2 * y)) + 0.5, (_FALL + x) / a)
     return _log_integral(fall, (a, x, side), _start(jnp.abs(x - a), x, bound))
@@ -123,12 +122,12 @@ def _beta_integral(
     z: Float[Array, "..."],
     above: Bool[Array, "..."],
 ) -> Float[Array, "..."]:
-    """The same for the beta law."""
-    # One formula for both sides: a and b change places, and so do y and z.
+    """Logarithm of the integral in the docstring of this module, for the beta law above or below y."""
+    # One formula serves both sides: for the other side a and b change places, and so do y and z.
     rate, near, far = jnp.where(above, b, a), jnp.where(above, z, y), jnp.where(above, y, z)
 
     def fall(total: Array, rate: Array, near: Array, far: Array, v: Array) -> Array:
-        # Two forms of one function; the argument of the logarithm must not be the rest of a number near 1.
+        # Two forms of one function: where near > far, the second has the logarithm of 1 minus a number close to 1.
         forward = total * jnp.log1p(far * jnp.expm1(v)) - (total - rate) * v
         return jnp.where(near > far, forward, total * jnp.log1p(near * jnp.expm1(-v)) + rate * v)
 
@@ -138,7 +137,7 @@ def _beta_integral(
 
 
 def _start(slope: Array, curvature: Array, bound: Array) -> Array:
-    """A first guess of where the integrand is cut: by slope and curvature at 0, but not beyond the bound."""
+    """A first guess of the cut, from the slope and curvature of the exponent at v = 0, but not beyond the bound."""
     return jnp.minimum(bound, 4 * _FALL / (slope + jnp.hypot(slope, jnp.sqrt(2 * _FALL * curvature))))
 
 

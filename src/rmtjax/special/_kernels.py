@@ -1,8 +1,8 @@
 r"""Kernels of determinantal point processes, to full accuracy at every distance.
 
-A kernel $K = [f(x) g(y) - g(x) f(y)]/(x - y)$ loses its digits near the diagonal. There it is a power series in the
-half difference, whose coefficients follow from a linear system of differential equations for products of f and g, and
-these are evaluated at the midpoint alone.
+The quotient $K = [f(x) g(y) - g(x) f(y)]/(x - y)$ loses its digits near the diagonal. There a power series in half the
+difference of x and y replaces it. Its coefficients follow from a linear system of differential equations for products
+of f and g, which are evaluated at the midpoint only.
 """
 
 import functools
@@ -21,15 +21,16 @@ from rmtjax.special._airy import airy_and_excess
 from rmtjax.special._bessel import as_order, in_one_dtype, three_bessel_j
 from rmtjax.special._double import pair_product, pair_root, pair_sum
 
+# Terms of the series near the diagonal.
 _TERMS = 11
-# Beyond, in both precisions, the Airy kernel is 0.
+# From this x on the Airy kernel is 0 in both precisions.
 _AIRY_END = 1000.0
-# What ln 2 is more than its float64.
+# ln 2 minus its value in float64.
 _LN2_ROUNDING = 2.3190468138462996e-17
 
 
 def sine_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
-    r"""Sine kernel $\frac{\sin\pi(x - y)}{\pi(x - y)}$, the limit in the bulk.
+    r"""Sine kernel $\frac{\sin\pi(x - y)}{\pi(x - y)}$, the limit in the bulk of the spectrum.
 
     Convention: unit density, K(x, x) = 1.
 
@@ -53,10 +54,10 @@ def sine_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
 
 
 def airy_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
-    r"""Airy kernel $\frac{\mathrm{Ai}(x)\mathrm{Ai}'(y) - \mathrm{Ai}'(x)\mathrm{Ai}(y)}{x - y}$, of the soft edge.
+    r"""Airy kernel $\frac{\mathrm{Ai}(x)\mathrm{Ai}'(y) - \mathrm{Ai}'(x)\mathrm{Ai}(y)}{x - y}$ of the soft edge.
 
-    On the diagonal it is $\mathrm{Ai}'(x)^2 - x\,\mathrm{Ai}(x)^2$. The error is some ulp: of the value for x, y ≥ 0,
-    of $\sqrt{K(x, x) K(y, y)}$ elsewhere.
+    On the diagonal it is $\mathrm{Ai}'(x)^2 - x\,\mathrm{Ai}(x)^2$. The error is a few ulp of the value for x, y ≥ 0,
+    and a few ulp of $\sqrt{K(x, x) K(y, y)}$ elsewhere.
 
     Convention: the spectrum lies to the left, the density grows as $\sqrt{-x}/\pi$.
 
@@ -74,7 +75,7 @@ def airy_kernel(x: RealLike, y: RealLike) -> Float[Array, "..."]:
     return _airy_kernel(*_points(x, y))
 
 
-# The formulas are compiled here, so that calls outside of `jit` do not trace them anew.
+# The formulas are compiled here, so that calls outside of `jit` do not trace them again.
 
 
 @compiled
@@ -84,7 +85,7 @@ def _airy_kernel(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array,
     total, rounding = pair_sum(x, y)
     middle, half = total / 2, (x - y) / 2
     near = half**2 * jnp.maximum(jnp.abs(middle), 1) <= 0.25
-    # The midpoint is rounded, and in the tail the kernel is steep: its derivative along the diagonal is -Ai(x) Ai(y).
+    # Correct the rounding of the midpoint: the tail is steep, and along the diagonal its derivative is -Ai(x) Ai(y).
     close = _airy_series(jnp.where(near, middle, 0), jnp.where(near, half, 0)) - rounding / 2 * ai_x * ai_y
 
     difference = jnp.where(near, 1, x - y)
@@ -100,7 +101,7 @@ def _airy_series(m: Float[Array, "..."], h: Float[Array, "..."]) -> Float[Array,
     """The kernel at m + h and m - h.
 
     With x, y = m ± h let u = Ai(x) Ai(y), s = Ai(x) Ai'(y) + Ai'(x) Ai(y), w = Ai(x) Ai'(y) - Ai'(x) Ai(y) and
-    q = Ai'(x) Ai'(y) - m u. Then u' = -w, s' = 2 h u, w' = 2 q, q' = 2 m w + h s by h, and the kernel is w/2h.
+    q = Ai'(x) Ai'(y) - m u. With ' = d/dh, u' = -w, s' = 2 h u, w' = 2 q and q' = 2 m w + h s; the kernel is w/2h.
     """
     ai, ai_prime, *_, excess = airy_and_excess(m)
     u, s = ai**2, 2 * ai * ai_prime
@@ -114,14 +115,14 @@ def _airy_series(m: Float[Array, "..."], h: Float[Array, "..."]) -> Float[Array,
 
 
 def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..."]:
-    r"""Bessel kernel, of the hard edge.
+    r"""Bessel kernel of the hard edge.
 
     $$K(x, y) = \frac{J_\alpha(\sqrt x)\,\sqrt y\,J_\alpha'(\sqrt y) - \sqrt x\,J_\alpha'(\sqrt x)\,J_\alpha(\sqrt y)}
     {2 (x - y)} = \frac14 \int_0^1 J_\alpha(\sqrt{x t})\,J_\alpha(\sqrt{y t})\,dt.$$
 
-    The error is some tens of ulp of $\sqrt{K(x, x) K(y, y)}$.
+    The error is a few tens of ulp of $\sqrt{K(x, x) K(y, y)}$.
 
-    Convention: Tracy and Widom's; the density tends to $1/(2\pi\sqrt x)$.
+    Convention: that of Tracy and Widom; the density tends to $1/(2\pi\sqrt x)$.
 
     Args:
         x: real points of at least 0; a negative one gives NaN.
@@ -153,7 +154,7 @@ def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[
     close = _bessel_series(alpha, jnp.where(near, middle, 1), jnp.where(near, ratio, 0))
 
     (f_x, g_x, _), (f_y, g_y, _) = _hard_edge(alpha, x), _hard_edge(alpha, y)
-    # At 0 the second function may be infinite, but not x times it.
+    # At x = 0 the second function g may be infinite, but x g is 0.
     apart = jnp.where(x > 0, x * g_x, 0) * f_y - jnp.where(y > 0, y * g_y, 0) * f_x
     kernel = jnp.where(near, close, apart / (2 * jnp.where(near, 1, x - y)))
     return jnp.where(inside, jnp.where(infinite, jnp.inf, kernel), jnp.nan)
@@ -162,16 +163,16 @@ def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[
 def _bessel_series(alpha: Float[Array, "..."], m: Float[Array, "..."], e: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""The kernel at m (1 + e) and m (1 - e).
 
-    With $f = x^{-α/2} J_α(\sqrt x)$ and $g = x^{-α/2} J_{α+1}(\sqrt x)/2\sqrt x$ the equations are f' = -g and
-    x g' = f/4 - (α + 1) g, and the kernel is $(x y)^{α/2}\,ω/2$ with ω = [x g(x) f(y) - y f(x) g(y)]/(m e). Let
-    u = f(x) f(y), s = g(x) f(y) + f(x) g(y), v = g(x) g(y). By e, then,
+    With $f = x^{-α/2} J_α(\sqrt x)$ and $g = x^{-α/2} J_{α+1}(\sqrt x)/2\sqrt x$ the equations are f' = -g and x g' =
+    f/4 - (α + 1) g, and the kernel is $(x y)^{α/2}\,ω/2$ with ω = [x g(x) f(y) - y f(x) g(y)]/(m e). Let u = f(x) f(y),
+    s = g(x) f(y) + f(x) g(y), v = g(x) g(y). Their derivatives in e satisfy
 
     (e ω)' = u/2 - α s + 2 m v,  u' = m e (s - ω),
     (1 - e²) v' = e [2 (α + 1) v - ω/4],  (1 - e²) s' = e [2 (α + 1) s - u/2 - (α + 1) ω].
     """
     f, g, h = _hard_edge(alpha, m)
     u, s, v = f**2, f * g, g**2 / 4
-    # ω at e = 0, u/2 - α s + 2 m v, in a form in which nothing cancels for large α.
+    # At e = 0, ω = u/2 - α s + 2 m v; in this form of it nothing cancels for large α.
     coefficients = [f * g + m / 2 * (g**2 - f * h)]
     for k in range(1, _TERMS):
         omega, rate = coefficients[-1], 2 * (k + alpha)
@@ -200,8 +201,8 @@ def _hard_edge_jvp(j: int, primals: tuple, tangents: tuple) -> tuple[tuple, tupl
     values = _hard_edge_functions(j, alpha, x)
     parts = [jnp.zeros_like(value) for value in values]
     if not isinstance(x_tangent, SymbolicZero):
-        # Each is a power of x, α/2, times a smooth function. At 0 the power is constant for α = 0; else its slope
-        # there is 0 or infinite.
+        # Each function is the power α/2 of x times a smooth function. At x = 0 the slope of that power is set to 0, its
+        # value for α = 0 and α > 2; for α = 2 it is 1, and for other α infinite.
         rate = jnp.where(x > 0, alpha / 2 / jnp.where(x > 0, x, 1), 0)
         following = _hard_edge_functions(j + 1, alpha, x)
         slopes = [jnp.where(x > 0, rate * f, 0) - g / 2 for f, g in zip(values, following, strict=True)]
@@ -216,7 +217,7 @@ def _hard_edge_formula(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."
     positive = x > 0
     z, rounding = pair_root(jnp.where(positive, x, 1))
     f, g, h = (value / z ** (j + k) for k, value in enumerate(three_bessel_j(alpha + j, z)))
-    # The root is rounded, which changes the phase.
+    # Correct the rounding of the root, which changes the phase.
     f, g, h = (
         f + rounding * (alpha / z * f - z * g),
         g + rounding * (alpha / z * g - z * h),
@@ -230,11 +231,11 @@ def _hard_edge_formula(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."
 def hermite_kernel(x: RealLike, y: RealLike, n: int) -> Float[Array, "..."]:
     r"""Kernel $\sum_{k<n} \varphi_k(x) \varphi_k(y)$ of orthonormal Hermite functions: the GUE of n levels.
 
-    The sum itself, in which nothing cancels on the diagonal. It takes n steps, and memory for n functions at `x` and
-    at `y`; n may be thousands. The error is about $\sqrt n$ ulp of $\sqrt{K(x, x) K(y, y)}$.
+    The sum is computed as it stands, so nothing cancels on the diagonal. It takes n steps, and memory for n functions
+    at `x` and at `y`; n may be thousands. The error is about $\sqrt n$ ulp of $\sqrt{K(x, x) K(y, y)}$.
 
-    Convention: weight $e^{-x^2}$, so that the spectrum fills $[-\sqrt{2n}, \sqrt{2n}]$; the levels of `GUE(n)` are
-    these over $\sqrt{n/2}$.
+    Convention: weight $e^{-x^2}$, so that the spectrum fills $[-\sqrt{2n}, \sqrt{2n}]$; dividing by $\sqrt{n/2}$ gives
+    the levels of `GUE(n)`.
 
     Args:
         x: real points.
@@ -263,8 +264,8 @@ def _hermite_kernel(n: int, x: Float[Array, "..."], y: Float[Array, "..."]) -> F
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
-    r"""Orthonormal $\varphi_0, \dots, \varphi_{n-1}$ by their recurrence, each with an exponent of its own."""
-    # Outside, all of them underflow.
+    r"""Orthonormal $\varphi_0, \dots, \varphi_{n-1}$ by their recurrence, each scaled by an exponent of its own."""
+    # Outside of this range all of them underflow.
     inside = jnp.abs(x) < math.sqrt(2 * n) + 40
     limit = jnp.where(jnp.isnan(x), jnp.nan, 0)
     x = jnp.where(inside, x, 0)
@@ -295,10 +296,10 @@ def hermite_functions_jvp(n: int, primals: tuple, tangents: tuple) -> tuple[Arra
 
 
 def _gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
-    """A mantissa near 1 and an exponent of 2 whose product is exp(-x²/2), to a few ulp however small."""
+    """The mantissa, near 1, and the binary exponent of exp(-x²/2), to a few ulp however small it is."""
     square, rounding = pair_product(x, x)
     exponent = jnp.round(square / (2 * math.log(2)))
-    # ln 2 in two parts, the first so short that its product with the exponent is exact.
+    # ln 2 is split in two parts; the first is so short that its product with the exponent is exact.
     unit = 2.0 ** (jnp.finfo(x.dtype).nmant - 14)
     ln2 = round(math.log(2) * unit) / unit
     rest = (exponent * ln2 - square / 2) + (exponent * (math.log(2) - ln2 + _LN2_ROUNDING) - rounding / 2)

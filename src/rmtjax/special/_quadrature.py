@@ -21,18 +21,18 @@ def integrate(
     r"""Integral of a function that is smooth between given points.
 
     On each panel $[a, b]$ the substitution $x = \tfrac{a+b}2 - \tfrac{b-a}2\cos\theta$ turns a square-root edge,
-    vanishing or diverging, into a smooth integrand, and Gauss-Legendre in $\theta\in[0,\pi]$ does the rest.
+    vanishing or diverging, into a smooth integrand for the Gauss-Legendre rule in $\theta\in[0,\pi]$.
 
     Args:
         fn: the integrand, elementwise on an array of abscissae; never evaluated at the ends of a panel.
         panels: ascending finite points between which `fn` is smooth; empty panels are allowed and give 0.
-        num_nodes: nodes per panel.
+        num_nodes: number of nodes per panel.
 
     Returns:
         The integral from the first to the last point, in the dtype of `panels` promoted with that of `fn`.
 
     Raises:
-        ValueError: `panels` is no vector of real numbers.
+        ValueError: `panels` is not a vector of real numbers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -45,24 +45,24 @@ def integrate(
 
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
         x, weights = _nodes(*ends, elsewhere, num_nodes)
-        # A constant is a function too.
+        # `fn` may return a single number, as a constant does.
         heights = jnp.broadcast_to(fn(x.ravel()), x.size).reshape(x.shape)
         return jnp.sum(jnp.where(weights > 0, weights * heights, 0), axis=-1)
 
-    # A loop outside of `jit` would be compiled anew at each call; inside it saves memory, as there may be hundreds.
+    # Outside of `jit` a loop would be compiled again at each call; inside it saves memory where panels are many.
     ends = panels[:-1], panels[1:]
     return jnp.sum(jax.lax.map(panel, ends) if is_staged() else panel(ends))
 
 
 def panel_nodes(panels: Float[Array, " k"], num_nodes: int = 64) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
-    """The nodes and weights of `integrate`, by panels; those of an empty panel lie elsewhere and have the weight 0."""
+    """The nodes and weights of `integrate`, by panel; an empty panel has the weight 0 at a point of another panel."""
     return _nodes(panels[:-1], panels[1:], _inside_a_panel(panels), num_nodes)
 
 
 def _nodes(
     a: Float[Array, "*k"], b: Float[Array, "*k"], elsewhere: Float[Array, ""], num_nodes: int
 ) -> tuple[Float[Array, "*k q"], Float[Array, "*k q"]]:
-    """Nodes and weights between two ends; where they are one, the weight 0 at a point elsewhere."""
+    """Nodes and weights between two ends; where the ends coincide, the weight is 0 at the point `elsewhere`."""
     nodes, weights = gauss_legendre(num_nodes)
     angles = jnp.asarray(np.pi * (nodes + 1) / 2, a.dtype)
     measure = jnp.asarray(np.pi / 2 * weights * np.sin(np.pi * (nodes + 1) / 2), a.dtype)
@@ -75,6 +75,6 @@ def _nodes(
 
 
 def _inside_a_panel(panels: Float[Array, " k"]) -> Float[Array, ""]:
-    """The middle of the widest panel: at the ends of panels a function may be singular."""
+    """The middle of the widest panel; at the ends of panels a function may be singular."""
     widest = jnp.argmax(jnp.diff(panels)) if panels.size > 1 else 0
     return panels[widest] / 2 + panels[jnp.minimum(widest + 1, panels.size - 1)] / 2

@@ -18,29 +18,28 @@ def bracketed_root(
     lower: Float[Array, "..."],
     upper: Float[Array, "..."],
 ) -> Float[Array, "..."]:
-    r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, for each bracket of an array its own.
+    r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, separately for each bracket of an array.
 
-    What is halved is how many floating-point numbers the bracket holds, of which there are as many between 1e-300 and
+    Each step halves the number of floating-point numbers in the bracket, of which there are as many between 1e-300 and
     1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
     negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
 
-    Outside of `jit` the bracket is halved operation by operation, which compiles nothing for a new function and takes
-    tens of milliseconds; inside it is one loop.
+    Outside of `jit` the bisection runs operation by operation: it compiles nothing for a new function and takes tens of
+    milliseconds. Inside it is one loop.
 
-    The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$; where $f'(x) = 0$ it
-    is set to 0.
+    The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$, or 0 where $f'(x) = 0$.
 
     Args:
-        fn: elementwise and non-decreasing; it is given an array of the shape of the brackets, and may close over others
-            of that shape, such as the values that are to be reached.
+        fn: elementwise and non-decreasing; it gets an array of the shape of the brackets, and may close over arrays of
+            that shape, such as the values that are to be reached.
         lower: left ends a, finite.
         upper: right ends b ≥ a, finite.
 
     Returns:
-        The roots, of the dtype of the ends, and of the shape to which these broadcast.
+        The roots, in the dtype of the ends and the shape to which these broadcast.
 
     Raises:
-        ValueError: the ends are no real numbers; `fn` calls numpy.
+        ValueError: the ends are not real numbers, or `fn` calls numpy.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -55,12 +54,12 @@ def bracketed_root(
 def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *start: Array) -> Array:
     """The root `search(fn, *start)` of an elementwise function, with the derivatives of the root, not of the search.
 
-    The function is traced once for all; what its derivatives cost is paid where they are asked for. The search must
-    not close over anything that may be differentiated.
+    The function is traced only once; its derivatives cost something only where they are asked for. The search must not
+    close over anything that may be differentiated.
     """
     start = jax.lax.stop_gradient(start)
     evaluate, constants, kind = opened("fn", fn, start[0])
-    # Inside of `shard_map` the search carries what differs between devices as soon as an end or the function does.
+    # Inside `shard_map` the carry of the search differs between devices as soon as an end or a function value does.
     kinds = [kind, *map(jax.typeof, start)]
     spread = tuple(varying_like(each, *kinds) for each in start)
     if spread[0] is not start[0]:
@@ -72,7 +71,7 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _differentiable(fn: Callable[..., Array], root: Array, constants: list) -> Array:
-    """The root of fn(·, *constants) with derivatives by the constants."""
+    """The root of fn(·, *constants), with derivatives with respect to the constants."""
     del fn, constants
     return root
 
@@ -95,8 +94,8 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         a, b, middle, _, begins = bracket
         return begins | jnp.any((a < middle) & (middle < b))
 
-    # The sign is kept for the next turn. If both ends came from it in the same, XLA might compute it for each of
-    # them, with different roundings, and then neither would ever move.
+    # The sign is carried to the next turn. If both ends were updated in the turn that computes it, XLA might compute it
+    # once for each end, with different roundings, and then neither might ever move.
     def halve(bracket: tuple) -> tuple:
         a, b, middle, left, begins = bracket
         moves = begins | ((a < middle) & (middle < b))
@@ -104,26 +103,26 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         middle = (a & b) + ((a ^ b) >> 1)
         return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
 
-    # The lower end is tried as well.
+    # The search starts below the lower end, so that this end is tried as well.
     begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
     if is_staged():
         rank = jax.lax.while_loop(unfinished, halve, begin)[1]
     else:
-        # A loop over a new closure would compile at each call. There are 2^32 or 2^64 numbers, and a turn halves them.
+        # A loop over a new closure would be compiled at each call. Each turn halves the 2^32 or 2^64 numbers.
         turns = range(jnp.finfo(lower.dtype).bits + 1)
         rank = reduce(lambda bracket, _: halve(bracket), turns, begin)[1]
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 
 
 def _rank(x: Float[Array, ""]) -> Int[Array, ""]:
-    """The place of a number among the floating-point numbers, 0 being that of 0."""
-    # Bits of negative numbers ascend with their size.
+    """The position of a number in the ordered floating-point numbers, with position 0 for 0.0."""
+    # The bits of negative numbers, read as integers, increase with magnitude.
     kind = np.dtype(f"int{jnp.finfo(x.dtype).bits}")
     bits = jax.lax.bitcast_convert_type(x, kind)
     return jnp.where(bits < 0, np.iinfo(kind).min - bits, bits)
 
 
 def _number(rank: Int[Array, ""], dtype: np.dtype) -> Float[Array, ""]:
-    """The inverse of `_rank`; subnormal numbers, which processors may take for 0, are 0."""
+    """The inverse of `_rank`; subnormal numbers, which a processor may treat as 0, become 0."""
     x = jax.lax.bitcast_convert_type(jnp.where(rank < 0, np.iinfo(rank.dtype).min - rank, rank), dtype)
     return jnp.where(jnp.abs(x) < jnp.finfo(dtype).tiny, 0, x)

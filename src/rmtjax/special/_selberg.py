@@ -10,12 +10,12 @@ from jaxtyping import Array, Float, Int
 
 
 def log_vandermonde(x: Float[Array, " n"]) -> Float[Array, ""]:
-    r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; $-\infty$ where two coincide, with derivative 0 for the two."""
+    r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; a coinciding pair gives $-\infty$ and derivative 0."""
     return _pair_sum(x, jnp.abs)
 
 
 def log_circular_vandermonde(phases: Float[Array, " n"]) -> Float[Array, ""]:
-    r"""The same for $\sum_{j<k} \log|e^{i\theta_j} - e^{i\theta_k}|$."""
+    r"""$\sum_{j<k} \log|e^{i\theta_j} - e^{i\theta_k}|$ in O(n) memory, with pairs treated as in `log_vandermonde`."""
     return _pair_sum(phases, lambda difference: 2 * jnp.abs(jnp.sin(difference / 2)))
 
 
@@ -23,7 +23,7 @@ def _pair_sum(x: Float[Array, " n"], distance_of: Callable[[Array], Array]) -> F
     """The sum of the logarithms of the distances of all pairs."""
     n = x.size
 
-    # The pairs at a cyclic distance k; at k = n/2 each comes twice.
+    # All pairs of indices at one cyclic distance; at the distance n/2 each pair comes twice.
     @jax.checkpoint
     def step(total: Float[Array, ""], distance: Int[Array, ""]) -> tuple[Float[Array, ""], None]:
         gap = distance_of(x - jnp.roll(x, distance))

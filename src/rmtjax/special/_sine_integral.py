@@ -1,11 +1,11 @@
-r"""Sine and cosine integrals, in the combinations that number statistics are made of.
+r"""Sine and cosine integrals, in the combinations that number statistics need.
 
-For x ≥ 4 all follow from the auxiliary functions (Abramowitz and Stegun 1964, equations 5.2.12 and 5.2.13)
+For x ≥ 4 all of them follow from the auxiliary functions (Abramowitz and Stegun 1964, equations 5.2.12 and 5.2.13)
 
 $$f(x) = \int_0^\infty \frac{e^{-xt}}{1 + t^2}\,dt, \qquad g(x) = \int_0^\infty \frac{t\,e^{-xt}}{1 + t^2}\,dt,$$
 
-where x f and x² g are Chebyshev series in 1/x; below that power series converge before they cancel. The functions keep
-their relative error where they tend to 0, at either end, apart from zeros in between.
+where x f and x² g are Chebyshev series in 1/x; for smaller x, power series converge without much cancellation. The
+relative error stays small where the functions tend to 0, at either end, but not near zeros in between.
 """
 
 import functools
@@ -19,8 +19,8 @@ from jaxtyping import Array, Float
 
 from rmtjax.special._gauss import gauss_legendre
 
-_SPLIT = 4.0
-# Both leave an error below 1e-16.
+_SPLIT = 4.0  # Chebyshev series from here on, power series below
+# Numbers of terms of the Chebyshev series above the split and of the power series below; both leave errors below 1e-16.
 _NUM_CHEBYSHEV, _NUM_TAYLOR = 34, 16
 
 
@@ -49,7 +49,7 @@ def cosine_integral(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def auxiliary(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """The functions x f and x² g for x ≥ 4, which tend to 1."""
-    # Clenshaw's recurrence for both at once.
+    # Clenshaw's recurrence, for both series at once.
     t = (_SPLIT / x)[..., None]
     series, later = jnp.zeros((*x.shape, 2), x.dtype), jnp.zeros((*x.shape, 2), x.dtype)
     coefficients = _coefficients()
@@ -81,7 +81,7 @@ def _coefficients() -> np.ndarray:
     half = np.diff(ends)[:, None] / 2
     s, measure = (ends[:-1, None] + half * (nodes + 1)).ravel(), (half * weights).ravel()
     angles = np.pi * (np.arange(_NUM_CHEBYSHEV) + 0.5) / _NUM_CHEBYSHEV
-    # Their distance from 1 is expanded: it is small, and so are its errors.
+    # The distance of the two functions from 1 is expanded: it is small, and so are its errors.
     squares = np.outer((np.cos(angles) + 1) / (2 * _SPLIT), s) ** 2
     kernel = measure * np.exp(-s) * squares / (1 + squares)
     distances = np.stack([kernel.sum(1), kernel @ s], axis=1)

@@ -1,4 +1,4 @@
-"""What packages above `special` take from it besides its public names: weights, logarithms of integrals, tails.
+"""Functions for the packages above `special`, besides its public ones: weights, logarithms of integrals, tails.
 
 Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
 """

@@ -1,8 +1,8 @@
 """Tools for testing what is built on the library: hypothesis strategies, and checks for users' own code.
 
-`check_composable` holds any function to the promises of the library under JAX transformations;
-`check_ensemble`, `check_unitary_ensemble` and `check_law` hold a user's own ensembles and laws to their contracts.
-Needs the extra `test`.
+`check_composable` checks that a function keeps the promises of the library under JAX transformations; `check_ensemble`,
+`check_unitary_ensemble` and `check_law` check users' own ensembles and laws against their contracts. The package needs
+the extra `test`.
 """
 
 from rmtjax.testing._composable import check_composable as check_composable

@@ -1,4 +1,4 @@
-"""Example arguments: what of them is traced, how they are cast, stacked and perturbed."""
+"""Example arguments: which of them are traced, and how they are cast, stacked and perturbed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +11,11 @@ from jaxtyping import Array, PyTree
 
 from rmtjax.testing._compare import is_inexact, is_key
 
-NUM_STACKED = 3
+NUM_STACKED = 3  # members of a stack of arguments
 
 
 def traced_arguments(fn: Callable[..., Any], args: tuple) -> tuple[Callable[..., Any], tuple]:
-    """The function of the arrays and numbers among its arguments; everything else is closed over."""
+    """The function with only its array and number arguments, and these; everything else is closed over."""
     arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if _is_number(leaf) else leaf, args)
     traced, static = eqx.partition(arrays, eqx.is_array)
     return lambda *values: fn(*eqx.combine(values, static)), traced
@@ -38,8 +38,8 @@ def has_inexact(args: PyTree) -> bool:
 def stacked(args: PyTree) -> PyTree:
     """A stack of three example arguments: keys folded, numbers shrunk by a few per cent, integers repeated.
 
-    One factor for a whole array keeps what a perturbation by noise would spoil: symmetry, order, signs,
-    zeros, and the bounds of a probability.
+    Each array has a single factor, which keeps what a perturbation by noise would spoil: symmetry, order, signs, zeros,
+    and the bounds of a probability.
     """
 
     def stack(leaf: Array) -> Array:
@@ -54,12 +54,12 @@ def stacked(args: PyTree) -> PyTree:
 
 
 def member(args: PyTree, i: int) -> PyTree:
-    """The i-th of stacked arguments."""
+    """The i-th member of stacked arguments."""
     return jax.tree.map(lambda leaf: leaf[i], args)
 
 
 def cast(args: PyTree, bits: int) -> PyTree:
-    """Floating-point leaves in 32 or 64 bits, complex ones in twice as many; x64 must be enabled."""
+    """The arguments with floats in 32 or 64 bits and complex numbers in twice as many; x64 must be enabled."""
 
     def convert(leaf: Array) -> Array:
         if not is_inexact(leaf):
@@ -72,10 +72,9 @@ def cast(args: PyTree, bits: int) -> PyTree:
 
 
 def random_like(tree: PyTree, seed: int, *, scaled: bool) -> PyTree:
-    """Random normal numbers in the shape of finite entries, 0 in the place of others.
+    """A tree of the same shape with random normal numbers, and 0 where an entry is not finite.
 
-    With `scaled`, each array comes in the size of the one it belongs to, so that a step along it is a
-    relative one.
+    With `scaled`, each array is as large as the one it stands for, so that a step along it is a relative one.
     """
     random = np.random.default_rng(seed)
 

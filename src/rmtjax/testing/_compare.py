@@ -7,13 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-# Two compilations of one formula differ by reassociation and fusion: a few ulp for each of a handful of
-# operations.
+# Two compilations of one formula differ by reassociation and fusion: a few ulp for each of a handful of operations.
 ROUNDING_ULPS = 100
 
 
 def fail(check: str, complaint: str) -> NoReturn:
-    """End a check."""
+    """End a check with a complaint."""
     raise AssertionError(f"{check}: {complaint}")
 
 
@@ -63,7 +62,7 @@ def require_close(
         check: name of the check, for the message.
         what: what is compared with what, for the message.
         got: the pytree under test.
-        expected: the pytree it is held against.
+        expected: the pytree that it is compared with.
         rtol: allowed deviation relative to the largest entry of a leaf; 100 ulp of the leaf's dtype if None.
         atol: absolute deviation allowed in addition.
     """

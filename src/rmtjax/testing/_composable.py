@@ -1,4 +1,4 @@
-"""The composability battery."""
+"""All checks of composability in one call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +14,13 @@ def check_composable(
 ) -> None:
     """Check that a function composes with JAX: jit, vmap, derivatives, second derivative, dtypes.
 
-    Runs `check_jit`, `check_vmap`, `check_dtypes` (where an argument is floating-point), `check_derivatives`
-    and `check_second_derivative` (in one program) with their defaults; a function that needs other tolerances is given
-    to each of them.
+    It runs `check_jit`, `check_vmap`, `check_dtypes` (if an argument is floating-point), `check_derivatives` and
+    `check_second_derivative` (in one program) with their defaults. For other tolerances, call each of them by itself.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
         *args: example arguments.
-        derivatives: False for functions without derivatives, such as integer-valued ones and those of a key
-            alone.
+        derivatives: False for functions without derivatives, such as integer-valued ones or functions of a key only.
         second_derivative: False for functions that have a first derivative only.
 
     Raises:

@@ -17,9 +17,9 @@ _FIRST, _SECOND = "check_derivatives", "check_second_derivative"
 # The error of a central difference, h² f'''/6 + eps f/h, is smallest near the cube root of eps.
 _STEP = float(np.cbrt(np.finfo(float).eps))
 _NOISE = 50 * np.finfo(float).eps / _STEP
-# jvp and vjp are two orders of one sum: what they differ by is rounding, however long the computation.
+# jvp and vjp take one sum in two orders: they differ by rounding only, however long the computation.
 _ROUNDING = 1e-9
-# A derivative that vanishes is known to the rounding of the function: directions have the size of arguments.
+# A vanishing derivative is known to the rounding of the function only, as directions have the size of arguments.
 _FLOOR = 1000 * np.finfo(float).eps
 
 
@@ -33,10 +33,10 @@ def check_derivatives(
 ) -> None:
     r"""Check first derivatives: forward against reverse mode, and against central finite differences.
 
-    With random directions t and cotangents c, $\langle c, J t\rangle = \langle J^T c, t\rangle$ to rounding,
-    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are taken as pairs
-    of real ones: directions have independent real and imaginary parts. Runs in float64; keys, integers and booleans are
-    held fixed. Directions do not respect constraints: a function of symmetric matrices symmetrises its argument itself.
+    With random directions t and cotangents c, $\langle c, J t\rangle = \langle J^T c, t\rangle$ must hold to rounding,
+    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are treated as pairs of
+    real ones, with independent real and imaginary parts in a direction. The check runs in float64; keys, integers and
+    booleans are fixed. Directions ignore constraints: a function of symmetric matrices must symmetrise its argument.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys, smooth near the example.
@@ -64,17 +64,16 @@ def check_derivatives(
 def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
     r"""Check that second derivatives are finite, and the same by two routes.
 
-    The routes are forward over forward and forward over reverse mode. Runs in float64 along a random
-    direction t, with a random cotangent c:
-    $\langle c, \partial_t^2 f\rangle = \langle \partial_t (J^T c), t\rangle$ to rounding.
+    The routes are forward over forward and forward over reverse mode. The check runs in float64 along a random
+    direction t with a random cotangent c:
+    $\langle c, \partial_t^2 f\rangle = \langle \partial_t (J^T c), t\rangle$ must hold to rounding.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
         *args: example arguments.
 
     Raises:
-        AssertionError: a second derivative is not finite or the two differ, or there is nothing to
-            differentiate.
+        AssertionError: a second derivative is not finite, the two differ, or there is nothing to differentiate.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,7 +85,7 @@ def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
 
 
 class _Modes:
-    """A function and its derivatives along a direction, in one compiled program: values are a part of derivatives."""
+    """A function and its derivatives along a direction, in one compiled program, which also serves for values."""
 
     def __init__(self, smooth: Callable[[PyTree], list], x: PyTree, orders: Callable):
         self.x = x
@@ -104,7 +103,7 @@ class _Modes:
         return self.value(self.x)
 
     def directions(self, seed: int) -> tuple[PyTree, list[Array]]:
-        # A cotangent is random where the value is finite.
+        # A cotangent is random where the value is finite, and 0 elsewhere.
         return random_like(self.x, 2 * seed, scaled=True), random_like(self.centre, 2 * seed + 1, scaled=False)
 
 
@@ -114,7 +113,7 @@ def _orders_one(smooth: Callable, x: PyTree, tangent: PyTree, cotangent: list[Ar
 
 
 def _orders_two(smooth: Callable, x: PyTree, tangent: PyTree, cotangent: list[Array]) -> tuple:
-    """The same, and the derivatives of both along the tangent."""
+    """The results of `_orders_one`, and the derivatives of both modes along the tangent."""
     along = lambda y: jax.jvp(smooth, (y,), (tangent,))
     adjoint = lambda y: jax.vjp(smooth, y)[1](cotangent)[0]
     (value, forward), (_, second) = jax.jvp(along, (x,), (tangent,))
@@ -160,7 +159,7 @@ def _smooth_part(check: str, fn: Callable[..., Any], args: tuple) -> tuple[Calla
 
 
 def _inner(a: PyTree, b: PyTree) -> tuple[float, float]:
-    """Re Σ a b, the pairing under which JAX transposes, and the size of its terms."""
+    """Re Σ a b, the pairing with which JAX transposes, and the size of its terms."""
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     # Where the value is infinite the cotangent is 0, and so is the product.
     terms = [np.where(host(u) == 0, 0, host(u)) * np.where(host(u) == 0, 0, host(v)) for u, v in pairs]

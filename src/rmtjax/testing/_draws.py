@@ -1,4 +1,4 @@
-"""What the checks of all kinds of ensembles share: counts, fresh draws, transformations, continuous parameters."""
+"""Parts of the checks of all kinds of ensembles: counts, fresh draws, transformations, continuous parameters."""
 
 import dataclasses
 from typing import Any
@@ -20,10 +20,10 @@ def array_of(draw: Any) -> jax.Array:
 
 
 def gaps(levels: np.ndarray) -> np.ndarray:
-    """A point in each gap of a spectrum that is wide enough, and one on either side.
+    """A point in each gap of a spectrum that is wide enough, and one on either side of the spectrum.
 
-    At a level rounding decides, and a compiled function may round otherwise. The points are not in the middle
-    of the gaps, where matrices with discrete entries have other levels.
+    At a level itself rounding would decide, and a compiled function may round differently. The points are not in the
+    middle of the gaps, where matrices with discrete entries have other levels.
     """
     size = np.abs(levels).max()
     wide = np.diff(levels) > 1e-3 * size
@@ -45,9 +45,9 @@ def require_counts(check: str, ensemble: Any, key: KeyScalar, levels: np.ndarray
 
 
 def require_fresh(check: str, ensemble: Any, draws: jax.Array) -> None:
-    """End a check if all keys give one sample."""
+    """End a check if all keys give the same sample."""
     matrices = [host(array_of(ensemble.sample(draws[i]))) for i in range(draws.size)]
-    # Discrete entries repeat now and then; all of them alike is another matter.
+    # With discrete entries two samples may be equal by chance, but hardly all of them.
     same = all(np.array_equal(matrices[0], other) for other in matrices[1:])
     require(not same, check, f"{draws.size} keys give one and the same sample.")
 
@@ -59,11 +59,11 @@ def require_finite_square(check: str, matrix: np.ndarray, n: int) -> None:
 
 
 def require_composable(check: str, methods: tuple[str, ...], ensemble: Any, x: np.ndarray, key: KeyScalar) -> None:
-    """End a check unless the methods are functions to JAX; `count_below` at x, the others of the key alone."""
+    """End a check unless JAX can transform the methods; `count_below` gets the points x, the others the key only."""
     for name in methods:
         require_hashable(getattr(ensemble, name), f"{check}, {name}")
 
-    # In one function, and compiled and mapped at once: one compilation in the place of several.
+    # All methods are in one function, compiled and mapped at once: one compilation instead of several.
     def draw(key: KeyScalar) -> dict[str, Any]:
         points = {"count_below": (jnp.asarray(x),)}
         return {name: getattr(ensemble, name)(key, *points.get(name, ())) for name in methods}
@@ -72,7 +72,7 @@ def require_composable(check: str, methods: tuple[str, ...], ensemble: Any, x: n
 
 
 def require_leaves(check: str, module: Any, path: str = "ensemble") -> None:
-    """A continuous parameter must be a leaf: as a static field it would cost a compilation for each value."""
+    """End a check if a continuous parameter is a static field, which would cost a compilation for each value."""
     if not dataclasses.is_dataclass(module):
         return
     for field in dataclasses.fields(module):
@@ -83,7 +83,7 @@ def require_leaves(check: str, module: Any, path: str = "ensemble") -> None:
 
 
 def require_one_compilation(check: str, method: str, ensemble: Any, key: KeyScalar) -> None:
-    """End a check if other values of the continuous parameters compile the spectrum anew."""
+    """End a check if other values of the continuous parameters compile the spectrum again."""
     traces = []
 
     @jax.jit
@@ -100,7 +100,7 @@ def require_one_compilation(check: str, method: str, ensemble: Any, key: KeyScal
 
 
 def require_gradient(check: str, method: str, ensemble: Any, key: KeyScalar) -> None:
-    """End a check unless the spectrum has finite derivatives by the continuous parameters."""
+    """End a check unless the derivatives of the spectrum by the continuous parameters are finite."""
 
     def energy(ensemble: Any) -> jax.Array:
         levels = array_of(getattr(ensemble, method)(key))

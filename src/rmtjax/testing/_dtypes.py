@@ -1,4 +1,4 @@
-"""Check that the dtype of the input decides, and that float32 is as right as it can be."""
+"""Check that the input decides the dtype, and that float32 is as accurate as it can be."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,21 +10,20 @@ from jaxtyping import PyTree
 from rmtjax.testing._arguments import cast, has_inexact, has_key, traced_arguments
 from rmtjax.testing._compare import fail, is_inexact, require_close
 
-_ULPS = 1000
+_ULPS = 1000  # allowed by default between float32 and float64
 
 
 def check_dtypes(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
-    """Check that float32 in gives float32 out, float64 in float64 out, and both the same numbers.
+    """Check that float32 input gives float32 output, float64 input float64 output, and both the same numbers.
 
-    Both runs happen with x64 enabled, so that a hidden default dtype shows. A function that takes a typed key
-    is held to its dtypes only: JAX draws other numbers in float32 than in float64.
+    Both runs have x64 enabled, so that a hidden default dtype shows. For a function that takes a typed key only the
+    dtypes are checked, since JAX draws different numbers in float32 and in float64.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys. Floating-point data that it closes over
             counts as well: pass it as an argument, or as Python numbers.
         *args: example arguments, at least one of them floating-point or complex.
-        rtol: allowed deviation of float32 from float64, relative to the largest entry of an array; 1000 ulp
-            if None.
+        rtol: allowed deviation of float32 from float64, relative to the largest entry of an array; 1000 ulp if None.
         atol: absolute deviation allowed in addition.
 
     Raises:
@@ -38,7 +37,7 @@ def check_dtypes(fn: Callable[..., Any], *args: Any, rtol: float | None = None, 
     if not has_inexact(traced):
         fail("check_dtypes", "no argument is floating-point or complex.")
     with jax.enable_x64(True):
-        # Rounded first: a function may be steep, and both runs are to see the same point.
+        # The arguments are rounded first, as both runs have to see the same point: the function may be steep.
         single = cast(traced, 32)
         low, high = jax.jit(call)(*single), jax.jit(call)(*cast(single, 64))
         _require_bits(low, 32)

@@ -28,15 +28,14 @@ _METHODS = ("sample", "eigenvalues", "count_below")
 def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> None:
     """Check the contract of an ensemble with real eigenvalues, on a few draws.
 
-    Shapes; eigenvalues real, finite and ascending, padded with `+inf` if at all; samples finite, and
-    Hermitian; counts equal to those of the eigenvalues; other keys give other draws; `sample`, `eigenvalues`
-    and `count_below` give the same as bound methods under `jit` and `vmap`; the ensemble can be passed into a
-    compiled function, which is compiled once for all values of its continuous parameters; the spectrum has
-    finite derivatives by them. Whether the distribution is right is not checked here: hold `simulate` against
-    the exact moments or `law()` for that.
+    The shapes must be right; eigenvalues must be real, finite and ascending, padded with `+inf` if at all, samples
+    finite and Hermitian, counts equal to those of the eigenvalues. Other keys must give other draws. `sample`,
+    `eigenvalues` and `count_below` must give the same as bound methods under `jit` and `vmap`. A function of the
+    ensemble must compile once for all values of its continuous parameters, and the spectrum must have finite
+    derivatives by them. The distribution is not checked: compare `simulate` with the exact moments or `law()` for that.
 
     Args:
-        ensemble: an object with `n`, `sample(key)`, `eigenvalues(key)` and `count_below(key, x)`, a pytree.
+        ensemble: a pytree with `n`, `sample(key)`, `eigenvalues(key)` and `count_below(key, x)`.
         key: a typed key.
         hermitian: whether samples are Hermitian matrices.
 

@@ -15,6 +15,7 @@ from rmtjax.testing._law_sampling import check_sampler
 from rmtjax.testing._transformations import require_hashable
 
 _CHECK = "check_law"
+# The values below and above the support.
 _OUTSIDE = {
     "pdf": (0, 0),
     "logpdf": (-np.inf, -np.inf),
@@ -23,10 +24,10 @@ _OUTSIDE = {
     "sf": (1, 0),
     "logsf": (0, -np.inf),
 }
-_NUM_NODES = 64
-# Places of the points in a panel.
+_NUM_NODES = 64  # of the quadrature in each panel
+# Relative positions of the points in a panel.
 _FRACTIONS = (0.15, 0.4, 0.65, 0.9)
-_MOST_PANELS = 8
+_MOST_PANELS = 8  # that get points
 
 
 def check_law(
@@ -39,21 +40,21 @@ def check_law(
 ) -> None:
     r"""Check the contract of a law.
 
-    With F the cdf and f the pdf: f ≥ 0; $\int f$ and the atoms make 1, up to every point and in total; F' = f
-    by automatic differentiation; quantile inverts F and isf 1 - F; logpdf, logcdf, sf and logsf agree with pdf and cdf;
-    mean, variance and moments agree with quadrature; draws lie in the support and in each of 16 bins within
-    their two-sided binomial limits at 1e-6; values outside the support are exact, NaN gives NaN; derivatives
-    by x, the same in forward and in reverse mode, and by the parameters are finite at, inside and outside the ends;
-    methods give the same under `jit` and `vmap`.
+    With F the cdf and f the pdf, the check demands: f ≥ 0; $\int f$ and the atoms give F at every point and 1 in total;
+    F' = f by automatic differentiation; ppf inverts F, and isf inverts 1 - F; logpdf, logcdf, sf and logsf agree with
+    pdf and cdf; mean, variance and moments agree with quadrature; draws lie in the support, and their number in each of
+    16 bins is within two-sided binomial limits at 1e-6; values outside the support are exact, and NaN gives NaN;
+    derivatives by x, equal in forward and reverse mode, and by the parameters are finite at, inside and outside the
+    ends; methods give the same under `jit` and `vmap`.
 
     Args:
         law: an `AbstractLaw`, or any pytree with its public methods.
         rtol: allowed deviation of probabilities; 2000 ulp of the law's dtype if None, and 100 ulp between the ways to
             call a method.
-        breakpoints: points between which the density is smooth, ends of the support included; those the law
-            states for its own quadrature if None.
+        breakpoints: points between which the density is smooth, with the ends of the support; None means the points
+            that the law states for its own quadrature.
         num_draws: number of draws.
-        reverse_mode: whether derivatives by the parameters, and in reverse mode, are checked as well. They take longer
+        reverse_mode: whether derivatives by the parameters, and in reverse mode, are checked as well. These take longer
             to compile than all the rest.
 
     Raises:
@@ -91,12 +92,12 @@ def check_law(
 
 
 def _tabulate(law: Any, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
-    """All methods at all points, held equal: compiled, eager, and mapped over the points."""
+    """All methods at all points; compiled, eager, and mapped over the points they must be equal."""
     for name in METHODS:
         require_hashable(getattr(law, name), f"{_CHECK}, {name}")
     table = evaluate(law, x)
     compiled = table["values"]
-    # The methods of `AbstractLaw` are compiled whoever calls them.
+    # The methods of `AbstractLaw` always run compiled, so only a law's own methods can be eager.
     own = [name for name in METHODS if getattr(type(law), name, None) is not getattr(AbstractLaw, name)]
     eager = {name: host(getattr(law, name)(jnp.asarray(x))) for name in own}
     require_close(_CHECK, "jit against eager", {name: compiled[name] for name in own}, eager, **tolerance)
@@ -113,7 +114,7 @@ def _interior(law: Any, panels: np.ndarray) -> np.ndarray:
 
 
 def _quadrature(law: Any, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Abscissae and weighted densities, one row for each panel, by Gauss-Legendre in the angle."""
+    """Abscissae and weighted densities of the Gauss-Legendre rule in the angle, one row for each panel."""
     nodes, weights = np.polynomial.legendre.leggauss(_NUM_NODES)
     angle = np.pi * (nodes + 1) / 2
     half = np.diff(ends.astype(float))[:, None] / 2
@@ -144,7 +145,7 @@ def _check_integral(law: Any, ends: np.ndarray, cdf: np.ndarray, rtol: float) ->
 
 @jax.jit
 def _moments(law: Any) -> dict[str, jax.Array]:
-    """All of them in one compilation."""
+    """All moments in one compilation."""
     return {f"moment({k})": law.moment(k) for k in range(4)} | {"mean()": law.mean(), "var()": law.var()}
 
 
@@ -163,7 +164,7 @@ def _check_quantile(
         p = np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)])
         got = evaluate(law, np.resize(x, p.size), p)[name]
         values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
-        # The inverse is as uncertain as the probability, divided by the slope; where that is flat it is not unique.
+        # The inverse has the error of the probability divided by the slope; where the slope is 0 it is not unique.
         steep = pdf * width > 1e-3
         error = np.abs(values - x)[steep] * pdf[steep]
         worst = np.argmax(error, axis=0)
@@ -175,7 +176,7 @@ def _check_quantile(
 
 
 def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
-    """Values below the support (at two points), above it (at two points), and at NaN."""
+    """Check the values below the support (at two points), above it (at two points), and at NaN."""
     for name, (below, above) in _OUTSIDE.items():
         expected = np.array([below, below, above, above, np.nan])
         message = f"{name} below the support, above it and at NaN is {beyond[name]}, not {expected}."
@@ -185,10 +186,10 @@ def _check_beyond(beyond: dict[str, np.ndarray]) -> None:
 def _check_slopes(
     law: Any, x: np.ndarray, inside: dict[str, np.ndarray], support: np.ndarray, panels: np.ndarray, rtol: float
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """That of the cdf is the pdf; all are finite inside, and at, next to, and away from the ends, infinite ones too.
+    """Check that the cdf has the slope pdf, and that all slopes are finite inside and at, near and beyond the ends.
 
     Returns:
-        These points, those inside first, and the slopes there.
+        The points, which include infinite ends, with the inner ones first; and the slopes there.
     """
     first, last = panels[0], panels[-1]
     width = last - first
@@ -206,9 +207,9 @@ def _check_slopes(
 def _check_modes(
     x: np.ndarray, forward: dict[str, np.ndarray], reverse: np.ndarray, inside: dict[str, np.ndarray], rtol: float
 ) -> None:
-    """The derivatives by x in the two modes: they differ by rounding, however long the computation.
+    """Check that the derivatives by x in the two modes differ by rounding only, however long the computation.
 
-    A logarithm multiplies the rounding by the inverse of its argument, which may be one itself in a tail.
+    A logarithm multiplies the rounding by the inverse of its argument, which in a tail may be of the size of rounding.
     """
     terms = {name: WEIGHTS[name] * forward[name].astype(float) for name in METHODS}
     least = np.finfo(x.dtype).eps ** 2
@@ -225,7 +226,7 @@ def _check_modes(
 def _require_finite_gradients(
     law: Any, points: np.ndarray, names: tuple[str, ...], by_parameters: PyTree, by_x: np.ndarray
 ) -> None:
-    """End the check at the first method with a derivative that is not finite; they are compiled apart to find it."""
+    """End the check at the first method with a derivative that is not finite; one program per method finds it."""
     if all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((by_parameters, by_x))):
         return
     for name in names if len(names) > 1 else ():

@@ -1,7 +1,7 @@
 """Compiled evaluation of the methods of a law.
 
-Nearly all of the time of a check is compilation. So there are two programs, one of the values and one of the
-derivatives, each at a fixed number of points: laws of one kind and dtype share them, whatever their parameters.
+Compilation takes nearly all of the time of a check. So there are two programs, one for values and one for derivatives,
+each for a fixed number of points; laws of one kind and dtype share them, whatever their parameters.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,9 +17,9 @@ from jaxtyping import Array, Float, PyTree
 from rmtjax.testing._compare import host, is_inexact
 
 METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
-# Points of a call.
+# Number of points in a call.
 SIZE = 64
-# Of the methods in a sum: no two of their derivatives, such as those of cdf and sf, cancel.
+# Weights of the methods in a sum, such that no two derivatives cancel, as those of cdf and sf otherwise would.
 WEIGHTS = {"pdf": 1.0, "logpdf": 0.7, "cdf": 1.4, "logcdf": 0.6, "sf": 1.9, "logsf": 0.8}
 
 
@@ -32,7 +32,7 @@ def tabulated(law: Any, x: Float[Array, " n"]) -> dict[str, Float[Array, " n"]]:
 def everything(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[str, Any]:
     """Methods and their forward derivatives by the point, the methods mapped over the points, and the quantiles.
 
-    XLA merges what the mapped methods have in common with the others, which is all of it for most laws.
+    XLA merges the operations that the mapped methods share with the others; for most laws these are all of them.
     """
     values, slopes = jax.jvp(partial(tabulated, law), (x,), (jnp.ones_like(x),))
     mapped = jax.vmap(tabulated, in_axes=(None, 0))(law, x)
@@ -41,9 +41,9 @@ def everything(law: Any, x: Float[Array, " n"], p: Float[Array, " n"]) -> dict[s
 
 @partial(jax.jit, static_argnums=2)
 def _gradients(law: Any, x: Float[Array, " n"], names: tuple[str, ...]) -> tuple[PyTree, Float[Array, " n"]]:
-    """By the parameters and by each point, in reverse mode, of the weighted sum of methods over all points."""
+    """Reverse-mode derivatives of the weighted sum of methods over all points, by the parameters and each point."""
     parameters, rest = eqx.partition(law, is_inexact)
-    # A number that is infinite or NaN in one of the derivatives is none in their sum.
+    # Where one of the derivatives is infinite or NaN, their sum is not finite either.
     method = lambda p, y, name: WEIGHTS[name] * jnp.sum(getattr(eqx.combine(p, rest), name)(y))
     return jax.grad(lambda p, y: sum(method(p, y, name) for name in names), (0, 1))(parameters, x)
 
@@ -51,10 +51,10 @@ def _gradients(law: Any, x: Float[Array, " n"], names: tuple[str, ...]) -> tuple
 def evaluate(
     law: Any, x: np.ndarray, p: np.ndarray | None = None, program: Callable[..., dict[str, Any]] = everything
 ) -> dict[str, Any]:
-    """What a compiled program makes of a law, any number of points and as many probabilities.
+    """The output of a compiled program for a law, any number of points and as many probabilities.
 
     Returns:
-        Of each method its `values` at x, the `mapped` ones, and the `slopes`; the `ppf` and the `isf` of p.
+        For each method its `values` at x, the `mapped` ones and the `slopes`; and the `ppf` and `isf` of p.
     """
     p = np.full_like(x, 0.5) if p is None else p
     tables = [program(_plain(law, x.dtype), *piece) for piece in _pieces(x, p)]
@@ -62,7 +62,7 @@ def evaluate(
 
 
 def gradients(law: Any, x: np.ndarray, names: tuple[str, ...] = METHODS) -> tuple[PyTree, np.ndarray]:
-    """By the parameters and by each point, in reverse mode, of the weighted sum of methods over all points."""
+    """Reverse-mode derivatives of the weighted sum of methods over all points, by the parameters and each point."""
     by_parameters, by_x = zip(*(_gradients(_plain(law, x.dtype), piece, names) for (piece,) in _pieces(x)), strict=True)
     total = lambda *parts: sum(map(host, parts))
     return jax.tree.map(total, *by_parameters), np.concatenate([host(part) for part in by_x])[: x.size]
@@ -75,5 +75,5 @@ def _pieces(*columns: np.ndarray) -> Iterator[list[jax.Array]]:
 
 
 def _plain(law: Any, dtype: np.dtype) -> Any:
-    """The same law, for one program: Python numbers as parameters become arrays where they have the dtype of points."""
+    """The law with parameters from Python numbers no longer weakly typed, so that all its objects share a program."""
     return jax.tree.map(lambda leaf: jnp.asarray(host(leaf)) if is_inexact(leaf) and leaf.dtype == dtype else leaf, law)

@@ -39,11 +39,11 @@ def spectra(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[Float[Array, 
         dtype: real floating-point dtype; JAX's default if `float`.
 
     Returns:
-        A strategy for arrays: generic levels, ties, all levels equal, all 0, all 0 but one, graded over eight
-        decades, and pairs of levels 1e-9 apart.
+        A strategy for arrays: generic levels, ties, all levels equal, all 0, all 0 but one, graded over eight decades,
+        and pairs of levels 1e-9 apart.
 
     Raises:
-        ValueError: `n` < 1 or no integer.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> from hypothesis import given
@@ -61,14 +61,14 @@ def hermitian_matrices(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[In
 
     Args:
         n: size, n ≥ 1.
-        dtype: real dtype for symmetric matrices, complex dtype for Hermitian ones; JAX's default if `float`
-            or `complex`.
+        dtype: real dtype for symmetric matrices, complex dtype for Hermitian ones; JAX's default if `float` or
+            `complex`.
 
     Returns:
         A strategy for arrays with the spectra of `spectra`, in a random orthonormal basis or diagonal.
 
     Raises:
-        ValueError: `n` < 1 or no integer.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> from hypothesis import given
@@ -85,13 +85,13 @@ def ensembles(n: int, *, mixed: bool = True) -> st.SearchStrategy[AbstractNested
 
     Args:
         n: size, n ≥ 1.
-        mixed: whether mixed ensembles are among them, whose spectra are padded.
+        mixed: whether mixed ensembles, whose spectra are padded, are among them.
 
     Returns:
         A strategy: scale from 0.1 to 10, diagonal variance from 0 to 4, mixture from 0.05 to 1.
 
     Raises:
-        ValueError: `n` < 1 or no integer.
+        ValueError: `n` is not an integer of at least 1.
 
     Example:
         >>> from hypothesis import given
@@ -105,8 +105,8 @@ def ensembles(n: int, *, mixed: bool = True) -> st.SearchStrategy[AbstractNested
 
 @st.composite
 def _levels(draw: st.DrawFn, n: int) -> np.ndarray:
-    """A spectrum in no order, in float64."""
-    # A grid shrinks better than all floats, and holds no subnormal number, which has lost its digits already.
+    """An unsorted spectrum in float64."""
+    # A grid shrinks better than all floats, and holds no subnormal numbers, which have already lost digits.
     number = st.integers(-(2**20), 2**20).map(lambda k: k / 2**20)
     tied = st.sampled_from([-1.0, 0.0, 0.5, 1.0])
     several = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))

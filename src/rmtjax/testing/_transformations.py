@@ -11,7 +11,7 @@ from rmtjax.testing._compare import fail, require_close
 
 
 def check_jit(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
-    """Check that a compiled function returns what the function returns.
+    """Check that a function returns the same when it is compiled.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
@@ -33,7 +33,7 @@ def check_jit(fn: Callable[..., Any], *args: Any, rtol: float | None = None, ato
 
 
 def check_vmap(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
-    """Check that `vmap` returns what a loop returns, over all arguments at once and over each of them alone.
+    """Check that `vmap` returns the same as a loop, over all arguments at once and over each of them alone.
 
     The stack holds the example arguments and two copies of them, shrunk by a few per cent (keys are folded).
 
@@ -68,7 +68,7 @@ def check_vmap(fn: Callable[..., Any], *args: Any, rtol: float | None = None, at
 
 
 def require_hashable(fn: Callable[..., Any], check: str) -> None:
-    """What `jax.jit(fn)` asks of `fn` itself; the wrapper that closes over static arguments would hide it."""
+    """End a check unless `fn` is hashable, as `jax.jit(fn)` demands; a wrapper with static arguments would hide it."""
     try:
         hash(fn)
     except TypeError as error:

@@ -27,15 +27,14 @@ _METHODS = ("sample", "eigenphases", "eigenvalues", "count_below")
 def check_unitary_ensemble(ensemble: Any, key: KeyScalar) -> None:
     r"""Check the contract of an ensemble of unitary matrices, on a few draws.
 
-    Shapes; eigenphases real, ascending and in (-π, π]; eigenvalues $e^{i\theta}$ of them; samples unitary; counts equal
-    to those of the phases; other keys give other draws; `sample`, `eigenphases`, `eigenvalues` and `count_below` give
-    the same as bound methods under `jit` and `vmap`; the ensemble can be passed into a compiled function, which is
-    compiled once for all values of its continuous parameters; the phases have finite derivatives by them. Whether the
-    distribution is right is not checked here: hold `simulate` against the exact moments or `law()` for that.
+    The shapes must be right; eigenphases θ must be real, ascending and in (-π, π], eigenvalues $e^{i\theta}$, samples
+    unitary, counts equal to those of the phases. Other keys must give other draws. `sample`, `eigenphases`,
+    `eigenvalues` and `count_below` must give the same as bound methods under `jit` and `vmap`. A function of the
+    ensemble must compile once for all values of its continuous parameters, and the phases must have finite derivatives
+    by them. The distribution is not checked: compare `simulate` with the exact moments or `law()` for that.
 
     Args:
-        ensemble: an object with `n`, `sample(key)`, `eigenphases(key)`, `eigenvalues(key)` and `count_below(key, x)`, a
-            pytree.
+        ensemble: a pytree with `n`, `sample(key)`, `eigenphases(key)`, `eigenvalues(key)` and `count_below(key, x)`.
         key: a typed key.
 
     Raises:
