@@ -28,8 +28,8 @@ class Contract:
 class Law:
     """A law in the tests and in the manual.
 
-    `curves` are drawn on the page of the law. `example` has parameters without any special value and meets all batteries.
-    The golden values of a law are made in `golden/laws.py`.
+    `curves` are drawn on its page. `example` has parameters without any special value and goes through all batteries.
+    The golden values of the law are made in `golden/laws.py`.
     """
 
     title: str

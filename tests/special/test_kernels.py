@@ -186,6 +186,18 @@ def test_gradients_of_the_bessel_kernel_at_the_origin():
     assert np.isfinite([by_x, by_y]).all()
 
 
+def test_gradients_of_the_bessel_kernel_with_one_point_at_the_origin():
+    # The kernel is (xy)^(α/2) times a power series: its slope at x = 0, for α = 0 and 2, and that of higher powers.
+    with mpmath.workdps(40):
+        slopes = [
+            float((bessel(2 * d, mpf(4), a) - bessel(d, mpf(4), a)) / d) for a in (0, 2) for d in [mpf(10) ** -20]
+        ]
+    by_x, _ = bessel_gradients(jnp.zeros(3), jnp.full(3, 4.0), jnp.array([0.0, 2.0, 4.0]))
+    _, by_y = bessel_gradients(jnp.full(3, 4.0), jnp.zeros(3), jnp.array([0.0, 2.0, 4.0]))
+    np.testing.assert_allclose(by_x, [*slopes, 0], rtol=1e-12)
+    np.testing.assert_allclose(by_y, [*slopes, 0], rtol=1e-12)
+
+
 @pytest.mark.slow
 def test_gradient_of_the_bessel_kernel_by_alpha():
     by_alpha = jax.jit(jax.vmap(jax.grad(bessel_kernel, 2)))(

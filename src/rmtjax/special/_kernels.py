@@ -154,8 +154,8 @@ def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[
     close = _bessel_series(alpha, jnp.where(near, middle, 1), jnp.where(near, ratio, 0))
 
     (f_x, g_x, _), (f_y, g_y, _) = _hard_edge(alpha, x), _hard_edge(alpha, y)
-    # At x = 0 the second function g may be infinite, but x g is 0.
-    apart = jnp.where(x > 0, x * g_x, 0) * f_y - jnp.where(y > 0, y * g_y, 0) * f_x
+    # The second function g is finite: where it is not, at 0 for α < 0, the kernel is infinite.
+    apart = x * g_x * f_y - y * g_y * f_x
     kernel = jnp.where(near, close, apart / (2 * jnp.where(near, 1, x - y)))
     return jnp.where(inside, jnp.where(infinite, jnp.inf, kernel), jnp.nan)
 
@@ -201,11 +201,13 @@ def _hard_edge_jvp(j: int, primals: tuple, tangents: tuple) -> tuple[tuple, tupl
     values = _hard_edge_functions(j, alpha, x)
     parts = [jnp.zeros_like(value) for value in values]
     if not isinstance(x_tangent, SymbolicZero):
-        # Each function is the power α/2 of x times a smooth function. At x = 0 the slope of that power is set to 0, its
-        # value for α = 0 and α > 2; for α = 2 it is 1, and for other α infinite.
+        # Each function is the power α/2 of x times a smooth function. At x = 0 the slope of that power is set to 0,
+        # which it is for α = 0 and α > 2; for α = 2 it is 1, and for other α infinite.
         rate = jnp.where(x > 0, alpha / 2 / jnp.where(x > 0, x, 1), 0)
         following = _hard_edge_functions(j + 1, alpha, x)
-        slopes = [jnp.where(x > 0, rate * f, 0) - g / 2 for f, g in zip(values, following, strict=True)]
+        smooth = [1 / (2 ** (k + 2) * math.factorial(k + 2)) for k in range(j, j + 3)]
+        at_zero = [jnp.where((x == 0) & (alpha == 2), each, 0) for each in smooth]
+        slopes = [jnp.where(x > 0, rate * f, at) - g / 2 for f, g, at in zip(values, following, at_zero, strict=True)]
         parts = [part + slope * x_tangent for part, slope in zip(parts, slopes, strict=True)]
     if not isinstance(alpha_tangent, SymbolicZero):
         by_alpha = jax.jvp(lambda alpha: _hard_edge_formula(j, alpha, x), (alpha,), (alpha_tangent,))[1]
