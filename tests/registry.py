@@ -161,5 +161,6 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.testing.ensembles": Elsewhere("testing/test_strategies.py"),
     "rmtjax.testing.hermitian_matrices": Elsewhere("testing/test_strategies.py"),
     "rmtjax.testing.keys": Elsewhere("testing/test_strategies.py"),
+    "rmtjax.testing.laws": Elsewhere("testing/test_strategies.py"),
     "rmtjax.testing.spectra": Elsewhere("testing/test_strategies.py"),
 }

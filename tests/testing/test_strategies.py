@@ -1,5 +1,6 @@
 """The strategies draw what they promise, degenerate cases included."""
 
+import inspect
 import subprocess
 import sys
 
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rmtjax import GOE, Mixed, Wigner
-from rmtjax.testing import ensembles, hermitian_matrices, keys, spectra
+import rmtjax as rmt
+from rmtjax.testing import ensembles, hermitian_matrices, keys, laws, spectra
+from rmtjax.testing._kinds import ENSEMBLES, LAWS
 
 N = 4
 
@@ -83,28 +85,59 @@ def test_every_kind_of_matrix_occurs(condition):
     exists(hermitian_matrices(N, complex), lambda a: bool(condition(np.asarray(a))))
 
 
-@given(ensembles(N))
-def test_ensembles_have_the_size(ensemble):
-    assert ensemble.n == N
+def is_concrete(kind):
+    return inspect.isclass(kind) and not inspect.isabstract(kind) and not getattr(kind, "__abstractvars__", frozenset())
+
+
+def test_every_class_has_a_strategy():
+    every = lambda package: {kind for kind in vars(package).values() if is_concrete(kind)}
+    assert every(rmt.ensembles) - {rmt.ensembles.Edge} == ENSEMBLES.keys()
+    assert every(rmt.laws) == LAWS.keys()
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES, ids=lambda kind: kind.__name__)
+def test_ensembles_have_the_class_and_the_size(kind):
+    @hypothesis.settings(max_examples=8)
+    @given(ensembles(N, kind))
+    def check(ensemble):
+        assert type(ensemble) is kind
+        assert ensemble.n == N
+
+    check()
+
+
+@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+def test_laws_have_the_class(kind):
+    @hypothesis.settings(max_examples=8)
+    @given(laws(kind))
+    def check(law):
+        assert type(law) is kind
+
+    check()
 
 
 @pytest.mark.parametrize(
-    "condition",
+    ("strategy", "condition"),
     [
-        lambda e: isinstance(e, GOE),
-        lambda e: isinstance(e, Wigner) and e.entries == "rademacher" and e.diagonal_variance == 0,
-        lambda e: isinstance(e, Mixed) and e.normalize == "reference" and e.mixture < 0.5,
-        lambda e: isinstance(e, Mixed) and isinstance(e.base, Wigner) and e.base.scale > 2,
+        (ensembles(N), lambda e: isinstance(e, rmt.Wigner) and e.entries == "rademacher" and e.scale > 2),
+        (ensembles(N), lambda e: isinstance(e, rmt.Jacobi) and e.beta == 4),
+        (ensembles(N, rmt.Mixed), lambda e: e.normalize == "reference" and e.mixture < 0.5),
+        (ensembles(N, rmt.ensembles.AbstractUnitaryEnsemble), lambda e: isinstance(e, rmt.HaarSymplectic)),
+        (ensembles(N, rmt.ensembles.AbstractNonHermitianEnsemble), lambda e: isinstance(e, rmt.Ginibre)),
+        (laws(), lambda law: isinstance(law, rmt.laws.TracyWidom) and law.beta == 4),
+        (laws(rmt.laws.AbstractPlanarLaw), lambda law: isinstance(law, rmt.laws.SingleRing)),
     ],
-    ids=["GOE", "sign matrix", "mixed", "mixed Wigner"],
+    ids=["Wigner", "Jacobi", "Mixed", "unitary", "non-Hermitian", "law", "planar law"],
 )
-def test_every_kind_of_ensemble_occurs(condition):
-    exists(ensembles(N), lambda e: bool(condition(e)))
+def test_every_kind_occurs(strategy, condition):
+    exists(strategy, lambda drawn: bool(condition(drawn)))
 
 
-@given(ensembles(N, mixed=False))
-def test_mixed_ensembles_can_be_left_out(ensemble):
-    assert not isinstance(ensemble, Mixed)
+def test_kinds_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="`kinds` must be classes of which the library has one"):
+        ensembles(3, rmt.HaarSymplectic)
+    with pytest.raises(ValueError, match="`kinds` must be classes of which the library has one"):
+        laws(rmt.GOE)
 
 
 @pytest.mark.parametrize("strategy", [spectra, hermitian_matrices, ensembles])

@@ -14,6 +14,7 @@ from rmtjax.testing._law import check_law as check_law
 from rmtjax.testing._strategies import ensembles as ensembles
 from rmtjax.testing._strategies import hermitian_matrices as hermitian_matrices
 from rmtjax.testing._strategies import keys as keys
+from rmtjax.testing._strategies import laws as laws
 from rmtjax.testing._strategies import spectra as spectra
 from rmtjax.testing._transformations import check_jit as check_jit
 from rmtjax.testing._transformations import check_vmap as check_vmap

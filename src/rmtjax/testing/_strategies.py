@@ -1,5 +1,8 @@
 """Hypothesis strategies that draw values, never shapes: all examples run the same compiled function."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,10 +11,13 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
-from rmtjax.ensembles import GOE, AbstractNestedEnsemble, Mixed, Wigner
+from rmtjax.ensembles import AbstractEnsemble
+from rmtjax.laws import AbstractLaw
 
 try:
     from hypothesis import strategies as st
+
+    from rmtjax.testing._kinds import ENSEMBLES, LAWS
 except ImportError as missing:
     raise ImportError('`rmtjax.testing` needs hypothesis: pip install "rmtjax[test]"') from missing
 
@@ -80,27 +86,58 @@ def hermitian_matrices(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[In
     return _hermitian_matrices(_checks.integer("n", n, at_least=1), dtype)
 
 
-def ensembles(n: int, *, mixed: bool = True) -> st.SearchStrategy[AbstractNestedEnsemble | Mixed]:
-    """Ensembles of size n: GOE, Wigner with every kind of entries, and mixed ones over them.
+def ensembles(n: int, *kinds: type) -> st.SearchStrategy[Any]:
+    """Ensembles of size n, with continuous parameters of every size and a few static ones.
+
+    Every class and every static parameter is a program of its own to compile: name few kinds where that matters.
 
     Args:
         n: size, n ≥ 1.
-        mixed: whether mixed ensembles, whose spectra are padded, are among them.
-
-    Returns:
-        A strategy: scale from 0.1 to 10, diagonal variance from 0 to 4, mixture from 0.05 to 1.
+        kinds: classes to draw from; an abstract one stands for all of its kind. By default every ensemble with real
+            eigenvalues, `Mixed` apart, whose spectra are padded.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is not an integer of at least 1, or no ensemble of these kinds has this size.
 
     Example:
         >>> from hypothesis import given
-        >>> @given(ensembles(3))
+        >>> import rmtjax as rmt
+        >>> @given(ensembles(3, rmt.GOE, rmt.Wishart))
         ... def test(ensemble):
         ...     assert ensemble.n == 3
         >>> test()
     """
-    return _ensembles(_checks.integer("n", n, at_least=1), mixed)
+    n = _checks.integer("n", n, at_least=1)
+    chosen = kinds or (AbstractEnsemble,)
+    return _one_of("kinds", chosen, {kind: arguments(n) for kind, arguments in ENSEMBLES.items()})
+
+
+def laws(*kinds: type) -> st.SearchStrategy[Any]:
+    """Laws, with continuous parameters of every size and a few static ones.
+
+    Args:
+        kinds: classes to draw from; an abstract one stands for all of its kind. By default every law on the line.
+
+    Raises:
+        ValueError: there is no law of these kinds.
+
+    Example:
+        >>> from hypothesis import given
+        >>> import rmtjax as rmt
+        >>> @given(laws(rmt.laws.Semicircle, rmt.laws.Uniform))
+        ... def test(law):
+        ...     assert law.cdf(law.support()[1]) == 1
+        >>> test()
+    """
+    return _one_of("kinds", kinds or (AbstractLaw,), LAWS)
+
+
+def _one_of(name: str, kinds: tuple[type, ...], table: Mapping[type, tuple | None]) -> st.SearchStrategy[Any]:
+    """Objects of the kinds, each class with the same chance."""
+    chosen = [kind for kind, arguments in table.items() if arguments is not None and issubclass(kind, kinds)]
+    if not chosen:
+        raise _checks.refusal(name, "be classes of which the library has one", kinds)
+    return st.sampled_from(chosen).flatmap(lambda kind: st.builds(kind, *(table[kind] or ())))
 
 
 @st.composite
@@ -141,16 +178,3 @@ def _hermitian_matrices(draw: st.DrawFn, n: int, dtype: DTypeLike) -> Inexact[Ar
     basis, _ = np.linalg.qr(g)
     a = (basis * levels) @ basis.conj().T
     return jnp.asarray((a + a.conj().T) / 2, dtype)
-
-
-@st.composite
-def _ensembles(draw: st.DrawFn, n: int, mixed: bool) -> AbstractNestedEnsemble | Mixed:
-    scale = draw(st.floats(0.1, 10))
-    entries = draw(st.sampled_from(["goe", "normal", "rademacher", "uniform"]))
-    if entries == "goe":
-        base = GOE(n, scale)
-    else:
-        base = Wigner(n, scale, draw(st.floats(0, 4)), entries)
-    if not (mixed and draw(st.booleans())):
-        return base
-    return Mixed(base, draw(st.floats(0.05, 1)), draw(st.sampled_from(["order", "reference"])))
