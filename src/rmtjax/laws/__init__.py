@@ -1,4 +1,4 @@
-"""Probability laws of the field: exact, vectorised, differentiable."""
+"""Probability laws of random-matrix theory: exact, vectorised, differentiable."""
 
 from rmtjax.laws._composed.binomial_semicircle import BinomialSemicircle as BinomialSemicircle
 from rmtjax.laws._composed.mixture import Mixture as Mixture

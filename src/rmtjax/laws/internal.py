@@ -1,6 +1,6 @@
-"""What packages above `laws` take from it besides its public names: what ensembles say of their levels.
+"""Names that packages above `laws` use besides the public ones: how ensembles describe their levels.
 
-Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
+Nothing here is part of the public interface or checks its arguments; each docstring is the contract.
 """
 
 from rmtjax.laws._composed.orders import clip_order as clip_order

@@ -10,7 +10,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax.laws import LevelDensity, Semicircle
-from rmtjax.laws._finite_n.orthogonal_polynomials import log_density, log_tail
+from rmtjax.laws._finite_n.orthogonal_polynomials import Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import table
 from rmtjax.testing import check_derivatives, check_law
 from tests.cases import daily, every_mode, further
@@ -184,7 +184,7 @@ def test_the_table_is_the_recurrence(ensemble):
     np.testing.assert_allclose(middle.below + middle.above, 1, rtol=1e-13)
     y = jnp.asarray(edges[-1] * np.array([1.01, 1.5]))
     np.testing.assert_allclose(
-        log_tail(law.classical, jnp, y, upper=True), log_tail(law.classical, np, np.asarray(y), upper=True), rtol=1e-12
+        log_tail(law.classical, jnp, y, Side.UPPER), log_tail(law.classical, np, np.asarray(y), Side.UPPER), rtol=1e-12
     )
 
 

@@ -15,7 +15,7 @@ from rmtjax.laws._spectra import semicircle
 
 
 class BinomialSemicircle(AbstractLaw):
-    r"""Pooled spectrum of leading blocks of binomial order of one Wigner matrix of order N.
+    r"""The pooled spectral law of leading blocks, of binomial order, of one Wigner matrix of order N.
 
     A block of order n has a semicircle of radius $R\sqrt{n/N}$ and contributes n levels, so the pooled density is
 
@@ -30,7 +30,7 @@ class BinomialSemicircle(AbstractLaw):
         radius: R > 0, the radius at order N.
 
     Raises:
-        ValueError: `order` < 1 or no integer, `mixture` outside (0, 1], `radius` not positive.
+        ValueError: `order` is not an integer of at least 1, `mixture` is outside (0, 1], or `radius` is not positive.
 
     Example:
         >>> law = BinomialSemicircle(1000, 0.9)
@@ -51,7 +51,7 @@ class BinomialSemicircle(AbstractLaw):
         self.radius = _checks.scalar("radius", radius)
 
     def _components(self) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
-        """Weights and radii of the semicircles."""
+        """The weights and radii of the semicircles."""
         orders, probabilities = order_distribution(self.order, self.mixture)
         weights = orders * probabilities
         return weights / weights.sum(), self.radius * jnp.sqrt(orders / self.order)

@@ -20,7 +20,7 @@ class Mixture(AbstractLaw):
         components: as many laws, of any kind.
 
     Raises:
-        ValueError: no component, a different number of weights, or weights that are no probabilities.
+        ValueError: there is no component, the number of weights differs, or the weights are not probabilities.
 
     Example:
         >>> import rmtjax as rmt
@@ -36,9 +36,9 @@ class Mixture(AbstractLaw):
     components: tuple[AbstractLaw, ...]
 
     def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
-        # A list of Python numbers is spread out by multiplication, which keeps it weakly typed like a single number.
-        if isinstance(weights, Sequence) and not any(isinstance(w, Sequence) for w in weights):
-            weights = sum((w * unit for w, unit in zip(weights, jnp.eye(len(weights), dtype=bool), strict=True)), 0.0)
+        # Made one by one and stacked, Python numbers stay weakly typed; an array of the whole list would not be.
+        if isinstance(weights, Sequence) and weights and not any(isinstance(w, Sequence) for w in weights):
+            weights = jnp.stack([_checks.scalar("weights", w) for w in weights])
         self.weights = _checks.of_shape("weights", weights, (len(components),))
         self.components = tuple(components)
         for component in self.components:

@@ -1,4 +1,4 @@
-"""The binomial distribution of matrix orders that the mixed ensembles and their laws share."""
+"""The binomial distribution of matrix orders, which the mixed ensembles and their laws share."""
 
 import math
 
@@ -10,16 +10,16 @@ SMALLEST_ORDER = 2
 
 
 def clip_order(order: Int[Array, "..."], largest: int) -> Int[Array, "..."]:
-    """An order of a mixed ensemble: at least 2, at most the largest, which may itself be 1."""
+    """The order clipped as in a mixed ensemble: at least 2, but at most the largest order, which may itself be 1."""
     return jnp.clip(order, min(SMALLEST_ORDER, largest), largest)
 
 
 def order_distribution(largest: int, mixture: Float[Array, ""]) -> tuple[Int[Array, " w"], Float[Array, " w"]]:
     r"""Orders $n = \mathrm{clip}(k, 2, N)$ with $k \sim \mathrm{Bin}(N, \mu)$, and their probabilities.
 
-    Only a window of 10 standard deviations (of the widest binomial, $\sqrt N/2$) around the mode is kept: what lies
-    beyond has probability below 1e-20. The probabilities follow from the mode outward by the ratio
-    $p_{k+1}/p_k = \frac{N-k}{k+1}\frac{\mu}{1-\mu}$, which never overflows, and are normalised at the end; so they
+    Only a window of 10 standard deviations (of the widest binomial, $\sqrt N/2$) around the mode is kept; the orders
+    beyond have probability below 1e-20. The probabilities follow from the mode outward by the ratio
+    $p_{k+1}/p_k = \frac{N-k}{k+1}\frac{\mu}{1-\mu}$, which never overflows, and are normalised at the end, so they
     are right to rounding and differentiable up to and including μ = 1. An order can occur more than once.
 
     Args:
@@ -34,7 +34,7 @@ def order_distribution(largest: int, mixture: Float[Array, ""]) -> tuple[Int[Arr
     mode = jnp.clip(jnp.floor((largest + 1) * mixture), 0, largest).astype(int)
 
     k = mode + steps
-    # (N-k+1)/k · μ/(1-μ); the mode is N where μ = 1, and then nothing lies above it.
+    # The ratio is (N-k+1)/k · μ/(1-μ). For μ = 1 the mode is N, and nothing lies above it.
     up = jnp.where(k <= largest, (largest - k + 1) * mixture, 0) / (k * jnp.where(mixture < 1, 1 - mixture, 1))
     above = k, jnp.cumprod(up)
     k = mode - steps

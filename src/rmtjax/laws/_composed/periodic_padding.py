@@ -1,16 +1,16 @@
 r"""The exact law of periodically padded mixed spectra, and Wigner's cat.
 
 Derivation. A spectrum of order n is repeated cyclically to length N = c n + r, 0 ≤ r < n. Each level is taken c times,
-and the r levels that come first in the arrangement once more. Let u(x) be the fraction of levels that come before a
-level at x; then the level has c + 1{n u(x) < r} copies, and pooled over spectra of order n the density of one of the N
-padded levels is
+and the r levels that come first in the arrangement are taken once more. Let u(x) be the fraction of levels that come
+before a level at x. Then the level has c + 1{n u(x) < r} copies, and the density of one of the N padded levels, pooled
+over spectra of order n, is
 
     p_n(x) = (n/N) f(x) [c + 1{u(x) < r/n}].
 
 In ascending order u = F, the base distribution function; in order of decreasing |x| it is the tail u = P(|X| > |x|); in
 random order the indicator becomes its mean r/n, and p_n = f. Averaging p_n over the law of the order gives the
 finite-N law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the
-manual has the details, and the form in which c + 1{n F(x) < r} is summed as the number of m ≥ 0 with n (m + F(x)) < N.
+manual has the details, and the form in which c + 1{n F(x) < r} is the number of m ≥ 0 with n (m + F(x)) < N.
 """
 
 from typing import Annotated
@@ -30,7 +30,7 @@ from rmtjax.special import bracketed_root
 
 
 class PeriodicPadding(AbstractLaw):
-    r"""Law of a level of a mixed-order spectrum that is repeated cyclically up to length N.
+    r"""The law of a level of a mixed-order spectrum that is repeated cyclically up to length N.
 
     With f, F the base density and distribution function, $c = \lfloor 1/\mu \rfloor$ and $\rho = 1/\mu - c$,
 
@@ -44,17 +44,17 @@ class PeriodicPadding(AbstractLaw):
     $$p_N(x) = \mu f(x)\Big[1 + \sum_{m\ge1} P\big(\mathrm{Bin}(N-1,\mu) \le k_m(x) - 1\big)\Big],
     \qquad k_m(x) = \max\{k : k\,(m + F(x)) < N\},$$
 
-    up to the clipping of the order to [2, N], which is included. The derivation stands at the top of the file.
+    up to the clipping of the order to [2, N], which is included. The derivation is at the top of the file.
 
     Args:
-        base: law of the unpadded levels, continuous, the same at every order.
+        base: the law of the unpadded levels, which is continuous and the same at every order.
         mixture: μ in (0, 1], the probability in the binomial law Bin(N, μ) of the order.
         arrangement: `"ascending"`, `"magnitude"` or `"random"`.
         order: N, or None for the limit N → ∞.
 
     Raises:
-        ValueError: `mixture` outside (0, 1], an arrangement that does not exist, `order` < 1 or no integer,
-            a base with point masses.
+        ValueError: `mixture` is outside (0, 1], `arrangement` is not one of the three, `order` is not an integer of at
+            least 1, or `base` has point masses.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -87,21 +87,21 @@ class PeriodicPadding(AbstractLaw):
         return share, (self.order // orders).astype(share.dtype), (self.order % orders) / orders
 
     def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Masses of the base up to x and above it."""
+        """The masses of the base up to x and above it."""
         return self.base._on_support(x, quantity="tails")
 
     def _outside(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Base mass up to -x and above x, for x ≥ 0."""
+        """The masses of the base up to -x and above x, for x ≥ 0."""
         below, above = self._base_tails(jnp.stack([-x, x]))
         return below[0], above[1]
 
     def _tail_of_modulus(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """P(|X| > x) of the base, for x ≥ 0."""
+        """The probability P(|X| > x) of the base, for x ≥ 0."""
         left, right = self._outside(x)
         return left + right
 
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
-        """For the arrangement by magnitude: base mass left and right of the repeated levels' threshold."""
+        """For the arrangement by magnitude: base masses up to -t and above t, if levels beyond ±t have another copy."""
         reach = jnp.maximum(*map(jnp.abs, self.base._support()))
         reach = jnp.broadcast_to(reach, excess.shape).astype(jnp.result_type(reach, excess))
         return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
@@ -131,7 +131,7 @@ class PeriodicPadding(AbstractLaw):
         return (copies * below + once_more[0]) @ share, (copies * above + once_more[1]) @ share
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        """Where the density jumps: the base quantiles at which a repeated level stops being one."""
+        """The breakpoints of the base, and the base quantiles where the density jumps as the extra copies end."""
         points = self.base._breakpoints()
         if self.arrangement == "random":
             return points
@@ -156,14 +156,14 @@ def wigner_cat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int
 
     Args:
         mixture: μ in (0, 1].
-        radius: R > 0 of the semicircle.
+        radius: radius R > 0 of the semicircle.
         order: N, or None for the limit N → ∞.
 
     Returns:
         `Symmetrized(PeriodicPadding(Semicircle(radius), mixture, "ascending", order))`.
 
     Raises:
-        ValueError: `mixture` outside (0, 1], `radius` not positive, `order` < 1 or no integer.
+        ValueError: `mixture` is outside (0, 1], `radius` is not positive, or `order` is not an integer of at least 1.
 
     Example:
         >>> import jax.numpy as jnp

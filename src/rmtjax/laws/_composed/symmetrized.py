@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.base import AbstractLaw
 
-# Point masses that are listed may have the mass 0.
+# The rule for laws without point masses; a law may list point masses whose mass is 0.
 CONTINUOUS = _checks.Rule(
     lambda law: law._atoms()[1].size == 0 or (law._atoms()[1] == 0).all(), "be a law without point masses"
 )
@@ -23,7 +23,7 @@ class Symmetrized(AbstractLaw):
         base: a law without point masses.
 
     Raises:
-        ValueError: a base with point masses.
+        ValueError: `base` has point masses.
 
     Example:
         >>> import rmtjax as rmt

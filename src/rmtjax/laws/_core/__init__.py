@@ -1,1 +1,1 @@
-"""What a law is: the abstract bases with every public method, their numerical fall-backs, and shared shapes of laws."""
+"""The abstract base classes with every public method, their numerical fall-backs, and forms that several laws share."""

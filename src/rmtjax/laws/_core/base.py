@@ -1,4 +1,4 @@
-"""The abstract law: every public method once, and the hooks that a law fills in."""
+"""The abstract law: every public method, defined once, and the hooks that a law fills in."""
 
 from abc import abstractmethod
 
@@ -15,15 +15,15 @@ from rmtjax.laws._core import fallbacks
 class AbstractLaw(AbstractModule):
     r"""A probability distribution on the line, possibly with point masses.
 
-    A subclass writes `_support` and `_pdf`, and whatever else it has a formula for: `_cdf`, `_sf`, or `_tails` for both
-    at once, `_logpdf`, `_logcdf`, `_logsf`, `_ppf`, `_sample`, `_moment`, `_var`, `_central_moments`,
-    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. Where the support is infinite it writes `_breakpoints` as
-    well. The elementwise hooks are only ever called with finite points strictly inside the support. What is not written
-    has a numerical fall-back (`rmtjax.laws._core.fallbacks`). The public methods are final.
+    A subclass defines `_support` and `_pdf`, and any other hook for which it has a formula: `_cdf` and `_sf`, or
+    `_tails` for both at once, `_logpdf`, `_logcdf`, `_logsf`, `_ppf`, `_sample`, `_moment`, `_var`, `_central_moments`,
+    `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. If its support is infinite, it must define `_breakpoints`.
+    The elementwise hooks are only called with finite points strictly inside the support. Hooks that are not defined
+    have numerical fall-backs (`rmtjax.laws._core.fallbacks`). The public methods are final.
 
-    Values outside the support are exact (0, 1 or -inf), and have derivative 0; so has every quantity at the very edge,
-    where a one-sided derivative may be infinite. NaN in gives NaN out. Results have the dtype of the argument,
-    promoted with that of the parameters; Python numbers as parameters leave the argument's dtype alone.
+    Values outside the support are exact (0, 1 or -inf) and have derivative 0. The derivative is also 0 exactly at an
+    end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype of
+    the argument, promoted with that of the parameters; parameters that are Python numbers leave it alone.
     """
 
     @abstractmethod
@@ -44,11 +44,11 @@ class AbstractLaw(AbstractModule):
         return self._tails(x)[1] if self._has_tails() else 1 - self._cdf(x)
 
     def _has_tails(self) -> bool:
-        """Whether the law writes both masses at once."""
+        """Whether the law defines `_tails`."""
         return type(self)._tails is not AbstractLaw._tails
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Masses up to x and above it; for laws where the two are one computation."""
+        """The masses up to x and above it, for laws that compute both at once."""
         return self._cdf(x), self._sf(x)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -60,14 +60,14 @@ class AbstractLaw(AbstractModule):
         return _log_of_one_of_two(above, below)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The quantile of p, given q = 1 - p as well, which has the digits above the median; dq = -dp."""
+        """The quantile of p; q = 1 - p is given too, as it has more digits above the median, and dq = -dp."""
         return fallbacks.ppf(self, p, q)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return fallbacks.sample(self, key, shape)
 
     def _quadrature(self) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-        """Points and the masses there, of which moments are sums."""
+        """Points and their masses; moments are sums over these."""
         return fallbacks.quadrature(self)
 
     def _moment(self, k: int) -> Float[Array, ""]:
@@ -77,15 +77,15 @@ class AbstractLaw(AbstractModule):
         return self._central_moments(2)[0]
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """Those of order 2, 3 or 4 that are asked for, from one computation."""
+        """The central moments of the requested orders, out of 2, 3 and 4, from one computation."""
         return fallbacks.central_moments(self, orders)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        """What `breakpoints` returns; quantiles are looked for between the first and the last."""
+        """The points that `breakpoints` returns; quantiles are searched for between the first and the last."""
         return jnp.stack(self._support())
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
-        """Density at the lower and at the upper end of the support, where it is not 0 and finite."""
+        """The density at the lower and at the upper end of the support; 0 where it is infinite."""
         return 0.0, 0.0
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
@@ -99,8 +99,8 @@ class AbstractLaw(AbstractModule):
     def breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, for quadrature on the panels between them.
 
-        The first and the last are the ends of the support; where an end is infinite, the point lies so far out that
-        integrals lose nothing by what is beyond it.
+        The first and the last are the ends of the support. In place of an infinite end stands a point so far out that
+        the mass beyond it is lost in rounding.
         """
         return self._run("_breakpoints")
 
@@ -111,12 +111,12 @@ class AbstractLaw(AbstractModule):
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support.
 
-        At an end of the support it is the limit from inside, but 0 where that is infinite.
+        At an end of the support it is the limit from inside, or 0 if that limit is infinite.
         """
         return self._run("_on_support", _checks.real("x", x), quantity="pdf")
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
-        """Logarithm of the density; -inf where that is 0."""
+        """Logarithm of the density; -inf where the density is 0."""
         return self._run("_on_support", _checks.real("x", x), quantity="logpdf")
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
@@ -143,7 +143,7 @@ class AbstractLaw(AbstractModule):
     def isf(self, q: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
 
-        It is the quantile of 1 - q, without the rounding of that where the law has a formula for `sf`.
+        It is the quantile of 1 - q, but without the rounding of 1 - q if the law has a formula for `sf`.
         """
         q = _checks.real("q", q)
         return self._run("_everywhere_ppf", 1 - q, q)
@@ -157,7 +157,7 @@ class AbstractLaw(AbstractModule):
 
         Args:
             key: a typed key.
-            shape: shape of the array of draws; a whole number for a vector.
+            shape: shape of the array of draws; an integer gives a vector of that length.
         """
         return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
 
@@ -178,11 +178,11 @@ class AbstractLaw(AbstractModule):
         return self._run("_skewness")
 
     def kurtosis(self) -> Float[Array, ""]:
-        """Excess kurtosis: the fourth central moment over the square of the variance, less 3, so 0 for a Gaussian."""
+        """Excess kurtosis: the fourth central moment over the squared variance, minus 3, so that a Gaussian has 0."""
         return self._run("_kurtosis")
 
     def moment(self, k: int) -> Float[Array, ""]:
-        """The k-th moment about 0, E[X^k], for a whole number k ≥ 0."""
+        """The k-th moment about 0, E[X^k], for an integer k ≥ 0."""
         return self._run("_promised_moment", k=_checks.integer("k", k, at_least=0))
 
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -203,21 +203,21 @@ class AbstractLaw(AbstractModule):
         return self._as_promised(fourth / second**2 - 3)
 
     def _first_atom(self) -> Float[Array, ""]:
-        """Mass of the point at the lower end of the support."""
+        """The point mass at the lower end of the support; 0 if there is none."""
         locations, masses = self._atoms()
         return jnp.sum(jnp.where(locations == self._support()[0], masses, 0))
 
     def _as_promised(self, values: Array, *arguments: Array) -> Array:
-        """The values in the dtype of arguments and parameters, promoted; formulas may compute in a wider one."""
+        """The values in the promoted dtype of arguments and parameters; formulas may compute in a wider one."""
         parameters = [leaf for leaf in jax.tree.leaves(self) if isinstance(leaf, jax.Array | float)]
         parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
         return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
 
     def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
-        """One of `pdf` … `logsf`, or `tails`: a formula inside the support, given values at its ends and beyond."""
+        """One of `pdf`, …, `logsf` and `tails`: its formula inside the support, known values at and beyond the ends."""
         atom = self._first_atom()
         density = [jnp.asarray(value) for value in self._pdf_at_ends()]
-        # Only what is asked for is computed.
+        # The functions are lazy so that only the requested quantity is computed.
         formula, below, at_lower, at_upper, above = {
             "pdf": lambda: (self._pdf, 0, *density, 0),
             "logpdf": lambda: (self._logpdf, -jnp.inf, *map(_log, density), -jnp.inf),
@@ -228,7 +228,7 @@ class AbstractLaw(AbstractModule):
             "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
         lower, upper = self._support()
-        # Subnormal numbers, which processors take for 0 in one place and not in another, are 0.
+        # Subnormal numbers become 0, because processors treat them as 0 in some operations but not in others.
         x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
@@ -244,7 +244,7 @@ class AbstractLaw(AbstractModule):
     def _everywhere_ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
         lower, upper = self._support()
-        # A point mass at the lower end holds a whole interval of probabilities.
+        # A point mass at the lower end is the quantile of a whole interval of probabilities.
         inside = (p > self._first_atom()) & (q > 0)
         x = self._ppf(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
         x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
@@ -252,7 +252,7 @@ class AbstractLaw(AbstractModule):
 
 
 def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
-    """A finite point strictly between the ends: the middle, or where one of them is infinite 1 away from the other."""
+    """A finite point strictly between the ends: their midpoint, or 1 away from the only finite end, or 0."""
     low, high = jnp.isfinite(lower), jnp.isfinite(upper)
     below, above = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
     one_sided = jnp.where(low, below + 1, jnp.where(high, above - 1, 0))
@@ -265,6 +265,6 @@ def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _log_of_one_of_two(probability: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The logarithm of a probability; near 1 it is computed from the rest, which alone has the digits."""
+    """The logarithm of a probability, computed near 1 from the complement, which alone has the digits there."""
     near_one = probability > 0.75  # XLA's log1p loses two digits near -0.41
     return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), _log(jnp.where(near_one, 1, probability)))

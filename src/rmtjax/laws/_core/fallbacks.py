@@ -1,7 +1,7 @@
-"""Numerical fall-backs: what a law does not have a formula for is computed here from its hooks.
+"""Numerical fall-backs: quantities for which a law has no formula are computed here from its hooks.
 
-Each function takes a law and uses only its density, its support, the points between which the density is smooth, and
-its atoms (`ppf` uses its distribution function, whichever way that is computed): what `Law` below names.
+Each function uses only the members of a law that `Law` below names: its density, its support, the points between which
+the density is smooth, and its atoms; `ppf` uses its distribution function, however that is computed.
 """
 
 from typing import Protocol
@@ -16,7 +16,7 @@ from rmtjax.special.internal import panel_nodes
 
 
 class Law(Protocol):
-    """What the fall-backs use of a law."""
+    """The members of a law that the fall-backs use."""
 
     def _atoms(self) -> tuple[Array, Array]: ...
     def _on_support(self, x: Array, /, *, quantity: str) -> PyTree[Array]: ...
@@ -27,32 +27,32 @@ class Law(Protocol):
 
 
 def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """The nodes of Gauss-Legendre quadrature on the panels of the density with their masses, and the atoms."""
+    """Gauss-Legendre nodes on the panels of the density and the masses there, followed by the atoms."""
     locations, atoms = law._atoms()
     points, weights = panel_nodes(law._breakpoints())
-    # A constant is a function too.
+    # A density may return a constant, whatever the shape of x.
     density = jax.lax.map(lambda x: jnp.broadcast_to(law._pdf(x), x.shape), points)
     masses = jnp.where(weights > 0, weights * density, 0)
     return jnp.append(points, locations), jnp.append(masses, atoms)
 
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
-    """E X^k."""
+    """The moment E X^k."""
     points, masses = law._quadrature()
     return jnp.sum(masses * points**k)
 
 
 def central_moments(law: Law, orders: tuple[int, ...]) -> tuple[Float[Array, ""], ...]:
-    """E (X - E X)^k for several k."""
+    """The central moments E (X - E X)^k for several k."""
     points, masses = law._quadrature()
-    # The masses sum to 1 but for rounding, which matters far from 0: what is left of the mean is taken off as well.
+    # The masses sum to 1 only up to rounding, which matters far from 0: the mean that remains is subtracted as well.
     deviations = points - jnp.sum(masses * points) / jnp.sum(masses)
     deviations = deviations - jnp.sum(masses * deviations)
     return tuple(jnp.sum(masses * deviations**k) for k in orders)
 
 
 def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """P(X ≤ x), by quadrature from the left end."""
+    """The probability P(X ≤ x), by quadrature from the left end."""
     panels = law._breakpoints()
     locations, masses = law._atoms()
 
@@ -60,12 +60,12 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
         clipped = jnp.minimum(panels, y).astype(jnp.result_type(panels, y))
         return integrate(law._pdf, clipped) + jnp.sum(jnp.where(locations <= y, masses, 0))
 
-    # Quadrature knows the derivative exactly: d cdf = pdf dx (and by its parameters whatever flows through `below`).
+    # The quadrature has the exact derivative d cdf = pdf dx; derivatives by parameters flow through `below`.
     return jnp.vectorize(below)(x)
 
 
 def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The inverse of the distribution function, by bisection; above the median through the survival function, q."""
+    """The inverse of the distribution function, by bisection; above the median, that of the survival function at q."""
     points = law._breakpoints()
     lower, upper = points[0], points[-1]
 
@@ -77,7 +77,7 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array
 
     first, last = (jnp.broadcast_to(end.astype(dtype), p.shape) for end in (lower, upper))
     x = bracketed_root(excess, first, last)
-    # Where the search comes to an end of the support, the quantile has the derivatives of that.
+    # If the search reaches an end of the support, the quantile has the derivatives of that end.
     return jnp.where(x >= last, last, jnp.where(x <= first, first, x))
 
 

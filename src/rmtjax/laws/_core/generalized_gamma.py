@@ -14,9 +14,9 @@ from rmtjax.special.internal import log_gamma_density, log_gamma_tails
 
 
 class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
-    r"""The law of $\sigma G^{1/p}$ with G a gamma variate of parameter a and unit scale.
+    r"""The law of $\sigma G^{1/p}$ for a gamma variate G of shape a and unit scale.
 
-    Its density is $\frac{p}{\Gamma(a)\,x}\,y^a e^{-y}$ with $y = (x/\sigma)^p$. A subclass states a, p and σ.
+    Its density is $\frac{p}{\Gamma(a)\,x}\,y^a e^{-y}$ with $y = (x/\sigma)^p$. A subclass provides a, p and σ.
     """
 
     @abstractmethod
@@ -24,7 +24,7 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
         """The parameters a, p and σ."""
 
     def _power_of(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The point y as above, as large as can be computed with, and its logarithm."""
+        """The variable y = (x/σ)^p, capped so that it does not overflow, and its logarithm."""
         _, p, scale = self._shape_power_scale()
         return positive_axis.power(x / scale, p), p * jnp.log(x / scale)
 
@@ -33,12 +33,12 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
         return 0 * a, jnp.inf + 0 * a
 
     def _farthest(self) -> Float[Array, ""]:
-        """A point beyond which the mass is below the smallest number, by Chernoff's bound."""
+        """A point beyond which the mass underflows, by Chernoff's bound."""
         a, p, scale = self._shape_power_scale()
         return scale * (2 * a + 1500) ** (1 / p)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Panels that double in y: the mass lies within a few of them.
+        # The panels double in y, so that the mass lies within a few of them.
         _, p, _ = self._shape_power_scale()
         panels = self._farthest() * (2.0 ** jnp.arange(-14, 1)) ** (1 / p)
         return jnp.append(0 * panels[:1], panels)

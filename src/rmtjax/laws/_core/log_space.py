@@ -1,4 +1,4 @@
-"""Laws whose formulas are those of the logarithms."""
+"""Laws whose formulas give logarithms of probabilities."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from rmtjax.laws._core.base import AbstractLaw
 
 
 class AbstractLogarithmicLaw(AbstractLaw):
-    """A law that writes `_logpdf`, `_logcdf` and `_logsf`: probabilities are the exponentials of these."""
+    """A law that defines `_logpdf`, `_logcdf` and `_logsf`; probabilities are the exponentials of these."""
 
     @abstractmethod
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -1,4 +1,4 @@
-"""The abstract law of complex eigenvalues: every public method once, and the hooks that a planar law fills in."""
+"""The abstract law of complex eigenvalues: every public method, defined once, and the hooks of a planar law."""
 
 from abc import abstractmethod
 
@@ -14,9 +14,9 @@ from rmtjax._typing import KeyScalar, RealLike
 class AbstractPlanarLaw(AbstractModule):
     """A probability distribution in the complex plane with a density.
 
-    A subclass writes `_pdf`, `_radial_cdf`, `_radial_ppf` and `_sample`. The public methods are final. NaN in
-    gives NaN out. Results have the dtype of the argument, promoted with that of the parameters; Python numbers as
-    parameters leave the argument's dtype alone.
+    A subclass defines `_pdf`, `_radial_cdf`, `_radial_ppf` and `_sample`. The public methods are final. NaN arguments
+    give NaN. Results have the dtype of the argument, promoted with that of the parameters; parameters that are Python
+    numbers leave it alone.
     """
 
     @abstractmethod
@@ -31,7 +31,7 @@ class AbstractPlanarLaw(AbstractModule):
 
     @abstractmethod
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Mass of the disc of radius r, any real number."""
+        """Mass of the disc of radius r, for any real r."""
 
     @abstractmethod
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -39,10 +39,10 @@ class AbstractPlanarLaw(AbstractModule):
 
     @abstractmethod
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
-        """Independent draws, of the complex dtype to the given real one."""
+        """Independent draws, of the complex dtype that corresponds to the given real one."""
 
     def pdf(self, z: RealLike) -> Float[Array, "..."]:
-        """Probability density by area at each z, 0 outside the support.
+        """Probability density per unit area at each z, 0 outside the support.
 
         Args:
             z: complex or real points of any shape.
@@ -50,7 +50,7 @@ class AbstractPlanarLaw(AbstractModule):
         return self._run("_in_plane", *_parts(z), density="_pdf")
 
     def logpdf(self, z: RealLike) -> Float[Array, "..."]:
-        """Logarithm of the density; -inf where that is 0."""
+        """Logarithm of the density; -inf where the density is 0."""
         return self._run("_in_plane", *_parts(z), density="_logpdf")
 
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
@@ -66,7 +66,7 @@ class AbstractPlanarLaw(AbstractModule):
 
         Args:
             key: a typed key.
-            shape: shape of the array of draws; a whole number for a vector.
+            shape: shape of the array of draws; an integer gives a vector of that length.
         """
         return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
 
@@ -91,7 +91,7 @@ def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
 def polar_sample(
     key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype
 ) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-    """Cosine and sine of a uniform angle, and an independent uniform variate of (0, 1)."""
+    """Cosine and sine of a uniform angle, and an independent uniform variate on (0, 1)."""
     key_angle, key_level = jax.random.split(key)
     angle = jax.random.uniform(key_angle, shape, dtype, minval=-jnp.pi, maxval=jnp.pi)
     level = jax.random.uniform(key_level, shape, dtype, minval=jnp.finfo(dtype).tiny)

@@ -1,4 +1,4 @@
-"""What laws on the positive axis share: quantiles however near to 0 or far out, and powers that do not overflow."""
+"""Helpers of laws on the positive axis: quantiles however close to 0 or far out, and powers that do not overflow."""
 
 import math
 from typing import Protocol
@@ -9,30 +9,30 @@ from jaxtyping import Array, Float
 
 from rmtjax.special import bracketed_root
 
-# How many times larger than the smallest normal number x has to be.
+# Laws are evaluated only at x above this multiple of the smallest normal number; smaller quantiles become 0.
 _UNDERFLOW = 2.0**20
 
 
 class Law(Protocol):
-    """What is used of a law."""
+    """The members of a law that `ppf` uses."""
 
     def _logcdf(self, x: Array, /) -> Array: ...
     def _logsf(self, x: Array, /) -> Array: ...
 
 
 def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array | float) -> Float[Array, "..."]:
-    """The inverse of the distribution function, by bisection on the logarithm of the nearer tail; 0 if it underflows.
+    """The inverse of the distribution function, by bisection on the logarithm of the nearer tail; 0 on underflow.
 
     Args:
         law: a law without atoms.
         p: probabilities strictly between 0 and 1.
         q: 1 - p.
-        upper: the end of the support, or a point beyond all quantiles that are asked for.
+        upper: the end of the support, or a point beyond all requested quantiles.
     """
     dtype = jnp.result_type(p, upper)
     info = jnp.finfo(dtype)
     end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
-    # Laws may divide x by their scale; and at the end of a support logarithms have no derivative.
+    # Stay away from 0, as laws may divide x by their scale, and from the end, where logarithms have no derivative.
     least, greatest = _UNDERFLOW * float(info.tiny), end * (1 - float(info.epsneg))
 
     def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -44,7 +44,7 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array |
 
 
 def power(x: Float[Array, "..."], exponent: Array | float) -> Float[Array, "..."]:
-    """The power of x > 0; where it would overflow the largest number that can be computed with, of derivative 0."""
+    """The power of x > 0, capped at 1/64 of the largest number, with derivative 0 where it is capped."""
     largest = float(jnp.finfo(jnp.result_type(x, exponent)).max) / 64
     far = exponent * jnp.log(x) > math.log(largest)
     return jnp.where(far, largest, jnp.where(far, 1, x) ** exponent)

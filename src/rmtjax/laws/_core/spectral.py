@@ -1,8 +1,8 @@
 r"""Laws of one eigenvalue: the transforms of Stieltjes, Hilbert and Voiculescu.
 
-The hook for the Stieltjes transform sees the closed upper half plane only, and on the real axis means the limit from
-above. There $\sqrt{z - a}$ lies in the first quadrant, so that $\sqrt{z - a}\sqrt{z - b}$ is the root which goes as z
-at infinity, and so that the formulas of the laws, with roots in denominators, have sums of terms that do not cancel.
+The hook for the Stieltjes transform is only called in the closed upper half plane; on the real axis it returns the
+limit from above. There $\sqrt{z - a}$ lies in the first quadrant. Therefore $\sqrt{z - a}\sqrt{z - b}$ is the root that
+behaves as z at infinity, and the sums in the laws' formulas, which have roots in denominators, do not cancel.
 """
 
 import math
@@ -24,24 +24,24 @@ T = TypeVar("T", bound=Any)
 class AbstractSpectralLaw(AbstractLaw):
     r"""A law of one eigenvalue, with its transforms.
 
-    A subclass writes what every law does, `_stieltjes`, and `_free_cumulant`, `_r_transform` and `_s_transform` where
-    it has formulas. Free cumulants have a fall-back, the other two none.
+    A subclass defines the hooks of every law, `_stieltjes`, and those of `_free_cumulant`, `_r_transform` and
+    `_s_transform` for which it has formulas. Only free cumulants have a fall-back.
 
-    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as that of `rmtjax.linalg.stieltjes`; its imaginary part is negative
+    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.linalg.stieltjes`; its imaginary part is negative
     in the upper half plane, and the density is $-\frac1\pi \operatorname{Im} G(x + i0)$.
     """
 
     @abstractmethod
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        """The transform at finite z with Im z ≥ 0; the limit from above on the real axis."""
+        """The transform at finite z with Im z ≥ 0; on the real axis, the limit from above."""
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return free_cumulant_of_moments([self._moment(j) for j in range(k + 1)])
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """Sums over the non-crossing partitions without singletons."""
+        """The central moments as sums over the non-crossing partitions without singletons."""
         if type(self)._free_cumulant is AbstractSpectralLaw._free_cumulant:
-            return super()._central_moments(*orders)  # the fall-back goes through moments about 0, and those cancel
+            return super()._central_moments(*orders)  # the other fall-back uses moments about 0, which cancel
         pairs = lambda k: 2 * self._free_cumulant(2) ** 2 if k == 4 else 0
         return tuple(self._free_cumulant(k) + pairs(k) for k in orders)
 
@@ -73,7 +73,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return self._run("_hilbert", _checks.full_precision("x", _checks.real("x", x)))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
-        """The k-th free cumulant, for a whole number k ≥ 1; the first is the mean, the second the variance."""
+        """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
         return self._run("_promised_free_cumulant", k=_checks.integer("k", k, at_least=1))
 
     def r_transform(self, g: ComplexLike) -> Inexact[Array, "..."]:
@@ -82,7 +82,7 @@ class AbstractSpectralLaw(AbstractLaw):
         $G(R(g) + 1/g) = g$ near 0. Free convolution adds R-transforms.
 
         Args:
-            g: complex or real points of any shape; a real one where R is not real gives NaN.
+            g: complex or real points of any shape; real points where R is not real give NaN.
 
         Raises:
             NotImplementedError: no closed form is known.
@@ -122,10 +122,10 @@ class AbstractSpectralLaw(AbstractLaw):
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:
-    r"""The free cumulant of the order of the last moment, in the arithmetic of the moments.
+    r"""The k-th free cumulant from the moments $m_0, \dots, m_k$, in their arithmetic.
 
-    With $M(z) = \sum_j m_j z^j$ Lagrange's inversion of $C(z M(z)) = M(z)$ makes it $-\frac1{k-1} [z^k] M(z)^{1-k}$,
-    and Euler's recursion gives the coefficients of a power.
+    With $M(z) = \sum_j m_j z^j$, Lagrange inversion of $C(z M(z)) = M(z)$ gives $-\frac1{k-1} [z^k] M(z)^{1-k}$; the
+    coefficients of the power follow from Euler's recursion.
 
     References:
         Nica and Speicher (2006), Lectures on the Combinatorics of Free Probability, lecture 16.
@@ -145,26 +145,26 @@ def catalan(m: int) -> int:
 
 
 def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The root in the closed first quadrant, for z in the closed upper half plane; its derivative at 0 is 0."""
+    """The square root in the closed first quadrant, for z in the closed upper half plane; its derivative at 0 is 0."""
     zero = z == 0
     root = jnp.sqrt(jnp.where(zero, 1, z))
-    # On the negative axis the sign of a zero would choose the side.
+    # On the negative axis the sign of a zero imaginary part would otherwise choose the root.
     return jnp.where(zero, 0, jnp.where(jnp.imag(root) < 0, -root, root))
 
 
 def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
-    """The root of (z - lower)(z - upper) that goes as z at infinity, for z in the closed upper half plane."""
+    """The root of (z - lower)(z - upper) that behaves as z at infinity, for z in the closed upper half plane."""
     return upper_sqrt(z - lower) * upper_sqrt(z - upper)
 
 
 def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The reciprocal, at 0 infinite on the positive axis and of derivative 0."""
+    """The reciprocal; at 0 it is +inf and its derivative is 0."""
     zero = z == 0
     return jnp.where(zero, jnp.inf, 1 / jnp.where(zero, 1, z))
 
 
 def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Complex[Array, "..."]:
-    """What an atom contributes; its mass may be 0."""
+    """The contribution of an atom to the Stieltjes transform; its mass may be 0."""
     present = mass > 0
     return jnp.where(present, reciprocal((z - location) / jnp.where(present, mass, 1)), 0)
 

@@ -1,4 +1,4 @@
-"""Laws that are known by the logarithm of their smaller tail and that of its slope, from tables and expansions."""
+"""Laws given by tables and expansions of the logarithms of their smaller tail and of its slope."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -15,26 +15,26 @@ from rmtjax.special.internal import log_one_minus_exp
 class AbstractTabulatedLaw(AbstractLaw):
     """A law given by log F up to a point, the switch, and by log(1 - F) above it, both with their slopes.
 
-    Everything else follows from these to full relative accuracy in both tails. Both logarithms are concave. A law of
-    this kind has no parameters to differentiate by.
+    Everything else follows from these to full relative accuracy in both tails. Both logarithms are concave. Laws of
+    this kind have no differentiable parameters.
     """
 
     @abstractmethod
     def _switch(self) -> float:
-        """The point, not far from the median."""
+        """The point, near the median, where the tabulated tail changes."""
 
     @abstractmethod
     def _tail_and_slope(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Log F below the switch and log(1 - F) from it on; and the logarithm of the size of its derivative."""
+        """Log F below the switch and log(1 - F) from it on, and the logarithm of the size of its derivative."""
 
     def _smaller_tail(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """As `_tail_and_slope`, where its powers are numbers."""
+        """Same as `_tail_and_slope`, but safe where its powers overflow."""
         lower = self._support()[0].astype(x.dtype)
         return self._tail_and_slope(jnp.maximum(not_too_far(x), lower + 4 * jnp.finfo(x.dtype).tiny))
 
     @abstractmethod
     def _guess(self, below: Float[Array, "..."], above: Float[Array, "..."]) -> tuple[Array, Array]:
-        """Points near to where log F has the one value, and log(1 - F) the other, for Newton's method."""
+        """Starting points for Newton's method: near where log F equals `below`, and where log(1 - F) equals `above`."""
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         tail, slope = self._smaller_tail(x)
@@ -57,7 +57,7 @@ class AbstractTabulatedLaw(AbstractLaw):
             (x,), (dx,) = primals, tangents
             log_f, log_sf = log_tails(x)
             tail, slope = self._smaller_tail(x)
-            # The larger tail changes as the smaller one does: no difference of two large logarithms is taken.
+            # The slope of the larger tail comes from that of the smaller one: two large logarithms are not subtracted.
             below, other = x < self._switch(), log_one_minus_exp(tail)
             near, far = jnp.exp(slope) * dx, jnp.exp(slope + tail - other) * dx
             return (log_f, log_sf), (jnp.where(below, near, far), -jnp.where(below, far, near))
@@ -75,7 +75,7 @@ class AbstractTabulatedLaw(AbstractLaw):
 
         @tails.defjvp
         def _(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
-            # Automatic differentiation of expm1 rounds a slope below 1e-16 to nothing.
+            # Automatic differentiation of expm1 rounds slopes below 1e-16 to 0.
             change = self._pdf(*primals) * tangents[0]
             return tails(*primals), (change, -change)
 
@@ -115,18 +115,18 @@ class AbstractTabulatedLaw(AbstractLaw):
         def step(_: int, x: Float[Array, "..."]) -> Float[Array, "..."]:
             tail, slope = self._smaller_tail(x)
             change = jnp.where(below, log_f - tail, tail - log_sf) * jnp.exp(-slope)
-            # Each side stays on its own branch.
+            # Every iterate stays on its own side of the switch.
             return jnp.where(below, jnp.minimum(x + change, just_below), jnp.maximum(x + change, switch))
 
         lower, upper = self._guess(log_f, log_sf)
         start = jnp.where(below, jnp.minimum(lower, just_below), jnp.maximum(upper, switch))
-        # A concave function is overshot at most once; from the chord of a panel four steps reach rounding, from the
-        # leading terms five.
+        # Newton's method overshoots the root of a concave function at most once. Starting from the chord of a panel it
+        # reaches rounding in four steps, and from the leading terms in five.
         return jax.lax.fori_loop(0, 5, step, start)
 
 
 def not_too_far(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The points x, those farther out than 1e77 (float32: 4e9), where cubes are no numbers, moved in to there."""
+    """The points x clipped to ±1e77 (float32: ±4e9), so that their cubes do not overflow."""
     farthest = float(jnp.finfo(x.dtype).max) ** 0.25
     return jnp.clip(x, -farthest, farthest)
 
@@ -138,5 +138,5 @@ def load(path: Path) -> dict[str, np.ndarray]:
 
 
 def at_ends(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values of Chebyshev series, in the last axis, at -1 and at 1, where T_k is (-1)^k and 1."""
+    """Values at -1 and 1, where T_k is (-1)^k and 1, of Chebyshev series whose coefficients lie along the last axis."""
     return rows @ (-1.0) ** np.arange(rows.shape[-1]), rows.sum(-1)

@@ -1,7 +1,7 @@
 r"""Probabilities that an interval holds k levels, in the three limits of large spectra.
 
-In each limit an operator is discretised by Gauss-Legendre quadrature, $(\sqrt{w_i}\,K(x_i, x_j)\sqrt{w_j})$, and
-the probabilities are the coefficients of its determinant, a polynomial in the eigenvalues, by a recurrence over these.
+In each limit an operator is discretised by Gauss-Legendre quadrature, $(\sqrt{w_i}\,K(x_i, x_j)\sqrt{w_j})$. The
+probabilities are the coefficients of a determinant as a polynomial in z, from a recurrence over the eigenvalues.
 
 Derivation for β = 1 and 4 at the edges. Let V be the operator whose square is the kernel of β = 2, and
 
@@ -13,11 +13,11 @@ Dieng and Tracy 2011, theorem 2.1),
 $$\sum_k E_1(k)\,\varepsilon^k = \frac{D_-(c) + t D_+(c)}{1 + t} = A - \frac{1 - t}{1 + t}\,c B
 = A(1 - \varepsilon^2) - (1 - \varepsilon)\,B(1 - \varepsilon^2),$$
 
-since $(1 - t)/(1 + t) = c/(1 + \varepsilon)$. So with the coefficients of $A(1 - z) = \sum a_k z^k$ and of B
+since $(1 - t)/(1 + t) = c/(1 + \varepsilon)$. So with $A(1 - z) = \sum a_k z^k$ and $B(1 - z) = \sum b_k z^k$
 
 $$E_1(2k) = a_k - b_k, \qquad E_1(2k + 1) = b_k, \qquad E_4(k) = a_k = E_1(2k) + E_1(2k + 1),$$
 
-the last as every second level of β = 1 is one of β = 4 (Forrester and Rains 2001, MSRI Publ. 40, 171).
+the last because every second level for β = 1 is a level for β = 4 (Forrester and Rains 2001, MSRI Publ. 40, 171).
 """
 
 import functools
@@ -39,21 +39,21 @@ from rmtjax.special import airy, sine_kernel
 
 
 def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
-    r"""Probabilities E(0), …, E(max_count) that an interval of length s in the bulk holds so many levels.
+    r"""Probabilities E(0), …, E(max_count) of the numbers of levels in an interval of length s in the bulk.
 
-    With the eigenvalues $\lambda_0 > \lambda_1 > \dots$ of the sine kernel on the interval, of which those with even
-    index have even eigenfunctions, let $E_+$ and $E_-$ be the coefficients of $\prod (1 - \lambda_j + \lambda_j z)$
-    over the even and over the odd ones. Then $E_2(k) = \sum_j E_+(j) E_-(k - j)$, and
+    Let $\lambda_0 > \lambda_1 > \dots$ be the eigenvalues of the sine kernel on the interval; those with even index
+    have even eigenfunctions. Let $E_+$ and $E_-$ be the coefficients of $\prod (1 - \lambda_j + \lambda_j z)$ over the
+    even and over the odd indices. Then $E_2(k) = \sum_j E_+(j) E_-(k - j)$, and
 
     $$E_1(2k) + E_1(2k - 1) = E_+(k), \qquad E_1(2k) + E_1(2k + 1) = E_-(k), \qquad
     E_4(k; s) = \tfrac12 \big[E_+(k; 2s) + E_-(k; 2s)\big] .$$
 
-    Right to 1e-14 (float32: 1e-6), absolutely.
+    The absolute error is 1e-14 (float32: 1e-6).
 
-    Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
+    Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
     Args:
-        s: lengths; a negative one gives NaN.
+        s: lengths; negative lengths give NaN.
         beta: 1, 2 or 4; static.
         max_count: largest number of levels K ≥ 0; static.
 
@@ -61,7 +61,7 @@ def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Arra
         The K + 1 probabilities on a last axis, after those of `s`.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `max_count` no integer of at least 0.
+        ValueError: `beta` is not 1, 2 or 4, or `max_count` is not an integer of at least 0.
 
     Example:
         >>> print([f"{p:.4f}" for p in bulk_gap_probabilities(1.0, beta=2, max_count=2)])
@@ -78,7 +78,7 @@ def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Arra
 def soft_edge_gap_probabilities(
     s: RealLike, beta: int, max_count: int, convention: str = "tracy-widom"
 ) -> Float[Array, "... k"]:
-    r"""Probabilities E(0), …, E(max_count) that so many levels lie beyond s at a soft edge.
+    r"""Probabilities E(0), …, E(max_count) of the numbers of levels beyond s at a soft edge.
 
     With the operator V of kernel $\tfrac12\mathrm{Ai}(\tfrac{x+y}2)$ on (s, ∞), whose square is the Airy kernel,
 
@@ -86,9 +86,9 @@ def soft_edge_gap_probabilities(
     = \tfrac12\big[\det(1 - \sqrt{1 - z}\,V) + \det(1 + \sqrt{1 - z}\,V)\big], \qquad E_1(0) = \det(1 - V) .$$
 
     The sum of the first k is the distribution function of the k-th largest level, `TracyWidom(beta, convention, k)`.
-    Right to 1e-13 (float32: 1e-5), absolutely.
+    The absolute error is 1e-13 (float32: 1e-5).
 
-    Convention: as for `TracyWidom`, in which `convention` matters for β = 4.
+    Convention: as for `TracyWidom`, where `convention` matters only for β = 4.
 
     Args:
         s: ends of the interval.
@@ -100,7 +100,7 @@ def soft_edge_gap_probabilities(
         The K + 1 probabilities on a last axis, after those of `s`.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, `max_count` no integer of at least 0, or `convention` not one of the three.
+        ValueError: `beta` or `convention` is not one of the three, or `max_count` is not an integer of at least 0.
 
     Example:
         >>> print([f"{p:.4f}" for p in soft_edge_gap_probabilities(-2.0, beta=2, max_count=2)])
@@ -116,22 +116,22 @@ def soft_edge_gap_probabilities(
 
 
 def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
-    r"""Probabilities E(0), …, E(max_count) that (0, s) holds so many levels at a hard edge.
+    r"""Probabilities E(0), …, E(max_count) of the numbers of levels in (0, s) at a hard edge.
 
     With the operator $T_a$ of kernel $\tfrac{\sqrt s}2 J_a(\sqrt{sxy})$ on (0, 1)
 
     $$\sum_k E_2(k)\,z^k = \det(1 - (1 - z)\,T_\alpha^2), \qquad E_1(0) = \det(1 - T_{2\alpha + 1}), \qquad
     E_4(0; s) = \tfrac12\big[\det(1 - T_{\alpha - 1}) + \det(1 + T_{\alpha - 1})\big]_{4s},$$
 
-    and further ones of β = 1 and 4 as at the soft edge. Right to 1e-13 (float32: 1e-5) absolutely if the order of the
-    Bessel function is at least -1/2; towards -0.9, where α ends, digits are lost.
+    and the further probabilities for β = 1 and 4 follow as at the soft edge. The absolute error is 1e-13 (float32:
+    1e-5) if the order of the Bessel function is at least -1/2; towards -0.9, where its range ends, digits are lost.
 
-    Convention: the limit of the levels $4 n \lambda$ for the weight $x^\alpha e^{-\beta x/2}$, of the density
+    Convention: the limit of the levels $4 n \lambda$ for the weight $x^\alpha e^{-\beta x/2}$, with the density
     $1/(2\pi\sqrt s)$ far away. For `Wishart(n, m, beta, c)` they are $4 n m \lambda/c^2$ with α = β(m - n + 1)/2 - 1,
-    m - n fixed, and for `LaguerreBeta(n, a, beta, c)` $8 n a \lambda/(\beta c^2)$ with α = a - (n - 1)β/2 - 1.
+    m - n fixed; for `LaguerreBeta(n, a, beta, c)` they are $8 n a \lambda/(\beta c^2)$ with α = a - (n - 1)β/2 - 1.
 
     Args:
-        s: ends of the interval; a negative one gives NaN.
+        s: ends of the interval; negative ends give NaN.
         alpha: α in [-0.95, 24] for β = 1, [-0.9, 50] for β = 2, [0.1, 50] for β = 4. Broadcast against `s`.
         beta: 1, 2 or 4; static.
         max_count: largest number of levels K ≥ 0; static.
@@ -140,7 +140,7 @@ def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_cou
         The K + 1 probabilities on a last axis, after those of `s` and `alpha`.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, `alpha` out of its range, or `max_count` no integer of at least 0.
+        ValueError: `beta` is not 1, 2 or 4, `alpha` is out of its range, or `max_count` is not an integer ≥ 0.
 
     Example:
         >>> got = hard_edge_gap_probabilities(4.0, 0.0, beta=2, max_count=1)
@@ -158,7 +158,7 @@ def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_cou
 
 @functools.partial(compiled, static_argnums=(1, 2))
 def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
-    # So many levels of β = 1 are looked for in this length.
+    # The number of levels, counted as for β = 1, and the length of the interval in their unit.
     inside, length = (2 * count, 2 * s) if beta == 4 else (count, s)
     t, w = legendre_rule(40 + inside, s.dtype)
 
@@ -168,7 +168,7 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
         scale = length / 4 * jnp.sqrt(w[:, None] * w)
         below, above = (scale * sine_kernel(x[:, None], sign * x) for sign in (1, -1))
         both = _eigenvalues(jnp.stack([below + above, below - above]))
-        # All of them, as those of β = 1 may be summed from the last one.
+        # All coefficients are needed, as for β = 1 they may be summed from the last one.
         even, odd = (distribution(eigenvalues, t.size) for eigenvalues in both)
         if beta == 4:
             return (even + odd)[: count + 1] / 2
@@ -176,7 +176,7 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
             return jnp.convolve(even[: count + 1], odd[: count + 1])[: count + 1]
         return _terms(jnp.stack([even, odd], -1).ravel())[: count + 1]
 
-    # Further out all is below rounding, and the quadrature too coarse.
+    # Further out the probabilities are below rounding, and the quadrature is too coarse.
     resolved = (length >= 0) & (length <= 30 + inside)
     values = probabilities(jnp.where(resolved, length, 0))
     return _outside(values, resolved, jnp.zeros_like(resolved), length >= 0)
@@ -189,7 +189,7 @@ def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, ".
 
     @functools.partial(jnp.vectorize, signature="()->(k)")
     def probabilities(s: Float[Array, ""]) -> Float[Array, " k"]:
-        # The kernel falls like Ai((x + y)/2), below rounding from 13 on.
+        # The kernel falls like Ai((x + y)/2), which is below rounding from 13 on.
         half = jnp.maximum(13 - s, 5)
         x = s + half * (1 + t)
         kernel = airy((x[:, None] + x) / 2).ai / 2
@@ -215,7 +215,7 @@ def _hard_edge(s: Float[Array, "..."], order: Float[Array, "..."], beta: int, co
 
 
 def _outside(values: Float[Array, "... k"], resolved: Array, empty: Array, valid: Array) -> Float[Array, "... k"]:
-    """The values where they are resolved; elsewhere no level for certain, or more levels than asked for, or NaN."""
+    """The values where resolved; elsewhere those of no level if empty, of too many levels, or NaN if not valid."""
     limits = jnp.where(
         valid[..., None], jnp.where(empty[..., None], _one(values.shape[-1] - 1, values.dtype), 0), jnp.nan
     )
@@ -223,12 +223,12 @@ def _outside(values: Float[Array, "... k"], resolved: Array, empty: Array, valid
 
 
 def not_negative(probabilities: Float[Array, "... k"]) -> Float[Array, "... k"]:
-    """With 0 in the place of what rounding has made negative, and of -0; derivatives are kept."""
+    """Negative values are rounding errors; they and -0 become 0, with unchanged derivatives."""
     return probabilities - jax.lax.stop_gradient(jnp.where(probabilities <= 0, probabilities, 0))
 
 
 def _eigenvalues(matrix: Float[Array, "... q q"]) -> Float[Array, "... q"]:
-    """By the dense eigensolver: that of `eigvalsh` on a CPU is faster, but takes ten times longer to compile."""
+    """The eigenvalues, by the dense eigensolver: on a CPU `eigvalsh` is faster, but compiles ten times longer."""
     return decompose_one_by_one(matrix)[0]
 
 
@@ -241,32 +241,32 @@ def _edge(v: Float[Array, " q"], beta: int, count: int) -> Float[Array, " k"]:
 
 
 def distribution(probabilities: Float[Array, " q"], count: int) -> Float[Array, " k"]:
-    r"""The coefficients of $\prod (1 - \lambda + \lambda z)$: of the number of successes of independent trials."""
+    r"""The coefficients of $\prod (1 - \lambda + \lambda z)$, the law of the successes in independent trials."""
 
     def trial(values: Float[Array, " k"], p: Float[Array, ""]) -> tuple[Float[Array, " k"], None]:
         return (1 - p) * values + p * _shifted(values), None
 
-    # What rounding moves out of [0, 1] is put back, but 0 and 1 themselves keep their derivatives.
+    # Values that rounding has moved out of [0, 1] are put back, but 0 and 1 themselves keep their derivatives.
     inside = jnp.where(probabilities < 0, 0, jnp.where(probabilities > 1, 1, probabilities))
     return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), jax.typeof(inside)), inside)[0]
 
 
 def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    """The $a_k - b_k$ and $b_k$ of the module's docstring."""
+    """The coefficients $a_k - b_k$ and $b_k$ of the module's docstring."""
 
     def factor(state: tuple[Array, Array], v: Float[Array, ""]) -> tuple[tuple[Array, Array], None]:
-        # (A, B) times 1 - cv is (A + c² v B, B + v A), with c² = 1 - z.
+        # The product of A - cB and 1 - cv has the parts A + c² v B and B + v A, with c² = 1 - z.
         differences, b = state
         return ((1 - v) * differences - v * _shifted(b), (1 + v) * b + v * differences), None
 
-    # Ordered by size they alternate in sign, and all products stay of the order of 1.
+    # Ordered by size the eigenvalues alternate in sign, and all products stay of order 1.
     v = v[jnp.argsort(-jnp.abs(v))]
     one = varying_like(_one(count, v.dtype), jax.typeof(v))
     return jax.lax.scan(factor, (one, jnp.zeros_like(one)), v)[0]
 
 
 def _terms(sums: Float[Array, " k"]) -> Float[Array, " k"]:
-    """The E(k) ≥ 0 with E(k) + E(k - 1) given; from the end to which they fall, so that nothing cancels."""
+    """The E(k) ≥ 0 from the sums E(k) + E(k - 1), starting at the end to which they fall, so that nothing cancels."""
     signs = (-1.0) ** jnp.arange(sums.size, dtype=sums.dtype)
     upwards = signs * jnp.cumsum(signs * sums)
     following = jnp.append(sums[1:], 0)

@@ -1,26 +1,26 @@
 r"""Probabilities that an interval J holds k of the n levels of the Gaussian ensembles.
 
-For β = 2 they are those of independent trials with the eigenvalues of $\int_J \varphi_i \varphi_j$, orthonormal Hermite
-functions, as probabilities of success. For β = 1 and 4 let $\rho = 1 + (z - 1) 1_J$ and
+For β = 2 k is the number of successes in independent trials, with the eigenvalues of $\int_J \varphi_i \varphi_j$ for
+orthonormal Hermite functions φ as probabilities of success. For β = 1 and 4 let $\rho = 1 + (z - 1) 1_J$ and
 $(\varepsilon h)(x) = \frac12 \int \mathrm{sgn}(x - y)\,h(y)\,dy$. By de Bruijn (1955) the generating function
-$P(z) = \sum_k E(k) z^k$ is the Pfaffian of the skew products of functions that span those of the ensemble
+$P(z) = \sum_k E(k) z^k$ is the Pfaffian of the skew products of functions f, g that span a space,
 
 $$\beta = 4: \int (f g' - f' g)\,\rho, \qquad \beta = 1: \iint f(x)\,\mathrm{sgn}(y - x)\,g(y)\,\rho(x) \rho(y),$$
 
-over its value at z = 1. The span is that of $\varphi_0, \dots, \varphi_{n-1}$ for β = 1 and of
-$\varphi_0, \dots, \varphi_{2n-1}$ for β = 4, and all is said with functions h and $e = \varepsilon h$, $e' = h$,
+divided by its value at z = 1. The space is spanned by $\varphi_0, \dots, \varphi_{n-1}$ for β = 1 and by
+$\varphi_0, \dots, \varphi_{2n-1}$ for β = 4. In terms of functions h and $e = \varepsilon h$, with $e' = h$, of
 
 $$H_{ij} = \int_J (e_i h_j - h_i e_j), \qquad W_{ij} = e_i(b)\,e_j(a) - e_i(a)\,e_j(b), \qquad J = (a, b),$$
 
-and A, which is H of the whole line:
+and of A, which is H for the whole line, the matrices of skew products are
 
-$$\beta = 4: A + (z - 1) H \ \text{ of } h = f', \qquad \beta = 1: A + (z^2 - 1) H + (z - 1)^2 W \ \text{ of } h = f .$$
+$$\beta = 4: A + (z - 1) H \ \ (h = f'), \qquad \beta = 1: A + (z^2 - 1) H + (z - 1)^2 W \ \ (h = f) .$$
 
-The latter since the double integral over J is H + W, and that with one point in J is 2H. Bases for which A is
-$\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$, repeated, are pairs $(\psi'/\sqrt2, \psi/\sqrt2)$, where ψ runs
-through the even φ for β = 1 and even n, through the odd ones, of which both φ and εφ are in the span, for β = 4, and
-through the odd ones for β = 1 and odd n. In this last case the even $\varphi_{n-1}$ remains, made to have the integral
-1, and the matrix is bordered by $\int h \rho$, which at z = 1 is 0 for all the others.
+The latter holds because the double integral over J is H + W, and that with one of the points in J is 2H. A consists of
+blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$ in the basis of pairs $h = (\psi'/\sqrt2, \psi/\sqrt2)$, where ψ
+runs through the even φ for β = 1 and even n, and otherwise through the odd ones (for β = 4 both φ and εφ of these are
+in the space). For β = 1 and odd n the even $\varphi_{n-1}$ remains. It is scaled to have the integral 1, and the matrix
+is bordered by $\int h \rho$, which at z = 1 is 0 for all the other functions.
 """
 
 import functools
@@ -42,15 +42,15 @@ from rmtjax.special.internal import hermite_functions, nodes_and_weights
 def hermite_gap_probabilities(
     n: int, interval: tuple[RealScalarLike, RealScalarLike], beta: int, max_count: int
 ) -> Float[Array, " k"]:
-    r"""Probabilities E(0), …, E(max_count) that an interval holds so many of the n levels of a Gaussian ensemble.
+    r"""Probabilities E(0), …, E(max_count) of the numbers of levels of a Gaussian ensemble in an interval.
 
     For β = 2 they are the coefficients of $\det(1 - (1 - z) M)$, $M_{ij} = \int_J \varphi_i \varphi_j$, with the first
-    n orthonormal Hermite functions; for β = 1 and 4 those of Pfaffians, interpolated at roots of unity. Right to 1e-13
-    for n = 10 and to 2e-12 for n = 40 (float32: 1e-5), absolutely. It takes O(n³) operations for β = 2, O(n⁴) for the
-    others.
+    n orthonormal Hermite functions; for β = 1 and 4 they are the coefficients of Pfaffians, interpolated at roots of
+    unity. The absolute error is 1e-13 for n = 10 and 2e-12 for n = 40 (float32: 1e-5). The computation takes O(n³)
+    operations for β = 2 and O(n⁴) for β = 1 and 4.
 
     Convention: levels of `GOE(n)`, `GUE(n)` and `GSE(n)`, with the spectrum on [-2, 2] and the weight
-    $e^{-\beta n x^2/4}$. At β = 4 each of the pairs of equal levels counts as one.
+    $e^{-\beta n x^2/4}$. At β = 4 each pair of equal levels counts as one.
 
     Args:
         n: number of levels, n ≥ 1; static.
@@ -62,8 +62,8 @@ def hermite_gap_probabilities(
         The K + 1 probabilities; 0 for more levels than n.
 
     Raises:
-        ValueError: `n` or `max_count` is no integer of at least 1 or 0, `beta` is not 1, 2 or 4, or the ends are no
-            ascending real numbers.
+        ValueError: `n` is not an integer of at least 1, `max_count` is not one of at least 0, `beta` is not 1, 2 or 4,
+            or the ends are not ascending real numbers.
 
     Example:
         >>> positive = (0.0, float("inf"))
@@ -85,10 +85,10 @@ def _probabilities(
     n: int, lower: Float[Array, ""], upper: Float[Array, ""], beta: int, count: int
 ) -> Float[Array, " k"]:
     size = 2 * n if beta == 4 else n
-    # Beyond this there is no level, to rounding.
+    # To rounding, no level lies beyond this edge.
     edge = math.sqrt(2 * size) + 8
-    # The functions hold the root of the weight exp(-x²) of β = 2, all of that of β = 1 and, with x larger by √2, the
-    # root of that of β = 4.
+    # The Hermite functions contain the root of the weight exp(-x²) for β = 2, the whole weight for β = 1, and, with x
+    # larger by √2, the root of the weight for β = 4.
     a, b = (jnp.clip(math.sqrt(size / 2) * end, -edge, edge) for end in (lower, upper))
     values = _unitary(n, a, b, min(count, n)) if beta == 2 else _pfaffians(size, a, b, beta, min(count, n))
     return jnp.pad(not_negative(values), (0, max(count - n, 0)))
@@ -106,42 +106,43 @@ def _unitary(n: int, a: Float[Array, ""], b: Float[Array, ""], count: int) -> Fl
 
 
 def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, count: int) -> Float[Array, " k"]:
-    """By interpolation of P, of which P(1) = 1 and conjugate points have conjugate values, at roots of unity.
-
-    Their number is odd, as -1 is a zero of P for half of the line and odd n.
-    """
-    x, w = _quadrature(size, a, b)
-    ends = jnp.stack([a, b])
-    h, e = (jnp.asarray(each, x.dtype) for each in _basis(size, odd=beta == 4 or size % 2 == 1))
-    known = _known(size, jnp.concatenate([x, ends]))
-    e, (at_a, at_b) = (e @ known)[:, :-2], (e @ known)[:, -2:].T
-    inside, corners = _skew((w * e) @ (h @ known)[:, :-2].T), _skew(jnp.outer(at_b, at_a))
-
+    """E(0), …, E(count) for β = 1 and 4, as the coefficients of P."""
+    whole, inside, corners, border = _skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
+    # The Fourier transform of P at roots of unity gives its coefficients. P(1) is 1, and conjugate roots have conjugate
+    # values: the upper ones suffice. The number of roots is odd, as -1 is a zero of P for half of the line and odd n.
     degree = size // 2 if beta == 4 else size
-    num_points = degree + 1 + degree % 2
-    m = np.arange(1, num_points // 2 + 1)
-    z = np.exp(2j * np.pi * m / num_points)[:, None, None].astype(jnp.result_type(x, jnp.complex64))
-    pairs = jnp.asarray(np.kron(np.eye(h.shape[0] // 2), [[0, 1], [-1, 0]]), x.dtype)
+    num_roots = degree + 1 + degree % 2
+    upper = np.arange(1, num_roots // 2 + 1)
+    z = np.exp(2j * np.pi * upper / num_roots)[:, None, None].astype(jnp.result_type(inside, jnp.complex64))
     if beta == 4:
-        matrices = pairs + (z - 1) * inside
+        matrices = whole + (z - 1) * inside
     else:
-        border = _skew(jnp.outer(at_b - at_a, jnp.zeros_like(at_a).at[-1].set(size % 2)))
-        matrices = pairs + (z**2 - 1) * inside + (z - 1) ** 2 * corners + (z - 1) * border
-    values = jax.vmap(_pfaffian)(matrices)
-    phases = np.exp(-2j * np.pi * np.outer(np.arange(count + 1), m) / num_points).astype(z.dtype)
-    return (1 + 2 * jnp.real(phases @ values)) / num_points
+        matrices = whole + (z**2 - 1) * inside + (z - 1) ** 2 * corners + (z - 1) * border
+    phases = np.exp(-2j * np.pi * np.outer(np.arange(count + 1), upper) / num_roots).astype(z.dtype)
+    return (1 + 2 * jnp.real(phases @ jax.vmap(_pfaffian)(matrices))) / num_roots
+
+
+def _skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: bool) -> tuple[Array, ...]:
+    r"""The matrices A, H and W of the module's docstring, and the factor of z - 1 in the border $\int h \rho$."""
+    x, w = _quadrature(size, a, b)
+    known = _known(size, jnp.concatenate([x, jnp.stack([a, b])]))
+    h, e = (jnp.asarray(each, x.dtype) @ known for each in _basis(size, odd=odd))
+    h, e, (e_at_a, e_at_b) = h[:, :-2], e[:, :-2], e[:, -2:].T
+    whole = jnp.asarray(np.kron(np.eye(h.shape[0] // 2), [[0, 1], [-1, 0]]), x.dtype)
+    last = jnp.zeros_like(e_at_a).at[-1].set(size % 2)
+    return whole, _skew((w * e) @ h.T), _skew(jnp.outer(e_at_b, e_at_a)), _skew(jnp.outer(e_at_b - e_at_a, last))
 
 
 def _known(size: int, x: Float[Array, " q"]) -> Float[Array, "m q"]:
-    r"""The functions $\varphi_0, \dots, \varphi_m$, m = size, and the error function, of which all others consist."""
+    r"""The functions $\varphi_0, \dots, \varphi_m$, m = size, and the error function, of which h and e consist."""
     return jnp.concatenate([hermite_functions(size + 1, x), jax.scipy.special.erf(x / math.sqrt(2))[None]])
 
 
 @functools.cache
 def _basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
-    r"""The coefficients of the functions h and e.
+    r"""The coefficients of the functions h and e in the known ones.
 
-    By $\varphi_k' = c_{k-1} \varphi_{k-1} - c_k \varphi_{k+1}$, $c_k = \sqrt{(k + 1)/2}$, and the integral of this.
+    They use $\varphi_k' = c_{k-1} \varphi_{k-1} - c_k \varphi_{k+1}$, $c_k = \sqrt{(k + 1)/2}$, and its integral.
     """
     unit = np.eye(size + 2)
     functions, slopes, integrals = unit[:size], np.zeros((size, size + 2)), np.zeros((size, size + 2))
@@ -155,7 +156,7 @@ def _basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
     h = np.stack([slopes[chosen], functions[chosen]], 1).reshape(-1, size + 2) / math.sqrt(2)
     e = np.stack([functions[chosen], integrals[chosen]], 1).reshape(-1, size + 2) / math.sqrt(2)
     if size % 2:
-        # From the one end to the other the error function grows by 2. The last row is for the border.
+        # From one end of the line to the other the error function grows by 2. The last row is for the border.
         whole, none = 2 * integrals[-1, -1], np.zeros(size + 2)
         h, e = np.vstack([h, functions[-1] / whole, none]), np.vstack([e, integrals[-1] / whole, none])
     return h, e
@@ -166,7 +167,7 @@ def _skew(matrix: Float[Array, "m m"]) -> Float[Array, "m m"]:
 
 
 def _pfaffian(matrix: Complex[Array, "m m"]) -> Complex[Array, ""]:
-    """By elimination of two rows and columns at a time, with pivoting; a leading block [[0, p], [-p, 0]] gives p."""
+    """The Pfaffian, by elimination of two rows and columns at a time; each pivot block [[0, p], [-p, 0]] gives p."""
     index = np.arange(matrix.shape[0])
 
     def eliminate(state: tuple[Array, Array], k: Array) -> tuple[tuple[Array, Array], None]:

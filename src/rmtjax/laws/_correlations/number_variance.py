@@ -1,22 +1,22 @@
 r"""Number variance and rigidity of levels in the bulk of large spectra.
 
 Derivation. $\Sigma^2(L) = L - 2\int_0^L (L - r)\,Y_2(r)\,dr$. With $x = 2\pi L$, $A(x) = \frac\pi2 - \mathrm{Si}(x)$
-and the cluster functions of `two_point` two integrations by parts give $\pi^2 \Sigma^2_{\beta=2}(L) = S(x)$,
+and the cluster functions of `two_point`, two integrations by parts give $\pi^2 \Sigma^2_{\beta=2}(L) = S(x)$,
 
 $$S(x) = \mathrm{Cin}(x) + 1 - \cos x + x A(x), \qquad S'(x) = \frac{1 - \cos x}x + A(x),$$
 
-and what `number_variance` states for β = 1 and 4. The rigidity
+and the formulas of `number_variance` for β = 1 and 4. The rigidity
 $\Delta_3 = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr$ is then made of the means of three functions, S,
-A and A², under that weight. Each is integrated by parts, with $A' = -\sin(x)/x$ and
+A and A², under this weight. Each mean is integrated by parts, with $A' = -\sin(x)/x$ and
 
     s_k(z) = ∫_0^z y^k sin y dy,  J_k = ∫_0^z y^k A dy = [z^{k+1} A + s_k]/(k + 1),
     N_k = ∫_0^z y^k A² dy = [z^{k+1} A² + 2 s_k A + 2 ∫_0^z s_k(y) sin(y)/y dy]/(k + 1).
 
-These cancel to the order L below L = 2, where instead
+Below L = 2 these cancel down to the order L. There the formula
 
-$$\Delta_3 = \frac L{15} + \frac{L^2}{15} \int_0^1 (1 - u)^3 (2 - 9u - 3u^2)\,R_2(L u)\,du,$$
+$$\Delta_3 = \frac L{15} + \frac{L^2}{15} \int_0^1 (1 - u)^3 (2 - 9u - 3u^2)\,R_2(L u)\,du$$
 
-by Gauss-Legendre quadrature: the integrand is analytic.
+is evaluated by Gauss-Legendre quadrature, as its integrand is analytic.
 """
 
 import functools
@@ -33,9 +33,9 @@ from rmtjax.laws._correlations.two_point import BETAS, pair_correlation
 from rmtjax.special import gauss_legendre
 from rmtjax.special.internal import auxiliary, cosine_integral, sine_integral, sine_tail
 
-# Up to this length the rigidity is a quadrature, which 24 nodes bring to 1e-16.
+# Up to this length the rigidity is computed by quadrature, for which 24 nodes reach 1e-16.
 _SHORT, _NUM_NODES = 2.0, 24
-# From here on S is computed from the auxiliary functions.
+# From this x on S is computed from the auxiliary functions f and g.
 _SPLIT = 4.0
 
 
@@ -50,10 +50,10 @@ def number_variance(lengths: RealLike, beta: int) -> Float[Array, "..."]:
     \frac12 \Sigma^2_{\beta=2}(2L) + \frac1{4\pi^2} \left[\frac\pi2 - A(2\pi L)\right]^2 & \beta = 4,
     \end{cases}$$
 
-    and L for independent levels, β = 0. Exact, not asymptotic, at every L; near 0 it is L. The relative error is a few
-    ulp up to L = 10⁶ and beyond.
+    and L for independent levels, β = 0. The formulas are exact, not asymptotic, at every L; near 0 they tend to L. The
+    relative error is a few ulp up to L = 10⁶ and beyond.
 
-    Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
+    Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
     Args:
         lengths: L ≥ 0; negative lengths give NaN.
@@ -75,15 +75,15 @@ def number_variance(lengths: RealLike, beta: int) -> Float[Array, "..."]:
 def rigidity(lengths: RealLike, beta: int) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of Dyson and Mehta in the bulk.
 
-    The mean squared deviation of the counting function from its best straight line, over an interval that holds L
-    levels on average:
+    It is the mean squared deviation of the counting function from its best straight line, over an interval that holds
+    L levels on average:
 
-    $$\Delta_3(L) = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr,$$
+    $$\Delta_3(L) = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr .$$
 
-    L/15 for independent levels, β = 0, and near 0. Exact at every L, with a relative error of a few ulp up to L = 10⁶
-    and beyond.
+    It is L/15 for independent levels, β = 0, and tends to L/15 near 0. The formula is exact at every L, with a relative
+    error of a few ulp up to L = 10⁶ and beyond.
 
-    Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
+    Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
     Args:
         lengths: L ≥ 0; negative lengths give NaN.
@@ -132,16 +132,16 @@ def _rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
 
 
 def _finite_phase(length: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The length, or the farthest of which the phase is a number."""
+    """The length, capped so that its phase does not overflow."""
     return jnp.minimum(length, float(jnp.finfo(length.dtype).max) / 64)
 
 
 @jax.custom_jvp
 def _var(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function S above."""
+    """The function S of the module's docstring."""
     near, far = jnp.minimum(x, _SPLIT), jnp.maximum(x, _SPLIT)
     f, g = auxiliary(far)
-    # The terms that grow are taken out by hand: far out A(x) is known to the rounding of 1/x, not of 1.
+    # The growing terms are cancelled by hand: this way far out A(x) has the rounding error of 1/x, not of 1.
     waves = (f - 1 + g / far**2) * jnp.cos(far) + (g - f) / far * jnp.sin(far)
     short = cosine_integral(near) + 2 * jnp.sin(near / 2) ** 2 + near * sine_tail(near)
     return jnp.where(x < _SPLIT, short, np.euler_gamma + 1 + jnp.log(far) + waves)
@@ -170,9 +170,9 @@ def _long_rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."
 
 
 def _mean_variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The mean of S under the weight, for x ≥ 4."""
+    """The mean of S under the weight of the rigidity, for x ≥ 4."""
     f, g = auxiliary(x)
-    # Powers of 1/x underflow where those of x are no numbers.
+    # Powers of 1/x underflow harmlessly where those of x would overflow.
     r = 1 / x
     cosine = (f - 1) / 15 + (g / 2 - 11 / 30) * r**2 - 3 / 5 * r**4
     sine = (13 / 30 + g / 15 - f / 2) * r - 3 / 5 * r**3
@@ -181,9 +181,9 @@ def _mean_variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _mean_tails(z: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The means of A² and of A under the weight, where no large powers of z are left."""
+    """The means of A² and of A under the weight of the rigidity, written without large powers of z."""
     a, c, s = sine_tail(z), jnp.cos(z), jnp.sin(z)
-    # s_k, and ∫ s_k(y) sin(y)/y dy, over z^k.
+    # The sk are s_k/z^k, and the tk are the integrals ∫ s_k(y) sin(y)/y dy divided by z^k.
     r = 1 / z
     s0, s1 = 1 - c, s * r - c
     s3 = -c + 3 * s * r + 6 * c * r**2 - 6 * s * r**3

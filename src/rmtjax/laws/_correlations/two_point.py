@@ -3,11 +3,11 @@ r"""Two-point functions of levels in the bulk of large spectra.
 Derivation. With $x = \pi r$, $s(x) = \sin x/x$ and unit density, the cluster functions $Y_2 = 1 - R_2$ are
 (Mehta 2004, equations 6.1.18, 7.2.3 and 8.1.3)
 
-    β = 2: s(πr)²;  β = 1: s(πr)² + s'(πr) [π/2 - Si(πr)];  β = 4: s(2πr)² - s'(2πr) Si(2πr).
+    β = 2: s(πr)²;  β = 1: s(πr)² + s'(πr) [π/2 - Si(πr)];  β = 4: s(2πr)² - s'(2πr) Si(2πr),
 
-where s' is the derivative in x or 2x. With $H(x) = 1 - s^2 + s' \mathrm{Si}$ hence $R_2$ is H(2πr) at β = 4 and
-$H(\pi r) - \frac\pi2 s'(\pi r)$ at β = 1. H is of the order x⁴, from a difference of terms of order 1, so below x = 3
-it is a power series in x², centred on the middle of that range, where its terms do not cancel either.
+where s' is the derivative of s in its argument. Hence, with $H(x) = 1 - s^2 + s' \mathrm{Si}$, $R_2$ is H(2πr) at β = 4
+and $H(\pi r) - \frac\pi2 s'(\pi r)$ at β = 1. H is of order x⁴ but a difference of terms of order 1, so below x = 3 it
+is a power series in x² about the middle of that range, where the terms of the series do not cancel either.
 """
 
 import functools
@@ -23,8 +23,8 @@ from rmtjax._typing import RealLike
 from rmtjax.special.internal import sine_integral
 
 BETAS = (0, 1, 2, 4)
-_SPLIT = 3.0
-# Powers of x² in the exact series, and after their shift to the middle of 0 < x² < 9.
+_SPLIT = 3.0  # the power series serve below this x
+# Number of terms in x² of the exact series, and of the series about the middle of 0 < x² < 9.
 _NUM_TERMS, _NUM_SHIFTED = 40, 24
 
 
@@ -40,9 +40,9 @@ def pair_correlation(r: RealLike, beta: int) -> Float[Array, "..."]:
     \end{cases}$$
 
     and 1 for independent levels, β = 0. Near 0 it is $\frac{\pi^2}6 r$, $\frac{\pi^2}3 r^2$ and
-    $\frac{16 \pi^4}{135} r^4$, to small relative error. It is even in r.
+    $\frac{16 \pi^4}{135} r^4$, and the relative error is small there too. It is even in r.
 
-    Convention: unit density of the levels; at β = 4 each of the pairs of equal levels counts as one.
+    Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
     Args:
         r: distances, any real numbers.
@@ -71,10 +71,9 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
     \frac\tau2 - \frac\tau4 \log|1 - \tau| \text{ for } \tau \le 2, \quad 1 \text{ for } \tau \ge 2 & \beta = 4,
     \end{cases}$$
 
-    for τ ≥ 0, and 1 for independent levels, β = 0. It is even in τ. At β = 4 it is infinite at τ = 1, where its
-    derivative counts as 0.
+    for τ ≥ 0, and 1 for independent levels, β = 0. It is even in τ. For β = 4 and τ = 1 it is infinite, with slope 0.
 
-    Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1); as τ → 0, K is 2τ/β.
+    Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1); K ~ 2τ/β as τ → 0.
 
     Args:
         tau: times, any real numbers.
@@ -95,7 +94,7 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
 
 @functools.partial(compiled, static_argnums=1)
 def _pair_correlation(r: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
-    # So far out it is 1, and a sine has no value at infinity.
+    # Beyond 1e18 the correlation is 1; the cap is there because a sine has no value at infinity.
     x = jnp.minimum(jnp.where(r < 0, -r, r), 1e18) * jnp.pi
     if beta == 0:
         return jnp.where(jnp.isnan(r), r, jnp.ones_like(x))
@@ -128,7 +127,7 @@ def _form_factor(tau: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
 
 
 def _hole(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function H above."""
+    """The function H of the module's docstring."""
     near, far = _near_and_far(x)
     sinc = jnp.sin(far) / far
     return jnp.where(
@@ -139,13 +138,13 @@ def _hole(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _near_and_far(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The argument for the series, and that for the formula, where x is not in its range a number inside it."""
+    """The arguments for the series and for the formula: x, or a number inside the range if x is outside."""
     near = x < _SPLIT
     return jnp.where(near, x, 1), jnp.where(near, _SPLIT, x)
 
 
 def _series(name: str, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """One of the power series in x²."""
+    """The power series in x² of the given name."""
     total = jnp.zeros_like(x)
     for coefficient in _coefficients(name)[::-1]:
         total = total * (x**2 - _SPLIT**2 / 2) + coefficient
@@ -159,7 +158,7 @@ def _coefficients(name: str) -> list[float]:
     sign = [Fraction((-1) ** k) for k in range(count)]
     sinc = [sign[k] / math.factorial(2 * k + 1) for k in range(count)]
     square = [sum(sinc[i] * sinc[k - i] for i in range(k + 1)) for k in range(count)]
-    # s'/x and Si/x, whose product takes the place of x² times it.
+    # The series of s'/x and Si/x, whose product is s' Si/x².
     slope = [2 * (k + 1) * sinc[k + 1] for k in range(count - 1)]
     integral = [sinc[k] / (2 * k + 1) for k in range(count)]
     product = [sum(slope[i] * integral[k - i] for i in range(k + 1)) for k in range(count - 1)]

@@ -15,14 +15,14 @@ from rmtjax.special.internal import log_beta_density, log_beta_tails
 
 
 class PorterThomas(AbstractGeneralizedGamma):
-    r"""The law of Porter and Thomas, of a component of an eigenvector of a large random matrix.
+    r"""The law of Porter and Thomas, for a component of an eigenvector of a large random matrix.
 
     $$p(x) = \frac{(\beta/2)^{\beta/2}}{\Gamma(\beta/2)}\,x^{\beta/2 - 1} e^{-\beta x/2}, \qquad x > 0 .$$
 
     β times x has the χ² law with β degrees of freedom; the mean is 1 and the variance 2/β. All formulas hold to some
     ten ulp, the tails in relative error. For β = 1 the density diverges at 0.
 
-    Convention: the law of $n |v_i|^2$ as n → ∞ for a unit vector v; a quaternion has |v|² the sum of four squares.
+    Convention: the law of $n |v_i|^2$ as n → ∞ for a unit vector v; for a quaternion, |v|² is the sum of four squares.
     `EigenvectorIntensity` is the law at finite n.
 
     Args:
@@ -52,14 +52,14 @@ class PorterThomas(AbstractGeneralizedGamma):
 
 
 class EigenvectorIntensity(AbstractLogarithmicLaw):
-    r"""The law of a component of an eigenvector of an n×n matrix of an invariant ensemble.
+    r"""The law of a component of an eigenvector of an n×n matrix from an invariant ensemble.
 
     $y = |v_i|^2 = x/n$ is a beta variate,
 
     $$p(x) = \frac{y^{\beta/2 - 1} (1 - y)^{\beta(n-1)/2 - 1}}{n\,B(\beta/2, \beta(n-1)/2)}, \qquad 0 < x < n,$$
 
-    for v uniform on the unit sphere. Mean 1, variance $2(n-1)/(\beta n + 2)$. It tends to `PorterThomas(beta)` as
-    n → ∞. All formulas hold to some ten ulp, the tails in relative error.
+    for v uniform on the unit sphere. The mean is 1, the variance $2(n-1)/(\beta n + 2)$. The law tends to
+    `PorterThomas(beta)` as n → ∞. All formulas hold to some ten ulp, the tails in relative error.
 
     Convention: the law of $n |v_i|^2$ for a unit vector v.
 
@@ -87,11 +87,11 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         self.beta = _checks.dyson_index(beta)
 
     def _parameters(self) -> tuple[Array, Array]:
-        """Those of the beta law."""
+        """The parameters of the beta law of x/n."""
         return jnp.asarray(self.beta / 2), jnp.asarray(self.beta * (self.n - 1) / 2)
 
     def _beta_variate(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
-        """The parameters, and at x the beta variate, the rest to 1, and its logarithm."""
+        """The parameters, and at x the beta variate, its complement to 1, and its logarithm."""
         y = x / self.n
         return *self._parameters(), y, (self.n - x) / self.n, jnp.log(y)
 
@@ -99,12 +99,12 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         return jnp.asarray(0.0), jnp.asarray(float(self.n))
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Panels that shrink towards 0, where the mass is for large n.
+        # The panels shrink towards 0, where the mass lies for large n.
         lower, upper = self._support()
         return jnp.append(lower, upper * 2.0 ** jnp.arange(-self.n.bit_length(), 1))
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
-        # Of the powers of y and of 1 - y one is 0: the density is finite at that end.
+        # The density is finite and not 0 at an end where the power of y or of 1 - y is 0.
         at_lower = (self.n - 1) / self.n if self.beta == 2 else 0.0
         return at_lower, (self.beta / (2 * self.n) if self.beta * (self.n - 1) == 2 else 0.0)
 

@@ -13,14 +13,14 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax.special import bessel_j, gauss_legendre
 
-# Of J_a at 0 only the power is left, to rounding, at this argument.
+# At this argument J_a equals its leading power to rounding.
 _SMALL = 1e-8
-# The interval (0, 1) of the hard edge is cut off where the operator has fallen to about exp(-DEPTH).
+# The interval (0, 1) of the hard edge is cut off where the operator has fallen to about exp(-_DEPTH).
 _DEPTH = 40.0
-# Orders of the Bessel function from -0.9 to 50.
+# The range of α for each β, for which the order of the Bessel function lies between -0.9 and 50.
 _ALPHA = {1: (-0.95, 24), 2: (-0.9, 50), 4: (0.1, 50)}
 
-# The exponents in reach for β.
+# The rule that α lies in the range for β.
 ALPHA = _checks.Rule(
     lambda alpha, beta: (alpha >= _ALPHA[beta][0]) & (alpha <= _ALPHA[beta][1]),
     lambda beta: f"lie in [{_ALPHA[beta][0]}, {_ALPHA[beta][1]}] for beta={beta}",
@@ -40,9 +40,9 @@ def hard_edge_operator(
 ) -> Float[Array, "q q"]:
     r"""The matrix of $T_a$ for s > 0.
 
-    Near 0 functions behave like $x^{a/2}$, for which $x = e^{-\tau v^2}$ makes the integrands smooth for every a. They
-    end at v = 1, where $\tau = d/(a + 1)$ leaves the part $e^{-d}$ of $x^{a+1}$. There d is DEPTH, and more by the
-    logarithm of the factor $(s/4)^{a+1}/\Gamma(a + 1)^2$ of that power where it is positive.
+    Near 0 functions behave like $x^{a/2}$, and the substitution $x = e^{-\tau v^2}$ makes the integrands smooth for
+    every a. They are cut off at v = 1, where $\tau = d/(a + 1)$ makes $x^{a+1}$ equal to $e^{-d}$. Here d is `_DEPTH`,
+    plus the logarithm of the factor $(s/4)^{a+1}/\Gamma(a + 1)^2$ of that power if it is positive.
 
     Args:
         s: end of the interval.
@@ -53,11 +53,11 @@ def hard_edge_operator(
     bessel = bessel or functools.partial(_bessel, order)
     t, w = legendre_rule(num_nodes, jnp.result_type(s, order))
     h = order + 1
-    # The determinant does not depend on where the nodes end.
+    # The determinant does not depend on where the nodes end, so that is not differentiated.
     depth = jax.lax.stop_gradient(_DEPTH + jnp.maximum(0, h * jnp.log(s / 4) - 2 * gammaln(h))) / h
     v = (1 + t) / 2
     root = jnp.sqrt(depth * v * w)
-    # Powers are taken in logarithms, in which x does not underflow; and Bessel functions, the bulk of the work, once.
+    # In logarithms x does not underflow. The Bessel functions, the bulk of the work, are computed for one triangle.
     log_x = -depth * v**2
     row, column = np.triu_indices(num_nodes)
     log_product = (log_x[row] + log_x[column]) / 2

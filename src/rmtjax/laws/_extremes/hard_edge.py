@@ -27,61 +27,61 @@ from rmtjax.special import (
 )
 from rmtjax.special.internal import log_one_minus_exp
 
+# Nodes of the determinants by the bits of the dtype; panels, and nodes in each, of the Bessel function's interpolation.
 _NODES = {64: 64, 32: 36}
-# Of the interpolation of the Bessel function.
 _BESSEL_PANELS, _BESSEL_NODES = 24, 16
-# Where the determinants end, and the upper tail is about e^-19 in float64 and e^-7 in float32: there √s (twice that for
-# β = 4) is the order a of the Bessel function and this much more, a number and a multiple of √(a + 1).
+# Determinants are used up to where the upper tail is about e^-19 in float64 and e^-7 in float32. There √s (2√s for
+# β = 4) is a + p + q √(a + 1), with the order a of the Bessel function and this pair p, q by β and bits of the dtype.
 _FARTHEST = {
     1: {64: (8.6, 1.95), 32: (4.3, 1.5)},
     2: {64: (7.0, 1.75), 32: (4.0, 1.35)},
     4: {64: (12.1, 2.1), 32: (7.7, 1.7)},
 }
-# Terms of the series near 0, and where it ends, in units of (a + 1)².
+# Number of terms of the series near 0, and the end of its range in units of (a + 1)².
 _TERMS, _SERIES_END = 40, 0.6
-# It serves where F is below this power of the smallest number; determinants hold it down to the other one.
+# The series is used where F is below tiny**_DEEP, with the smallest number tiny; determinants reach tiny**_UNDERFLOW.
 _DEEP, _UNDERFLOW = 0.4, 0.45
-# Quantiles come from interpolation: panels that halve towards 0 and equal ones, and nodes in each.
+# Quantiles come from interpolation: the number of panels that halve towards 0, of equal panels, and of nodes in each.
 _HALVINGS, _EQUAL, _PANEL_NODES = 4, 16, 14
-# What the logarithm of no number of float64 is below.
+# No float64 has a logarithm below minus this.
 _SMALLEST = 750.0
-# Of the second correction to the ratio of the determinants.
+# Coefficients, in falling powers of √(1 - c), of the second correction to the ratio of the determinants.
 _RATIO = (224, 41, -1180, -2120, -1460, -365)
 
 
 class HardEdge(AbstractLogarithmicLaw):
-    r"""The law of the smallest level at a hard edge, as of Wishart matrices that are nearly square.
+    r"""The law of the smallest level at a hard edge, as for Wishart matrices that are nearly square.
 
     With the operator $T_a$ of kernel $\tfrac{\sqrt s}2 J_a(\sqrt{sxy})$ on (0, 1) and $D_\mp(a, s) = \det(1 \mp T_a)$
 
     $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
     \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
 
-    In float64 it is right to 1e-13, and the lower tail in relative error (for β = 4 to 2e-11), if the order of the
-    Bessel function is at least -1/2; towards -1 digits are lost. In float32 to 1e-5, absolutely.
-    Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) it goes on by the expansion
-    of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
+    In float64 it is right to 1e-13, the lower tail in relative error (for β = 4 to 2e-11), if the order of the Bessel
+    function is at least -1/2; towards -1 digits are lost. In float32 it is right to 1e-5, absolutely.
+    Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) the tail comes from the
+    expansion of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
 
     $$(s\sigma'')^2 + \sigma'(\sigma - s\sigma')(4\sigma' - 1) = a^2\sigma'^2, \qquad
     \frac{d}{ds}\log\frac{D_-}{D_+} = -\sqrt{\sigma'/s} ,$$
 
-    in powers of 1/s with functions of $c = a/\sqrt s$ as coefficients, so that it serves for every α; the first terms
-    are $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. The logarithm of the tail is right to 1e-6 there
-    (float32: 1e-3).
+    in powers of 1/s with functions of $c = a/\sqrt s$ as coefficients, so that it holds for every α; it begins with
+    $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. There the logarithm of the tail is right to 1e-6 (float32:
+    1e-3).
 
     Every point costs about half a millisecond. `ppf` and `sample` interpolate, to 1e-10 (float32: 1e-4).
 
     Convention: the limit of $4 n m \lambda_{\min}/c^2$ for `Wishart(n, m, beta, c)` with m - n fixed, where
     α = β(m - n + 1)/2 - 1, and of $8 n a \lambda_{\min}/(\beta c^2)$ for `LaguerreBeta(n, a, beta, c)`, where
-    α = a - (n - 1)β/2 - 1. Without a unit, for the weight $x^\alpha e^{-\beta x/2}$, it is that of
-    $4 n \lambda_{\min}$. The density of all levels is $1/(2\pi\sqrt s)$ far away.
+    α = a - (n - 1)β/2 - 1. For the weight $x^\alpha e^{-\beta x/2}$, without a unit, it is the limit of
+    $4 n \lambda_{\min}$. Far from the edge the density of all levels is $1/(2\pi\sqrt s)$.
 
     Args:
         alpha: α in [-0.95, 24] for β = 1, [-0.9, 50] for β = 2, [0.1, 50] for β = 4; differentiable.
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `alpha` out of its range.
+        ValueError: `beta` is not 1, 2 or 4, or `alpha` is out of its range.
 
     Example:
         >>> law = HardEdge(0, beta=2)  # exp(-s/4)
@@ -104,11 +104,11 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)
 
     def _stretch(self) -> float:
-        """How many times longer the interval of the operator is."""
+        """The quotient of the s of the operator and that of the law."""
         return 4.0 if self.beta == 4 else 1.0
 
     def _farthest(self, dtype: np.dtype) -> Float[Array, ""]:
-        """The end of what the determinants give."""
+        """The end of the range in which determinants are used."""
         order = bessel_order(self.alpha, self.beta)
         constant, multiple = _FARTHEST[self.beta][jnp.finfo(dtype).bits]
         return ((order + constant + multiple * jnp.sqrt(order + 1)) ** 2 / self._stretch()).astype(dtype)
@@ -118,7 +118,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return self._farthest(dtype) * jnp.asarray([0, 0.02, 0.12, 0.4, 1, 2], dtype)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
-        # At α = 0 it is that of exp(-βs/8).
+        # At α = 0 the upper tail is exp(-βs/8).
         return jnp.where(self.alpha == 0, self.beta / 8, 0.0), 0.0
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -129,14 +129,14 @@ class HardEdge(AbstractLogarithmicLaw):
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         (log_cdf, log_sf), (rise, fall) = jax.jvp(self._log_tails, (x,), (jnp.ones_like(x),))
-        # From the smaller tail, which keeps its digits. A slope that rounding has lost may have any sign.
+        # The density comes from the smaller tail, which keeps its digits. A slope lost in rounding may have any sign.
         rise, fall = (jnp.maximum(slope, jnp.finfo(x.dtype).tiny) for slope in (rise, -fall))
         return jnp.where(log_cdf < log_sf, log_cdf + jnp.log(rise), log_sf + jnp.log(fall))
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.alpha)
         table = self._interpolated(dtype)
-        # Beyond it the upper tail falls as a Gaussian of √s, at first more slowly: twice as far holds every number.
+        # Beyond the table the upper tail falls like a Gaussian in √s, at first more slowly: twice as far is enough.
         farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
         return positive_axis.ppf(table, p.astype(dtype), q.astype(dtype), farthest)
 
@@ -154,19 +154,19 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.where(lower, known, other), jnp.where(lower, other, known)
 
     def _by_determinants(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The logarithms of 1 - F and of F by determinants, the former right where it is the smaller one."""
+        """The logarithms of 1 - F and of F from determinants; the former is right where 1 - F is the smaller tail."""
         order = bessel_order(self.alpha, self.beta).astype(x.dtype)
         bessel = _tabulated_bessel(order, jnp.sqrt(self._stretch() * self._farthest(x.dtype)))
 
         @functools.partial(jnp.vectorize, signature="()->(),()")
         def at(x: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
             t = hard_edge_operator(self._stretch() * x, order, _NODES[jnp.finfo(x.dtype).bits], bessel)
-            # Below it, where its derivatives would overflow, F comes from the series.
+            # Below this number the derivatives of log F would overflow, and F comes from the series.
             smallest = float(jnp.finfo(x.dtype).tiny) ** _UNDERFLOW
             if self.beta == 4:
                 log_gap, f, _ = _mean_determinant(t)
                 return log_gap, jnp.log(jnp.where(f < smallest, smallest, f))
-            # Of the square as such: its logarithm is far smaller than those of the two factors near s = 0.
+            # For β = 2 use det(1 - T²): near s = 0 its logarithm is far smaller than those of the two factors.
             log_gap = _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
             log_gap = jnp.where(log_gap > -smallest, -smallest, log_gap)
             return log_gap, log_one_minus_exp(log_gap)
@@ -174,11 +174,11 @@ class HardEdge(AbstractLogarithmicLaw):
         return at(x)
 
     def _lower_tail(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Array]:
-        r"""Log F by the terms of lowest order near 0, and where they are needed.
+        r"""Log F from the terms of lowest order near 0, and whether they are needed.
 
-        In the powers $x^{a/2+k}$ the operator is the product of the diagonal matrix of its coefficients $c_k$ and of
-        Cauchy's matrix 1/(a + 1 + j + k), so that the traces and, for β = 4, minors of order 2 are explicit. They serve
-        where F underflows, and for β = 4 where the second eigenvalue is lost in the rounding of the first.
+        In the basis $x^{a/2+k}$ the operator is the product of the diagonal matrix of its coefficients $c_k$ and the
+        Cauchy matrix 1/(a + 1 + j + k), so that traces and, for β = 4, minors of order 2 are explicit. They are needed
+        where F underflows, and for β = 4 also where the second eigenvalue is lost in the rounding of the first.
         """
         h = (bessel_order(self.alpha, self.beta) + 1).astype(x.dtype)
         s = self._stretch() * x
@@ -200,12 +200,12 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.where(inside, log_f, -1), inside
 
     def _beyond(self, x: Float[Array, "..."], end: Float[Array, ""]) -> Float[Array, "..."]:
-        """What the logarithm of the upper tail falls by from an end on."""
+        """The change of the logarithm of the upper tail between `end` and x; 0 for smaller x."""
         farther = self._far_tail(jnp.stack([jnp.maximum(x, end), jnp.broadcast_to(end, x.shape)]))
         return farther[0] - farther[1]
 
     def _far_tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The logarithm of the upper tail far out, but for a constant."""
+        """The logarithm of the upper tail far out, up to a constant."""
         order = bessel_order(self.alpha, self.beta).astype(x.dtype)
         log_product, log_ratio = _expansions(self._stretch() * x, order)
         if self.beta == 2:
@@ -215,7 +215,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return (log_product - log_ratio) / 2 + jnp.log1p(jnp.exp(log_ratio))
 
     def _interpolated(self, dtype: np.dtype) -> "_Interpolated":
-        """Both tails interpolated in √s, the lower one without its power of s."""
+        """The logarithms of both tails interpolated in √s, that of the lower one without its power of s."""
         halves = 2.0 ** -np.arange(_HALVINGS, 0, -1) / _EQUAL
         edges = jnp.sqrt(self._farthest(dtype)) * np.concatenate([[0], halves, np.arange(1, _EQUAL + 1) / _EQUAL])
         half = jnp.diff(edges)[:, None] / 2
@@ -226,7 +226,7 @@ class HardEdge(AbstractLogarithmicLaw):
 
 
 class _Interpolated(NamedTuple):
-    """What `positive_axis.ppf` uses of a law, from Chebyshev series in √s."""
+    """The members of a law that `positive_axis.ppf` uses, from Chebyshev series in √s."""
 
     law: HardEdge
     edges: Float[Array, " panels+1"]
@@ -250,11 +250,11 @@ class _Interpolated(NamedTuple):
 
 
 def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    r"""Log D_- D_+, but for a constant, and log D_-/D_+, for s > a².
+    r"""Log D_- D_+, up to a constant, and log D_-/D_+, for s > a².
 
-    The former is $-\int\sigma\,ds/s$, the latter $-\int\sqrt{\sigma'/s}\,ds$; both from the terms of σ up to 1/s². The
-    constant of the ratio is that of a = 0, where it is $e^{-\sqrt s}$, of a = 1, where it is $1/I_0(\sqrt s)$, and
-    of whole numbers a, for which Forrester (1994), J. Math. Phys. 35, 2539, has it.
+    The former is $-\int\sigma\,ds/s$, the latter $-\int\sqrt{\sigma'/s}\,ds$, both from the terms of σ up to 1/s². The
+    constant in the ratio agrees with a = 0, where the ratio is $e^{-\sqrt s}$, with a = 1, where it is
+    $1/I_0(\sqrt s)$, and for integer a with Forrester (1994), J. Math. Phys. 35, 2539.
     """
     r = jnp.sqrt(s)
     c = a / r
@@ -272,12 +272,12 @@ def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Arra
 def _tabulated_bessel(
     order: Float[Array, ""], farthest: Float[Array, ""]
 ) -> Callable[[Float[Array, "..."]], tuple[Float[Array, "..."], Float[Array, "..."]]]:
-    r"""The Bessel function on (0, farthest], of log z, as a number and the logarithm of a factor.
+    r"""The Bessel function on (0, farthest] as a function of log z: a number and the logarithm of a factor.
 
-    Thousands of values are needed for a matrix: it is interpolated from some hundreds, in
-    $(1 + c^2/z^2)^{a/2} J_a(z)$, which has neither the power at 0 nor, beyond c, other changes of size.
+    A matrix needs thousands of values, which are interpolated from some hundreds of $(1 + c^2/z^2)^{a/2} J_a(z)$. This
+    function has no power at 0, and beyond c it has the size of $J_a$.
     """
-    # A joint may lie anywhere: it is no part of the function.
+    # The function does not depend on where its panels meet, so that is not differentiated.
     width = jax.lax.stop_gradient(farthest) / _BESSEL_PANELS
     c = order + 2
 
@@ -286,7 +286,7 @@ def _tabulated_bessel(
 
     z = width * (np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
     logarithm = log_factor(jnp.log(z))
-    # In float32 both underflow, where it does not matter. A quotient would have the square of the factor in its slope.
+    # In float32 both underflow, where it does not matter. The slope of a quotient would contain the factor squared.
     small = logarithm < math.log(float(jnp.finfo(logarithm.dtype).tiny))
     values = jnp.where(small, 0, bessel_j(order, z)) * jnp.exp(-jnp.where(small, 0, logarithm))
     rows = chebyshev_coefficients(values.astype(order.dtype))
@@ -299,7 +299,7 @@ def _tabulated_bessel(
 
 @jax.custom_jvp
 def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float[Array, "... q q"]]:
-    """Log det(1 - A) of a symmetric matrix, in relative accuracy where A is small, and the inverse of 1 - A."""
+    """Log det(1 - A) of a symmetric matrix, to relative accuracy where A is small, and the inverse of 1 - A."""
     values, vectors = decompose_one_by_one(a)
     # Towards a = -1 rounding makes the largest eigenvalue exceed 1.
     rest = jnp.maximum(1 - values, jnp.finfo(a.dtype).eps)
@@ -314,7 +314,7 @@ def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float
 def _determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     (a,), (change,) = primals, tangents
     log_determinant, inverse = _determinant(a)
-    # No gap between eigenvalues appears: it can be differentiated again at degeneracies.
+    # No gap between eigenvalues appears, so that this can be differentiated again at degeneracies.
     slope = -jnp.sum(inverse * change, axis=(-1, -2))
     product = lambda b, c: jnp.matmul(b, c, precision="highest")
     return (log_determinant, inverse), (slope, product(inverse, product(change, inverse)))
@@ -326,9 +326,9 @@ def _mean_determinant(
 ) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "... q q"]]:
     r"""For p = ½ [det(1 - A) + det(1 + A)] of a symmetric matrix: log p, 1 - p, and the gradient of 1 - p.
 
-    In the elementary symmetric polynomials of the eigenvalues $1 - p = -\sum_{k \ge 1} e_{2k}$, whose digits the
-    determinants, which differ from 1 by $e_1$, do not have. The derivative by an eigenvalue is minus the polynomial of
-    odd degrees in the others.
+    With the elementary symmetric polynomials of the eigenvalues $1 - p = -\sum_{k \ge 1} e_{2k}$. The determinants
+    differ from 1 by $e_1$ and so do not have its digits. The derivative by an eigenvalue is minus the sum of the
+    polynomials of odd degree in the other eigenvalues.
     """
     values, vectors = decompose_one_by_one(a)
     # Towards α = 0 and far out rounding makes eigenvalues exceed 1.
@@ -340,12 +340,12 @@ def _mean_determinant(
         rest, odd = parts
         return (rest - value * odd, odd + value * (1 - rest)), None
 
-    # Ordered by size they alternate in sign, and nothing cancels.
+    # Ordered by size the eigenvalues alternate in sign, and nothing cancels.
     largest_first = jnp.take_along_axis(values, jnp.argsort(-jnp.abs(values), axis=-1), axis=-1)
     zero = jnp.zeros_like(log_minus)
     (rest, _), _ = jax.lax.scan(multiply, (zero, zero), jnp.moveaxis(largest_first, -1, 0))
 
-    # In sums over the others, which a difference from the sum over all would not give.
+    # Sum over the other eigenvalues directly: subtracting one term from the full sum would cancel.
     over_others = 1 - jnp.eye(values.shape[-1], dtype=a.dtype)
     others = lambda terms: jnp.einsum("ij,...j->...i", over_others, terms, precision="highest")
     odd = jnp.exp(others(jnp.log(minus * plus)) / 2) * jnp.sinh(others(jnp.arctanh(jnp.clip(values, eps - 1, 1 - eps))))
@@ -358,7 +358,7 @@ def _mean_determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple
     (a,), (change,) = primals, tangents
     log_p, rest, gradient = _mean_determinant(a)
     slope = jnp.sum(gradient * change, axis=(-1, -2))
-    # The gradient is ½ [D_- (1 - A)⁻¹ - D_+ (1 + A)⁻¹]: here nothing cancels, and it can be differentiated again.
+    # The gradient is ½ [D_- (1 - A)⁻¹ - D_+ (1 + A)⁻¹]; its derivative does not cancel and is differentiable again.
     logarithms, inverses = _determinant(jnp.stack([a, -a]))
     product = lambda b, c: jnp.matmul(b, c, precision="highest")
     traces = jnp.sum(inverses * change, axis=(-1, -2))[..., None, None]

@@ -17,16 +17,16 @@ from rmtjax.laws._extremes.stochastic_airy_equation import LOWER, TAIL, UPPER, l
 from rmtjax.special import bracketed_root, piecewise_chebyshev
 from rmtjax.special.internal import log_one_minus_exp, panel_nodes
 
-# Below it, by the precision, the march loses its digits.
+# The least β by the bits of the dtype: below it the march loses its digits.
 _LEAST = {64: 0.001, 32: 0.05}
-# Beyond e^-760 nothing is a number of float64.
+# No float64 has a logarithm below this.
 _NOTHING = -760.0
-# Panels of the moments end at up to so many standard deviations.
+# The panels for moments reach out to at most this many standard deviations; and the number of these panels.
 _DEVIATIONS, _PANELS = 12.0, 12
 
 
 class _Table(NamedTuple):
-    r"""The unit of x, and the Chebyshev coefficients in panels of G in $F = Φ(\sqrtβ\,G)$."""
+    r"""The unit of x, and the Chebyshev coefficients of G on panels, for $F = Φ(\sqrtβ\,G)$."""
 
     beta: Array
     unit: Array
@@ -41,26 +41,26 @@ class _Table(NamedTuple):
         return UPPER * self.unit
 
     def deviations(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The number of standard deviations at which the normal distribution function is F, for x inside."""
+        """The number of standard deviations at which the normal distribution function is F, for x inside the table."""
         return jnp.sqrt(self.beta) * piecewise_chebyshev(self.rows, LOWER, 1.0, x / self.unit)
 
     def log_cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Log F for x left of the table, by its expansion, matched in value and slope."""
+        """Log F for x left of the table, from its expansion, matched to the table in value and slope."""
         lower = self.lower
         value, slope = jax.jvp(lambda y: log_ndtr(self.deviations(y)), (lower,), (jnp.ones_like(lower),))
         leading, rise = jax.jvp(lambda y: left_leading(self.beta, y), (lower,), (jnp.ones_like(lower),))
-        # The next term is of order |x|^{-3/2}.
+        # The next term of the expansion is of order |x|^{-3/2}.
         rest = (slope - rise) * -lower / 1.5 * ((lower / x) ** 1.5 - 1)
         return left_leading(self.beta, x) + value - leading + rest
 
     def log_sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Log(1 - F) for x right of the table, by its expansion, matched by the first omitted term."""
+        """Log(1 - F) for x right of the table, from its expansion, matched to the table by the first omitted term."""
         omitted = (self.upper / x) ** (1.5 * (len(TAIL) + 1))
         rest = log_ndtr(-self.deviations(self.upper)) - right_tail(self.beta, self.upper)
         return right_tail(self.beta, x) + rest * omitted
 
     def sides(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
-        """Where x lies left and right of the table; and x moved to the left of it, into it, and to the right of it."""
+        """Whether x is left or right of the table, and x moved to the left of it, into it, and to the right of it."""
         left, right = x < self.lower, x > self.upper
         inner = jnp.where(left | right, 0, x)
         return left, right, jnp.where(left, x, self.lower), inner, jnp.where(right, x, self.upper)
@@ -70,15 +70,15 @@ class _Table(NamedTuple):
         left, right, below, inner, above = self.sides(x)
         z = self.deviations(inner)
         lower = left | (~right & (z < 0))
-        # No absolute value, whose derivative is wrong where it is 0.
+        # An absolute value would have a wrong derivative where it is 0.
         inside = log_ndtr(jnp.where(z < 0, z, -z))
         smaller = jnp.where(left, self.log_cdf(below), jnp.where(right, self.log_sf(above), inside))
-        # The logarithm of what is next to 1 has its digits from the other tail.
+        # The logarithm of a probability near 1 gets its digits from the other tail.
         larger = log_one_minus_exp(smaller)
         return jnp.where(lower, smaller, larger), jnp.where(lower, larger, smaller)
 
     def logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The smaller tail times its logarithmic slope."""
+        """Log of the normal density times the slope of its argument, or of a tail times its logarithmic slope."""
         left, right, below, inner, above = self.sides(x)
         with_slope = lambda fn, y: jax.jvp(fn, (y,), (jnp.ones_like(y),))
         (log_f, rise), (log_sf, fall) = with_slope(self.log_cdf, below), with_slope(self.log_sf, above)
@@ -89,7 +89,7 @@ class _Table(NamedTuple):
 
 
 def _of_one_number(fn: Callable) -> Callable:
-    """The function with a derivative that is carried forward only: reverse mode then stores nothing of the march."""
+    """The function with a derivative that is only carried forward: reverse mode then stores nothing of the march."""
 
     @jax.custom_jvp
     def wrapped(beta: Array) -> tuple:
@@ -119,31 +119,31 @@ class StochasticAiry(AbstractLogarithmicLaw):
 
     $$\mathcal H_β = -\frac{d^2}{dx^2} + x + \frac2{\sqrtβ}\,B'(x) \quad\text{on } x \ge 0,\ \text{zero at } 0,$$
 
-    with white noise B'. It is $F_β(x) = F(x, \infty)$ of the bounded solution of
+    with white noise B'. It is $F_β(x) = F(x, \infty)$ for the bounded solution F of
 
     $$\frac{\partial F}{\partial x} + \frac2β\,\frac{\partial^2 F}{\partial w^2}
     + (x - w^2)\,\frac{\partial F}{\partial w} = 0, \qquad F \to 1 \text{ as } x, w \to \infty, \qquad
     F \to 0 \text{ as } w \to -\infty .$$
 
-    Each call of a method solves the equation once, for all its points, and differentiates it where the derivative in β
-    is asked for. In float64 and for β from 0.01 to 100 `cdf` and `pdf` are right to 2e-12 and both tails in relative
-    error to 1e-10 down to e^-30, the upper one for β below 1 to 1e-7; for larger β x itself loses digits against the
-    width of the law, and the error grows like $\sqrtβ$. Beyond 8 natural units to the left and 9 to the right, of
-    $(1 + 1/β)^{2/3}$, the logarithms of the tails go on by their expansions, to 5e-5 of themselves. In float32 and for
-    β from 0.3 to 100 `cdf` is right to 3e-6, `pdf` to 5e-5, and both tails to 5e-3 in relative error; beyond, to fewer
-    digits.
+    Each call of a method solves the equation once for all its points, and differentiates it if the derivative in β is
+    requested. In float64, for β from 0.01 to 100, `cdf` and `pdf` are right to 2e-12, and both tails in relative error
+    to 1e-10 down to e^-30 (the upper tail to 1e-7 for β below 1). For larger β, x itself loses digits against the width
+    of the law, and the error grows like $\sqrtβ$. Beyond 8 natural units of $(1 + 1/β)^{2/3}$ to the left and 9 to the
+    right, the logarithms of the tails come from expansions, with a relative error of 5e-5. In float32, for β from 0.3
+    to 100, `cdf` is right to 3e-6, `pdf` to 5e-5, and both tails to 5e-3 in relative error; elsewhere to fewer digits.
 
-    For large β it becomes normal about the first zero of the Airy function; for small β the largest of many independent
-    levels, $-\log F \approx \frac2{πβ} \arctan\frac{\mathrm{Ai}(z)}{\mathrm{Bi}(z)}$, $z = (β/2)^{2/3} x$, up to O(β).
+    For large β it becomes normal about the first zero of the Airy function. For small β it is the law of the largest of
+    many independent levels, $-\log F = \frac2{πβ} \arctan\frac{\mathrm{Ai}(z)}{\mathrm{Bi}(z)} + O(β)$,
+    $z = (β/2)^{2/3} x$.
 
-    Convention: for `GaussianBeta(n, beta, s)` and n → ∞ the law of $(\lambda_{\max}/s - 2)\,n^{2/3}$. For β = 1, 2
-    and 4 it is `TracyWidom(beta, "stochastic-airy")`, which is right to rounding; the mean at β = 4 is -2.05520….
+    Convention: for `GaussianBeta(n, beta, s)` and n → ∞ the law of $(\lambda_{\max}/s - 2)\,n^{2/3}$. For β = 1, 2 and
+    4 it is `TracyWidom(beta, "stochastic-airy")`, which is right to rounding; the mean at β = 4 is -2.05520….
 
     Args:
         beta: a finite β of at least 0.001, in float32 of at least 0.05.
 
     Raises:
-        ValueError: `beta` is not finite, or below its bound.
+        ValueError: `beta` is not finite, or is below its bound.
 
     Example:
         >>> import jax
@@ -198,7 +198,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
 
 
 def _ends(table: _Table) -> tuple[Array, Array]:
-    """Points so far out that no number of float64 is the probability of what is beyond, by the leading terms."""
+    """Points so far out that, by the leading terms, the probability beyond them underflows in float64."""
     beta, lower, upper = table.beta, table.lower, table.upper
     half = 2**0.5 / 6 * (beta - 2)
     root = (half + jnp.sqrt(half**2 - beta * _NOTHING / 6)) * 12 / beta
@@ -206,7 +206,7 @@ def _ends(table: _Table) -> tuple[Array, Array]:
 
 
 def _breakpoints(table: _Table) -> Float[Array, " k"]:
-    """Panels in which the mass is equal on the scale of a normal variate, and the tails."""
+    """The ends of panels that are equal on the scale of a normal variate, and of the tails."""
     least, greatest = _ends(table)
     points = jnp.linspace(table.lower, table.upper, 200)
     deviations = table.deviations(points)

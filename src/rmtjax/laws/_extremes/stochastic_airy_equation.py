@@ -1,34 +1,33 @@
 r"""The law of Tracy and Widom for every β > 0, from the equation of Bloemendal and Virág.
 
 The lowest level of the stochastic Airy operator lies above -x if the diffusion that comes from +∞ at x,
-$dw = (x - w^2)\,dx + \frac2{\sqrtβ}\,dB$, never reaches -∞. From w instead of +∞ the probability F(x, w) of that solves
+$dw = (x - w^2)\,dx + \frac2{\sqrtβ}\,dB$, never reaches -∞. For a start at w the probability F(x, w) of this solves
 
 $$\partial_x F + \tfrac2β\,\partial_w^2 F + (x - w^2)\,\partial_w F = 0 .$$
 
-F is a front, ever steeper as β grows, with tails that underflow. But in $F = Φ(\sqrtβ\,G)$, with Φ the normal
-distribution function, G is smooth for every β, of order 1 and without tails:
+F is a front that gets steeper as β grows and has tails that underflow. But in $F = Φ(\sqrtβ\,G)$, with the normal
+distribution function Φ, G is smooth for every β, of order 1 and without tails:
 
 $$\partial_x G + \tfrac2β\,\partial_w^2 G - 2 G (\partial_w G)^2 + (x - w^2)\,\partial_w G = 0 .$$
 
-Both tails of F follow from it in relative accuracy. As β → ∞ it becomes the equation of Hamilton and Jacobi for the
-action $G^2/2$ of the likeliest path. Its characteristics come from the front G = 0 and leave at both ends, so that
-nothing has to be known there, and what is wrong with a start goes away.
+Both tails of F follow from G in relative accuracy. As β → ∞ the equation becomes the Hamilton-Jacobi equation for the
+action $G^2/2$ of the likeliest path. Its characteristics come from the front G = 0 and leave at both ends, so that no
+boundary values are needed there, and errors of the initial values die out.
 
-As w → -∞ $G \sim -|w|^{3/2}/\sqrt3$, for any β. With w = -κ(x) cot θ and $G = \sin^{-3/2}(θ/2)\,Y$ the unknown Y is
-bounded, its value at θ = 0 is known, and that at θ = π is G(x, ∞). With $D = \partial_θ$ and
+As w → -∞, $G \sim -|w|^{3/2}/\sqrt3$ for every β. With w = -κ(x) cot θ and $G = \sin^{-3/2}(θ/2)\,Y$ the unknown Y is
+bounded; its value at θ = 0 is known, and its value at θ = π is G(x, ∞). With $D = \partial_θ$ and
 
 $$A = \sin^2 θ\,D - \tfrac32 \sin θ \cos^2\tfrac θ2, \qquad
 \partial_w G = κ^{-1} \sin^{-3/2}(θ/2)\,A Y, \qquad \partial_x \to \partial_x + (κ'/κ) \cot θ\,\sin^2 θ\,D,$$
 
     -Y_x = (κ'/κ) cotθ A Y + 2/(βκ²) A²Y - (2/κ²) sin⁻³(θ/2) Y (AY)² + (x/κ) AY - κ cot²θ AY,
 
-and at θ = π $Y_x = κ\,D Y$.
+and $Y_x = κ\,D Y$ at θ = π.
 
-To start at large x the leading order does: with r = √x and u = w + r it is the stationary $G = u \sqrt{r - u/3}$ up to
-w = r, where it levels off. The upper tail of F(x, ∞) is known to all orders: the density is an integral over β
+At large x the leading order suffices as a start: with r = √x and u = w + r it is the stationary $G = u \sqrt{r - u/3}$
+up to w = r, and then constant. The upper tail of F(x, ∞) is known to all orders: the density is an integral over β
 variables (Forrester 2012), all at one saddle point, so it is the mean of $\exp(i p_3/3x^{3/4})$ over a Gaussian
-ensemble of β levels of Dyson index 4/β, with $p_3$ the sum of their cubes, and the cumulants of $p_3$ are polynomials
-in β and 1/β.
+ensemble of β levels of Dyson index 4/β. The sum of their cubes $p_3$ has cumulants that are polynomials in β and 1/β.
 """
 
 import functools
@@ -43,14 +42,14 @@ from jaxtyping import Array, Float
 
 from rmtjax.special import chebyshev_coefficients, chebyshev_nodes
 
-# Nodes in θ by the precision: in float32 rounding grows as their square. Stages of the Radau IIA method, of order 11;
-# iterations for them.
+# Number of nodes in θ by the bits of the dtype (in float32 rounding grows as its square), stages of the Radau IIA
+# method, which has order 11, and Newton iterations in each step.
 _NODES, _STAGES, _ITERATIONS = {32: 40, 64: 96}, 6, 8
-# Ends of the table and its panels, in units of x, points of the march there and in each panel, and the steps before it:
-# the first ones are short, as what is wrong with the start goes fast, and later ones long.
+# Ends of the table in units of x, points of the march between them, and nodes in each panel of one unit. _FIRST holds
+# the steps before the table: short ones first, as errors of the start die out fast, then longer ones.
 LOWER, UPPER, _POINTS, _PANEL_NODES = -8, 9, 72, 12
 _FIRST = np.minimum(1e-5 * 1.5 ** np.arange(40), 0.5)
-# Coefficients of x^{-3k/2}, k = 1, 2, …, in log(1 - F): those of β^{-3}, …, β.
+# Row k = 1, 2, … is the coefficient of x^{-3k/2} in log(1 - F), as its coefficients of β^{-3}, …, β.
 TAIL = (
     (0, 0, -5 / 12, 3 / 8, -13 / 16),
     (0, 0, 55 / 32, -95 / 64, 45 / 32),
@@ -60,9 +59,9 @@ TAIL = (
 
 
 class _Collocation(NamedTuple):
-    """The angles of the nodes and sin⁻³(θ/2) there, and A, A², cotθ A and cot²θ A.
+    """The angles of the nodes, sin⁻³(θ/2) there, and the matrices of A, A², cotθ A and cot²θ A.
 
-    The rows leave out θ = 0, the columns do not.
+    The node θ = 0 has no row, but it has a column.
     """
 
     angles: np.ndarray
@@ -86,14 +85,14 @@ def _collocation(number: int) -> _Collocation:
     slope -= np.diag(slope.sum(1))
     first = sine[:, None] ** 2 * slope - 1.5 * np.diag(sine * half_cosine**2)
     mixed = (sine * cosine)[:, None] * slope - 1.5 * np.diag(cosine * half_cosine**2)
-    # cos²(θ/2)/sinθ is cos(θ/2)/2 sin(θ/2).
+    # The quotient cos²(θ/2)/sin θ equals cos(θ/2)/(2 sin(θ/2)).
     decay = np.append(0, (cosine**2 * half_cosine)[1:] / (2 * half_sine[1:]))
     outward = cosine[:, None] ** 2 * slope - 1.5 * np.diag(decay)
     return _Collocation(angles[1:], half_sine[1:] ** -3, first[1:], (first @ first)[1:], mixed[1:], outward[1:])
 
 
 class _Radau(NamedTuple):
-    """Nodes and matrix of the Radau IIA method; its eigenvalues in the upper half-plane, with vectors and rows."""
+    """Nodes and matrix of the Radau IIA method, and its eigenvalues with Im > 0, with right and left eigenvectors."""
 
     nodes: np.ndarray
     matrix: np.ndarray
@@ -110,13 +109,13 @@ def _radau() -> _Radau:
     powers = np.arange(1, _STAGES + 1)
     matrix = nodes[:, None] ** powers / powers @ np.linalg.inv(nodes[:, None] ** (powers - 1))
     eigenvalues, vectors = np.linalg.eig(matrix)
-    # An even number of stages has no real eigenvalue.
+    # For an even number of stages no eigenvalue is real.
     upper, rows = np.imag(eigenvalues) > 0, np.linalg.inv(vectors)
     return _Radau(nodes, matrix, eigenvalues[upper], vectors[:, upper], rows[upper])
 
 
 def right_tail(beta: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Log(1 - F) as x → ∞."""
+    """The expansion of log(1 - F) as x → ∞."""
     root = x * jnp.sqrt(x)
     constant = gammaln(beta / 2) - beta / 2 * jnp.log(4 * beta) - jnp.log(2 * jnp.pi)
     series = jnp.zeros_like(root)
@@ -126,25 +125,25 @@ def right_tail(beta: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def left_leading(beta: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Log F as x → -∞, up to a constant (Borot et al. 2011)."""
+    """The leading terms of log F as x → -∞, up to a constant (Borot et al. 2011)."""
     root = -x * jnp.sqrt(-x)
     power = (beta / 2 + 2 / beta - 3) / 8
     return -beta * root**2 / 24 + 2**0.5 / 3 * (beta / 2 - 1) * root + power * jnp.log(-x)
 
 
 def unit(beta: Array) -> Array:
-    """The scale of x: that of the noise for small β, that of the Airy function for large ones."""
+    """The unit of x: the scale of the noise for small β, the scale of the Airy function for large β."""
     return (1 + 1 / beta) ** (2 / 3)
 
 
 def _stretch(beta: Array, x: Array) -> Array:
-    """κ: on the scale of the levels √±x of the drift."""
+    """The stretch κ of w, on the scale √|x| of the drift."""
     scale = unit(beta)
     return jnp.sqrt(jnp.sqrt(x**2 + 9 * scale**2) + scale)
 
 
 def _rate(beta: Array, x: Array, y: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The derivative of Y by x."""
+    """The derivative of Y in x."""
     terms = [jnp.asarray(array, beta.dtype) for array in _collocation(_NODES[jnp.finfo(beta.dtype).bits])]
     _, cubes, first, second, mixed, outward = terms
     kappa, growth = jax.jvp(lambda x: _stretch(beta, x), (x,), (jnp.ones_like(x),))
@@ -154,11 +153,11 @@ def _rate(beta: Array, x: Array, y: Float[Array, " n"]) -> Float[Array, " n"]:
     return 2 / kappa**2 * cubes * y[1:] * slope**2 - x / kappa * slope - linear
 
 
-# Graphics processors round the factors of products to half of their digits unless told otherwise.
+# By default GPUs round the factors of matrix products to half of their digits.
 @jax.default_matmul_precision("highest")
 def table(beta: Array) -> Float[Array, "k m"]:
-    """Chebyshev coefficients of G(x, ∞) in panels from `LOWER` to `UPPER`, of the width of a unit of x."""
-    # Real numbers of the dtype of β, and complex ones of the same precision.
+    """Chebyshev coefficients of G(x, ∞) on panels from `LOWER` to `UPPER`, each as wide as a unit of x."""
+    # Real arrays get the dtype of β, and complex arrays get the same precision.
     nodes, matrix, eigenvalues, vectors, rows = (
         jnp.asarray(array, jnp.result_type(beta.dtype, jnp.complex64) if np.iscomplexobj(array) else beta.dtype)
         for array in _radau()
@@ -168,13 +167,13 @@ def table(beta: Array) -> Float[Array, "k m"]:
     def step(y: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
         x, width = at
         points = x - nodes * width
-        # A line is a safer guess than the polynomial of the last step.
+        # A straight line is a safer guess than the polynomial of the last step.
         stages = y - width * nodes[:, None] * rate(x, y)
         jacobian = jax.jacfwd(rate, 1)(x - width / 2, stages.mean(0))
-        # Newton's method with one Jacobian for all stages falls apart into one system for each eigenvalue. What stands
-        # in front of a residual that tends to 0 need not be differentiated.
+        # With one Jacobian for all stages, Newton's method decouples into one system for each eigenvalue. The factor of
+        # a residual that tends to 0 need not be differentiated.
         systems = jnp.eye(y.size, dtype=y.dtype) + width * eigenvalues[:, None, None] * jacobian
-        # One by one: calls of LAPACK on batches, on several CPU devices, can wait for ever (jaxlib 0.10 on two cores).
+        # Factored one by one: batched LAPACK calls on several CPU devices can hang (jaxlib 0.10 on two cores).
         factors = jax.lax.map(lu_factor, jax.lax.stop_gradient(systems))
 
         def improve(_: int, stages: Array) -> Array:
@@ -200,7 +199,7 @@ def _solve(system: tuple[tuple[Array, Array], Array]) -> Array:
 
 
 def _initial(beta: Array, x: Array) -> Float[Array, " n"]:
-    """Y for large x, from the top of the file."""
+    """The initial Y at a large x, from the leading order at the top of the file."""
     angles, cubes, *_ = _collocation(_NODES[jnp.finfo(beta.dtype).bits])
     root = jnp.sqrt(x)
     w = jnp.append(-_stretch(beta, x) / jnp.tan(jnp.asarray(angles[:-1], beta.dtype)), root)

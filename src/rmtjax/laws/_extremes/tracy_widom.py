@@ -15,11 +15,11 @@ from rmtjax import _checks
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special import chebyshev_series, piecewise_chebyshev
 
-# The table and the expansions are in the scaling of Bornemann; so much farther apart lie the points of β = 4 there.
+# For β = 4, the factor from x in each convention to the scaling of Bornemann, which the table and expansions use.
 _STRETCH = {"tracy-widom": 2 ** (1 / 2), "bornemann": 1.0, "stochastic-airy": 2 ** (2 / 3)}
-# The panels of the table start at -REACH; it has log F below the switch and log(1 - F) above it.
+# The panels of the table start at -_REACH; it has log F below a switch and log(1 - F) above it.
 _REACH = 13.0
-# Row of the table, its switch and the right end of its panels, by β and the place of the level from the largest on.
+# By β and the rank of the level, counted from the largest: row of the table, its switch, right end of its panels.
 _ROWS = {
     (1, 1): (0, -2.0, 13.0),
     (2, 1): (1, -2.0, 13.0),
@@ -29,7 +29,7 @@ _ROWS = {
     (2, 2): (5, -4.0, 8.0),
     (2, 3): (6, -5.0, 6.0),
 }
-_LOWEST = {1: 4, 2: 3, 4: 2}
+_LOWEST = {1: 4, 2: 3, 4: 2}  # the last rank that is available, by β
 
 
 class _Table(NamedTuple):
@@ -52,8 +52,8 @@ class _Edge(NamedTuple):
     $$\log F \approx -\frac{\beta x^3}{24} + \frac{2\beta(k - 1) + \beta - 2}{3\sqrt2} x^{3/2}, \qquad
     \log(1 - F) \approx -\frac{2\beta k}3 s^{3/2} - \frac{3\beta k^2}4 \log s .$$
 
-    The first three rows have expansions of what is left; that of the others, two terms, is matched to the end of the
-    table, where the tail is below 1e-36.
+    The table has expansions of the remainder for the first three rows. For the others the remainder has two terms that
+    are matched to the end of the table, where the tail is below 1e-36.
     """
 
     beta: int
@@ -66,7 +66,7 @@ class _Edge(NamedTuple):
         return _ROWS[self.beta, self.k][1]
 
     def last(self) -> float:
-        """Right end of the panels."""
+        """The right end of the panels."""
         return _ROWS[self.beta, self.k][2]
 
     def left(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -91,7 +91,7 @@ class _Edge(NamedTuple):
 def _left(
     s: Float[Array, "..."], beta: int, linear: float, power: float, coefficients: list[float]
 ) -> Float[Array, "..."]:
-    """The expansion to the left, of the logarithm of F or of a determinant."""
+    """The expansion to the left of the logarithm of F or of a determinant."""
     x = -s
     root = x * jnp.sqrt(x)
     small, rest = 1 / root, jnp.zeros_like(x)
@@ -102,9 +102,9 @@ def _left(
 
 @functools.cache
 def _expansion(edge: _Edge) -> tuple[int, float, float, list[float]]:
-    r"""Factor of $x^{3/2}$, power of x, and coefficients of the powers of $x^{-3/2}$, after β itself.
+    r"""The arguments of `_left`: β, the factor of $x^{3/2}$, the power of x, and the coefficients of $x^{-3j/2}$.
 
-    Those of $\log D_-$, $\log D_- D_+$ and $\log D_+$ for the first rows, of log F for the others.
+    They belong to $\log D_-$, $\log D_- D_+$ and $\log D_+$ for the first three rows, and to log F for the others.
     """
     linear = (2 * edge.beta * (edge.k - 1) + edge.beta - 2) / (3 * 2**0.5)
     if edge.row() < 3:
@@ -120,55 +120,55 @@ def _expansion(edge: _Edge) -> tuple[int, float, float, list[float]]:
 
 @functools.cache
 def _right_rest(edge: _Edge) -> list[float]:
-    r"""Chebyshev coefficients of what is left of log(1 - F), in $2(r/s)^{3/2} - 1$ with r where the table ends."""
+    r"""Chebyshev coefficients, in $2(r/s)^{3/2} - 1$, of the remainder of log(1 - F); the table ends at r."""
     if edge.row() < 3:
         return _table().right[edge.row()].tolist()
     s, panel = edge.last(), int(edge.last() + _REACH) - 1
     _, (tail, log_slope) = at_ends(np.stack([_table().tail[edge.row(), panel], _table().slope[edge.row(), panel]]))
     slope = -np.exp(log_slope)
     value = tail + edge.right_rate() * s**1.5 + edge.right_power() * math.log(s)
-    # By s; that of the variable is -3/s at s = r.
+    # The slope in s over the slope of the variable, which is -3/s at s = r.
     linear = -(slope + 1.5 * edge.right_rate() * s**0.5 + edge.right_power() / s) * s / 3
     return [float(value - linear), float(linear)]
 
 
 @functools.cache
 def _joints(edge: _Edge) -> tuple[np.ndarray, np.ndarray]:
-    """Log F at the ends of the panels below the switch, and log(1 - F) at those above it."""
+    """Log F at the ends of the panels below the switch, and log(1 - F) at the ends of those above it."""
     starts, ends = at_ends(_table().tail[edge.row()])
     switch, last = int(edge.switch() + _REACH), int(edge.last() + _REACH)
     return np.append(starts[:switch], ends[switch - 1]), np.append(starts[switch:last], ends[last - 1])
 
 
 class TracyWidom(AbstractTabulatedLaw):
-    r"""The law of Tracy and Widom, of the largest eigenvalue at a soft edge, or of one of the next.
+    r"""The law of Tracy and Widom, for the largest eigenvalue at a soft edge or for one of the next.
 
     With the Hastings-McLeod solution q of $q'' = xq + 2q^3$, $q(x) \sim \mathrm{Ai}(x)$ as $x \to \infty$,
 
     $$F_2(x) = \exp\Big(-\int_x^\infty (y - x)\,q(y)^2\,dy\Big), \qquad
     F_1 = \sqrt{F_2}\,e^{-\mu/2}, \qquad F_4(x/\sqrt2) = \sqrt{F_2}\,\cosh(\mu/2), \qquad \mu(x) = \int_x^\infty q .$$
 
-    For the k-th largest level the factor $\sum_{j<k} E(j; x)$ takes the place of $F = E(0; x)$, with the probabilities
+    For the k-th largest level $\sum_{j<k} E(j; x)$ takes the place of $F = E(0; x)$, where E(j; x) is the probability
     of j levels above x.
 
     In float64 `cdf` and `pdf` are right to 1e-14 and both tails to rounding, in relative error, as far as they can be
-    represented; their logarithms, which grow as $|x|^3$ to the left and $x^{3/2}$ to the right, up to |x| of 1e77
-    (float32: 4e9), where they stop. In float32 likewise, to 1e-6. `ppf` inverts every normal number between 0 and
-    1. For `order` 2 and more, tails below 1e-36 go on by their leading terms.
+    represented. Their logarithms, which grow as $|x|^3$ to the left and $x^{3/2}$ to the right, are right up to |x| =
+    1e77 (float32: 4e9) and constant beyond. In float32 all this holds to 1e-6. `ppf` inverts every normal number
+    between 0 and 1. For `order` 2 and more, tails below 1e-36 are given by their leading terms.
 
     Convention: for `GOE(n, s)` and `GUE(n, s)` and n → ∞ the law of $(\lambda_{\max}/s - 2)\,n^{2/3}$. For β = 4 the
     literature has three scales. The default, `"tracy-widom"`, has the mean -2.30688…, as in the formula above;
     `"bornemann"` has $F_4(x)$ in place of $F_4(x/\sqrt2)$ and the mean -3.26242…; `"stochastic-airy"` has the mean
-    -2.05520… and is the one that `GSE(n, s)` follows, as the lowest level of the stochastic Airy operator does for
-    every β, with its sign changed. For β = 1 and 2 all three are one.
+    -2.05520… and is the scale of `GSE(n, s)` and, for every β, of minus the lowest level of the stochastic Airy
+    operator. For β = 1 and 2 the three agree.
 
     Args:
         beta: 1, 2 or 4.
         convention: `"tracy-widom"`, `"bornemann"` or `"stochastic-airy"`.
-        order: place k of the level, counted from the largest: up to 4 for β = 1, 3 for β = 2 and 2 for β = 4.
+        order: rank k of the level, counted from the largest: up to 4 for β = 1, 3 for β = 2 and 2 for β = 4.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, `convention` not one of the three, or `order` out of its range.
+        ValueError: `beta` is not 1, 2 or 4, `convention` is not one of the three, or `order` is out of its range.
 
     Example:
         >>> law = TracyWidom(2)
@@ -210,7 +210,7 @@ class TracyWidom(AbstractTabulatedLaw):
 
     def _tail_and_slope(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         s, edge = self._stretch() * x, self._edge()
-        # Rounded, s may come to lie on the other side of the switch than x, where the other tail is tabulated.
+        # Rounding may put s on the other side of the switch than x, where the other tail is tabulated.
         switch = jnp.asarray(edge.switch(), s.dtype)
         below = x < self._switch()
         beside = jnp.where(below, jnp.nextafter(switch, jnp.asarray(-jnp.inf, s.dtype)), switch)
@@ -229,7 +229,7 @@ class TracyWidom(AbstractTabulatedLaw):
         edge = self._edge()
         rising, falling = (jnp.asarray(joint, below.dtype) for joint in _joints(edge))
         ends = jnp.arange(-_REACH, edge.last() + 1, dtype=below.dtype)
-        # Beyond the table by the leading terms.
+        # The leading terms give the guess beyond the table.
         cube = jnp.cbrt(24 / edge.beta * below)
         root = jnp.cbrt(-above / edge.right_rate()) ** 2
         lower = jnp.where(below < rising[0], cube, jnp.interp(below, rising, ends[: rising.size]))

@@ -14,13 +14,13 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.tabulated import not_too_far
-from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, log_density, log_tail
+from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import breakpoints, moment, table
 from rmtjax.special import bracketed_root
 
 
 class ClassicalSpectrum(NamedTuple):
-    """The spectrum of an ensemble as that of a classical one times a unit, with further levels exactly at 0 and 1."""
+    """The spectrum of an ensemble: that of a classical one times a unit, and further levels exactly at 0 and 1."""
 
     ensemble: ClassicalEnsemble
     unit: Array
@@ -30,7 +30,7 @@ class ClassicalSpectrum(NamedTuple):
 
 @runtime_checkable
 class _Ensemble(Protocol):
-    """What `LevelDensity` asks of an ensemble; `AbstractEnsemble` answers None."""
+    """The hook that `LevelDensity` asks of an ensemble; that of `AbstractEnsemble` returns None."""
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None: ...
 
@@ -38,17 +38,16 @@ class _Ensemble(Protocol):
 class LevelDensity(AbstractLaw):
     r"""The exact law of one eigenvalue of an invariant ensemble of finite size n, $f(x) = R_1(x)/n$.
 
-    It is the expected density of all n levels. For β = 2 it is $\frac1n \sum_{k<n} \varphi_k(x)^2$ with the orthonormal
-    functions of the weight, of Hermite, Laguerre or Jacobi; for β = 1 and 4 this and one product more. Probabilities
-    and moments are its integrals. Right to about $10^{-13}$ in float64 and $10^{-6}$ in float32, both tails in relative
-    error, at a point within a few ulp of x.
+    It is the mean density of the n levels. For β = 2 it is $\frac1n \sum_{k<n} \varphi_k(x)^2$ with the orthonormal
+    functions of the Hermite, Laguerre or Jacobi weight; for β = 1 and 4 one more product is added. Probabilities and
+    moments are its integrals. Values are right to about $10^{-13}$ in float64 and $10^{-6}$ in float32, both tails in
+    relative error, at a point within a few ulp of x.
 
-    Between its tails the density is tabulated as polynomials on panels, on the host and once for each ensemble up to
-    its scale, with O(n²) operations: about a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Beyond, and
-    in every `ppf`, it takes O(n) operations for each point; `sample` does without.
+    Between the tails the density is tabulated as polynomials on panels, on the host and once for each ensemble up to
+    its scale, with O(n²) operations: about a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Points in
+    the tails, and every `ppf`, take O(n) operations each; `sample` only uses the table.
 
-    Convention: that of the ensemble. Levels that are forced, at 0 for `Wishart` with n > m and at 0 and 1 for `Jacobi`,
-    are point masses.
+    Convention: that of the ensemble. Forced levels, 0 for `Wishart` with n > m and 0 and 1 for `Jacobi`, are atoms.
 
     Args:
         ensemble: `GOE`, `GUE`, `GSE`, `Wishart` or `Jacobi`. Differentiable in its scale.
@@ -104,80 +103,77 @@ class LevelDensity(AbstractLaw):
         return self.unit * jnp.asarray(breakpoints(self.classical), self.unit.dtype)
 
     def _pdf_at_ends(self) -> tuple[Array, Array]:
-        return self._at_hard_edge(upper=False), self._at_hard_edge(upper=True)
+        return self._at_hard_edge(Side.LOWER), self._at_hard_edge(Side.UPPER)
 
-    def _at_hard_edge(self, *, upper: bool) -> Array:
-        """The density at a hard edge, where it is not 0 and finite: that so near that it is the same."""
-        own = self.classical.reflected() if upper else self.classical
+    def _at_hard_edge(self, side: Side) -> Array:
+        """The density at a hard edge if it is finite and not 0, from a point so near that it is the same there."""
+        own = self.classical if side is Side.LOWER else self.classical.reflected()
         if own is None or not math.isfinite(own.weight.ends[0]) or own.power != 0:
             return 0 * self.unit
         return self._fraction() * float(np.exp(log_density(own, np, np.array(1e-30)))) / self.unit
 
-    def _beyond(self, x: Float[Array, "..."], *, upper: bool) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
-        """Whether x lies in that soft tail, in the unit of the weight, and itself or else the end of the tail."""
-        edges = table(self.classical).edges
-        end = jnp.asarray(edges[-upper], x.dtype)
-        outside = x > end if upper else x < end
+    def _beyond(self, x: Float[Array, "..."], side: Side) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
+        """Whether x, in the unit of the weight, lies in this soft tail; and x if it does, or else the tail's end."""
+        end = jnp.asarray(table(self.classical).edges[-side], x.dtype)
+        outside = x < end if side is Side.LOWER else x > end
         return outside, jnp.where(outside, not_too_far(x), end)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         x = x / self.unit
         height = table(self.classical).logpdf(x)
-        for outside, y in self._soft_tails(x):
+        for outside, y in self._soft_tails(x, *Side):
             height = jnp.where(outside, log_density(self.classical, jnp, y), height)
         return height + math.log(self._fraction()) - jnp.log(self.unit)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         x = x / self.unit
         height = table(self.classical).pdf(x)
-        for outside, y in self._soft_tails(x):
+        for outside, y in self._soft_tails(x, *Side):
             height = jnp.where(outside, jnp.exp(log_density(self.classical, jnp, y)), height)
         return self._fraction() * height / self.unit
 
-    def _soft_tails(self, x: Float[Array, "..."]) -> list[tuple[Bool[Array, "..."], Float[Array, "..."]]]:
-        """`_beyond` for both tails in one, where there are any."""
-        soft = [self._beyond(x, upper=upper) for upper in (False, True) if table(self.classical).powers[upper] is None]
+    def _soft_tails(self, x: Float[Array, "..."], *sides: Side) -> list[tuple[Bool[Array, "..."], Float[Array, "..."]]]:
+        """The results of `_beyond` for those sides that have a soft tail, two of them combined into one."""
+        soft = [self._beyond(x, side) for side in sides if side not in table(self.classical).powers]
         if len(soft) < 2:
             return soft
         (low, y), (high, z) = soft
         return [(low | high, jnp.where(low, y, z))]
 
-    def _tail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
-        """The share of the levels with a density that lies above x, or below."""
-        x, middle = x / self.unit, table(self.classical)
-        near = middle.tail(x, upper=upper)
-        if middle.powers[upper] is not None:
-            return near
-        outside, y = self._beyond(x, upper=upper)
-        return jnp.where(outside, jnp.exp(_log_tail(self.classical, upper, y)), near)
+    def _tail(self, x: Float[Array, "..."], side: Side) -> Float[Array, "..."]:
+        """The share of the levels with a density that lies beyond x."""
+        x = x / self.unit
+        share = table(self.classical).tail(x, side)
+        for outside, y in self._soft_tails(x, side):
+            share = jnp.where(outside, jnp.exp(_log_tail(self.classical, side, y)), share)
+        return share
 
-    def _logtail(self, x: Float[Array, "..."], *, upper: bool) -> Float[Array, "..."]:
-        """The logarithm of the same."""
-        x, middle = x / self.unit, table(self.classical)
-        near = middle.logtail(x, upper=upper)
-        if middle.powers[upper] is not None:
-            return near
-        outside, y = self._beyond(x, upper=upper)
-        return jnp.where(outside, _log_tail(self.classical, upper, y), near)
+    def _logtail(self, x: Float[Array, "..."], side: Side) -> Float[Array, "..."]:
+        """The logarithm of `_tail`."""
+        x = x / self.unit
+        logarithm = table(self.classical).logtail(x, side)
+        for outside, y in self._soft_tails(x, side):
+            logarithm = jnp.where(outside, _log_tail(self.classical, side, y), logarithm)
+        return logarithm
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.zeros / self._total() + self._fraction() * self._tail(x, upper=False)
+        return self.zeros / self._total() + self._fraction() * self._tail(x, Side.LOWER)
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self.ones / self._total() + self._fraction() * self._tail(x, upper=True)
+        return self.ones / self._total() + self._fraction() * self._tail(x, Side.UPPER)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.log(self._cdf(x)) if self.zeros else math.log(self._fraction()) + self._logtail(x, upper=False)
+        return jnp.log(self._cdf(x)) if self.zeros else math.log(self._fraction()) + self._logtail(x, Side.LOWER)
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.log(self._sf(x)) if self.ones else math.log(self._fraction()) + self._logtail(x, upper=True)
+        return jnp.log(self._sf(x)) if self.ones else math.log(self._fraction()) + self._logtail(x, Side.UPPER)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         middle, dtype = table(self.classical), self.unit.dtype
         first, last = (jnp.full(shape, middle.edges[end], dtype) for end in (0, -1))
         u = jax.random.uniform(key, shape, dtype) / self._fraction() - self.zeros / self.classical.n
-        # The soft tails have less than 1e-13 of the mass.
-        share = lambda x: jnp.where(u < 0.5, middle.tail(x, upper=False) - u, 1 - u - middle.tail(x, upper=True))
+        # The soft tails, which hold less than 1e-13 of the mass, are left out.
+        share = lambda x: jnp.where(u < 0.5, middle.tail(x, Side.LOWER) - u, 1 - u - middle.tail(x, Side.UPPER))
         level = self.unit * bracketed_root(share, first, last)
         return jnp.where(u < 0, 0, jnp.where(u > 1, 1, level)) if self.zeros or self.ones else level
 
@@ -192,13 +188,13 @@ class LevelDensity(AbstractLaw):
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _log_tail(ensemble: ClassicalEnsemble, upper: bool, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The tail of the levels with its derivative, the density."""
-    return log_tail(ensemble, jnp, x, upper=upper)
+def _log_tail(ensemble: ClassicalEnsemble, side: Side, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The function `log_tail` with its derivative, which the density gives."""
+    return log_tail(ensemble, jnp, x, side)
 
 
 @_log_tail.defjvp
-def _log_tail_jvp(ensemble: ClassicalEnsemble, upper: bool, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    value = _log_tail(ensemble, upper, *primals)
+def _log_tail_jvp(ensemble: ClassicalEnsemble, side: Side, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    value = _log_tail(ensemble, side, *primals)
     slope = jnp.exp(log_density(ensemble, jnp, *primals) - value)
-    return value, (-slope if upper else slope) * tangents[0]
+    return value, -side.sign * slope * tangents[0]

@@ -1,31 +1,27 @@
-"""Where the tails of a level density begin, and the panels of a quadrature between them and through them."""
+"""Where the tails of a level density begin, and the panels of a quadrature between the tails and through them."""
 
 import functools
 
 import numpy as np
 
-from rmtjax.laws._finite_n.orthogonal_polynomials import REACH, ClassicalEnsemble, decay, log_density
-from rmtjax.special.internal import HermiteWeight
+from rmtjax.laws._finite_n.orthogonal_polynomials import REACH, ClassicalEnsemble, Side, decay, log_density
 
-# The tails begin where the density has fallen by e^-27, or before the first oscillation at a hard edge.
+# A soft tail begins where the density has fallen by e^-27, a hard edge's panel ends before the first oscillation.
 _OUTSIDE = 27.0
 _HARD = 1 / 16
-# In a panel φ has no more phase than 2π or the density no more decay than e^-3, and it is at most a third of the
-# bulk: the series ends below 1e-14.
+# Within a panel the phase of φ changes by at most 2π, or the density falls by at most e^-3, and the panel is at most a
+# third of the bulk: then the series ends below 1e-14.
 _PHASE, _DECAY, _PARTS = 2 * np.pi, 3.0, 3
-# Beyond this the density is no number of float64.
+# A tail ends where the logarithm of the density is below this, near the smallest float64.
 _NOTHING = -740.0
 
 
-def bounds(ensemble: ClassicalEnsemble) -> tuple[float, float]:
-    """Where the tails begin, in the variable of the weight."""
-    reflected = ensemble.reflected()
-    if reflected is None:
-        return lower_bound(ensemble), _soft_bound(ensemble)
-    if isinstance(ensemble.weight, HermiteWeight):
-        upper = _soft_bound(ensemble)
-        return -upper, upper
-    return lower_bound(ensemble), 1 - lower_bound(reflected)
+def bound(ensemble: ClassicalEnsemble, side: Side) -> float:
+    """The point where the tail on this side begins, in the variable of the weight."""
+    mirror = ensemble.mirror(side)
+    if mirror is not None:
+        return ensemble.reflect(bound(mirror, side.opposite))
+    return lower_bound(ensemble) if side is Side.LOWER else _soft_bound(ensemble)
 
 
 def _turning_points(ensemble: ClassicalEnsemble) -> np.ndarray:
@@ -33,14 +29,14 @@ def _turning_points(ensemble: ClassicalEnsemble) -> np.ndarray:
 
 
 def _soft_bound(ensemble: ClassicalEnsemble) -> float:
-    """Where the density has fallen by e^-27 above the upper turning point, by the semiclassical exponent."""
+    """The point above the upper turning point where, by the semiclassical exponent, the density has fallen by e^-27."""
     lower, upper = _turning_points(ensemble)
     x = upper + (upper - lower) * np.geomspace(1e-9, 1e5, 6000)
     return float(np.interp(_OUTSIDE, _cumulative(x, decay(ensemble, np, x)), x))
 
 
 def lower_bound(ensemble: ClassicalEnsemble) -> float:
-    """The same below the lower turning point, or the place of a hard edge."""
+    """The point where the density has fallen by e^-27 below the lower turning point, or a hard edge's panel ends."""
     turning = max(_turning_points(ensemble)[0], 0.0)
     # Near 0 the phase is 2√(x · slope of the well).
     hard = _HARD / ensemble.weight.well(ensemble.degree)[1]
@@ -51,8 +47,8 @@ def lower_bound(ensemble: ClassicalEnsemble) -> float:
 
 
 def is_hard(ensemble: ClassicalEnsemble) -> bool:
-    """Whether the lower bound is that of a hard edge, so that the density there is a power times a smooth function."""
-    return lower_bound(ensemble) == _HARD / ensemble.weight.well(ensemble.degree)[1]
+    """Whether the lower end is a hard edge, near which the density is a power times a smooth function."""
+    return ensemble.weight.ends[0] == 0 and lower_bound(ensemble) == _HARD / ensemble.weight.well(ensemble.degree)[1]
 
 
 def _cumulative(x: np.ndarray, rate: np.ndarray) -> np.ndarray:
@@ -60,8 +56,8 @@ def _cumulative(x: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 
 def panels(ensemble: ClassicalEnsemble) -> np.ndarray:
-    """Ends of the panels from tail to tail."""
-    first, last = bounds(ensemble)
+    """The ends of the panels from tail to tail."""
+    first, last = (bound(ensemble, side) for side in Side)
     lower, upper = ensemble.weight.ends
     constant, linear, quadratic = ensemble.weight.well(ensemble.degree)
     spread = (1 - np.cos(np.linspace(0, np.pi, 40 * ensemble.degree + 4000))) / 2
@@ -79,15 +75,15 @@ def panels(ensemble: ClassicalEnsemble) -> np.ndarray:
 
 
 @functools.cache
-def ladder(ensemble: ClassicalEnsemble, upper: bool) -> np.ndarray:
-    """Ends of panels through a tail in steps of e^-40, to a hard edge or to where the density is 0 in float64."""
-    reflected = ensemble.reflected()
-    if reflected is not None and upper != isinstance(ensemble.weight, HermiteWeight):
-        return ensemble.reflect(ladder(reflected, not upper))
-    points = [bounds(ensemble)[upper]]
+def ladder(ensemble: ClassicalEnsemble, side: Side) -> np.ndarray:
+    """The ends of panels through a tail in steps of e^-40, to a hard edge or to where the density is 0 in float64."""
+    mirror = ensemble.mirror(side)
+    if mirror is not None:
+        return ensemble.reflect(ladder(mirror, side.opposite))
+    points = [bound(ensemble, side)]
     while log_density(ensemble, np, np.array(points[-1])) > _NOTHING:
         rate = float(decay(ensemble, np, np.array(points[-1])))
-        if not upper and rate * points[-1] <= REACH:
+        if side is Side.LOWER and rate * points[-1] <= REACH:
             break
-        points.append(points[-1] + (REACH / rate if upper else -REACH / rate))
-    return np.array(points if upper else [*points, 0.0])
+        points.append(points[-1] + side.sign * REACH / rate)
+    return np.array(points if side is Side.UPPER else [*points, 0.0])

@@ -15,17 +15,17 @@ from rmtjax.special import bracketed_root
 class EllipticLaw(AbstractPlanarLaw):
     r"""The elliptic law, the limiting spectral density of matrices with correlated pairs of entries.
 
-    Uniform on the ellipse with the half axes $a = s(1 + \tau)$ along the real and $b = s(1 - \tau)$ along the imaginary
-    axis,
+    It is uniform on the ellipse with half axes $a = s(1 + \tau)$ along the real and $b = s(1 - \tau)$ along the
+    imaginary axis,
 
     $$f(z) = \frac1{\pi a b}, \qquad \frac{x^2}{a^2} + \frac{y^2}{b^2} < 1.$$
 
     Args:
-        correlation: τ in (-1, 1); at ±1 the ellipse is an interval and there is no density in the plane.
+        correlation: τ in (-1, 1); at ±1 the ellipse would be an interval, without a density in the plane.
         scale: s > 0.
 
     Raises:
-        ValueError: `correlation` does not lie strictly between -1 and 1, `scale` is not positive and finite.
+        ValueError: `correlation` does not lie strictly between -1 and 1, or `scale` is not positive and finite.
 
     Example:
         >>> law = EllipticLaw(0.5)
@@ -52,13 +52,13 @@ class EllipticLaw(AbstractPlanarLaw):
         return jnp.where((x / a) ** 2 + (y / b) ** 2 < 1, 1 / (jnp.pi * a * b), 0)
 
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
-        # The circle leaves the ellipse at the polar angle θ, the eccentric angle φ: r exp(iθ) = a cos φ + i b sin φ.
-        # Inside are 4 sectors of the circle, of area r²θ/2, and 4 of the ellipse, of area ab(π/2 - φ)/2.
+        # The circle crosses the ellipse at the polar angle θ and eccentric angle φ: r exp(iθ) = a cos φ + i b sin φ.
+        # Inside both are 4 sectors of the circle, each of area r²θ/2, and 4 of the ellipse, each of area ab(π/2 - φ)/2.
         axes = self._axes()
         a, b = jnp.maximum(*axes), jnp.minimum(*axes)
         crossing = (r > b) & (r < a)
         square = jnp.where(crossing, r, (a + b) / 2) ** 2
-        # Both are 0 at τ = 0, where no circle crosses.
+        # At τ = 0 no circle crosses the ellipse, and both differences are 0.
         outer, inner = jnp.where(crossing, a**2 - square, 1), jnp.where(crossing, square - b**2, 1)
         sine, cosine = jnp.sqrt(outer), jnp.sqrt(inner)
         theta, phi = jnp.arctan2(b * sine, a * cosine), jnp.arctan2(sine, cosine)
@@ -69,7 +69,7 @@ class EllipticLaw(AbstractPlanarLaw):
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.correlation, self.scale)
         longer = jnp.broadcast_to(jnp.maximum(*self._axes()).astype(dtype), p.shape)
-        # Next to the whole mass the search would end where the rest is lost in rounding.
+        # At p = 1 the search would stop short of the end, where the remaining mass is lost in rounding.
         root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)
         return jnp.where(p < 1, root, longer)
 

@@ -1,4 +1,4 @@
-"""Planar laws that do not change under rotations: those of the modulus, with a uniform angle."""
+"""Planar laws that are invariant under rotations: a law of the modulus, and a uniform angle."""
 
 import math
 from abc import abstractmethod
@@ -15,10 +15,10 @@ from rmtjax.laws._core.planar import AbstractPlanarLaw, polar_sample
 
 
 class AbstractRadialLaw(AbstractPlanarLaw):
-    r"""A planar law invariant under rotations, by the law of the square $T = |Z|^2$.
+    r"""A planar law invariant under rotations, given by the law of the square $T = |Z|^2$.
 
-    Area is $d^2 z = \pi\,dt$ there, so the density in the plane is that of T divided by π. `_density` and `_mass` are
-    only called with points inside the support.
+    The area element is $d^2 z = \pi\,dt$, so the density in the plane is the density of T divided by π. `_density` and
+    `_mass` are only called with points inside the support.
     """
 
     @abstractmethod
@@ -65,16 +65,16 @@ _INSIDE = _checks.Rule(lambda inner, radius: (inner >= 0) & (inner < radius), "b
 
 
 class CircularLaw(AbstractRadialLaw):
-    r"""The circular law, uniform on a disc, the limiting spectral density of Ginibre matrices; or uniform on a ring.
+    r"""The circular law: uniform on a disc, the limiting spectral density of Ginibre matrices, or uniform on a ring.
 
     $$f(z) = \frac1{\pi (r^2 - q^2)}, \qquad q \le |z| < r.$$
 
     Args:
-        radius: r > 0, of the outer circle.
-        inner: 0 ≤ q < r, of the inner circle.
+        radius: radius r > 0 of the outer circle.
+        inner: radius q of the inner circle, 0 ≤ q < r.
 
     Raises:
-        ValueError: `radius` is not positive and finite, or `inner` not between 0 and `radius`.
+        ValueError: `radius` is not positive and finite, or `inner` is not between 0 and `radius`.
 
     Example:
         >>> print(CircularLaw(2.0).radial_cdf(1.0))
@@ -96,7 +96,7 @@ class CircularLaw(AbstractRadialLaw):
         return self.inner**2, self.radius**2
 
     def _area(self) -> Float[Array, ""]:
-        """In units of π."""
+        """The area of the ring in units of π."""
         return (self.radius - self.inner) * (self.radius + self.inner)
 
     def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -110,18 +110,18 @@ class CircularLaw(AbstractRadialLaw):
 
 
 class CircularPowerLaw(AbstractRadialLaw):
-    r"""The law of the M-th power of a variate of the circular law, that of products of M Ginibre matrices.
+    r"""The law of the M-th power of a variate of the circular law, the limit for products of M Ginibre matrices.
 
     $$f(z) = \frac{1}{\pi M r^2} \Big|\frac zr\Big|^{2/M - 2}, \qquad P(|Z| \le x) = (x/r)^{2/M}, \qquad |z| < r.$$
 
-    Infinite at 0 for M ≥ 2.
+    The density is infinite at 0 for M ≥ 2.
 
     Args:
-        power: M ≥ 1, a whole number; static.
-        radius: r > 0, of the disc.
+        power: an integer M ≥ 1; static.
+        radius: radius r > 0 of the disc.
 
     Raises:
-        ValueError: `power` is no integer of at least 1, `radius` not positive and finite.
+        ValueError: `power` is not an integer of at least 1, or `radius` is not positive and finite.
 
     Example:
         >>> print(CircularPowerLaw(2).radial_cdf(0.25))
@@ -153,7 +153,7 @@ class CircularPowerLaw(AbstractRadialLaw):
         return self.radius**2 * p**self.power
 
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        # Not by the square, which may underflow.
+        # The square of the radius may underflow, so the radius is computed directly.
         zero = p == 0
         return jnp.where(zero, 0, self.radius * jnp.where(zero, 1, p) ** (self.power / 2))
 
@@ -207,7 +207,7 @@ class SphericalLaw(AbstractRadialLaw):
 
     $$f(z) = \frac{1}{\pi (1 + |z|^2)^2}, \qquad P(|Z| \le r) = \frac{r^2}{1 + r^2},$$
 
-    the law of a single eigenvalue of the complex spherical ensemble at every size, and of the others in the limit.
+    the law of one eigenvalue of the complex spherical ensemble at every size, and of the other two in the limit.
 
     Example:
         >>> print(SphericalLaw().radial_cdf(1.0))
@@ -221,7 +221,7 @@ class SphericalLaw(AbstractRadialLaw):
         return 0.0, math.inf
 
     def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-        # 1 + |z|² itself would overflow.
+        # x and y are scaled first, as 1 + |z|² itself would overflow.
         size = jnp.maximum(jnp.maximum(jnp.abs(x), jnp.abs(y)), 1)
         far = jnp.isinf(size)
         size = jnp.where(far, 1, size)

@@ -2,11 +2,11 @@ r"""The law of the single ring theorem.
 
 Derivation. Let μ be the law of σ², and $S(z) = \chi(z)(1 + z)/z$ with $E\,\chi\sigma^2/(1 - \chi\sigma^2) = z$ its
 S-transform. For $z = p - 1$ and $\chi = -1/\tau$ this is $E\,\tau/(\tau + \sigma^2) = p$, and the theorem,
-$P(|Z|^2 \le 1/S(p - 1)) = p$, puts the quantile of $T = |Z|^2$ at $t = \tau(1 - p)/p$. So t and p are bound by
+$P(|Z|^2 \le 1/S(p - 1)) = p$, puts the quantile of $T = |Z|^2$ at $t = \tau(1 - p)/p$. So t and p are related by
 
-$$E\,\frac{t - \sigma^2}{p\,t + (1 - p)\,\sigma^2} = 0,$$
+$$E\,\frac{t - \sigma^2}{p\,t + (1 - p)\,\sigma^2} = 0.$$
 
-which rises with t and falls with p, at p = 0 gives $1/E\sigma^{-2}$ and at p = 1 gives $E\sigma^2$.
+The left side rises with t and falls with p; the solution is $t = 1/E\sigma^{-2}$ at p = 0 and $t = E\sigma^2$ at p = 1.
 """
 
 import math
@@ -27,19 +27,19 @@ _SINGULAR_VALUES = _checks.Rule(
 class SingleRing(AbstractRadialLaw):
     r"""The law of the single ring theorem: eigenvalues of $U \Sigma V$ with Haar unitary U and V, independent.
 
-    With the singular values σ, each of the same weight, P(|Z|² ≤ t) = p is the solution of
+    For singular values σ of equal weight, P(|Z|² ≤ t) = p is the solution of
 
     $$\frac1n \sum_k \frac{t - \sigma_k^2}{p\,t + (1 - p)\,\sigma_k^2} = 0, \qquad
     \Big(\frac1n \sum_k \sigma_k^{-2}\Big)^{-1} \le t \le \frac1n \sum_k \sigma_k^2,$$
 
-    so the eigenvalues fill a ring between the harmonic and the quadratic mean, and no other. It is the limit of large
-    matrices in which each σ is repeated equally often, or of which they are the quantiles of the law of singular
-    values. Right to rounding; each value is a sum over the singular values, in the distribution function and in the
-    sampler for each step of a bisection.
+    so the eigenvalues fill a single ring, whose squared radii are the harmonic and the arithmetic mean of σ². It is
+    the limit for large matrices in which each σ is repeated equally often, or whose law of singular values has the σ
+    as quantiles. Values are right to rounding. Each costs a sum over the singular values for every step of a
+    bisection.
 
     Args:
-        singular_values: a vector of at least two positive finite numbers, not all equal (that were a circle), in any
-            order; repeat one to give it more weight.
+        singular_values: a vector of at least two positive finite numbers in any order, not all equal, which would give
+            a circle; repeat a number to give it more weight.
 
     Raises:
         ValueError: `singular_values` is not such a vector.
@@ -69,7 +69,7 @@ class SingleRing(AbstractRadialLaw):
         return 1 / jnp.mean(1 / self._squares()), jnp.mean(self._squares())
 
     def _excess(self, t: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The sum of the equation."""
+        """The left side of the equation for t and p."""
         t, p, squares = t[..., None], p[..., None], self._squares()
         return jnp.mean((t - squares) / (p * t + (1 - p) * squares), -1)
 
@@ -82,7 +82,7 @@ class SingleRing(AbstractRadialLaw):
         return bracketed_root(lambda t: self._excess(t, p), lower, upper)
 
     def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
-        # dp/dt by the implicit function theorem.
+        # The density is dp/dt, from the implicit function theorem.
         t, squares = t[..., None], self._squares()
         p = self._mass(t)
         denominator = (p * t + (1 - p) * squares) ** 2

@@ -1,15 +1,15 @@
 r"""The law of Berry and Robnik.
 
 Derivation. A regular sequence of density ρ and a chaotic one of density 1 - ρ are superposed. An interval of length s
-is empty with probability $E(s) = e^{-\rho s}\,\mathrm{erfc}(y)$, $y = \frac{\sqrt\pi}2 (1 - \rho) s$: independent
-levels, and the surmise of Wigner. With mean 1 the spacing has P(S > s) = -E'(s), so with $\bar\rho = 1 - \rho$
+is empty with probability $E(s) = e^{-\rho s}\,\mathrm{erfc}(y)$, $y = \frac{\sqrt\pi}2 (1 - \rho) s$; the factors
+belong to independent levels and to Wigner's surmise. As the mean is 1, P(S > s) = -E'(s), so with $\bar\rho = 1 - \rho$
 
 $$P(S > s) = e^{-\rho s}\,[\rho\,\mathrm{erfc}(y) + \bar\rho\,e^{-y^2}], \qquad
 P(S \le s) = (1 - e^{-\rho s}) + e^{-\rho s}\,[\rho\,\mathrm{erf}(y) + \bar\rho\,(1 - e^{-y^2})],$$
 
-sums of positive terms. From a level of the regular sequence, which it is with probability ρ, the next level is that of
-either sequence that comes first, at an exponential and at a half-normal distance; from a chaotic one, at an exponential
-and at a Rayleigh distance.
+sums of positive terms. The next level is whichever comes first: that of the regular sequence at an exponential distance
+or that of the chaotic sequence, at a half-normal distance from a regular level (which the present one is with
+probability ρ) and at a Rayleigh distance from a chaotic one.
 """
 
 import math
@@ -27,14 +27,14 @@ from rmtjax.laws._core.base import AbstractLaw
 
 
 class BerryRobnik(AbstractLaw):
-    r"""The law of Berry and Robnik, of spacings in a mixed phase space.
+    r"""The law of Berry and Robnik, for spacings in a mixed phase space.
 
     $$p(s) = \frac{d^2}{ds^2}\left[e^{-\rho s}\,\mathrm{erfc}\left(\tfrac{\sqrt\pi}2 (1 - \rho) s\right)\right].$$
 
     The levels of the regular part of phase space are independent, those of the chaotic part follow Wigner's surmise for
-    β = 1, and the two sequences do not see one another, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is `WignerSurmise(1)`, ρ = 1
-    is `PoissonSpacing()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the mean
-    are numerical.
+    β = 1, and the two sequences are independent of each other, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is `WignerSurmise(1)`
+    and ρ = 1 is `PoissonSpacing()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the
+    mean are numerical.
 
     Convention: mean 1.
 
@@ -59,14 +59,14 @@ class BerryRobnik(AbstractLaw):
         self.rho = _checks.scalar("rho", rho)
 
     def _rates(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        """Densities of both sequences, ρ and 1 - ρ, and y/s."""
+        """The densities of both sequences, ρ and 1 - ρ, and the quotient y/s."""
         return self.rho, 1 - self.rho, math.sqrt(math.pi) / 2 * (1 - self.rho)
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.rho, jnp.inf + 0 * self.rho
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Panels that double; the slowest decay is that of e^{-s}.
+        # The panels double in length, as far as the slowest decay, e^{-s}, requires.
         return jnp.append(0 * self.rho, 800 * 2.0 ** jnp.arange(-12, 1) + 0 * self.rho)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
@@ -96,7 +96,7 @@ class BerryRobnik(AbstractLaw):
         return jnp.where(far, tail, jnp.log1p(-self._cdf(jnp.where(far, 1, x))))
 
     def _mean_density(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """P(S ≤ x)/x, which does not underflow with x."""
+        """The quotient P(S ≤ x)/x, which does not underflow with x."""
         regular, chaotic, a = self._rates()
         y = a * x
         wigner = a * (regular * _erf_ratio(y) + chaotic * _rise_of_square(y))
@@ -123,9 +123,9 @@ class BerryRobnik(AbstractLaw):
             f(k, shape, dtype) for f, k in zip(draw, jax.random.split(key, 4), strict=True)
         )
         chaotic = jnp.where(choice < regular, jnp.abs(normal) / math.sqrt(2), jnp.sqrt(second))
-        # A draw may be 0; and the rate over it 0/0, at ρ = 0 and 1.
+        # A draw may be 0, and at ρ = 0 or 1 the quotient of the rate and the draw would be 0/0.
         first, chaotic = (jnp.maximum(each, jnp.finfo(dtype).tiny) for each in (first, chaotic))
-        # The larger of the rates, not the smaller of the distances: at ρ = 0 and 1 one of them is infinite.
+        # Compare inverse distances, since at ρ = 0 and 1 one of the distances is infinite.
         return 1 / jnp.maximum(regular / first, a / chaotic)
 
     def _moment(self, k: int) -> Float[Array, ""]:
@@ -133,7 +133,7 @@ class BerryRobnik(AbstractLaw):
 
 
 def _erf_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient erf(y)/y, near 0 by its series: derivatives of the quotient are differences of large terms."""
+    """The quotient erf(y)/y, near 0 from its series, since derivatives of the quotient cancel there."""
     small = y < 0.1
     near, far = jnp.where(small, y, 0), jnp.where(small, 1, y)
     series = _series(near**2, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
@@ -141,14 +141,14 @@ def _erf_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient (1 - e^{-x})/x, likewise."""
+    """The quotient (1 - e^{-x})/x, near 0 from its series for the same reason as in `_erf_ratio`."""
     small = x < 0.1
     near, far = jnp.where(small, x, 0), jnp.where(small, 1, x)
     return jnp.where(small, _series(near, [1 / math.factorial(k + 1) for k in range(12)]), -jnp.expm1(-far) / far)
 
 
 def _series(x: Float[Array, "..."], sizes: list[float]) -> Float[Array, "..."]:
-    """The power series of alternating signs."""
+    """The power series in x with coefficients of the given sizes and alternating signs."""
     total = jnp.zeros_like(x)
     for size in reversed(sizes):
         total = size - x * total
@@ -156,14 +156,14 @@ def _series(x: Float[Array, "..."], sizes: list[float]) -> Float[Array, "..."]:
 
 
 def _rise_of_square(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """(1 - e^{-y²})/y for y ≥ 0, also where y² is no number."""
+    """The quotient (1 - e^{-y²})/y for y ≥ 0, also where y² overflows."""
     far = y > 1e3
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 1)
     return jnp.where(far, 1 / far_y, near_y * _rise(near_y**2))
 
 
 def _erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, by its asymptotic series from y = 8 on."""
+    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, from y = 8 on by its asymptotic series."""
     far = y > 8
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 8)
     series = jnp.ones_like(y)

@@ -15,18 +15,19 @@ from rmtjax.special.internal import log_one_minus_exp
 
 
 class Brody(AbstractLaw):
-    r"""Brody's law, which joins the spacings of independent levels and Wigner's surmise for β = 1.
+    r"""Brody's law, which interpolates between the spacings of independent levels and Wigner's surmise for β = 1.
 
     $$p(s) = (q + 1)\,b\,s^q e^{-b s^{q+1}}, \qquad P(S > s) = e^{-b s^{q+1}}, \qquad
     b = \Gamma\!\left(\frac{q+2}{q+1}\right)^{q+1} .$$
 
-    q = 0 is `PoissonSpacing()`, q = 1 is `WignerSurmise(1)`. A law of Weibull, of no known Hamiltonian; fits of spectra
-    between the two limits quote its q. All formulas hold to a few ulp, the tails in relative error.
+    q = 0 is `PoissonSpacing()` and q = 1 is `WignerSurmise(1)`. It is a Weibull law that belongs to no known
+    Hamiltonian; fits of spectra between the two limits quote its q. All formulas hold to a few ulp, the tails in
+    relative error.
 
     Convention: mean 1.
 
     Args:
-        q: q > -1, the exponent of the level repulsion; Brody's range is [0, 1], and levels attract at q < 0.
+        q: q > -1, the exponent of the level repulsion; Brody's range is [0, 1], and levels attract for q < 0.
 
     Raises:
         ValueError: `q` is not a finite real scalar above -1.
@@ -46,18 +47,18 @@ class Brody(AbstractLaw):
         self.q = _checks.scalar("q", q)
 
     def _log_scale(self) -> Float[Array, ""]:
-        r"""Logarithm of $b^{-1/(q+1)} = 1/\Gamma(1 + \frac1{q+1})$."""
+        r"""The logarithm of $b^{-1/(q+1)} = 1/\Gamma(1 + \frac1{q+1})$."""
         return -gammaln(1 + 1 / (self.q + 1))
 
     def _hazard(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The exponent b s^(q+1), as large as can be computed with."""
+        """The exponent b s^(q+1), capped so that it does not overflow."""
         return power(s * jnp.exp(-self._log_scale()), self.q + 1)
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.q, jnp.inf + 0 * self.q
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Panels in which the exponent doubles, up to where its exponential is no number any more.
+        # The exponent doubles from panel to panel, up to where its exponential underflows.
         panels = jnp.exp(self._log_scale()) * (1500 * 2.0 ** jnp.arange(-14, 1)) ** (1 / (self.q + 1))
         return jnp.append(0 * panels[:1], panels)
 

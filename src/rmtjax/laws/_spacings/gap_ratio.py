@@ -1,11 +1,11 @@
 r"""Laws of the ratio of two consecutive spacings.
 
-Derivation of the distribution function. Three levels, up to shift and scale, are the abscissae $\cos(t + 2\pi j/3)$ of
-three points of a circle, with spacings $\sqrt3 \sin t$ and $\sqrt3 \sin(\pi/3 - t)$, 0 < t < π/3. In t the surmise is
+Derivation of the distribution function. Up to shift and scale, three levels are the abscissae $\cos(t + 2\pi j/3)$ of
+three points on a circle, with spacings $\sqrt3 \sin t$ and $\sqrt3 \sin(\pi/3 - t)$, 0 < t < π/3. In t the surmise is
 
 $$\propto [\sin t\,\sin(\tfrac\pi3 - t)\,\sin(\tfrac\pi3 + t)]^\beta \propto \sin^\beta(3t),$$
 
-so with ω = 3t, folded to ω < π/2, $\sin^2\omega$ is a beta variate of parameters (β+1)/2 and 1/2. In terms of r
+so with ω = 3t, folded to ω < π/2, $\sin^2\omega$ is a beta variate with parameters (β+1)/2 and 1/2. In terms of r
 
 $$\sin^2\omega = \frac{27}{4} \frac{r^2 (1 + r)^2}{(1 + r + r^2)^3}, \qquad
 \cos^2\omega = \frac{(1 - r)^2 (2 + r)^2 (1 + 2r)^2}{4\,(1 + r + r^2)^3}.$$
@@ -36,16 +36,16 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     Z_\beta = \frac{\sqrt\pi}{2 \cdot 4^\beta \sqrt3} \left(\frac43\right)^{1 + 3\beta/2}
     \frac{\Gamma(\frac{\beta+1}2)}{\Gamma(\frac\beta2 + 1)} .$$
 
-    It is a surmise: exact for Gaussian β-ensembles of three levels, and near the law of large spectra, which it is not.
-    Its mean is $4 - 2\sqrt3 = 0.5359$, $\frac{2\sqrt3}\pi - \frac12 = 0.6027$ and
-    $\frac{32\sqrt3}{15\pi} - \frac12 = 0.6762$ for β = 1, 2, 4, that of large spectra, `mean_gap_ratio(beta)`, is
-    0.5307, 0.5998 and 0.6744. Its distribution function is too small by up to 0.010, 0.006 and 0.005, and its density
-    off by up to 5 % for β = 1, so a hundred thousand ratios reject it.
+    It is exact for Gaussian β-ensembles of three levels, but only an approximation for large spectra. For β = 1, 2, 4
+    its mean is $4 - 2\sqrt3 = 0.5359$, $\frac{2\sqrt3}\pi - \frac12 = 0.6027$ and
+    $\frac{32\sqrt3}{15\pi} - \frac12 = 0.6762$, whereas the mean of large spectra, `mean_gap_ratio(beta)`, is 0.5307,
+    0.5998 and 0.6744. Its distribution function is too small by up to 0.010, 0.006 and 0.005, and for β = 1 its
+    density is off by up to 5 %, so a hundred thousand ratios reject it.
 
     All formulas hold to some ten ulp, the tails in relative error; moments are numerical.
 
-    Convention: the ratio needs no unfolding. β → 0 gives three independent normal levels, which are not a stretch of
-    a Poisson process: that is `PoissonGapRatio`.
+    Convention: the ratio needs no unfolding. β → 0 gives three independent normal levels, not a stretch of a Poisson
+    process, whose law is `PoissonGapRatio`.
 
     Args:
         beta: β > 0, the exponent of the level repulsion.
@@ -68,11 +68,11 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         self.beta = _checks.scalar("beta", beta)
 
     def _beta_variate(self, r: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
-        """Both parameters of the variate sin² ω, and at r its value, the rest to 1, and its logarithm."""
+        """Both parameters of the beta variate sin² ω, and at r its value, the complement cos² ω, and its logarithm."""
         q = 1 + r + r**2
         sine, cosine = math.sqrt(6.75) * r * (1 + r), (1 - r) * (2 + r) * (1 + 2 * r) / 2
         a, rest = (self.beta + 1) / 2, cosine**2 / q**3
-        # Next to r = 1 the two logarithms would cancel, which shows where β is large.
+        # Near r = 1 the two logarithms would cancel, which matters for large β.
         near = rest < 0.5
         logarithm = jnp.where(near, jnp.log1p(-jnp.where(near, rest, 0)), 2 * jnp.log(sine) - 3 * jnp.log(q))
         return a, 0 * a + 0.5, sine**2 / q**3, rest, logarithm
@@ -81,12 +81,12 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         return 0 * self.beta, 1 + 0 * self.beta
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # In panels that shrink towards 0 the power of r is smooth; at large β all lies next to 1.
+        # On panels that shrink towards 0 the power of r is smooth; for large β all the mass lies near 1.
         peak = jnp.maximum(1 - 12 / jnp.sqrt(self.beta), 0)
         return jnp.sort(jnp.stack([0 * self.beta, peak, *(16.0 ** jnp.arange(-9, 1) + 0 * self.beta)]))
 
     def _log_at_one(self) -> Float[Array, ""]:
-        r"""Logarithm of the density at 1, $\sqrt3 / B(\frac{\beta+1}2, \frac12)$."""
+        r"""The logarithm of the density at 1, which is $\sqrt3 / B(\frac{\beta+1}2, \frac12)$."""
         return math.log(3 / math.pi) / 2 + log_gamma_step((self.beta + 1) / 2)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
@@ -150,9 +150,9 @@ class PoissonGapRatio(AbstractLaw):
 def mean_gap_ratio(beta: int) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of large spectra.
 
-    $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it is not that of the surmise
-    `GapRatioSurmise`, which is up to 1 % larger: for β = 2 it follows from a Fredholm determinant of the sine kernel
-    and is given to 12 digits, for β = 1 and 4 it is known from simulations, to within $10^{-4}$.
+    $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it differs from the mean of
+    `GapRatioSurmise`, which is up to 1 % larger. For β = 2 it follows from a Fredholm determinant of the sine kernel
+    and is given to 12 digits; for β = 1 and 4 it is known from simulations, to within $10^{-4}$.
 
     Args:
         beta: 0, 1, 2 or 4.

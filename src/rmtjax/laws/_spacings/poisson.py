@@ -11,11 +11,11 @@ from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
 
 
 class PoissonSpacing(AbstractGeneralizedGamma):
-    r"""The spacing of independent levels, with k others between the two.
+    r"""The law of the spacing of two independent levels with k others between them.
 
     $$p(s) = \frac{s^k e^{-s}}{k!}, \qquad s > 0 .$$
 
-    Levels that form a Poisson process, as those of a generic integrable system do. Mean and variance are k + 1.
+    The levels form a Poisson process, as those of a generic integrable system do. Mean and variance are k + 1.
 
     Convention: levels of unit density; k = 0 is the spacing of neighbours.
 

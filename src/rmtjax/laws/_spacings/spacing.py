@@ -15,11 +15,11 @@ from rmtjax import _checks
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special import chebyshev_series, piecewise_chebyshev
 
-# The panels of the table fill [0, REACH]; the expansion beyond it is fitted up to FARTHEST.
+# The panels of the table, each of width _WIDTH, fill [0, _REACH]; the expansion beyond is fitted up to _FARTHEST.
 _REACH = 20.0
 _FARTHEST = 40.0
 _WIDTH = 0.5
-# How many levels inside the table knows, and the row of k = 0.
+# By the β of the table: the largest number k of levels inside a spacing, and the row of the table for k = 0.
 _MOST = {1: 7, 2: 3}
 _FIRST = {1: 0, 2: 8}
 
@@ -44,25 +44,24 @@ def _joints(row: int, number: int, power: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Spacing(AbstractTabulatedLaw):
-    r"""The law of Gaudin and Mehta, of the distance of neighbouring levels in the bulk, exactly.
+    r"""The law of Gaudin and Mehta: the exact law of the distance between neighbouring levels in the bulk.
 
-    In units of the mean level spacing, with the probabilities E(j; s) that an interval of length s holds j levels,
+    In units of the mean level spacing, with the probability E(j; s) that an interval of length s holds j levels,
 
     $$1 - F_k(s) = -\sum_{j=0}^k (k - j + 1)\,E'(j; s), \qquad f_k(s) = \sum_{j=0}^k (k - j + 1)\,E''(j; s),$$
 
-    for the distance of two levels with k others between them, of mean k + 1. $f_k \sim s^\gamma$ at 0 with $\gamma = k
-    + \tfrac\beta2 (k + 1)(k + 2)$, and the upper tail is Gaussian, $\log(1 - F) \sim -\beta (\pi s)^2/16$. In float64
-    all methods are right to 1e-14 and both tails to rounding, in relative error, as far as they can be represented; the
-    logarithm of the upper one to 1e-10 further out. Those of β = 4 are half of spacings of β = 1 with 2k + 1 inside.
-
-    `WignerSurmise` is the closed form near to it, off by up to 0.01 in the density.
+    for the distance between two levels with k others between them; its mean is k + 1. $f_k \sim s^\gamma$ at 0 with
+    $\gamma = k + \tfrac\beta2 (k + 1)(k + 2)$, and the upper tail is Gaussian, $\log(1 - F) \sim -\beta (\pi s)^2/16$.
+    In float64 all methods are right to 1e-14 and both tails to rounding, in relative error, as far as they can be
+    represented; further out the logarithm of the upper tail is right to 1e-10. Spacings for β = 4 are half of the
+    spacings for β = 1 with 2k + 1 levels inside. `WignerSurmise` is a closed form whose density is off by up to 0.01.
 
     Args:
         beta: 1, 2 or 4.
         k: number of levels in between, up to 7 for β = 1 and up to 3 for β = 2 and 4.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `k` out of its range.
+        ValueError: `beta` is not 1, 2 or 4, or `k` is out of its range.
 
     Example:
         >>> law = Spacing(2)
@@ -85,22 +84,22 @@ class Spacing(AbstractTabulatedLaw):
             raise _checks.refusal("k", f"be at most {(most - 1) // 2 if beta == 4 else most} for beta={beta}", k)
 
     def _index(self) -> int:
-        """The β of the table."""
+        """The β of the table's row: 1 or 2."""
         return 2 if self.beta == 2 else 1
 
     def _inside(self) -> int:
-        """The k of the table."""
+        """The k of the table's row: the number of levels inside the tabulated spacing."""
         return 2 * self.k + 1 if self.beta == 4 else self.k
 
     def _stretch(self) -> float:
-        """How many times longer the spacings of the table are."""
+        """The factor by which the tabulated spacings are longer."""
         return 2.0 if self.beta == 4 else 1.0
 
     def _row(self) -> int:
         return _FIRST[self._index()] + self._inside()
 
     def _power(self) -> int:
-        """Of s in F at 0."""
+        """The exponent of s in F near 0."""
         k = self._inside()
         return k + self._index() * (k + 1) * (k + 2) // 2 + 1
 
@@ -114,7 +113,7 @@ class Spacing(AbstractTabulatedLaw):
         return (self._inside() + 1) / self._stretch()
 
     def _right(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Log(1 - F) right of the table."""
+        """Log(1 - F) for s to the right of the table."""
         beta, k = self._index(), self._inside()
         middle, half = (1 / _REACH + 1 / _FARTHEST) / 2, (1 / _REACH - 1 / _FARTHEST) / 2
         series = chebyshev_series(_table().right[self._row()].tolist(), (1 / s - middle) / half)
@@ -138,7 +137,7 @@ class Spacing(AbstractTabulatedLaw):
         number = int((self._inside() + 1) / _WIDTH)
         rising, falling = (jnp.asarray(a, below.dtype) for a in _joints(self._row(), number, self._power()))
         ends = jnp.arange(_WIDTH, _REACH + _WIDTH, _WIDTH, dtype=below.dtype)
-        # In the first panel and beyond the last one by the leading terms.
+        # The leading terms give the guess in the first panel and beyond the last one.
         start = _WIDTH * jnp.exp((below - rising[0]) / self._power())
         gauss = _REACH * jnp.sqrt(above / falling[-1])
         lower = jnp.where(below < rising[0], start, jnp.interp(below, rising, ends[:number]))

@@ -1,1 +1,1 @@
-"""Limiting densities of eigenvalues on the line, and the equations that some of them are solutions of."""
+"""Limiting densities of eigenvalues on the line, and the equations that some of them solve."""

@@ -13,13 +13,13 @@ from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, 
 
 
 class Arcsine(AbstractSpectralLaw):
-    r"""The arcsine law, that of the real part of a uniform point of the circle of radius R.
+    r"""The arcsine law, the law of the real part of a uniform point on the circle of radius R.
 
     $$f(x) = \frac1{\pi\sqrt{R^2 - x^2}}, \qquad F(x) = \frac12 + \frac1\pi\arcsin\frac xR, \qquad |x| < R.$$
 
-    Mean 0, variance $R^2/2$, $E X^{2m} = \binom{2m}m (R/2)^{2m}$, free cumulants
-    $\kappa_{2m} = 2 (-1)^{m-1} C_{m-1} (R/2)^{2m}$ with the Catalan numbers $C_m$, $G(z) = 1/\sqrt{z^2 - R^2}$. All
-    formulas hold to a few ulp, the tails in relative error.
+    The mean is 0, the variance $R^2/2$, $E X^{2m} = \binom{2m}m (R/2)^{2m}$, the free cumulants are
+    $\kappa_{2m} = 2 (-1)^{m-1} C_{m-1} (R/2)^{2m}$ with the Catalan numbers $C_m$, and $G(z) = 1/\sqrt{z^2 - R^2}$.
+    All formulas hold to a few ulp, the tails in relative error.
 
     Convention: the law of one eigenvalue of $U + U^*$ with a Haar unitary matrix U has radius 2.
 
@@ -56,7 +56,7 @@ class Arcsine(AbstractSpectralLaw):
         return self._cdf(-x)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        # The sine is 0 at the median, the cosine has its slope at the ends.
+        # The sine is accurate near the median, where it is 0; the cosine has an accurate slope near the ends.
         lower = p <= 0.5
         smaller = jnp.where(lower, p, q)
         cosine = jnp.cos(jnp.pi * smaller)

@@ -1,25 +1,25 @@
 r"""The law of Bures random density matrices.
 
 Derivation of the distribution function. For the mean 1 let $a = 3\sqrt3$ and $x = a/\cosh 3t$. Then
-$(a/x \pm \sqrt{(a/x)^2 - 1})^{2/3} = e^{\pm 2t}$, so the density is $\sinh 2t/(2\pi\sqrt3)$, and the mass above x
+$(a/x \pm \sqrt{(a/x)^2 - 1})^{2/3} = e^{\pm 2t}$, so the density is $\sinh 2t/(2\pi\sqrt3)$, and the mass above x is
 
-$$S = \frac{9}{2\pi} \int_0^t \frac{\sinh 2\tau \sinh 3\tau}{\cosh^2 3\tau}\,d\tau
+$$1 - F = \frac{9}{2\pi} \int_0^t \frac{\sinh 2\tau \sinh 3\tau}{\cosh^2 3\tau}\,d\tau
 = \frac{9}{2\pi} \left[-\frac{\sinh 2t}{3\cosh 3t} + \frac23 \int_0^t \frac{\cosh 2\tau}{\cosh 3\tau}\,d\tau\right].$$
 
-In r = 1/sinh t, where $\cosh 3\tau = \cosh\tau\,(1 + 4 \sinh^2\tau)$ makes the integrand rational,
+In terms of r = 1/sinh t, where $\cosh 3\tau = \cosh\tau\,(1 + 4 \sinh^2\tau)$ makes the integrand rational,
 
-    π S = arctan 1/r + arctan 2/r - 3r/(r² + 4),
+    π (1 - F) = arctan 1/r + arctan 2/r - 3r/(r² + 4),
 
-of which all but the order r⁻³ cancels near x = a. The mass F below x has no such terms:
+in which everything but the order r⁻³ cancels near x = a. In the mass below x nothing cancels:
 
     π F = arctan r + arctan r/2 + 3r/(r² + 4).
 
-For the other, let θ = arctan 2/r and q = √(r² + 4), so that tan θ/2 = 2/(r + q) and 3r/(r² + 4) = ¾ sin 2θ. With
-S(t) = t - sin t the same is
+For the mass above, let θ = arctan 2/r and q = √(r² + 4), so that tan θ/2 = 2/(r + q) and 3r/(r² + 4) = ¾ sin 2θ. With
+S(t) = t - sin t it is equal to
 
-    π S = ¾ S(2θ) + (arctan 1/r - θ/2) = ¾ S(2θ) + arctan 4/[(r + q)(r² + r q + 2)].
+    π (1 - F) = ¾ S(2θ) + (arctan 1/r - θ/2) = ¾ S(2θ) + arctan 4/[(r + q)(r² + r q + 2)].
 
-The r to an x is the root of r³ = (3r² + 4)/sinh 3t = (3r² + 4) x/√(a² - x²).
+The r that belongs to an x is the root of r³ = (3r² + 4)/sinh 3t = (3r² + 4) x/√(a² - x²).
 """
 
 import math
@@ -43,9 +43,9 @@ class BuresLaw(AbstractLaw):
     $$f(x) = \frac{1}{4\pi\sqrt3\,\mu} \left[\left(\frac ax + \sqrt{\frac{a^2}{x^2} - 1}\right)^{2/3}
     - \left(\frac ax - \sqrt{\frac{a^2}{x^2} - 1}\right)^{2/3}\right], \qquad 0 < x < a,$$
 
-    which diverges as $x^{-2/3}$ at 0. The variance is $\frac32 \mu^2$, the moments are
+    which diverges as $x^{-2/3}$ at 0. The variance is $\frac32 \mu^2$ and the moments are
     $E X^k = \frac{\mu^k}{(k+1)!} \prod_{i=0}^{k-1} (k + 1 + 2i)$. All formulas hold to a few ulp, the tails in
-    relative error, at a point within a few ulp of x: no better is the distance from the end a known, which is rounded.
+    relative error, at a point within a few ulp of x; the distance from the rounded end a is not known better.
 
     Convention: the law of one eigenvalue of the ensemble `Bures(n)` as n → ∞ has the scale 1/n.
 
@@ -74,7 +74,7 @@ class BuresLaw(AbstractLaw):
         return jnp.zeros_like(upper), upper
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # In panels that shrink towards 0 the power x^{-2/3} is smooth; that of the last one is 2^-34 in all.
+        # On panels that shrink towards 0 the power x^{-2/3} is smooth; the innermost holds a mass of order 2^-34.
         lower, upper = self._support()
         return jnp.append(lower, upper * 64.0 ** jnp.arange(-17, 1))
 
@@ -90,7 +90,7 @@ class BuresLaw(AbstractLaw):
         return jnp.sqrt(1 + r**2) / r**2 / (math.sqrt(3) * jnp.pi * self.scale)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Of the two the smaller is computed: the other, its complement, never exceeds 1."""
+        """Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1."""
         r = self._root(x)
         q = jnp.sqrt(r**2 + 4)
         right = 0.75 * t_minus_sin_t(2 * jnp.arctan2(2, r)) + jnp.arctan(4 / ((r + q) * (r**2 + r * q + 2)))
@@ -110,7 +110,7 @@ class BuresLaw(AbstractLaw):
 def _root(y: Float[Array, "..."]) -> Float[Array, "..."]:
     """The root r of r³ = (3r² + 4) y, for y > 0."""
     r = 1 / jnp.sinh(jnp.arcsinh(1 / y) / 3)
-    # Newton's step for 1/r, of positive terms only, mends the rounding of a large arcsinh.
+    # One Newton step for 1/r, in which no term is negative, removes the rounding of a large arcsinh.
     return 3 * r * (r**2 + 4) / (8 + r**3 / y)
 
 

@@ -2,20 +2,20 @@ r"""The free convolution of a finite number of point masses with the semicircle 
 
 Derivation. With the masses w at the points a and σ = R/2, the Stieltjes transform G of the law at z in the upper half
 plane is $G_A(ω) = \sum_k w_k/(ω - a_k)$ at the subordinate point $ω = z - σ^2 G(z)$, so $z = ω + σ^2 G_A(ω)$ (Pastur).
-As z comes down to a real x, ω = u + iv with v = 0 or, from the imaginary part,
+As z tends to a real x, ω = u + iv, where v = 0 or else, from the imaginary and the real part of the equation,
 
 $$\sum_k \frac{w_k}{(u - a_k)^2 + v^2} = \frac1{σ^2}, \qquad x = u + σ^2 \sum_k \frac{w_k (u - a_k)}{(u - a_k)^2 + v^2},
 \qquad f(x) = \frac{v}{π σ^2},$$
 
-where v > 0 wherever the first equation has such a solution, and x increases with u (Biane). For real x |G| ≤ 1/σ, by
-the inequality of Cauchy and Schwarz and the first equation, so |x - u| ≤ σ.
+Here v > 0 wherever the first equation has such a solution, and x increases with u (Biane). For real x, |G| ≤ 1/σ by the
+Cauchy-Schwarz inequality and the first equation, so |x - u| ≤ σ.
 
 The distribution function. $\frac{d}{dz}\big[\sum_k w_k \log(ω - a_k) + \tfrac{σ^2}2 G_A(ω)^2\big] = G_A(ω)$, because
 $dz/dω = 1 + σ^2 G_A'(ω)$, and f is -Im G/π. With the angle $θ_k$ of the complex number $a_k - u + iv$,
 
 $$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum_k w_k (2 θ_k - \sin 2 θ_k),$$
 
-the semicircle law's own formula for each of the points, in which nothing cancels; the mass above x has π - θ for θ.
+which is the semicircle law's formula for each point, in which nothing cancels. The mass above x has π - θ instead of θ.
 """
 
 from collections.abc import Sequence
@@ -37,24 +37,24 @@ from rmtjax.special.internal import t_minus_sin_t
 class DeformedSemicircle(AbstractLaw):
     r"""The free convolution of point masses with the semicircle law, $\sum_k w_k \delta_{a_k} \boxplus$ semicircle.
 
-    The limiting spectral density of A + H for a Wigner matrix H with the semicircle law on ±R and a matrix A that is
-    independent of it and has the eigenvalues a with the frequencies w. Its Stieltjes transform solves
-    $G(z) = \sum_k w_k/(z - \tfrac{R^2}4 G(z) - a_k)$. The support is a union of at most as many intervals as there are
-    different points; between them the density is 0. Mean $\sum_k w_k a_k$, variance that of the points plus $R^2/4$.
+    It is the limiting spectral density of A + H for a Wigner matrix H with the semicircle law on [-R, R] and an
+    independent matrix A that has the eigenvalues a with frequencies w. Its Stieltjes transform solves
+    $G(z) = \sum_k w_k/(z - \tfrac{R^2}4 G(z) - a_k)$. The support consists of at most as many intervals as there are
+    different points, with density 0 in between. The mean is $\sum_k w_k a_k$, the variance that of a plus $R^2/4$.
 
-    The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the
-    same solution, the tails in relative error. One value takes O(K) time for K points, about 500 terms each.
+    The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
+    solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
 
     Convention: `DeformedSemicircle([0.0], [1.0], R)` is `Semicircle(R)`.
 
     Args:
-        locations: the points a, finite, in any order; equal ones count together. Arrays decide the dtype.
+        locations: the finite points a, in any order; equal points count together. Arrays decide the dtype.
         weights: as many masses w > 0 that sum to 1.
-        radius: R > 0 of the semicircle law.
+        radius: radius R > 0 of the semicircle law.
 
     Raises:
-        ValueError: `locations` is no vector of finite real numbers, `weights` are not as many positive numbers
-            that sum to 1, `radius` not positive and finite.
+        ValueError: `locations` is not a vector of finite real numbers, `weights` are not as many positive numbers
+            that sum to 1, or `radius` is not positive and finite.
 
     Example:
         >>> law = DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius=1.0)
@@ -80,26 +80,26 @@ class DeformedSemicircle(AbstractLaw):
         return self.radius / 2
 
     def _concentration(self, u: Float[Array, ""]) -> Float[Array, ""]:
-        """The sum of w/(u - a)² in units of 1/σ²: above 1 where v > 0."""
+        """The sum of w/(u - a)² in units of 1/σ²; it exceeds 1 where v > 0."""
         return self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations) ** 2)
 
     def _height(self, u: Float[Array, ""]) -> Float[Array, ""]:
-        """The imaginary part v ≥ 0 at u: the concentration is 1 at v², or not above 1 already at 0."""
+        """The imaginary part v at u: v² added to each (u - a)² makes the concentration 1; v = 0 if it is below 1."""
         squares, masses = (u - self.locations) ** 2, self._sigma() ** 2 * self.weights
-        # Each of the points alone gives a lower bound, above 0 where u is so near to a point that a division by the
-        # square of the distance would overflow.
+        # Each of the points alone gives a lower bound, which is above 0 where u is so near to that point that dividing
+        # by the square of the distance would overflow.
         start = jnp.maximum(jnp.max(masses - squares), 0)
         square = harmonic_root(lambda square: 1 - jnp.sum(masses / (squares + square)), start)
         inside = square > 0
         return jnp.where(inside, jnp.sqrt(jnp.where(inside, square, 1)), 0)
 
     def _abscissa(self, u: Float[Array, ""]) -> Float[Array, ""]:
-        """The point x of which u is the real part of the subordinate point."""
+        """The point x whose subordinate point has the real part u."""
         distance = u - self.locations
         return u + self._sigma() ** 2 * jnp.sum(self.weights * distance / (distance**2 + self._height(u) ** 2))
 
     def _subordinate(self, x: Float[Array, ""]) -> Float[Array, ""]:
-        """The real part u of the subordinate point to x."""
+        """The real part u of the subordinate point of x."""
         x = x.astype(self._dtype(x))
         sigma = self._sigma()
         return bracketed_root(lambda u: self._abscissa(u) - x, x - sigma, x + sigma)
@@ -108,7 +108,7 @@ class DeformedSemicircle(AbstractLaw):
         return jnp.result_type(x, self.locations, self.weights, self.radius)
 
     def _mass(self, u: Float[Array, ""], sign: int) -> Float[Array, ""]:
-        """Mass below (sign 1) or above (sign -1) the point of which u is the real part of the subordinate point."""
+        """The mass below (sign 1) or above (sign -1) the point whose subordinate point has the real part u."""
         angle = jnp.arctan2(self._height(u), sign * (self.locations - u))
         return jnp.sum(self.weights * t_minus_sin_t(2 * angle)) / (2 * jnp.pi)
 
@@ -116,7 +116,7 @@ class DeformedSemicircle(AbstractLaw):
         return _outer_ends(self)
 
     def _breakpoints(self) -> Float[Array, " 2k"]:
-        """The ends of all intervals; where two intervals are one, twice the point where a gap would open."""
+        """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
         return _all_ends(self)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -132,7 +132,7 @@ class DeformedSemicircle(AbstractLaw):
         return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        r"""By the Schwinger-Dyson equation for $t_{ij} = \varphi(A^i X^j)$, X = A + S with S the semicircle variable.
+        r"""From the Schwinger-Dyson equation for $t_{i,j} = \varphi(A^i X^j)$, X = A + S with a semicircle variable S.
 
         $t_{i,j} = t_{i+1,j-1} + \sigma^2 \sum_{l=0}^{j-2} t_{0,l}\,t_{i,j-2-l}$ with $t_{i,0} = \sum_k w_k a_k^i$.
         """
@@ -148,7 +148,7 @@ class DeformedSemicircle(AbstractLaw):
         return jnp.sum(self.weights * (self.locations - mean) ** 2) + self._sigma() ** 2
 
 
-# Compiled here, so that calls outside of `jit` do not compile the loops each time.
+# The functions below are compiled, so that calls outside `jit` do not compile the loops each time.
 
 
 @jax.jit
@@ -163,7 +163,7 @@ def _masses(law: DeformedSemicircle, x: Float[Array, "..."], sign: int) -> Float
 
 @jax.jit
 def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """By a search in u, where mass and x are both closed expressions."""
+    """The quantiles, from a search in u, of which the mass and x are closed expressions."""
     lowest, highest = jnp.min(law.locations) - law._sigma(), jnp.max(law.locations) + law._sigma()
 
     def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
@@ -177,7 +177,7 @@ def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, 
 @jax.jit
 def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array, ""]]:
     def end(outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
-        # The distance from the outermost point is at most σ, and 0 is never evaluated.
+        # The distance from the outermost point is at most σ, and the search never evaluates 0.
         deficit = lambda distance: 1 - law._concentration(outermost + sign * distance)
         u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), law._sigma() + 0 * outermost)
         return u + law._sigma() ** 2 * jnp.sum(law.weights / (u - law.locations))
@@ -188,7 +188,7 @@ def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array,
 @jax.jit
 def _all_ends(law: DeformedSemicircle) -> Float[Array, " 2k"]:
     lower, upper = _outer_ends(law)
-    # The density is 0 at the ends of a gap: what is integrated does not depend on where they are put.
+    # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
     law = jax.tree.map(jax.lax.stop_gradient, law)
     inner = jax.vmap(law._abscissa)(gap_ends(law.locations, law._sigma() ** 2 * law.weights))
     return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])

@@ -12,15 +12,15 @@ from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
 
 
 class FreePoisson(AbstractSpectralLaw):
-    r"""The free Poisson law, the free analogue of rare independent jumps: all its free cumulants are $\lambda\alpha^k$.
+    r"""The free Poisson law, the free analogue of rare independent jumps, with the free cumulants $\lambda\alpha^k$.
 
     With the rate λ and the jump α, between $\alpha(1 \pm \sqrt\lambda)^2$ the density is
 
     $$f(x) = \frac{\sqrt{4\lambda\alpha^2 - (x - \alpha(1 + \lambda))^2}}{2\pi\alpha x},$$
 
-    with a point mass $1 - \lambda$ at 0 for $\lambda < 1$. Mean $\lambda\alpha$, variance $\lambda\alpha^2$,
-    $R(g) = \lambda\alpha/(1 - \alpha g)$, $S(z) = 1/[\alpha(\lambda + z)]$. It is the law of Marčenko and Pastur of
-    ratio 1/λ and scale $\sqrt{\lambda\alpha}$, and all its numbers are that law's.
+    with a point mass $1 - \lambda$ at 0 for $\lambda < 1$. The mean is $\lambda\alpha$, the variance
+    $\lambda\alpha^2$, $R(g) = \lambda\alpha/(1 - \alpha g)$ and $S(z) = 1/[\alpha(\lambda + z)]$. It is the law
+    `MarchenkoPastur` of ratio 1/λ and scale $\sqrt{\lambda\alpha}$, which computes all its values.
 
     Convention: the law of one eigenvalue of $\alpha XX^*/n$ with X n×m, $E|X_{ij}|^2 = 1$ and $m/n \to \lambda$.
 

@@ -1,8 +1,8 @@
 r"""The Fuss-Catalan laws.
 
-Derivation. $w = z\,G(z)$ is the branch with w = 1 at infinity of $z = w^{s+1}/(w - 1)$. On the upper side of the
-support the triangle of 0, 1 and $\bar w$ has the angle φ at 0 and sφ at $\bar w$, so that with ψ = π - (s + 1)φ in
-(0, π)
+Derivation. $w = z\,G(z)$ is the solution of $z = w^{s+1}/(w - 1)$ with w = 1 at infinity. On the upper side of the
+support the triangle of 0, 1 and $\bar w$ has the angle φ at 0 and the angle sφ at $\bar w$, so that with
+ψ = π - (s + 1)φ in (0, π)
 
     w = sin ψ/sin(sφ) exp(-iφ),    |w - 1| = sin φ/sin(sφ),    x = sin^{s+1} ψ / [sin φ sin^s(sφ)],
 
@@ -11,9 +11,9 @@ and sφ = π - φ - ψ. The density is -Im w/πx, and since dz/z = [(s + 1)/w - 
     π cdf = ψ + s sin φ sin ψ/sin(φ + ψ),
     π sf = s S(2φ)/2 + S(φ) (φ + sin φ)/φ + sin²φ/φ [1 - sφ cot(sφ)],
 
-with S(t) = t - sin t: sums without negative terms, small at x = 0 (ψ = 0) and at the upper end (φ = 0). Points are
-given by the pair (φ, ψ), the smaller of the two by Newton's method in logarithms, as x ~ ψ^{s+1} at the one end and
-log(end/x) ~ φ² at the other; with v = sin φ/sin(sφ) the slope is
+with S(t) = t - sin t. These sums have no negative terms and are small at x = 0 (ψ = 0) and at the upper end (φ = 0).
+A point is given by its pair (φ, ψ). Newton's method finds the smaller of the two in logarithms, because x ~ ψ^{s+1} at
+the lower end and log(end/x) ~ φ² at the upper one. With v = sin φ/sin(sφ) the slope is
 
     -dφ/d log x = v sin ψ / [(1 - s v)² + 4 s v cos²(ψ/2)].
 """
@@ -32,9 +32,9 @@ from rmtjax import _checks
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
 from rmtjax.special.internal import t_minus_sin_t
 
-# Of Newton's method; 5 reach the rounding from every guess below up to order 20.
+# Steps of Newton's method; up to order 20, five steps reach rounding from every guess below.
 _STEPS = 8
-# Beyond it powers leave the range of float32.
+# Beyond this order powers leave the range of float32.
 _LARGEST_ORDER = 32
 
 Angles = tuple[Float[Array, "..."], Float[Array, "..."]]
@@ -45,26 +45,26 @@ def _upper_end(s: int) -> Fraction:
 
 
 def _sines(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> tuple[Array, Array, Array]:
-    """Sin φ, sin ψ and sin(sφ), each from an angle that is no small difference of π."""
+    """The sines of φ, ψ and sφ, none of them from an angle that is a small difference from π."""
     at_end = psi > jnp.pi / 2
     return jnp.sin(phi), jnp.sin(jnp.where(at_end, (s + 1) * phi, psi)), jnp.sin(jnp.where(at_end, s * phi, phi + psi))
 
 
 def _point(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The x of a pair of angles."""
+    """The point x that a pair of angles stands for."""
     sine, height, side = _sines(s, phi, psi)
     return (height / side) ** s * (height / sine)
 
 
 def _rate(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> Float[Array, "..."]:
-    """-dφ/d log x."""
+    """The slope -dφ/d log x."""
     sine, height, side = _sines(s, phi, psi)
     v, cosine = sine / side, jnp.where(psi > jnp.pi / 2, jnp.sin((s + 1) * phi / 2), jnp.cos(psi / 2))
     return v * height / ((1 - s * v) ** 2 + 4 * s * v * cosine**2)
 
 
 def _mass_rate(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Slope of the distribution function in log x."""
+    """The slope of the distribution function in log x."""
     sine, height, side = _sines(s, phi, psi)
     return sine * height / (jnp.pi * side)
 
@@ -81,14 +81,14 @@ def _upper_mass(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> F
 
 
 def _angles(s: int, lower: Array, psi_step: Callable, psi: Array, phi_step: Callable, phi: Array) -> Angles:
-    """Newton's method from a guess of ψ in the lower part and from one of φ in the upper part."""
+    """Newton's method, from a guess of ψ in the lower part and from a guess of φ in the upper part."""
     from_psi = lambda psi: ((jnp.pi - psi) / (s + 1), psi)
     from_phi = lambda phi: (phi, jnp.pi - (s + 1) * phi)
     step = lambda _, both: (
         jnp.minimum(both[0] * psi_step(*from_psi(both[0])), 2),
         jnp.minimum(both[1] * phi_step(*from_phi(both[1])), 2 / (s + 1)),
     )
-    # No root is larger than π/2 and π/2(s + 1).
+    # The caps lie above all roots, which are at most π/2 for ψ and π/2(s + 1) for φ.
     psi, phi = jax.lax.fori_loop(0, _STEPS, step, (jnp.minimum(psi, 2), jnp.minimum(phi, 2 / (s + 1))))
     return jax.tree.map(partial(jnp.where, lower), from_psi(psi), from_phi(phi))
 
@@ -99,7 +99,7 @@ def _angles_at(s: int, x: Float[Array, "..."]) -> Angles:
     half = math.pi / (2 * (s + 1))
     middle = 1 / (math.sin(half) * math.cos(half) ** s)
     lower = x < middle
-    # The rounding of the exponent is taken out again: at x = 1e-300 it is some 50 ulp.
+    # The second line removes the rounding of the exponent, which is some 50 ulp at x = 1e-300.
     y = jnp.where(lower, x, middle)
     root = y ** (1 / (s + 1))
     root = root * (1 + (y / root ** (s + 1) - 1) / (s + 1))
@@ -108,7 +108,7 @@ def _angles_at(s: int, x: Float[Array, "..."]) -> Angles:
         sine, height, side = _sines(s, phi, psi)
         return (root * (sine * side**s) ** (1 / (s + 1)) / height) ** ((s + 1) ** 2 * _rate(s, phi, psi) / psi)
 
-    # What the end loses in rounding is given back to the distance from it.
+    # The distance from the upper end is corrected for the rounding of that end.
     end = _upper_end(s)
     rounded = Fraction(float(jnp.finfo(x.dtype).dtype.type(float(end))))
     distance = jnp.where(lower, middle, x) - float(rounded)
@@ -158,7 +158,7 @@ def _angles_of_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Angles, Ang
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _ppf(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quantile of p = 1 - q; from q = eps³ on it is the upper end, to rounding."""
+    """The quantile of p = 1 - q; for q below eps³ it is the upper end to rounding."""
     return _point(s, *_angles_of(s, p, _not_too_small(q)))
 
 
@@ -166,7 +166,7 @@ def _ppf(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array,
 def _quantile_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     p, q = primals
     x = _ppf(s, p, q)
-    # By the derivatives of p and of log x in φ: those of x in φ and in ψ would cancel.
+    # The derivative is the quotient of those of log x and of p in φ; those of x in φ and in ψ would cancel.
     return x, x / _mass_rate(s, *_angles_of(s, p, _not_too_small(q))) * tangents[0]
 
 
@@ -178,8 +178,8 @@ def _not_too_small(q: Float[Array, "..."]) -> Float[Array, "..."]:
 def _branch(s: int, t: Complex[Array, "..."]) -> Complex[Array, "..."]:
     """The solution of w = 1 + t w^{s+1} with w = 1 at t = 0, for t in the closed lower half plane.
 
-    The guess has the right branch point and value there, the right power at infinity, and is nowhere off by more than
-    a tenth.
+    The guess has the right branch point, the right value there and the right power at infinity, and is nowhere off by
+    more than a tenth.
     """
     if s == 0:
         return 1 / (1 - t)
@@ -205,24 +205,24 @@ def _branch_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
 class FussCatalan(AbstractSpectralLaw):
     r"""The Fuss-Catalan law, the limiting law of the squared singular values of a product of s Ginibre matrices.
 
-    On $[0, (s+1)^{s+1}/s^s]$, with an angle φ from 0, at the upper end, to π/(s + 1), at 0,
+    On $[0, (s+1)^{s+1}/s^s]$, with an angle φ that runs from 0 at the upper end to π/(s + 1) at x = 0,
 
     $$x = \frac{\sin^{s+1}((s+1)\varphi)}{\sin\varphi\,\sin^s(s\varphi)}, \qquad
     f(x) = \frac{\sin^2\varphi\,\sin^{s-1}(s\varphi)}{\pi \sin^s((s+1)\varphi)}, \qquad
     F(x) = 1 - \frac{s+1}\pi \varphi + \frac s\pi\,\frac{\sin\varphi\,\sin((s+1)\varphi)}{\sin(s\varphi)} .$$
 
-    $E X^k = \frac1{sk+1}\binom{sk+k}k$, the Fuss-Catalan numbers; mean 1, variance s, free cumulants
-    $\frac1{sk+1}\binom{sk+1}k$, $S(z) = (1 + z)^{-s}$, and $w = z\,G(z)$ solves $w^{s+1} = z(w - 1)$. At 0 the density
-    diverges as $x^{-s/(s+1)}$. It is the s-th free multiplicative power of the law of Marčenko and Pastur of ratio 1,
-    which it is for s = 1. All formulas hold to a few ulp, the tails in relative error.
+    The moments are the Fuss-Catalan numbers $E X^k = \frac1{sk+1}\binom{sk+k}k$, the mean is 1, the variance s, the
+    free cumulants are $\frac1{sk+1}\binom{sk+1}k$, $S(z) = (1 + z)^{-s}$, and $w = z\,G(z)$ solves
+    $w^{s+1} = z(w - 1)$. At 0 the density diverges as $x^{-s/(s+1)}$. The law is the s-th free multiplicative power of
+    the Marčenko-Pastur law of ratio 1. All formulas hold to a few ulp, the tails in relative error.
 
     Convention: squared singular values of the product of s matrices of `Ginibre(n, scale=1)`.
 
     Args:
-        order: s from 1 to 32, a whole number; static.
+        order: an integer s from 1 to 32; static.
 
     Raises:
-        ValueError: `order` is no integer from 1 to 32.
+        ValueError: `order` is not an integer from 1 to 32.
 
     Example:
         >>> law = FussCatalan(order=2)
@@ -245,7 +245,7 @@ class FussCatalan(AbstractSpectralLaw):
         return jnp.asarray(0.0), jnp.asarray(float(_upper_end(self.order)))
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Where a power of x that is no square root begins, panels shrink by 1000 each, until eps of the mass is left.
+        # Near 0 the density is a general power of x, so the panels shrink by 1000 each until eps of the mass is left.
         lower, upper = self._support()
         finite = jnp.finfo(upper.dtype)
         smallest = max(float(finite.eps) ** (self.order + 1), float(finite.tiny) * 1e3)
@@ -282,13 +282,13 @@ class FussCatalan(AbstractSpectralLaw):
         return jnp.asarray(float(math.comb(self.order * k + 1, k) // (self.order * k + 1)))
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        # With B = 1 + g R = 1 + g B^s: the same equation, of order s - 1.
+        # B = 1 + g R solves B = 1 + g B^s, the equation of `_branch` for order s - 1.
         above = jnp.imag(g) > 0
         power = _branch(self.order - 1, jnp.where(above, jnp.conj(g), g) + 0j) ** self.order
         power = jnp.where(above, jnp.conj(power), power)
         if jnp.iscomplexobj(g):
             return power
-        # Real up to the branch point, or up to the pole for s = 1, beyond which it is real again.
+        # R is real up to the branch point; for s = 1 it has a pole instead, beyond which it is real again.
         last = float(_upper_end(self.order - 1)) if self.order > 1 else 0.0
         return jnp.where(g * last > 1, jnp.nan, jnp.real(power))
 

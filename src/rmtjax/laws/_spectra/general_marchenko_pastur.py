@@ -1,4 +1,4 @@
-"""The law of Marčenko and Pastur of a general population spectrum."""
+"""The Marčenko-Pastur law of a general population spectrum."""
 
 import math
 from collections.abc import Sequence
@@ -20,25 +20,25 @@ _POPULATION = _checks.Rule(
 
 
 class GeneralMarchenkoPastur(AbstractSpectralLaw):
-    r"""The law of Marčenko and Pastur of a population spectrum, the limit for correlated data.
+    r"""The Marčenko-Pastur law of a population spectrum, the limit for correlated data.
 
-    The limiting spectral density of sample covariance matrices whose population has the eigenvalues t with the
-    frequencies w. With the ratio c the Stieltjes transform of the companion matrix $X^*\Sigma X/m$, $1/\omega$, solves
-    Silverstein's equation
+    It is the limiting spectral density of sample covariance matrices whose population covariance Σ has the eigenvalues
+    t with frequencies w. For the ratio c, the Stieltjes transform $1/\omega$ of the companion matrix $X^*\Sigma X/m$
+    solves Silverstein's equation
 
     $$z = \omega\,\Big(1 + c \sum_k \frac{w_k t_k}{\omega - t_k}\Big), \qquad
     f(x) = -\frac{1}{\pi c} \operatorname{Im} \frac{1}{\omega(x + i0)}, \qquad
     G(z) = \frac\omega z \sum_k \frac{w_k}{\omega - t_k} .$$
 
     The continuous part lies on at most as many intervals as there are different points t > 0; between them the density
-    is 0. Besides there is a point mass $\max(P(t = 0), 1 - 1/c)$ at 0. At $c\,P(t > 0) = 1$ the density diverges as
-    $x^{-1/2}$ at 0. Mean $E\,t$, variance $\operatorname{Var} t + c\,(E\,t)^2$, and the free cumulants of the
-    companion law are $c\,E\,t^k$.
+    is 0. In addition there is a point mass $\max(P(t = 0), 1 - 1/c)$ at 0. At $c\,P(t > 0) = 1$ the density diverges as
+    $x^{-1/2}$ at 0. The mean is $E\,t$, the variance $\operatorname{Var} t + c\,(E\,t)^2$, and the free cumulants of
+    the companion law are $c\,E\,t^k$.
 
-    The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the
-    same solution, the tails in relative error. One value takes O(K) time for K points, about 500 terms each.
+    The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
+    solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
 
-    `atoms()` always has one entry, as for `MarchenkoPastur`: the lower end of the support, with mass 0 where that is
+    `atoms()` always has one entry, as for `MarchenkoPastur`: the lower end of the support, with mass 0 if that end is
     not 0. Where the mass has a kink, its derivative is that of one side.
 
     Convention: the law of one eigenvalue of $W = \Sigma^{1/2}XX^*\Sigma^{1/2}/m$ with X n×m, $E|X_{ij}|^2 = 1$,
@@ -46,12 +46,12 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     Args:
         ratio: c > 0, the number of rows of X over the number of columns.
-        population: the points t ≥ 0, not all 0, in any order; equal ones count together. Arrays decide the dtype.
-        weights: as many masses w > 0 that sum to 1, and are divided by their sum; equal ones if None.
+        population: the points t ≥ 0, not all 0, in any order; equal points count together. Arrays decide the dtype.
+        weights: as many masses w > 0, which sum to 1 and are divided by their sum; equal weights if None.
 
     Raises:
-        ValueError: `ratio` is not a positive finite real scalar, `population` no vector of finite real numbers that are
-            not negative and not all 0, or `weights` are not as many positive numbers that sum to 1.
+        ValueError: `ratio` is not a positive finite real scalar, `population` is not a vector of finite non-negative
+            numbers that are not all 0, or `weights` are not as many positive numbers that sum to 1.
 
     Example:
         >>> law = GeneralMarchenkoPastur(ratio=0.1, population=[1.0, 5.0])
@@ -79,20 +79,20 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         self.weights = _checks.of_shape("weights", weights, points.shape)
 
     def _frequencies(self) -> Float[Array, " k"]:
-        """The weights, of the sum 1 in the precision of the population."""
+        """The weights in the precision of the population, divided by their sum."""
         weights = self.weights.astype(jnp.result_type(self.weights, self.population))
         return weights / jnp.sum(weights)
 
     def _equation(self) -> Silverstein:
         weights = self._frequencies()
-        # The largest point stands in for one that is 0, with the weight 0.
+        # A point at 0 is replaced by the largest point with weight 0; its own weight goes into `null`.
         present, largest = self.population > 0, jnp.max(jax.lax.stop_gradient(self.population))
         null = jnp.sum(jnp.where(present, 0, weights))
         points = jnp.where(present, self.population, largest)
         return Silverstein(self.ratio, points, jnp.where(present, weights, 0), null)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Ends of the continuous part."""
+        """The ends of the continuous part."""
         return _outer_ends(self)
 
     def _support(self) -> tuple[Array, Array]:
@@ -107,9 +107,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return self._support()[0][None], self._mass_at_zero()[None]
 
     def _breakpoints(self) -> Float[Array, " 2k+1"]:
-        """The ends of all intervals; where two intervals are one, twice the point where a gap would open."""
+        """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
         lower, upper = self._ends()
-        # The density is 0 at the ends of a gap: what is integrated does not depend on where they are put.
+        # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
         inner = _inner_ends(jax.tree.map(jax.lax.stop_gradient, self))
         inner = jnp.clip(jnp.sort(inner), lower, upper)
         return jnp.concatenate([jnp.stack([self._support()[0], lower]), inner, upper[None]])
@@ -124,7 +124,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        r"""By free cumulants κ of the companion law, whose moments are $[z^k] (1 + \sum_j κ_j z^j)^{k+1}/(k + 1)$."""
+        r"""From free cumulants of the companion law, whose moments are $[z^k] (1 + \sum_j κ_j z^j)^{k+1}/(k + 1)$."""
         weights = self.ratio * self._frequencies()
         if k == 0:
             return 0 * jnp.sum(weights) + 1
@@ -135,7 +135,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return power[k] / ((k + 1) * self.ratio)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """By the central moments of the population, where sums over those about 0 would cancel."""
+        """The central moments, from those of the population: sums of moments about 0 would cancel."""
         weights, c = self._frequencies(), self.ratio
         mean = jnp.sum(weights * self.population)
         second, third, fourth = (jnp.sum(weights * (self.population - mean) ** j) for j in (2, 3, 4))
@@ -151,7 +151,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return _transforms(self, z)
 
     def _inside(self, x: Float[Array, "..."]) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
-        """Whether x lies in the continuous part and not in a gap above the atom; x there."""
+        """Whether x lies in the continuous part, not in a gap above the atom; and x, or the midpoint if it does not."""
         lower, upper = self._ends()
         inside = (x > lower) & (x < upper)
         return inside, jnp.where(inside, x, lower / 2 + upper / 2).astype(self._dtype(x))
@@ -160,7 +160,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return jnp.result_type(x, self.ratio, self.population, self.weights)
 
 
-# Compiled here, so that calls outside of `jit` do not compile the loops each time.
+# The functions below are compiled, so that calls outside `jit` do not compile the loops each time.
 
 
 @jax.jit
@@ -192,7 +192,7 @@ def _masses(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> tuple[Float[
 
 @jax.jit
 def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """By a search in the radius, in which masses and x are closed expressions."""
+    """The quantiles, from a search in the radius, of which the masses and x are closed expressions."""
     equation = law._equation()
     lowest, highest = map(jnp.abs, equation.outer_ends())
 
@@ -212,7 +212,7 @@ def _transforms(law: GeneralMarchenkoPastur, z: Complex[Array, "..."]) -> Comple
 
     def continuous(z: Complex[Array, ""]) -> Complex[Array, ""]:
         omega = equation.solve(z)
-        # The continuous part: that of the companion law if there are more variables than observations.
+        # If there are more variables than observations, the continuous part is that of the companion law.
         full = jnp.sum(equation.weights / (omega - equation.points)) * reciprocal(equation.slope(omega))
         return jnp.where(equation.overfull(), reciprocal(law.ratio * omega), full)
 

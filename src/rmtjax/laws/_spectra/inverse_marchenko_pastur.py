@@ -12,12 +12,12 @@ from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
 
 
 class InverseMarchenkoPastur(AbstractSpectralLaw):
-    r"""The law of $s^2/Y$ with Y of Marčenko and Pastur's law of ratio c < 1, the limit for inverse Wishart matrices.
+    r"""The law of $s^2/Y$ for a Marčenko-Pastur variate Y of ratio c < 1, the limit for inverse Wishart matrices.
 
     $$f(x) = \frac{\sqrt{(x_+ - x)(x - x_-)}\,(1 - c)}{2\pi c\,x^2}, \qquad x_\pm = \frac{s^2}{(1 \mp \sqrt c)^2}.$$
 
-    Mean $s^2/(1 - c)$, variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$, free cumulants
-    $\kappa_k = C_{k-1}\,c^{k-1} s^{2k} (1 - c)^{1-2k}$ with the Catalan numbers $C_k$, $S(z) = (1 - c - cz)/s^2$.
+    The mean is $s^2/(1 - c)$, the variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$, the free
+    cumulants are $C_{k-1}\,c^{k-1} s^{2k} (1 - c)^{1-2k}$ with the Catalan numbers $C_k$, $S(z) = (1 - c - cz)/s^2$.
 
     Convention: the law of one eigenvalue of $s^2 (XX^*/m)^{-1}$ with X n×m, $E|X_{ij}|^2 = 1$ and $n/m \to c$.
 
@@ -26,7 +26,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         scale: s > 0.
 
     Raises:
-        ValueError: `ratio` is no real scalar in (0, 1), `scale` none that is positive and finite.
+        ValueError: `ratio` is not a real scalar in (0, 1), or `scale` is not a positive finite real scalar.
 
     Example:
         >>> law = InverseMarchenkoPastur(ratio=0.5)
@@ -69,7 +69,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         return self.ratio * self.scale**4 / (1 - self.ratio) ** 3
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        # c z² G² + (s² - (1 + c) z) G + 1 = 0.
+        # The transform solves c z² G² + (s² - (1 + c) z) G + 1 = 0.
         root = (1 - self.ratio) * edge_root(z, *self._support())
         return reciprocal(((1 + self.ratio) * z - self.scale**2 + root) / 2)
 

@@ -7,11 +7,11 @@ $$\frac{d}{2\pi}\,\frac{4 q \sin^2 φ}{(q - 1)^2 + 4 q \sin^2 φ}
 
 and the mass beyond x, from 0 to φ, is $\frac1{2\pi}\,[(q + 1) φ - (q - 1) ψ]$ with $\tan ψ = \frac{q+1}{q-1}\tan φ$.
 The angle δ = ψ - φ has the tangent $y = \sin 2φ/(q - 1 + 2\sin^2 φ)$, so the bracket is 2φ - (q - 1) δ, where all terms
-of less than third order cancel. With S(t) = t - sin t the same is
+below third order cancel. With S(t) = t - sin t it is equal to
 
-    S(2φ) + 2 sin²φ y + (q - 1) [y (1 - cos δ) - S(δ)],
+    S(2φ) + 2 sin²φ y + (q - 1) [y (1 - cos δ) - S(δ)].
 
-for φ ≤ π/2 a sum of three terms that are not negative, where S(δ) is at most a third of what it is taken from.
+For φ ≤ π/2 none of these three terms is negative, and S(δ) is at most a third of the term it is subtracted from.
 """
 
 import math
@@ -32,11 +32,10 @@ class KestenMcKay(AbstractSpectralLaw):
     $$f(x) = \frac{d \sqrt{4(d-1) - x^2}}{2\pi\,(d^2 - x^2)}, \qquad |x| \le 2\sqrt{d - 1}.$$
 
     It is the spectral measure of the infinite d-regular tree at a vertex: $E X^{2m}$ is the number of closed walks of
-    2m steps, $\sum_{j=1}^m \frac{j}{2m - j} \binom{2m - j}{m}\,d^j (d-1)^{m-j}$, the variance is d. As the law
-    of a sum of d free signs it has the free cumulants $\kappa_{2m} = (-1)^{m-1} C_{m-1}\,d$ with the Catalan numbers
-    $C_m$. At d = 2 it is the
-    arcsine law on [-2, 2], whose density diverges at the ends; $X/\sqrt d$ tends to the semicircle law of radius 2 as
-    d → ∞. All formulas hold to a few ulp, the tails in relative error.
+    2m steps, $\sum_{j=1}^m \frac{j}{2m - j} \binom{2m - j}{m}\,d^j (d-1)^{m-j}$, and the variance is d. As the law of a
+    sum of d free signs it has the free cumulants $\kappa_{2m} = (-1)^{m-1} C_{m-1}\,d$ with the Catalan numbers $C_m$.
+    At d = 2 it is the arcsine law on [-2, 2], whose density diverges at the ends; as d → ∞, the law of $X/\sqrt d$
+    tends to the semicircle law of radius 2. All formulas hold to a few ulp, the tails in relative error.
 
     Convention: the law of one eigenvalue of an adjacency matrix without scaling.
 
@@ -67,16 +66,16 @@ class KestenMcKay(AbstractSpectralLaw):
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         lower, upper = self._support()
         root = jnp.sqrt(upper - x) * jnp.sqrt(x - lower)
-        # d² - x² = (d - 2)² + root², which at d = 2 is all in the root.
+        # The denominator d² - x² is (d - 2)² + root²; at d = 2 only the root is left.
         return self.degree / (2 * jnp.pi) / (root + (self.degree - 2) ** 2 / root)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        # Not the absolute value: its derivative at 0 would be 0.
+        # An absolute value would have the derivative 0 at 0.
         tail = self._tail(jnp.where(x < 0, -x, x))
         return jnp.where(x < 0, tail, 1 - tail), jnp.where(x < 0, 1 - tail, tail)
 
     def _tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Mass beyond x ≥ 0, from the formula at the top of the file."""
+        """The mass beyond x ≥ 0, from the formula at the top of the file."""
         _, radius = self._support()
         cosine, sine = x / radius, jnp.sqrt((radius - x) / radius * ((radius + x) / radius))
         gap = self.degree - 2

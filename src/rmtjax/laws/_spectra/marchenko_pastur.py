@@ -1,8 +1,8 @@
 r"""The Marčenko-Pastur law.
 
 Derivation of the distribution function. X X* and X* X have the same non-zero eigenvalues, so with $q^2 = \min(c, 1/c)$
-and $x = s^2 \max(c, 1)\,y$ the continuous part is one family for all c. It has mass $\min(1, 1/c)$. In the angle φ
-of `mass_from_end`, with $y = 1 + q^2 - 2q\cos φ$, its mass below x is H(φ) times that.
+and $x = s^2 \max(c, 1)\,y$ the continuous parts for all c form one family, with mass $\min(1, 1/c)$. In the angle φ of
+`mass_from_end`, with $y = 1 + q^2 - 2q\cos φ$, the mass below x is H(φ) times this mass.
 """
 
 import math
@@ -24,15 +24,15 @@ class MarchenkoPastur(AbstractSpectralLaw):
 
     $$f(x) = \frac{\sqrt{(x_+ - x)(x - x_-)}}{2\pi c s^2 x}, \qquad x_- < x < x_+,$$
 
-    and for $c > 1$ a point mass $1 - 1/c$ at 0. At $c = 1$ the density diverges as $x^{-1/2}$ at $x_- = 0$. Mean $s^2$,
-    variance $c s^4$, $E X^k = s^{2k} \sum_{j=1}^k N(k, j)\,c^{j-1}$ with the Narayana numbers
-    $N(k, j) = \frac1k \binom kj \binom k{j-1}$, free cumulants
-    $\kappa_k = s^{2k} c^{k-1}$, $R(g) = s^2/(1 - c s^2 g)$, $S(z) = s^{-2}/(1 + cz)$. All formulas hold
-    to a few ulp, the tails in relative error, at a point within a few ulp of x: no better are the distances from the
-    ends $x_\pm$ known, where these are rounded.
+    and for $c > 1$ there is a point mass $1 - 1/c$ at 0. At $c = 1$ the density diverges as $x^{-1/2}$ at $x_- = 0$.
+    The mean is $s^2$, the variance $c s^4$, $E X^k = s^{2k} \sum_{j=1}^k N(k, j)\,c^{j-1}$ with the Narayana numbers
+    $N(k, j) = \frac1k \binom kj \binom k{j-1}$, the free cumulants are $\kappa_k = s^{2k} c^{k-1}$,
+    $R(g) = s^2/(1 - c s^2 g)$ and $S(z) = s^{-2}/(1 + cz)$. All formulas hold to a few ulp, the tails in relative
+    error, at a point within a few ulp of x; the distances from the rounded ends $x_\pm$ are not known better.
 
-    `atoms()` always has one entry, as its presence may depend on a traced ratio: 0 with mass $1 - 1/c$ for $c > 1$, the
-    lower end of the support with mass 0 otherwise. At $c = 1$, where the mass has a kink, its derivative is 0.
+    `atoms()` always has one entry, because the presence of the atom may depend on a traced ratio: 0 with mass
+    $1 - 1/c$ for $c > 1$, otherwise the lower end of the support with mass 0. At $c = 1$, where the mass has a kink,
+    its derivative is 0.
 
     Convention: the law of one eigenvalue of $W = XX^*/m$ with X n×m, $E|X_{ij}|^2 = s^2$ and $n/m \to c$.
 
@@ -60,7 +60,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         self.scale = _checks.scalar("scale", scale)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Ends of the continuous part."""
+        """The ends of the continuous part."""
         root = jnp.sqrt(self.ratio)
         return (self.scale * ((1 - self.ratio) / (1 + root))) ** 2, (self.scale * (1 + root)) ** 2
 
@@ -78,7 +78,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
     def _half_angle(
         self, x: Float[Array, "..."]
     ) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-        """Whether x lies in the continuous part and not in a gap above the atom; x, sin(φ/2) and cos(φ/2) there."""
+        """Whether x is in the continuous part, not in a gap above the atom; x (or the midpoint), sin(φ/2), cos(φ/2)."""
         lower, upper = self._ends()
         inside = (x > lower) & (x < upper)
         x = jnp.where(inside, x, lower / 2 + upper / 2)
@@ -87,18 +87,18 @@ class MarchenkoPastur(AbstractSpectralLaw):
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         inside, x, sine, cosine = self._half_angle(x)
-        # By √x twice: at ratio 1 the derivative of a division by x is 0/0 for x near 0, long before it overflows.
+        # Divide by √x twice: at ratio 1 dividing by x has the derivative 0/0 for x near 0, long before it overflows.
         return jnp.where(inside, 2 / jnp.pi * cosine * (sine / jnp.sqrt(x)) / jnp.sqrt(self.ratio * x), 0)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """From the formulas at the top of the file."""
+        """The masses, from the formula at the top of the file."""
         inside, x, sine, cosine = self._half_angle(x)
         c, root = self.ratio, jnp.sqrt(self.ratio)
         larger = jnp.where(c > 1, root, 1)
         q, side = root / larger**2, jnp.sqrt(x) / (self.scale * larger)
         # 1 - q without cancellation; the derivative of an absolute value would be wrong at c = 1.
         gap = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger)
-        # Of the two masses that of the nearer end is computed: the other, as its complement, never exceeds 1.
+        # Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1.
         right = cosine < sine
         sine, cosine = jnp.where(right, cosine, sine), jnp.where(right, sine, cosine)
         tail = mass_from_end(~right, sine, cosine, side, q, gap)
@@ -118,7 +118,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         return self.ratio * self.scale**4
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        # Without the atom: the quadratic equation of the companion law for c > 1, in the form without cancellation.
+        # The continuous part solves a quadratic equation, for c > 1 the companion law's; this form does not cancel.
         c = self.ratio
         centre = self.scale**2 * jnp.where(c > 1, c - 1, 1 - c)
         continuous = (z - centre + edge_root(z, *self._ends())) / 2

@@ -1,17 +1,17 @@
 r"""The integral that the laws of Marčenko and Pastur and of Wachter share, without cancellation in either tail.
 
-In a triangle let the sides 1 and q enclose the angle φ, let ψ be the angle opposite q and √y the third side:
-$y = 1 + q^2 - 2q\cos φ$. In φ the density $\frac{2}{\pi} \sin^2(φ)/y$ has mass 1 on (0, π), and up to φ the mass H,
+In a triangle let the sides 1 and q enclose the angle φ, let ψ be the angle opposite q, and let √y be the third side:
+$y = 1 + q^2 - 2q\cos φ$. The density $\frac{2}{\pi} \sin^2(φ)/y$ in φ has mass 1 on (0, π); its mass H up to φ is
 
     π H(φ) = φ + [q sin φ - (1 - q²) ψ]/q².
 
-All terms of less than third order cancel near φ = 0, and all but the order q² where q is small. With S(t) = t - sin t,
-θ = ψ + φ/2, and the law of sines, sin(φ + ψ) = sin φ/√y, the same is
+Near φ = 0 all terms below third order cancel, and for small q all terms but those of order q². With S(t) = t - sin t,
+θ = ψ + φ/2, and the law of sines, sin(φ + ψ) = sin φ/√y, the mass can be written as
 
     π H(φ) = 2 S(φ/2) + 4 sin(φ/2) sin²(θ/2) + 4 sin φ sin²(φ/2)/[√y (√y + 1 - q)] - (1 - q²)/q² S(ψ),
 
-where the last term is at most a third of the others together. The mass 1 - H above φ is that of the supplementary
-angle with -q for q, and -ψ for ψ: then no term is negative.
+where the last term is at most a third of the others together. Replacing φ by π - φ, q by -q and ψ by -ψ gives the mass
+1 - H above φ; then no term is negative.
 """
 
 import jax.numpy as jnp
@@ -32,9 +32,9 @@ def mass_from_end(
 
     Args:
         from_zero: whether the end is 0.
-        sine: of half the angle between φ and that end.
-        cosine: of the same.
-        side: √y.
+        sine: sine of half the angle between φ and that end.
+        cosine: cosine of this half angle.
+        side: the third side √y.
         q: the shorter side, in (0, 1].
         gap: 1 - q with all its digits.
     """

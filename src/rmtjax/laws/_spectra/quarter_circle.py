@@ -1,12 +1,12 @@
 r"""The quarter-circle law.
 
 Derivation of the Stieltjes transform. In units of the radius, with $s = \sqrt{u^2 - 1}$, the part of $1/(u - y)$ that
-is even in y gives half the transform of the semicircle, and the odd part, with $t = \sqrt{1 - y^2}$,
+is even in y gives half the transform of the semicircle, and the odd part gives, with $t = \sqrt{1 - y^2}$,
 
 $$\int_0^1 \frac{y \sqrt{1 - y^2}}{u^2 - y^2}\,dy = \int_0^1 \frac{t^2}{s^2 + t^2}\,dt = 1 - s \arctan\frac1s, \qquad
 \arctan\frac1s = -i \log\frac{s + i}{u} .$$
 
-The second form keeps its digits near u = 0, where s = i.
+The form with the logarithm keeps its digits near u = 0, where s = i.
 """
 
 import math
@@ -21,13 +21,14 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
 from rmtjax.laws._spectra.semicircle import Semicircle, density, distribution
 
+# 1/π to 117 digits, so that moments and free cumulants can be computed in rational arithmetic.
 _INVERSE_PI = Fraction(
     "0.318309886183790671537767526745028724068919291480912897495334688117793595268453070180227605532506171912145685453515916"
 )
 
 
 def _unit_moment(k: int) -> Fraction:
-    """The moment for radius 1, with 1/π to more than 100 digits."""
+    """The k-th moment for radius 1, with 1/π to more than 100 digits."""
     m = k // 2
     if k % 2 == 0:
         return Fraction(catalan(m), 4**m)
@@ -35,7 +36,7 @@ def _unit_moment(k: int) -> Fraction:
 
 
 def _one_minus_s_arctan(u: Complex[Array, "..."], s: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """1 - s arctan(1/s), by its Taylor series in 1/s where the subtraction would cancel (|s| > 2.5; 20 terms)."""
+    """The function 1 - s arctan(1/s), by 20 terms of its Taylor series in 1/s where it would cancel (|s| > 2.5)."""
     far = jnp.abs(s) > 2.5
     square = (1 / jnp.where(far, s, 5)) ** 2
     series = jnp.zeros_like(square)
@@ -51,10 +52,10 @@ class QuarterCircle(AbstractSpectralLaw):
     $$f(x) = \frac4{\pi R^2}\sqrt{R^2 - x^2}, \qquad
     F(x) = \frac2\pi\Big[\arcsin\frac xR + \frac{x\sqrt{R^2 - x^2}}{R^2}\Big], \qquad 0 \le x \le R.$$
 
-    It is the law of the absolute value of a variate of Wigner's semicircle; its square has the law of Marčenko and
-    Pastur of ratio 1. $E X^k = R^k\,\Gamma(\frac{k+1}2)/[\sqrt\pi\,\Gamma(\frac k2 + 2)]$, mean $4R/3\pi$, variance
-    $(\frac14 - \frac{16}{9\pi^2}) R^2$. All formulas hold to a few ulp, the tails in relative error. At 0 the Stieltjes
-    transform is infinite.
+    It is the law of the absolute value of a semicircle variate; its square has the Marčenko-Pastur law of ratio 1. The
+    moments are $E X^k = R^k\,\Gamma(\frac{k+1}2)/[\sqrt\pi\,\Gamma(\frac k2 + 2)]$, the mean is $4R/3\pi$ and the
+    variance $(\frac14 - \frac{16}{9\pi^2}) R^2$. All formulas hold to a few ulp, the tails in relative error. At 0 the
+    Stieltjes transform is infinite.
 
     Convention: singular values of a Ginibre matrix with `scale=1`, $E|G_{ij}|^2 = 1/n$, have radius 2.
 
@@ -108,5 +109,5 @@ class QuarterCircle(AbstractSpectralLaw):
         return jnp.where(u == 0, -jnp.inf, 4 / (jnp.pi * self.radius) * (even + odd))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        # In exact arithmetic: in double precision the tenth would have 6 digits.
+        # Exact arithmetic is needed: in double precision the tenth free cumulant would have only 6 digits.
         return float(free_cumulant_of_moments([_unit_moment(j) for j in range(k + 1)])) * self.radius**k

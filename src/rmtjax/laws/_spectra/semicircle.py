@@ -34,9 +34,9 @@ class Semicircle(AbstractSpectralLaw):
     $$f(x) = \frac{2}{\pi R^2}\sqrt{R^2 - x^2}, \qquad F(x) = \frac12 + \frac{x\sqrt{R^2-x^2}}{\pi R^2}
     + \frac1\pi \arcsin\frac xR, \qquad |x| \le R .$$
 
-    Mean 0, variance $R^2/4$, $E X^{2m} = C_m (R/2)^{2m}$ with the Catalan numbers $C_m$,
-    $G(z) = 2/(z + \sqrt{z^2 - R^2})$, and the variance is the only free cumulant: $R(g) = g R^2/4$. All formulas hold
-    to a few ulp, the tails in relative error.
+    The mean is 0, the variance $R^2/4$, $E X^{2m} = C_m (R/2)^{2m}$ with the Catalan numbers $C_m$, and
+    $G(z) = 2/(z + \sqrt{z^2 - R^2})$. The variance is the only free cumulant that is not 0, so $R(g) = g R^2/4$. All
+    formulas hold to a few ulp, the tails in relative error.
 
     Convention: a Gaussian or Wigner ensemble with `scale=1` has radius 2.
 
@@ -73,7 +73,7 @@ class Semicircle(AbstractSpectralLaw):
         return distribution(-x, self.radius)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        # The abscissa of a uniform point of the disc.
+        # A draw is the abscissa of a uniform point on the disc.
         key_radius, key_angle = jax.random.split(key)
         dtype = jnp.result_type(self.radius)
         r = jnp.sqrt(jax.random.uniform(key_radius, shape, dtype))

@@ -6,28 +6,28 @@ X*ΣX/m is free compound Poisson, with the R-transform $c \sum_k w_k t_k/(1 - t_
 
 $$z = ω\,\Big(1 + c \sum_k \frac{w_k t_k}{ω - t_k}\Big),$$
 
-which maps a part of the upper half plane one to one on all of it (Silverstein and Choi, with $ω = -1/\underline m$). As
-z comes down to a real x, ω = ρ exp(iφ) is real or, from the imaginary part, with $D_k = |ω - t_k|^2$,
+which maps a part of the upper half plane one to one onto all of it (Silverstein and Choi, with $ω = -1/\underline m$).
+As z tends to a real x, ω = ρ exp(iφ) is real, or the imaginary part of the equation gives, with $D_k = |ω - t_k|^2$,
 
 $$c \sum_k w_k t_k^2/D_k = 1, \qquad x = ρ^2 c \sum_k w_k t_k/D_k, \qquad f(x) = \frac{\sin φ}{π c ρ}.$$
 
-Along the solutions Re ω and ρ increase with x, and $x \min t \le ρ^2 \le x \max t$, in the gaps between bands too. For
-a given ρ the first sum is decreasing in 1 - cos φ. Nothing cancels if each difference $1 - t^2/D$ with t > ρ is written
+Along the solutions Re ω and ρ increase with x, and $x \min t \le ρ^2 \le x \max t$, also in the gaps between bands. For
+a given ρ the first sum decreases with 1 - cos φ. Nothing cancels if each difference $1 - t^2/D$ with t > ρ is written
 as $(ρ^2 - 2 t \operatorname{Re} ω)/D$.
 
 The distribution function. The primitive of dz/ω is $z/ω + \log ω + c \sum_k w_k \log(1 - t_k/ω)$. With S(a) = a - sin a
-and the angle $ψ_k$ at ω in the triangle of 0, $t_k$, and ω, the first sum makes of its imaginary part
+and the angle $ψ_k$ at ω in the triangle of 0, $t_k$, and ω, the first sum turns its imaginary part into
 
 $$π c\,P(X > x) = \tfrac12 S(2φ) + \tfrac c2 \sum_k w_k S(2ψ_k).$$
 
-From the lower end of the continuous part, where ω > 0 for $c\,P(t > 0) < 1$ and ω < 0 otherwise, let α = φ or π - φ be
-the angle at 0 that vanishes there, $η_k$ that at $t_k$ (its supplement in the second case), $χ_k = α ± η_k$, and
-$κ_k = \sin χ_k / \sin α = t_k/\sqrt{D_k}$. The mass from there is the sum of $c w_k E_k/πc$,
+At the lower end of the continuous part ω > 0 if $c\,P(t > 0) < 1$, and ω < 0 otherwise. Let α = φ or π - φ be the angle
+at 0 that vanishes there, $η_k$ the angle at $t_k$ (its supplement in the second case), $χ_k = α ± η_k$, and
+$κ_k = \sin χ_k / \sin α = t_k/\sqrt{D_k}$. The mass between that end and x is the sum of $c w_k E_k/πc$ with
 
 $$E = ±\tfrac12 [S(2χ) - κ^2 S(2α)] = S(η) + 2 i P \cos η + 2 \sin η \sin^2 \tfrac η2 ± (i^2 P \cos α + α \sin^2 η),$$
 
-with $i = \sin η/\sin α = ρ/\sqrt D$ and P = sin α - α cos α. The first form is for χ far below α. In a gap the sum of
-$c w κ^2$ is not 1, and what it lacks goes with S(2α).
+where $i = \sin η/\sin α = ρ/\sqrt D$ and P = sin α - α cos α. The first form is used for χ far below α. In a gap the
+sum of $c w κ^2$ is not 1; its difference from 1, times ½ S(2α), is added.
 """
 
 from collections.abc import Callable
@@ -45,17 +45,17 @@ _NEWTON_STEPS = 5
 
 
 class Point(NamedTuple):
-    """The subordinate point ρ exp(iφ), and for each point t the square D of its distance."""
+    """The subordinate point ρ exp(iφ), and the square D of its distance from each point t."""
 
     radius: Float[Array, ""]
     versine: Float[Array, ""]  # 1 - cos φ
     sine: Float[Array, ""]
     squares: Float[Array, " k"]
-    deficit: Float[Array, ""]  # what the sum over the points lacks to 1 outside of the bands
+    deficit: Float[Array, ""]  # 1 minus the sum over the points in a gap, 0 in the bands
 
 
 class Silverstein(NamedTuple):
-    """The equation of a ratio and a population, that of null eigenvalues apart; weights may be 0, but points not."""
+    """The equation of a ratio and a population with null eigenvalues kept apart; weights may be 0, points may not."""
 
     ratio: Float[Array, ""]
     points: Float[Array, " k"]
@@ -67,32 +67,32 @@ class Silverstein(NamedTuple):
         return self.ratio * (1 - self.null) > 1
 
     def _remainder(self, far: Bool[Array, " k"]) -> Float[Array, ""]:
-        """The difference 1 - c P(t far), which cancels where the ratio is near 1 and so is not summed."""
+        """The difference 1 - c P(t far), from the near points: a sum over the far ones would cancel for c near 1."""
         return 1 - self.ratio * (1 - self.null - jnp.sum(jnp.where(far, 0, self.weights)))
 
     def _deficit(self, square: Array, product: Array, squares: Array) -> Float[Array, ""]:
-        """The difference 1 - c Σ w t²/D, of |ω|², |ω|² - 2t Re ω, and D."""
+        """The difference 1 - c Σ w t²/D, from |ω|² (square), |ω|² - 2t Re ω (product), and D (squares)."""
         far = self.points**2 > square
         terms = jnp.where(far, product, -(self.points**2)) / squares
         return self._remainder(far) + self.ratio * jnp.sum(self.weights * terms)
 
     def _at(self, u: Float[Array, ""], v: Float[Array, ""] | float = 0.0) -> Float[Array, ""]:
-        """The same at ω = u + iv."""
+        """The value of `_deficit` at ω = u + iv."""
         square = u**2 + v**2
         return self._deficit(square, square - 2 * u * self.points, (u - self.points) ** 2 + v**2)
 
     def image(self, omega: Array) -> Array:
-        """The z of a real or complex ω, over which points smaller and larger than it contribute in their own ways."""
+        """The z of a real or complex ω."""
         return omega * self.slope(omega)
 
     def slope(self, omega: Array) -> Array:
-        """The quotient z/ω."""
+        """The quotient z/ω; points larger than |ω| contribute in another form than smaller ones."""
         far = self.points > jnp.abs(jax.lax.stop_gradient(omega))
         terms = jnp.where(far, omega, self.points) / (omega - self.points)
         return self._remainder(far) + self.ratio * jnp.sum(self.weights * terms)
 
     def _spread(self) -> Float[Array, ""]:
-        """The largest distance of z - ω from its mean, and of the outermost ω from the points."""
+        """A bound on the distance of z - ω from its mean, and on that of the outermost ω from the points."""
         return jnp.sqrt(self.ratio * jnp.sum(self.weights * self.points**2))
 
     def outer_ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -104,7 +104,7 @@ class Silverstein(NamedTuple):
         return lower, bracketed_root(self._at, above, largest + self._spread())
 
     def inner_ends(self) -> Float[Array, " 2k-2"]:
-        """The points x where gaps begin and end, or twice the same where there is none between two points."""
+        """The points x where gaps begin and end; twice the same x between two points without a gap."""
         ends = gap_ends(self.points, self.ratio * self.weights * self.points**2)
         return jax.vmap(lambda u: self.abscissa(self.point(u)))(ends)
 
@@ -114,7 +114,7 @@ class Silverstein(NamedTuple):
         product = lambda versine: radius * (radius - 2 * t * (1 - versine))
         squares = lambda versine: (radius - t) ** 2 + 2 * radius * t * versine
         deficit = lambda versine: self._deficit(radius**2, product(versine), squares(versine))
-        # Each of the points alone gives a lower bound, above 0 for ρ near to a point.
+        # Each of the points alone gives a lower bound, which is above 0 for ρ near that point.
         bounds = 1 + ((self.ratio * self.weights - 1) * tau - 1 / tau) / 2
         versine = harmonic_root(deficit, jnp.maximum(jnp.max(bounds), 0))
         inside = (versine > 0) & (versine < 2)
@@ -130,7 +130,7 @@ class Silverstein(NamedTuple):
         return point.radius * (point.deficit + point.radius * total)
 
     def subordinate(self, x: Float[Array, ""]) -> Point:
-        """The subordinate point to an x between the ends of the continuous part."""
+        """The subordinate point of an x between the ends of the continuous part."""
         lowest = jnp.maximum(jnp.sqrt(x * jnp.min(self.points)), jnp.abs(self.outer_ends()[0]))
         highest = jnp.sqrt(x * jnp.max(self.points))
         excess = lambda radius: self.abscissa(self.point(radius)) - x
@@ -141,11 +141,11 @@ class Silverstein(NamedTuple):
         return point.sine / (jnp.pi * self.ratio * point.radius)
 
     def masses(self, point: Point) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Masses up to x and above it, each from its end, of which the larger one is the complement of the other."""
+        """The masses up to x and above it; the smaller one is computed from its end, the larger as its complement."""
         radius, t, sine, cosine = point.radius, self.points, point.sine, 1 - point.versine
         half = lambda angle: t_minus_sin_t(2 * angle) / 2
         overfull, root = self.overfull(), jnp.sqrt(point.squares)
-        # sin(φ/2) and cos(φ/2) would have infinite derivatives in the gaps.
+        # The angles come from sin φ and cos φ: sin(φ/2) and cos(φ/2) would have infinite derivatives in the gaps.
         from_zero = jnp.arctan2(sine, cosine)
         psi = jnp.arctan2(t * sine, radius - t * cosine)
         above = (half(from_zero) + self.ratio * jnp.sum(self.weights * half(psi))) / (jnp.pi * self.ratio)
@@ -166,9 +166,9 @@ class Silverstein(NamedTuple):
     def solve(self, z: Complex[Array, ""]) -> Complex[Array, ""]:
         """The ω of a z in the closed upper half plane.
 
-        For a given u = Re ω the imaginary part of z increases with that of ω beyond the bands, and on the curve where
-        it is right Re z increases with u. Two nested searches so come to the right solution, and Newton's method from
-        there to the last digits.
+        For a given u = Re ω the imaginary part of z increases with Im ω beyond the bands, and along the curve where it
+        has the right value Re z increases with u. So two nested searches find the right solution, and Newton's method
+        then adds the last digits.
         """
         return implicit_root(lambda omega: self.image(omega) - z, jax.lax.stop_gradient(self)._search, z)
 

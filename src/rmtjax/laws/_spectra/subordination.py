@@ -1,4 +1,4 @@
-"""What laws by a subordinate point have in common: sums of m/|ω - t|² over point masses, equal to 1 in the bands."""
+"""Root searches for laws with a subordinate point ω: in the bands a sum of m/|ω - t|² over point masses is 1."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ from rmtjax.special.internal import implicit_root
 def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
     """The root of the deficit 1 - c(s) above `start`, or `start` if c is nowhere above 1 there; differentiable.
 
-    Newton's method for 1/c, a weighted harmonic mean of linear functions and so concave and increasing: from below its
-    steps never pass the root, and it takes about ten where bisection takes a hundred.
+    Newton's method is applied to 1/c, which is a weighted harmonic mean of linear functions and therefore concave and
+    increasing: from below its steps never pass the root. It takes about ten steps where bisection takes a hundred.
     """
 
     def search(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
@@ -29,16 +29,16 @@ def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) ->
 
 
 def gap_ends(points: Float[Array, " k"], masses: Float[Array, " k"]) -> Float[Array, " 2k-2"]:
-    """Where the sum of m/(u - t)² comes down to 1 and rises again between neighbouring points.
+    """The points where the sum of m/(u - t)² falls to 1 and where it rises above 1 again, between neighbouring t.
 
-    Where it stays above 1 it is twice the point where it is least.
+    Where the sum stays above 1, both are the point where it is least.
     """
     order = jnp.argsort(points)
     points, masses = points[order], masses[order]
     excess = lambda u: jnp.sum(masses / (u - points) ** 2) - 1
 
     def gap(left: Float[Array, ""], right: Float[Array, ""]) -> Float[Array, " 2"]:
-        # Between two points the sum is convex.
+        # Between two neighbouring points the sum is convex.
         slope = lambda u: -jnp.sum(masses / (u - points) ** 3)
         middle = bracketed_root(slope, left, right)
         start = bracketed_root(lambda u: -excess(u), left, middle)

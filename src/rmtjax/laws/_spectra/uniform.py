@@ -14,12 +14,12 @@ from rmtjax.laws._core.spectral import AbstractSpectralLaw
 
 
 def _bernoulli(k: int) -> float:
-    """Bernoulli's number over k!, for k ≥ 2."""
+    """The k-th Bernoulli number over k!, for k ≥ 2."""
     return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(scipy.special.zeta(k)) / (2 * math.pi) ** k
 
 
 def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-    """Coth x - 1/x, by its Taylor series where the subtraction would cancel (|x| < 1; 17 terms reach 1e-17)."""
+    """The function coth x - 1/x, by its Taylor series where it would cancel (|x| < 1; 17 terms reach 1e-17)."""
     small = jnp.abs(x) < 1
     s = jnp.where(small, 2 * x, 0)
     series = jnp.zeros_like(s)
@@ -39,8 +39,8 @@ class Uniform(AbstractSpectralLaw):
 
     $$f(x) = \frac1{b - a}, \qquad F(x) = \frac{x - a}{b - a}, \qquad a < x < b.$$
 
-    Free cumulants after the first, the mean, are $\kappa_k = (b - a)^k B_k/k!$ with Bernoulli's numbers, and with the
-    half width h $R(g) = \frac{a + b}2 + h \coth hg - \frac1g$.
+    The first free cumulant is the mean, the others are $\kappa_k = (b - a)^k B_k/k!$ with the Bernoulli numbers $B_k$.
+    With the half width h, $R(g) = \frac{a + b}2 + h \coth hg - \frac1g$.
 
     Args:
         lower: a, finite.
@@ -82,7 +82,7 @@ class Uniform(AbstractSpectralLaw):
         return self.lower + uniform * (self.upper - self.lower)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)), divided out.
+        # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is divided out.
         j = jnp.arange(k + 1)
         return jnp.sum(self.upper**j * self.lower ** (k - j)) / (k + 1)
 
@@ -94,14 +94,14 @@ class Uniform(AbstractSpectralLaw):
         return self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        # artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
+        # The transform is artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
         middle, half = self._halves()
         u = (z - middle) / half
         end = (u == 1) | (u == -1)
         u = jnp.where(end, 2, u)
         outer = jnp.abs(u) > 1
         value = jnp.arctanh(jnp.where(outer, 1 / jnp.where(outer, u, 2), u)) - jnp.where(outer, 0, 0.5j * jnp.pi)
-        # On the axis the sign of a zero would choose the side.
+        # On the real axis the sign of a zero imaginary part would otherwise choose the side.
         value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
         return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / half)
 

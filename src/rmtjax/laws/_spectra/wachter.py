@@ -1,11 +1,11 @@
 r"""Wachter's law.
 
-Derivation of the distribution function. Let c = a + b - 1 and N = a + b, the four dimensions in units of n being 1, a,
-b and c. In a triangle let √(ac) and √b enclose the angle φ and let N√x be the third side; then N√(1 - x) is that of the
-triangle in which √(bc) and √a enclose π - φ, and φ runs from 0 at $x_-$ to π at $x_+$. Since 1/[x(1 - x)] is the sum of
-1/x and 1/(1 - x), the density is the sum of two densities of Marčenko and Pastur's form, one in x and one in 1 - x,
-whose masses are the squares of the shorter sides over N; `mass_from_end` integrates each from the nearer end. Together
-they have the smallest of the four dimensions as mass.
+Derivation of the distribution function. Let c = a + b - 1 and N = a + b, so that the four dimensions in units of n are
+1, a, b and c. In a triangle let √(ac) and √b enclose the angle φ and let N√x be the third side. Then N√(1 - x) is the
+third side of the triangle in which √(bc) and √a enclose π - φ, and φ runs from 0 at $x_-$ to π at $x_+$. Since
+1/[x(1 - x)] is the sum of 1/x and 1/(1 - x), the density is the sum of two densities of Marčenko-Pastur form, one in x
+and one in 1 - x, whose masses are the squares of the shorter sides over N; `mass_from_end` integrates each from the
+nearer end. Their total mass is the smallest of the four dimensions.
 """
 
 import math
@@ -21,19 +21,19 @@ from rmtjax.laws._spectra.mass_from_end import mass_from_end
 
 
 class _Triangle(NamedTuple):
-    """The triangle of √(ac) and √b, everything in units of N = a + b so that its third side is √x."""
+    """The triangle with the sides √(ac) and √b, in units of N = a + b, so that its third side is √x."""
 
     longer: Float[Array, ""]
     q: Float[Array, ""]  # the shorter side over the longer one
     gap: Float[Array, ""]  # 1 - q
     smallest: Float[Array, ""]  # squares of the difference and the sum of the sides: least and largest x
     largest: Float[Array, ""]
-    share: Float[Array, ""]  # of the mass of the continuous part
+    share: Float[Array, ""]  # the fraction of the continuous mass that belongs to this triangle
 
 
 def _sides(a: Float[Array, ""], b: Float[Array, ""], c: Float[Array, ""]) -> _Triangle:
     sides, total = (jnp.sqrt(a * c), jnp.sqrt(b)), a + b
-    # The squares of the sides differ by (a - 1) N. No absolute value, whose derivative is wrong where it is 0.
+    # The squares of the sides differ by (a - 1) N. An absolute value would have a wrong derivative where it is 0.
     longer, shorter = jnp.where(a < 1, sides[1], sides[0]), jnp.where(a < 1, sides[0], sides[1])
     nearest = jnp.where(a < 1, 1 - a, a - 1) / (longer + shorter)
     share = jnp.where(a < 1, jnp.where(b < 1, a, c), jnp.where(b < 1, 1, b)) / total
@@ -48,12 +48,12 @@ def _sides(a: Float[Array, ""], b: Float[Array, ""], c: Float[Array, ""]) -> _Tr
 
 
 def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
-    """The value a + b - 1 without a rounding of the sum."""
+    """The value a + b - 1, without rounding a + b first."""
     return (jnp.maximum(a, b) - 1) + jnp.minimum(a, b)
 
 
 def _is_enough(b: Any, a: Any) -> Any:
-    # Of two rounded quotients, m₁/n and m₂/n, the sum may miss 1 by that.
+    # The sum of two rounded quotients, m₁/n and m₂/n, may miss 1 by this much.
     return (b > 0) & (b < math.inf) & (_excess(a, b) >= -2 * jnp.finfo(jnp.result_type(a, b)).eps)
 
 
@@ -64,19 +64,19 @@ class Wachter(AbstractSpectralLaw):
 
     $$f(x) = \frac{(a + b) \sqrt{(x_+ - x)(x - x_-)}}{2\pi x (1 - x)}, \qquad x_- < x < x_+,$$
 
-    and point masses $1 - a$ at 0 for $a < 1$ and $1 - b$ at 1 for $b < 1$. At $a = 1$ the density diverges as
-    $x^{-1/2}$ at $x_- = 0$, at $b = 1$ likewise at $x_+ = 1$; $a = b = 1$ is the arcsine law. Mean $a/(a+b)$, variance
-    $ab/(a+b)^3$, $E X^k = (a+b)\,E\max(0, 1 - J/k)$ for J the sum of two independent binomial variates of k trials, of
-    probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. $S(z) = (a + b + z)/(a + z)$. All formulas
-    hold to a few ulp, the tails in relative error, at a point within a few ulp of x: no better are the distances from
-    the ends $x_\pm$ known, where these are rounded.
+    and there are point masses $1 - a$ at 0 for $a < 1$ and $1 - b$ at 1 for $b < 1$. At $a = 1$ the density diverges as
+    $x^{-1/2}$ at $x_- = 0$, at $b = 1$ likewise at $x_+ = 1$; $a = b = 1$ is the arcsine law. The mean is $a/(a+b)$,
+    the variance $ab/(a+b)^3$, and $E X^k = (a+b)\,E\max(0, 1 - J/k)$, where J is the sum of two independent binomial
+    variates of k trials with the probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. $S(z) = (a + b + z)/(a + z)$. All
+    formulas hold to a few ulp, the tails in relative error, at a point within a few ulp of x; the distances from the
+    rounded ends $x_\pm$ are not known better.
 
-    `atoms()` always has two entries, as their presence may depend on traced parameters: the ends of the support, with
-    the masses $\max(0, 1 - a)$ and $\max(0, 1 - b)$. Where a mass has a kink, its derivative is 0.
+    `atoms()` always has two entries, because the presence of the atoms may depend on traced parameters: the ends of the
+    support, with masses $\max(0, 1 - a)$ and $\max(0, 1 - b)$. Where a mass has a kink, its derivative is 0.
 
     Convention: the law of one eigenvalue of $(XX^* + YY^*)^{-1/2}\,XX^*\,(XX^* + YY^*)^{-1/2}$ with X n×m₁, Y n×m₂,
-    $m_1/n \to a$ and $m_2/n \to b$; also that of the squared cosines between random subspaces. At $a + b = 1$ it is
-    the two point masses.
+    $m_1/n \to a$ and $m_2/n \to b$, and of the squared cosines between random subspaces. At $a + b = 1$ only the two
+    point masses are left.
 
     Args:
         a: a > 0.
@@ -102,18 +102,18 @@ class Wachter(AbstractSpectralLaw):
         self.b = _checks.scalar("b", b)
 
     def _dimensions(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        """The values a, b, c."""
+        """The dimensions a, b and c in units of n."""
         c = _excess(self.a, self.b)
-        # A continuous part as small as this is lost in the rounding of the atoms, but no side is 0.
+        # So small a continuous part is lost in the rounding of the atoms, and this way no side is 0.
         return self.a, self.b, jnp.maximum(c, jnp.finfo(c.dtype).eps ** 2)
 
     def _triangles(self) -> tuple[_Triangle, _Triangle]:
-        """The triangle with the third side √x, and that with √(1 - x)."""
+        """The triangle with the third side √x, and the one with √(1 - x)."""
         a, b, c = self._dimensions()
         return _sides(a, b, c), _sides(b, a, c)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Ends of the continuous part; 1 exactly where b is 1."""
+        """The ends of the continuous part; the upper one is exactly 1 where b is 1."""
         below, above = self._triangles()
         return below.smallest, jnp.where(below.largest > 0.5, 1 - above.smallest, below.largest)
 
@@ -125,7 +125,7 @@ class Wachter(AbstractSpectralLaw):
         return jnp.stack(self._support()), jnp.stack(self._masses())
 
     def _masses(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Those of the points 0 and 1."""
+        """The masses of the atoms at 0 and 1."""
         at_0, at_1 = (jnp.where(dimension < 1, 1 - dimension, 0) for dimension in (self.a, self.b))
         return at_0, at_1
 
@@ -136,7 +136,7 @@ class Wachter(AbstractSpectralLaw):
     def _half_angle(
         self, x: Float[Array, "..."]
     ) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-        """Whether x lies in the continuous part and not in a gap beside an atom; x, sin(φ/2) and cos(φ/2) there."""
+        """Whether x is in the continuous part, not in a gap at an atom; x (or the midpoint), sin(φ/2), cos(φ/2)."""
         a, b, c = self._dimensions()
         below, above = self._triangles()
         lower, upper = self._ends()
@@ -149,7 +149,7 @@ class Wachter(AbstractSpectralLaw):
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         a, b, c = self._dimensions()
         inside, x, sine, cosine = self._half_angle(x)
-        # By each root twice: at a = 1 the derivative of a division by x is 0/0 for x near 0, long before it overflows.
+        # Divide by each root twice: at a = 1 dividing by x has the derivative 0/0 near 0, long before it overflows.
         one_side = lambda side, distance: side / jnp.sqrt(distance) / jnp.sqrt(distance)
         height = 2 / jnp.pi * jnp.sqrt(a * b * c) / (a + b)
         return jnp.where(inside, height * one_side(sine, x) * one_side(cosine, 1 - x), 0)
@@ -158,7 +158,7 @@ class Wachter(AbstractSpectralLaw):
         a, b, c = self._dimensions()
         below, above = self._triangles()
         inside, y, sine, cosine = self._half_angle(x)
-        # Of the two masses that of the nearer end is computed: the other, as its complement, never exceeds 1.
+        # Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1.
         left = sine < cosine
         small, large = jnp.where(left, sine, cosine), jnp.where(left, cosine, sine)
         near = below.share * mass_from_end(left, small, large, jnp.sqrt(y) / below.longer, below.q, below.gap)
@@ -184,7 +184,7 @@ class Wachter(AbstractSpectralLaw):
         return self.a / total * (self.b / total) / total
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        # The third is the third free cumulant, the fourth the fourth one and twice the square of the second.
+        # The third moment is the third free cumulant; the fourth is the fourth one plus twice the squared variance.
         total, variance = self.a + self.b, self._var()
         asymmetry = (self.b - self.a) / total
         third = variance * asymmetry / total
@@ -193,7 +193,7 @@ class Wachter(AbstractSpectralLaw):
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         # The continuous part, of mass (N - S)/2 with S = |a - 1| + |b - 1|, solves z(1 - z) G² - P G + (N² - S²)/4 = 0
-        # with P = |a - 1| (z - 1) + |b - 1| z. No absolute value, whose derivative is wrong where it is 0.
+        # with P = |a - 1| (z - 1) + |b - 1| z. An absolute value would have a wrong derivative where it is 0.
         a, b, c = self._dimensions()
         left, right = (jnp.where(dimension < 1, 1 - dimension, dimension - 1) for dimension in (a, b))
         numerator = 2 * jnp.where(a < 1, jnp.where(b < 1, c, a * b), jnp.where(b < 1, a * b, c))
@@ -202,7 +202,7 @@ class Wachter(AbstractSpectralLaw):
         return pole(z, 0.0, masses[0]) + pole(z, 1.0, masses[1]) + reciprocal(continuous / numerator)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        # C = Σ κ_k g^k solves C (a + b + C) = g (a + C).
+        # The series C = Σ κ_k g^k solves C (a + b + C) = g (a + C).
         total = self.a + self.b
         cumulants = [0 * total, self.a / total]
         for j in range(2, k + 1):
