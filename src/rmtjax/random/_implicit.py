@@ -85,15 +85,15 @@ def _integral(a: Float[Array, "..."], w: Float[Array, "..."], offset: Float[Arra
     return end * jax.lax.fori_loop(0, nodes.size, add, zero)
 
 
-def _end(rise: Float[Array, "..."], level: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""A point where h is above e = `level`, but not far above: a root of a lower bound of h, r = e^w and d = r - 1.
+def _end(rise: Float[Array, "..."], height: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""A point where h is above e = `height`, but not far above: a root of a lower bound of h, r = e^w and d = r - 1.
 
     Above x, $h \ge d s + r s^2/2$, and then $s = \log(1 + (e + s)/r)$ is nearer; below, $h \ge -d s + r s^2/(2 + s)$.
     """
     above, ratio = rise > 0, rise + 1
-    slope = jnp.where(above, rise, -rise - level / 2)
-    quadratic = 2 * level / (slope + jnp.sqrt(slope**2 + 2 * level * jnp.where(above, ratio, 1)))
-    nearer = jnp.log1p((level + quadratic) / jnp.where(above, ratio, 1))
+    slope = jnp.where(above, rise, -rise - height / 2)
+    quadratic = 2 * height / (slope + jnp.sqrt(slope**2 + 2 * height * jnp.where(above, ratio, 1)))
+    nearer = jnp.log1p((height + quadratic) / jnp.where(above, ratio, 1))
     return jnp.where(above, jnp.minimum(quadratic, nearer), quadratic)
 
 

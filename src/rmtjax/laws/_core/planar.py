@@ -92,7 +92,7 @@ def polar_sample(
     key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype
 ) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
     """Cosine and sine of a uniform angle, and an independent uniform variate on (0, 1)."""
-    key_angle, key_level = jax.random.split(key)
+    key_angle, key_uniform = jax.random.split(key)
     angle = jax.random.uniform(key_angle, shape, dtype, minval=-jnp.pi, maxval=jnp.pi)
-    level = jax.random.uniform(key_level, shape, dtype, minval=jnp.finfo(dtype).tiny)
-    return jnp.cos(angle), jnp.sin(angle), level
+    uniform = jax.random.uniform(key_uniform, shape, dtype, minval=jnp.finfo(dtype).tiny)
+    return jnp.cos(angle), jnp.sin(angle), uniform

@@ -74,6 +74,6 @@ class EllipticLaw(AbstractPlanarLaw):
         return jnp.where(p < 1, root, longer)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
-        cosine, sine, level = polar_sample(key, shape, dtype)
+        cosine, sine, uniform = polar_sample(key, shape, dtype)
         a, b = self._axes()
-        return jax.lax.complex(a * jnp.sqrt(level) * cosine, b * jnp.sqrt(level) * sine)
+        return jax.lax.complex(a * jnp.sqrt(uniform) * cosine, b * jnp.sqrt(uniform) * sine)

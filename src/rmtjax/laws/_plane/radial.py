@@ -56,8 +56,8 @@ class AbstractRadialLaw(AbstractPlanarLaw):
         return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
-        cosine, sine, level = polar_sample(key, shape, dtype)
-        radius = jnp.sqrt(self._square(level))
+        cosine, sine, uniform = polar_sample(key, shape, dtype)
+        radius = jnp.sqrt(self._square(uniform))
         return jax.lax.complex(radius * cosine, radius * sine)
 
 
