@@ -8,11 +8,11 @@ $P(z) = \sum_k E(k) z^k$ is the Pfaffian of the skew products of functions f, g 
 $$\beta = 4: \int (f g' - f' g)\,\rho, \qquad \beta = 1: \iint f(x)\,\mathrm{sgn}(y - x)\,g(y)\,\rho(x) \rho(y),$$
 
 divided by its value at z = 1. The space is spanned by $\varphi_0, \dots, \varphi_{n-1}$ for β = 1 and by
-$\varphi_0, \dots, \varphi_{2n-1}$ for β = 4. In terms of functions h and $e = \varepsilon h$, with $e' = h$, of
+$\varphi_0, \dots, \varphi_{2n-1}$ for β = 4. With functions h and $e = \varepsilon h$, so that $e' = h$, let
 
 $$H_{ij} = \int_J (e_i h_j - h_i e_j), \qquad W_{ij} = e_i(b)\,e_j(a) - e_i(a)\,e_j(b), \qquad J = (a, b),$$
 
-and of A, which is H for the whole line, the matrices of skew products are
+and let A be H for the whole line. Then the matrices of the skew products are
 
 $$\beta = 4: A + (z - 1) H \ \ (h = f'), \qquad \beta = 1: A + (z^2 - 1) H + (z - 1)^2 W \ \ (h = f) .$$
 

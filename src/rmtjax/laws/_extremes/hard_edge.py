@@ -136,7 +136,7 @@ class HardEdge(AbstractLogarithmicLaw):
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = jnp.result_type(p, self.alpha)
         table = self._interpolated(dtype)
-        # Beyond the table the upper tail falls like a Gaussian in √s, at first more slowly: twice as far is enough.
+        # Beyond the table the upper tail falls like a Gaussian in √s, at first slower: twice as far holds every number.
         farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
         return positive_axis.ppf(table, p.astype(dtype), q.astype(dtype), farthest)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rmtjax.laws._finite_n.orthogonal_polynomials import REACH, ClassicalEnsemble, Side, decay, log_density
 
-# A soft tail begins where the density has fallen by e^-27, a hard edge's panel ends before the first oscillation.
+# A soft tail begins where the density has fallen by e^-27; a hard edge's panel ends before the first oscillation.
 _OUTSIDE = 27.0
 _HARD = 1 / 16
 # Within a panel the phase of φ changes by at most 2π, or the density falls by at most e^-3, and the panel is at most a

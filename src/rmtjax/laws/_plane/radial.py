@@ -31,7 +31,7 @@ class AbstractRadialLaw(AbstractPlanarLaw):
 
     @abstractmethod
     def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
-        """P(T ≤ t)."""
+        """The probability P(T ≤ t)."""
 
     @abstractmethod
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -108,7 +108,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         return self._first_atom() + lower / parts, upper / parts
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # Horner's scheme in the ratio.
+        # Horner's scheme for the polynomial in the ratio.
         total = 0 * self.ratio + (1 if k == 0 else 0)
         for j in range(k, 0, -1):
             total = total * self.ratio + math.comb(k, j) * math.comb(k, j - 1) / k
