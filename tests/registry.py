@@ -91,7 +91,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.ensembles.AbstractNestedEnsemble": Elsewhere("ensembles/wigner/test_wigner.py"),
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/plane/test_ginibre.py"),
     "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/circular/test_circular.py"),
-    "rmtjax.ensembles.Edge": Elsewhere("ensembles/test_edges.py"),
+    "rmtjax.ensembles.Edge": lambda: rmt.GOE(4, 1.2).soft_edge(),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),

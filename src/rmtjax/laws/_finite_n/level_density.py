@@ -44,7 +44,7 @@ class LevelDensity(AbstractLaw):
     relative error, at a point within a few ulp of x.
 
     Between the tails the density is tabulated as polynomials on panels, on the host and once for each ensemble up to
-    its scale, with O(n²) operations: about a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Points in
+    its scale, with O(n²) operations: half a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Points in
     the tails, and every `ppf`, take O(n) operations each; `sample` only uses the table.
 
     Convention: that of the ensemble. Forced levels, 0 for `Wishart` with n > m and 0 and 1 for `Jacobi`, are atoms.
