@@ -8,7 +8,7 @@ import scipy.stats
 
 from rmtjax.random import chi, gamma
 from rmtjax.random._gamma import unit_chi
-from rmtjax.random._implicit import with_derivative
+from rmtjax.random._gamma_derivative import with_derivative
 from tests.statistical import assert_counts, assert_law, assert_mean
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]

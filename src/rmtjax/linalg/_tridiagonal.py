@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
-from rmtjax.linalg import _pivots, _sturm, _sturm_search
+from rmtjax.linalg import _sturm, _sturm_search, _tridiagonal_vectors
 from rmtjax.linalg._decompose import inverse_gaps
 
 Select = tuple[int, int] | None
@@ -183,7 +183,7 @@ def _dense(d: Float[Array, "*batch n"], e: Float[Array, "*batch n-1"]) -> Float[
     return dense.at[..., index[1:], index[:-1]].set(e).at[..., index[:-1], index[1:]].set(e)
 
 
-_product = compiled(_pivots.product)
+_product = compiled(_tridiagonal_vectors.product)
 
 
 def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Int[Array, " k"]:
@@ -286,7 +286,7 @@ def vectors_of_levels(
     far = _sturm.ABOVE_ALL + jnp.arange(d.size, dtype=d.dtype)
     d = jnp.where(inside, d, far)
     scaled = jnp.where(present & finite, _sturm.scaled(levels, -exponent), far[first:last])
-    return jnp.where(finite, _pivots.eigenvectors(d, e, scaled) * present, jnp.nan)
+    return jnp.where(finite, _tridiagonal_vectors.eigenvectors(d, e, scaled) * present, jnp.nan)
 
 
 @vectors_of_levels.defjvp
@@ -300,7 +300,7 @@ def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tupl
     every = vectors_of_levels(0, n, *matrix, levels)
     levels = jnp.where(jnp.isinf(levels), 0, levels)  # their vectors are 0
     v = every[:, first:last]
-    change = _pivots.product(d, e, v.T).T
+    change = _tridiagonal_vectors.product(d, e, v.T).T
     return v, every @ (inverse_gaps(levels, levels[first:last]) * (every.T @ change))
 
 
@@ -312,7 +312,7 @@ def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Ar
     x = jnp.where(finite, x, jnp.nan)
     far, distant, near = _by_distance(x, exponent)
     at_far = n * jnp.log(jnp.abs(distant)) - jnp.sum(d) / distant
-    at_near = _pivots.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
+    at_near = _tridiagonal_vectors.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
     return jnp.where(far, at_far, at_near + n * math.log(2) * exponent.astype(d.dtype))
 
 
@@ -323,7 +323,7 @@ def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[
     z = jnp.where(finite, z, jnp.nan)
     far, distant, near = _by_distance(z, exponent)
     near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
-    trace = -jnp.sum(_pivots.green(scaled_d, scaled_e, near)[0], axis=0)
+    trace = -jnp.sum(_tridiagonal_vectors.green(scaled_d, scaled_e, near)[0], axis=0)
     at_near = jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
     return jnp.where(far, (d.size + jnp.sum(d) / distant) / distant, at_near)
 

@@ -10,8 +10,8 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.random._implicit import with_derivative
-from rmtjax.random._words import normal_variates, random_words
+from rmtjax.random._bits import normal_variates, random_words
+from rmtjax.random._gamma_derivative import with_derivative
 
 # Elements are arranged in columns of this depth, and a round draws one element of each column. For a million elements
 # that is two to three times as fast as the five or six rounds over all of them; longer columns would need more rounds.

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._core.edge import Edge, effective_size, soft_edge
+from rmtjax.ensembles._core.edge import Edge
+from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._gaussian import edge_levels, tridiagonal
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
@@ -113,9 +114,7 @@ class AbstractGaussian(AbstractSemicircular):
         return self.scale * matrix.eigenvalues((first - skipped, last - skipped))
 
     def _soft_edge(self, *, upper: bool) -> Edge:
-        size = effective_size("n", self.n, self._dyson_index())
-        centre, scale = 2 * self.scale * jnp.sqrt(size / self.n), self.scale * self.n**-0.5 * size ** (-1 / 6)
-        return soft_edge(self._beta(), centre if upper else -centre, scale, upper)
+        return gaussian_soft_edge(self.n, self._beta(), self.scale, upper)
 
     def _entries(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"]]:
         """The entries of T at s = 1."""

@@ -10,9 +10,10 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._core.edge import Edge, effective_size, hard_edge, soft_edge
+from rmtjax.ensembles._core.edge import Edge
+from rmtjax.ensembles._core.edge_constants import jacobi_hard_edge, jacobi_soft_edge
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
-from rmtjax.ensembles._laguerre.beta import ABOVE, SOFT
+from rmtjax.ensembles._laguerre.beta import ABOVE
 from rmtjax.laws import AbstractLaw, Wachter
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import block_singular_values, block_square_counts
@@ -53,32 +54,16 @@ class AbstractJacobi(AbstractEnsemble):
         ones = max(last - zeros - k, 0) - max(first - zeros - k, 0)
         return jnp.pad(jnp.pad(levels, (last - first - ones - levels.size, 0)), (0, ones), constant_values=1)
 
-    def _effective_sizes(self, *, upper: bool) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        """Sizes in the constants of an edge: of levels, and of the degrees of freedom on its own and the other side."""
-        p, q, beta = self._parameters()
-        k = self._order()
-        near, far = (q, p) if upper else (p, q)
-        freedom = lambda power: effective_size("m", k - 1 + 2 * power / beta, beta)
-        return effective_size("n", k, beta), freedom(near), freedom(far)
+    def _sizes(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""] | int]:
+        """Numbers of levels that are not forced, of degrees of freedom at both ends, and β."""
+        (p, q, beta), k = self._parameters(), self._order()
+        return k, k - 1 + 2 * p / beta, k - 1 + 2 * q / beta, self.beta
 
     def _soft_edge(self, *, upper: bool) -> Edge:
-        r"""The edge in the variable log(x/(1 - x)) (Johnstone 2008, Ann. Statist. 36, 2638, theorem 1)."""
-        n, near, far = self._effective_sizes(upper=upper)
-        near, total = n + SOFT("|m - n|", near - n), near + far
-        gamma, phi = 2 * jnp.arcsin(jnp.sqrt(n / total)), 2 * jnp.arcsin(jnp.sqrt(far / total))
-        centre = 2 * jnp.log(jnp.tan((gamma + phi) / 2))
-        scale = jnp.cbrt(16 / (total * jnp.sin(gamma + phi)) ** 2 / (jnp.sin(gamma) * jnp.sin(phi)))
-        return soft_edge(self.beta, centre if upper else -centre, scale, upper, "logit")
+        return jacobi_soft_edge(*self._sizes(), upper)
 
     def _hard_edge(self, *, upper: bool) -> Edge:
-        r"""The variable $(n + m_1)(2 m_2 + m_1 - n)\,x$ of the effective sizes, with an error $O(n^{-2})$.
-
-        Jacobi polynomials of degree n are Bessel functions of $\sqrt{s}$ near 0, $s = 4 (n + \tfrac{a+1}2)(n + b +
-        \tfrac{a+1}2) x$, up to that order (the differential equation, with the constants of which the next term is 0).
-        """
-        n, near, far = self._effective_sizes(upper=upper)
-        power = self._parameters()[1 if upper else 0]
-        return hard_edge(self.beta, power - 1, 1 / ((n + near) * (2 * far + near - n)), upper)
+        return jacobi_hard_edge(*self._sizes(), upper)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         k, (zeros, ones) = self._order(), self._exact_levels()

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._core.edge import Edge, effective_size, hard_edge, soft_edge
+from rmtjax.ensembles._core.edge import Edge
+from rmtjax.ensembles._core.edge_constants import laguerre_hard_edge, laguerre_soft_edge
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import block_singular_values, block_square_counts
@@ -70,38 +71,16 @@ class AbstractLaguerre(AbstractEnsemble):
         levels = self._unit() * block_singular_values(*places, diagonal, below, jnp.int32(k)) ** 2
         return jnp.pad(levels, (last - first - levels.size, 0))
 
-    def _effective_sizes(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        """Numbers of levels and of degrees of freedom in the constants of an edge, and the unit of the levels there."""
+    def _sizes(self) -> tuple[int, Float[Array, ""] | float, Float[Array, ""] | int, Float[Array, ""]]:
+        """Numbers of levels and of degrees of freedom, β, and the unit in which $E|X_{ij}|^2 = 1$ in $XX^*$."""
         k, a, beta, unit = self._parameters()
-        return effective_size("n", k, beta), effective_size("2a/beta", 2 * a / beta, beta), beta * unit
+        return k, 2 * a / beta, self.beta, beta * unit
 
     def _soft_edge(self, *, upper: bool) -> Edge:
-        r"""The edges of $XX^*$ with $E|X_{ij}|^2 = 1$ are at $(\sqrt m \pm \sqrt n)^2$ of the effective sizes.
-
-        Johnstone (2001), Ann. Statist. 29, 295; El Karoui (2006), Ann. Probab. 34, 2077; Ma (2012), Bernoulli 18, 322,
-        who has the logarithm at the lower edge as well. His term $\tau^2/8$, below the order of the error, is left out:
-        the error is smaller without.
-        """
-        n, m, unit = self._effective_sizes()
-        sign = 1 if upper else -1
-        n = n if upper else m - SOFT("|m - n|", m - n)
-        root = jnp.sqrt(m) + sign * jnp.sqrt(n)
-        scale = root * jnp.cbrt(1 / jnp.sqrt(n) + sign / jnp.sqrt(m))
-        if upper:
-            return soft_edge(self.beta, unit * root**2, unit * scale, upper)
-        return soft_edge(self.beta, jnp.log(unit * root**2), scale / root**2, upper, "log")
+        return laguerre_soft_edge(*self._sizes(), upper)
 
     def _hard_edge(self, *, upper: bool) -> Edge:
-        r"""The variable $4 (n + \alpha/\beta) \lambda$ of the levels of $XX^*$, with an error $O(n^{-2})$.
-
-        Edelman, Guionnet and Péché (2016), Ann. Appl. Probab. 26, 1659; Forrester and Trinh (2019), Nucl. Phys. B 938,
-        621. That factor is twice the sum of the effective sizes.
-        """
-        if upper:
-            return super()._hard_edge(upper=upper)
-        k, a, beta, _ = self._parameters()
-        n, m, unit = self._effective_sizes()
-        return hard_edge(self.beta, a - (k - 1) * beta / 2 - 1, unit / (2 * (n + m)), upper)
+        return super()._hard_edge(upper=upper) if upper else laguerre_hard_edge(*self._sizes())
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
@@ -119,7 +98,6 @@ class AbstractLaguerre(AbstractEnsemble):
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
 
 
-SOFT = _checks.Rule(lambda gap: gap > 0, "be positive (with m = 2a/beta) for the lower edge to be a soft one")
 # The exponents a of weights for which the joint density of the levels can be normalised.
 ABOVE = _checks.Rule(
     lambda a, n, beta: (a > (n - 1) * beta / 2) & (a < math.inf),

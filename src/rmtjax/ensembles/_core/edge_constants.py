@@ -1,0 +1,102 @@
+r"""Centre and scale of the edges of the Gaussian, Laguerre and Jacobi ensembles, with constants of the second order.
+
+The number of levels enters the constants as $n + \tfrac12 - \tfrac1\beta$, and so do the other sizes of an ensemble.
+That is $n - \tfrac12$ for β = 1, which Johnstone (2008), Ma (2012) and Johnstone and Ma (2012) proved to make the error
+of the law $O(n^{-2/3})$ where n leaves $O(n^{-1/3})$; n for β = 2, to which the constants of El Karoui (2006) are equal
+to this order; $n + \tfrac14$ for β = 4; and $n + \tfrac12$ for β = ∞, where the levels are the zeros of classical
+polynomials and the centre is the turning point of their differential equation. Forrester and Trinh (2018, J. Math.
+Phys. 59, 053302) found it for even β in the Gaussian and Laguerre ensembles. Tests hold it for β = 1, 2 and 4 against
+exact laws.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+from rmtjax.ensembles._core.edge import Edge
+from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
+
+Number = Float[Array, ""] | float
+# A few levels that hardly repel each other do not end like those of an Airy operator.
+_POSITIVE = _checks.Rule(lambda size: size > 0, "be positive where the spectrum is to have an edge")
+_SOFT = _checks.Rule(lambda gap: gap > 0, "be positive for a soft edge (in a β-ensemble m is 2a/beta or 2b/beta)")
+
+
+def gaussian_soft_edge(n: int, beta: Number, scale: Float[Array, ""], upper: bool) -> Edge:
+    """The edge at ±2s of n levels in the convention of `GaussianBeta`."""
+    size = _effective("n", n, jnp.asarray(beta, jnp.result_type(beta, scale)))
+    centre = 2 * scale * jnp.sqrt(size / n)
+    return _soft_edge(beta, centre if upper else -centre, scale * n**-0.5 * size ** (-1 / 6), upper)
+
+
+def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], upper: bool) -> Edge:
+    r"""The edges $(\sqrt m \pm \sqrt n)^2$ of $XX^*$ with n levels, m degrees of freedom and $E|X_{ij}|^2 = 1$.
+
+    Johnstone (2001), Ann. Statist. 29, 295; El Karoui (2006), Ann. Probab. 34, 2077; Ma (2012), Bernoulli 18, 322, who
+    takes logarithms at the lower edge as well. The term τ²/8 that he adds there is below the order of the error, and
+    the error is smaller without it.
+    """
+    n_, m_ = _effective("n", n, beta, unit), _effective("m", m, beta, unit)
+    sign = 1 if upper else -1
+    n_ = n_ if upper else m_ - _SOFT("|m - n|", m_ - n_)
+    root = jnp.sqrt(m_) + sign * jnp.sqrt(n_)
+    scale = root * jnp.cbrt(1 / jnp.sqrt(n_) + sign / jnp.sqrt(m_))
+    if upper:
+        return _soft_edge(beta, unit * root**2, unit * scale, upper)
+    return _soft_edge(beta, jnp.log(unit * root**2), scale / root**2, upper, "log")
+
+
+def laguerre_hard_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""]) -> Edge:
+    r"""The variable $4 (n + \alpha/\beta) \lambda$ of the levels of $XX^*$, with an error $O(n^{-2})$.
+
+    Edelman, Guionnet and Péché (2016), Ann. Appl. Probab. 26, 1659; Forrester and Trinh (2019), Nucl. Phys. B 938, 621.
+    The factor is twice the sum of the effective sizes.
+    """
+    sizes = _effective("n", n, beta, unit) + _effective("m", m, beta, unit)
+    return _hard_edge(n, m, beta, unit / (2 * sizes), upper=False)
+
+
+def jacobi_soft_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> Edge:
+    """The edges of n levels in the variable log(x/(1 - x)) (Johnstone 2008, Ann. Statist. 36, 2638, theorem 1)."""
+    n_, near, far = _sides(n, m1, m2, beta, upper)
+    near = n_ + _SOFT("|m - n|", near - n_)
+    gamma, phi = (2 * jnp.arcsin(jnp.sqrt(size / (near + far))) for size in (n_, far))
+    centre = 2 * jnp.log(jnp.tan((gamma + phi) / 2))
+    scale = jnp.cbrt(16 / ((near + far) * jnp.sin(gamma + phi)) ** 2 / (jnp.sin(gamma) * jnp.sin(phi)))
+    return _soft_edge(beta, centre if upper else -centre, scale, upper, "logit")
+
+
+def jacobi_hard_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> Edge:
+    r"""The variable $(n + m_1)(2 m_2 + m_1 - n)\,x$ of the effective sizes at 0, with an error $O(n^{-2})$.
+
+    By the differential equation, Jacobi polynomials of degree n are Bessel functions of $\sqrt s$ near 0 up to that
+    order, $s = 4 (n + \tfrac{a+1}2)(n + b + \tfrac{a+1}2) x$, however large b is.
+    """
+    n_, near, far = _sides(n, m1, m2, beta, upper)
+    return _hard_edge(n, m2 if upper else m1, beta, 1 / ((n_ + near) * (2 * far + near - n_)), upper)
+
+
+def _sides(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> tuple[Array, Array, Array]:
+    """Effective sizes: of the levels, and of the degrees of freedom on the side of the edge and on the other one."""
+    like = jnp.asarray(1.0, jnp.result_type(m1, m2, beta, float))
+    near, far = (m2, m1) if upper else (m1, m2)
+    return _effective("n", n, beta, like), _effective("m", near, beta, like), _effective("m", far, beta, like)
+
+
+def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""] | None = None) -> Float[Array, ""]:
+    """A number of levels or of degrees of freedom as it enters the constants; NaN where there is no edge."""
+    value = jnp.asarray(size + 0.5 - 1 / beta, None if like is None else jnp.result_type(like, beta, size))
+    return _POSITIVE(f"{name} + 1/2 - 1/beta", value)
+
+
+def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable: str = "level") -> Edge:
+    """An edge in units of the stochastic Airy operator."""
+    law = StochasticAiry(beta) if isinstance(beta, jax.Array) else TracyWidom(int(beta), "stochastic-airy")
+    return Edge(centre, scale, law, "upper" if upper else "lower", "soft", variable, 2 / 3)
+
+
+def _hard_edge(n: int, m: Number, beta: Number, scale: Array, upper: bool) -> Edge:
+    """An edge at 0, or the upper one at 1, known for β = 1, 2 and 4."""
+    law = HardEdge(beta * (m - n + 1) / 2 - 1, _checks.dyson_index(beta))
+    return Edge(jnp.full_like(scale, float(upper)), scale, law, "upper" if upper else "lower", "hard", "level", 2)
