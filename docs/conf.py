@@ -27,16 +27,21 @@ version = release
 sys.path.insert(0, str(HERE))
 extensions = [
     "docstrings",
+    "formulas",
     "law_pages",
+    "references",
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "conf.py", "docstrings.py", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_templates", "**.ipynb_checkpoints"]
+templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"rmtjax {release}"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
 
 myst_enable_extensions = ["amsmath", "dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -50,4 +55,21 @@ autodoc_class_signature = "mixed"
 python_maximum_signature_line_length = 90
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+
+# Code between backticks becomes a link where it names a public object (references.py). A method that several kinds of
+# objects have is that of the packages that a page is about.
 default_role = "literal"
+reference_packages = {
+    "laws/": ("laws",),
+    "gallery/": ("ensembles",),
+    "linear_algebra": ("linalg",),
+    "simulation": ("simulation",),
+}
+reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # of Julia's packages
+
+# A link without a target is a warning. Types of other packages have none, as their manuals are not at hand.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|RealLike|ndarray"),
+    ("py:class", r"(collections|hypothesis|jax|numpy|os|pathlib)\..*"),
+]

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import rmtjax as rmt
-from rmtjax.plotting import _style
+from rmtjax.plotting import _bins, _style
 
 # One shape for all evaluations: a law is compiled once.
 NUM_POINTS = 512
@@ -26,16 +26,20 @@ def draw(page: Any, target: Path) -> None:
     first = next(iter(laws.values()))
     draws = eval(page.draws, names) if page.draws else first.sample(names["key"], (_NUM_DRAWS,))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained")
-    fill = _planar if isinstance(first, rmt.laws.AbstractPlanarLaw) else _on_the_line
-    fill(left, right, laws, np.asarray(draws).ravel())
+    draws = np.asarray(draws).ravel()
+    if isinstance(first, rmt.laws.AbstractPlanarLaw):
+        _planar(left, right, laws, draws)
+    else:
+        _on_the_line(left, right, laws, draws, page.quantity)
     figure.savefig(target, dpi=110)
     plt.close(figure)
 
 
-def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> None:
+def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray, quantity: str) -> None:
     near = {name: _reach(law, 1e-3) for name, law in laws.items()}
     low, high = min(ends[0] for ends in near.values()), max(ends[1] for ends in near.values())
-    bins = np.linspace(low, high, 61)
+    # The draws are those of the first law.
+    bins = _bins.aligned(np.linspace(low, high, 61), [next(iter(laws.values()))])
     counts, _ = np.histogram(draws, bins)
     bars = counts / (draws.size * np.diff(bins))
     left.stairs(bars, bins, fill=True, color=_style.FILLS[0], alpha=0.35, label="draws")
@@ -50,9 +54,9 @@ def _on_the_line(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray)
         left.vlines(locations[masses > 0], 0, masses[masses > 0], color=style["color"], linewidth=3)
         x = np.linspace(*_reach(law, 1e-9), NUM_POINTS)
         right.semilogy(x, np.minimum(law.cdf(jnp.asarray(x)), law.sf(jnp.asarray(x))), **style)
-    left.set(xlabel="x", ylabel="density", ylim=(0, 1.15 * top))
+    left.set(xlabel=quantity, ylabel="density", ylim=(0, 1.15 * top))
     left.figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    right.set(xlabel="x", ylabel="smaller of P(X ≤ x) and P(X > x)")
+    right.set(xlabel=quantity, ylabel="smaller of P(X ≤ x) and P(X > x)")
 
 
 def _reach(law: Any, tail: float) -> tuple[float, float]:
@@ -71,7 +75,7 @@ def _planar(left: Any, right: Any, laws: dict[str, Any], draws: np.ndarray) -> N
     radii = np.sort(np.abs(draws))
     reach = np.quantile(radii, 0.98) * 1.15
     some = draws[:3000]
-    left.plot(some.real, some.imag, ".", color=_style.FILLS[1], markersize=1.5)
+    left.plot(some.real, some.imag, ".", color=_style.LAW_LINES[2]["color"], markersize=1.5)
     left.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="Re z", ylabel="Im z")
     x = np.linspace(0, reach, NUM_POINTS)
     right.plot(x, np.searchsorted(radii, x) / radii.size, color=_style.FILLS[0], linewidth=4, label="draws")

@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 
 import rmtjax as rmt
-from tests.instances import ENSEMBLES, LAWS, SYMMETRIC, made
+from tests import instances
+from tests.instances import ENSEMBLES, LAWS, made
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Elsewhere:
             raise FileNotFoundError(self.path)
 
 
+SYMMETRIC = jnp.array(instances.SYMMETRIC)
 HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
 GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])

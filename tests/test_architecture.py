@@ -5,6 +5,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -266,11 +267,14 @@ def test_public_names_are_in_the_manual(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     docs = ROOT / "docs"
     pages = "\n".join(path.read_text() for path in (docs / "api.md", docs / "laws" / "functions.md"))
-    listed = {line.split("::")[1].strip() for line in pages.splitlines() if line.startswith(".. auto")}
-    # Each law has a page, which the manual makes.
-    made = {f"rmtjax.laws.{name}" for name in importlib.import_module("law_pages").PAGES}
+    described = set(re.findall(r"^\.\. auto(?:class|function):: (\S+)", pages, re.MULTILINE))
+    # Each ensemble has a page, made from its line in a table, and so has each law.
+    summarised = set(re.findall(r"^   ~(\S+)", pages, re.MULTILINE))
+    assert described & summarised == set(), "twice in the manual"
+    listed = described | summarised
+    made = {f"rmtjax.laws.{name}" for name in importlib.import_module("tests.instances").LAWS}
     assert listed & made == set(), "twice in the manual"
-    assert PUBLIC_NAMES.keys() - (listed | made) == set(), "not in docs/api.md, nor in docs/law_pages.py"
+    assert PUBLIC_NAMES.keys() - (listed | made) == set(), "not in docs/api.md, nor in tests/instances.py"
     assert (listed | made) - PUBLIC_NAMES.keys() == set(), "in the manual, but not public"
 
 
@@ -280,6 +284,47 @@ def test_markup_of_docstrings_reaches_the_manual(monkeypatch):
     assert to_rst("`V*` of |x| is $|x|$, X* too") == r"`V*` of \|x\| is :math:`|x|`, X\* too"
     assert to_rst("Is\n\n    $$a\n    = b*$$ .") == "Is\n\n    \n\n    .. math:: a = b*\n\n     ."
     assert to_rst("Example:\n    >>> 2 * 3 | 1\n    7\n\nX*") == "Example:\n    >>> 2 * 3 | 1\n    7\n\nX\\*"
+
+
+def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    packages = ("laws", "ensembles", "linalg")
+    classes = (
+        "GOE",
+        "CUE",
+        "laws.AbstractLaw",
+        "laws.AbstractPlanarLaw",
+        "laws.Semicircle",
+        "ensembles.AbstractEnsemble",
+    )
+    methods = ("GOE.law", "laws.AbstractLaw.pdf", "laws.AbstractPlanarLaw.pdf", "laws.Semicircle.pdf")
+    transforms = ("linalg.stieltjes", "laws.AbstractSpectralLaw.stieltjes")
+    documented = {f"rmtjax.{name}" for name in (*packages, *classes, *methods, *transforms)}
+    names = importlib.import_module("public_names").Names({"rmtjax"} | documented)
+    for text, expected in {
+        "GOE(100, scale=2.0)": "GOE",
+        "rmt.laws.Semicircle": "laws.Semicircle",
+        "laws.Semicircle": "laws.Semicircle",
+        "rmtjax.linalg": "linalg",
+        "HaarUnitary": "CUE",
+        "law.pdf": "laws.AbstractLaw.pdf",
+        "pdf": "laws.AbstractLaw.pdf",
+        "Semicircle.pdf": "laws.Semicircle.pdf",
+        "AbstractPlanarLaw.pdf": "laws.AbstractPlanarLaw.pdf",
+        "stieltjes(z)": "laws.AbstractSpectralLaw.stieltjes",
+        "stieltjes(spectrum, z)": "linalg.stieltjes",
+        "stieltjes": None,
+        "jax.vmap": None,
+        "rmt.laws.Poisson": None,
+    }.items():
+        assert names.find(text) == (expected and f"rmtjax.{expected}"), text
+    assert names.find("pdf", owner="rmtjax.laws.Semicircle") == "rmtjax.laws.Semicircle.pdf"
+    assert names.find("scale", owner="rmtjax.GOE") is None, "a parameter"
+    assert names.find("stieltjes", packages=("linalg",)) == "rmtjax.linalg.stieltjes"
+    for text in ("rmt.laws.Poisson", "law.quantile", "GOE.counts", "rmtjax.Wigners(3)"):
+        assert names.is_claimed(text), text
+    for text in ("jax.vmap", "scipy.stats", "linalg._decompose.decompose", "Mapping", "wishart(df, scale)"):
+        assert not names.is_claimed(text), text
 
 
 # Imports

@@ -4,11 +4,12 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.patches import StepPatch
 
 import rmtjax as rmt
@@ -85,6 +86,40 @@ def test_default_bins_hold_all_levels(getkey):
     assert np.sum(data.values * np.diff(data.edges)) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("laws", "ends"),
+    [
+        ([SEMICIRCLE], [-2, 2]),
+        ([SEMICIRCLE, rmt.laws.Semicircle(1.0)], [-2, -1, 1, 2]),
+        ([rmt.laws.Semicircle(2.0 + 1e-9), SEMICIRCLE], [-2, 2]),
+        ([rmt.laws.PoissonSpacing()], [0]),
+        ([rmt.laws.Semicircle(9.0)], []),
+    ],
+    ids=["one", "nested", "equal but for rounding", "half a line", "beyond the levels"],
+)
+def test_no_automatic_bin_straddles_an_end_of_a_support(laws, ends):
+    levels = np.linspace(-2.13, 2.05, 1000)
+    ax = spectral_density(levels, law={str(i): law for i, law in enumerate(laws)})
+    edges, plain = bars(ax)[0].get_data().edges, np.histogram_bin_edges(levels, "auto")
+    for end in ends:
+        assert np.abs(edges - end).min() < 1e-8
+    assert (np.diff(edges) > 0).all()
+    assert edges[0] <= levels[0]
+    assert edges[-1] >= levels[-1]
+    assert abs(edges.size - plain.size) <= len(ends) + 1
+    widths = np.diff(edges) / np.diff(plain).mean()
+    assert widths.min() > 0.6
+    assert widths.max() < 1.5
+    assert "1,000 levels" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_bins_that_are_asked_for_are_kept():
+    levels = np.linspace(-2.13, 2.05, 1000)
+    for bins in (7, np.linspace(-3, 3, 8)):
+        edges = bars(spectral_density(levels, law=SEMICIRCLE, bins=bins))[0].get_data().edges
+        np.testing.assert_allclose(edges, np.histogram_bin_edges(levels, bins))
+
+
 def test_law_is_drawn_by_its_density():
     ax = spectral_density(LEVELS, law=SEMICIRCLE, bins=np.linspace(-1.0, 2.5, 11))
     (line,) = ax.lines
@@ -115,8 +150,9 @@ def test_several_laws_and_histograms_differ_in_look_and_are_named():
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(names) == ["9 levels", "a", "b", "c", "first"]
     assert len({line.get_linestyle() + str(line._dash_pattern) for line in ax.lines}) == 3
-    first, second = (patch.get_facecolor() for patch in bars(ax))
-    assert first != second
+    first, second = (rgb_to_hsv(patch.get_facecolor()[:3]) for patch in bars(ax))
+    apart = abs(first[0] - second[0])
+    assert min(apart, 1 - apart) > 0.2, "two histograms have nearly the same hue"
     assert len(plt.get_fignums()) == 1
 
 
@@ -128,12 +164,32 @@ def test_laws_can_be_told_apart_in_grey():
     assert np.abs(np.diff(fills)).min() > 0.1
 
 
-def test_axes_are_labelled():
+def test_axes_are_named_by_what_is_plotted():
     ax = spectral_density(LEVELS)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"$\lambda$", "density")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("levels", "density")
+    ratios = spectral_density(np.array([0.2, 0.7]), quantity="ratios")
+    assert ratios.get_xlabel() == "ratios"
+    assert [text.get_text() for text in ratios.get_legend().get_texts()] == ["2 ratios"]
     assert ax.get_ylim()[0] == 0
     assert not ax.spines["top"].get_visible()
     assert not ax.spines["right"].get_visible()
+
+
+def test_settings_that_come_with_the_first_figure_stay(monkeypatch):
+    """As in a notebook, whose backend makes matplotlib interactive when the first figure is made."""
+    figure = plt.figure
+
+    def first_figure(**options):
+        matplotlib.interactive(True)
+        return figure(**options)
+
+    monkeypatch.setattr(plt, "figure", first_figure)
+    before = matplotlib.is_interactive()
+    try:
+        spectral_density(LEVELS)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(before)
 
 
 class Spike(AbstractLaw):

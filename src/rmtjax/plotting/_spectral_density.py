@@ -1,4 +1,4 @@
-"""The histogram of a spectrum with the law on top."""
+"""The histogram of levels, or of what is made of them, with the law on top."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.linalg import PaddedSpectrum
-from rmtjax.plotting import _style
+from rmtjax.plotting import _bins, _style
 from rmtjax.simulation import HistogramResult
 
 if TYPE_CHECKING:
@@ -23,15 +23,19 @@ def spectral_density(
     *,
     law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
     bins: int | str | RealLike = "auto",
+    quantity: str = "levels",
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
 
     A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of
-    $\pm\sqrt{c(1-c/t)}/(t w)$, the standard deviation if the levels were independent. This is conservative
-    for eigenvalues of one matrix, which repel each other and so fluctuate less; it is too small by up to
-    $\sqrt k$ where levels are repeated k-fold.
+    $\pm\sqrt{c(1-c/t)}/(t w)$, the standard deviation if all t levels were independent. The levels of one matrix are
+    not, they repel each other: of k levels that a matrix has in a bin on average, the number fluctuates by about one
+    instead of $\sqrt k$. Where whole spectra are pooled in bins that hold many levels of each, the bars are therefore
+    far too long, and the histogram should stay well inside of them. They are about right where a bin is narrower than
+    the spacing of levels, right for one level of each matrix, as the largest, and too short by up to $\sqrt k$ where
+    levels are repeated k-fold.
 
     A law is drawn on its support, but at most 5 % of the bins' range beyond the bins; its jumps are vertical. A point
     mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice
@@ -41,9 +45,11 @@ def spectral_density(
         samples: levels of any shape; a `PaddedSpectrum` of any batch, whose padding is left out; or the
             result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
         law: a law, or several by their labels in the legend.
-        bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`; a `HistogramResult` has its own
-            bins. Levels outside the edges count in t.
-        label: name of the histogram in the legend; by default the number of levels.
+        bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`. The bins of a rule are shifted
+            and stretched a little, so that none straddles an end of the support of a law. A `HistogramResult` has its
+            own bins. Levels outside the edges count in t.
+        quantity: what the samples are, such as "spacings" or "ratios": the name of the axis.
+        label: name of the histogram in the legend; by default the number of levels, or of that quantity.
         ax: where to draw, by default a new figure. Further histograms and laws on the same axes look different.
 
     Returns:
@@ -61,19 +67,19 @@ def spectral_density(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['1,000 levels', 'law']
     """
-    histogram = _histogram(samples, bins)
     laws = _named_laws(law)
+    histogram = _histogram(samples, bins, laws)
     axes: Any = _style.new_axes() if ax is None else ax
-    _draw_histogram(axes, histogram, f"{histogram.total:,} levels" if label is None else label)
+    _draw_histogram(axes, histogram, f"{histogram.total:,} {quantity}" if label is None else label)
     for name, each in laws.items():
         _draw_law(axes, each, histogram, name)
-    axes.set_xlabel(r"$\lambda$")
+    axes.set_xlabel(quantity)
     axes.set_ylabel("density")
     axes.legend(frameon=False)
     return axes
 
 
-def _histogram(samples: Any, bins: Any) -> HistogramResult:
+def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw]) -> HistogramResult:
     """The samples as counts in bins."""
     if isinstance(samples, HistogramResult):
         if not (isinstance(bins, str) and bins == "auto"):
@@ -89,6 +95,8 @@ def _histogram(samples: Any, bins: Any) -> HistogramResult:
         raise _checks.refusal("bins", "be what `numpy.histogram` takes", bins) from error
     if not ascending:
         raise _checks.refusal("bins", "be finite and strictly ascending edges", bins)
+    if isinstance(bins, str):
+        edges = _bins.aligned(edges, laws.values())
     counts, _ = np.histogram(levels, edges)
     below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
     return HistogramResult(counts, edges, int(below), int(above))

@@ -3,9 +3,9 @@
 from types import ModuleType
 from typing import Any
 
-# Okabe and Ito's colours. Within each table neighbours differ in lightness too, and laws also in line style, so a plot
-# can be read in grey.
-FILLS = ("#56B4E9", "#0072B2", "#F0E442", "#009E73")
+# Okabe and Ito's colours. Within each table neighbours differ in hue and in lightness, and laws also in line style, so
+# that a plot can be read in grey.
+FILLS = ("#56B4E9", "#D55E00", "#F0E442", "#009E73")
 LAW_LINES: tuple[dict[str, Any], ...] = (
     {"color": "#000000", "linestyle": "-", "linewidth": 1.4},
     {"color": "#D55E00", "linestyle": (0, (5, 2.5)), "linewidth": 1.4},
@@ -14,8 +14,6 @@ LAW_LINES: tuple[dict[str, Any], ...] = (
 )
 
 _SETTINGS = {
-    "figure.figsize": (6.4, 4.0),
-    "figure.constrained_layout.use": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.labelsize": 12,
@@ -27,9 +25,11 @@ _SETTINGS = {
 def new_axes() -> Any:
     """Axes in a new figure."""
     plt = pyplot()
+    # Outside of the context: the first figure of a notebook makes matplotlib interactive, which is a setting too, and
+    # one that would be taken back, so that no further figure were shown.
+    figure = plt.figure(figsize=(6.4, 4.0), layout="constrained")
     with plt.rc_context(_SETTINGS):
-        _, ax = plt.subplots()
-    return ax
+        return figure.add_subplot()
 
 
 def pyplot() -> ModuleType:

@@ -45,8 +45,8 @@ def spectra(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[Float[Array, 
         dtype: real floating-point dtype; JAX's default if `float`.
 
     Returns:
-        A strategy for arrays: generic levels, ties, all levels equal, all 0, all 0 but one, graded over eight decades,
-        and pairs of levels 1e-9 apart.
+        A strategy for arrays of generic levels, ties, all levels equal, all 0, all 0 but one, graded over eight
+        decades, and pairs of levels 1e-9 apart.
 
     Raises:
         ValueError: `n` is not an integer of at least 1.
@@ -95,6 +95,9 @@ def ensembles(n: int, *kinds: type) -> st.SearchStrategy[Any]:
         n: size, n ≥ 1.
         kinds: classes to draw from; an abstract one stands for all of its kind. By default every ensemble with real
             eigenvalues, `Mixed` apart, whose spectra are padded.
+
+    Returns:
+        A strategy for ensembles, with scales from 0.1 to 10.
 
     Raises:
         ValueError: `n` is not an integer of at least 1, or no ensemble of these kinds has this size.

@@ -243,8 +243,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            An array of the size of a sample that is zero outside the block, and the number of rows of the block: the
-            order, or twice the order if every eigenvalue is double (as in `GSE`).
+            An array of the size of a sample that is zero outside the block, with the number of rows of the block, which
+            is the order, or twice the order if every eigenvalue is double (as in `GSE`).
         """
         order, valid = self._checked(order)
         return self._run("_padded_leading_block", _checks.typed_key(key), order, valid=valid)

@@ -1,0 +1,32 @@
+"""Bins that a law can be held against."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+
+from rmtjax.laws import AbstractLaw
+
+
+def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Float[np.ndarray, " m+1"]:
+    """Bins of about the same width over at least the same range, none of which straddles an end of a support.
+
+    A bin that lies half outside of the support is filled to half of the density, which looks like a deviation. Between
+    two ends the width is such that a whole number of bins fits; outside of all of them it is that of `edges`.
+    """
+    low, high = edges[0], edges[-1]
+    width = (high - low) / (edges.size - 1)
+    ends = [float(end) for law in laws for end in law.support()]
+    cuts = [end for end in sorted(ends) if low - width < end < high + width]
+    # Ends that differ by less than a bin, as by rounding, are one.
+    cuts = [end for i, end in enumerate(cuts) if i == 0 or end - cuts[i - 1] > width / 2]
+    if not cuts:
+        return edges
+    below = cuts[0] - width * np.arange(max(0, np.ceil((cuts[0] - low) / width)), 0, -1)
+    above = cuts[-1] + width * np.arange(1, max(0, np.ceil((high - cuts[-1]) / width)) + 1)
+    between = [
+        np.linspace(left, right, max(1, round((right - left) / width)), endpoint=False)
+        for left, right in pairwise(cuts)
+    ]
+    return np.concatenate([below, *between, cuts[-1:], above])
