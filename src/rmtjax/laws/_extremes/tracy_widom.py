@@ -145,8 +145,9 @@ class TracyWidom(AbstractTabulatedLaw):
 
     With the Hastings-McLeod solution q of $q'' = xq + 2q^3$, $q(x) \sim \mathrm{Ai}(x)$ as $x \to \infty$,
 
-    $$F_2(x) = \exp\Big(-\int_x^\infty (y - x)\,q(y)^2\,dy\Big), \qquad
-    F_1 = \sqrt{F_2}\,e^{-\mu/2}, \qquad F_4(x/\sqrt2) = \sqrt{F_2}\,\cosh(\mu/2), \qquad \mu(x) = \int_x^\infty q .$$
+    $$F_2(x) = \exp\Big(-\int_x^\infty (y - x)\,q(y)^2\,dy\Big), \qquad \mu(x) = \int_x^\infty q,$$
+
+    $$F_1 = \sqrt{F_2}\,e^{-\mu/2}, \qquad F_4(x/\sqrt2) = \sqrt{F_2}\,\cosh(\mu/2) .$$
 
     For the k-th largest level $\sum_{j<k} E(j; x)$ takes the place of $F = E(0; x)$, where E(j; x) is the probability
     of j levels above x.
