@@ -1,4 +1,4 @@
-"""Adds to laws.json what it lacks: laws at 25 digits, with mpmath and python-flint; with `--all` it makes all anew, in ten minutes.
+"""Adds to laws.json what it lacks: laws at 25 digits, by mpmath and python-flint. With `--all`, in ten minutes, all.
 
 Each law is written down here once more, as its density with the ends between which it is smooth, or as its distribution
 function where the literature has only that. Probabilities are quadratures of the density from the nearer side, so that
