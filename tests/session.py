@@ -1,0 +1,93 @@
+"""The suite as a pytest plugin: precision, which cases are left to which run, keys, and memory."""
+
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import equinox as eqx
+import hypothesis
+import jax
+import pytest
+
+from tests.environment import FULL
+
+X64 = os.environ.get("RMTJAX_X64", "1") != "0"
+jax.config.update("jax_enable_x64", X64)
+
+# There is no deadline, as the first example compiles. Examples are not random, so a failure shows in every run.
+hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.load_profile("rmtjax")
+
+# Traced programs are millions of lasting objects, which the garbage collector would walk again and again.
+gc.set_threshold(50_000, 20, 50)
+
+# A JAX suite keeps every executable it ever compiled; beyond this much memory they are dropped.
+RESIDENT_LIMIT = 2_000_000_000
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests that the run with, or the run without, 64-bit types leaves out as slow, unless their file is named."""
+    if any(argument.split("::")[0].endswith(".py") for argument in config.args):
+        return
+    is_left = _is_left_to_single if X64 else _is_left_to_double
+    for item in items:
+        if is_left(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def _is_left_to_single(item: pytest.Item) -> bool:
+    single = item.get_closest_marker("float32")
+    parts = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+    return single is not None and (bool(single.kwargs.get("only")) or not {"float32", "complex64"}.isdisjoint(parts))
+
+
+def _is_left_to_double(item: pytest.Item) -> bool:
+    return any(mark.kwargs.get("further") for mark in item.iter_markers("float32"))
+
+
+@pytest.fixture(autouse=True)
+def _compile_fully(request: pytest.FixtureRequest) -> Iterator[None]:
+    if FULL or request.node.get_closest_marker("heavy") is None:
+        yield
+        return
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
+class KeySource:
+    """Independent keys, one per call, from one seed that a failing test shows."""
+
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.calls = 0
+
+    def __call__(self) -> jax.Array:
+        """The next key."""
+        self.calls += 1
+        return jax.random.fold_in(jax.random.key(self.seed), self.calls)
+
+    def __repr__(self) -> str:
+        return f"KeySource(seed={self.seed}), called {self.calls} times"
+
+
+@pytest.fixture
+def getkey() -> KeySource:
+    """A source of keys with a fixed seed; RMTJAX_SEED chooses another."""
+    return KeySource(int(os.environ.get("RMTJAX_SEED", "1955")))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drop_executables() -> Iterator[None]:
+    yield
+    if _resident_bytes() > RESIDENT_LIMIT:
+        eqx.clear_caches()
+        jax.clear_caches()
+        gc.collect()
+
+
+def _resident_bytes() -> int:
+    """The memory that the process holds; 0 where the system does not tell, and then nothing is dropped."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
