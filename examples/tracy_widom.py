@@ -1,7 +1,7 @@
 """The edge of the spectrum: largest eigenvalues of huge matrices follow the laws of Tracy and Widom.
 
 The example draws the largest eigenvalue of 100,000 matrices of order 1,000,000 for each of the three Gaussian
-ensembles, in the variable n^(2/3) (λ/s - 2), and compares their histogram with the exact law. No such matrix would fit
+ensembles, in the variable of `soft_edge`, and compares their histogram with the exact law. No such matrix would fit
 into memory: the largest eigenvalue depends on a corner of the tridiagonal form only, of some n^(1/3) rows.
 
     python examples/tracy_widom.py --n 1000000 --matrices 100000

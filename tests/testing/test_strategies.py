@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import rmtjax as rmt
 from rmtjax.testing import ensembles, hermitian_matrices, keys, laws, spectra
@@ -85,6 +86,10 @@ def test_every_kind_of_matrix_occurs(condition):
     exists(hermitian_matrices(N, complex), lambda a: bool(condition(np.asarray(a))))
 
 
+# Every small size that a kind exists for.
+SIZES = {kind: [n for n in (1, 2, 3, N, 5) if arguments(n) is not None] for kind, arguments in ENSEMBLES.items()}
+
+
 def is_concrete(kind):
     return inspect.isclass(kind) and not inspect.isabstract(kind) and not getattr(kind, "__abstractvars__", frozenset())
 
@@ -98,10 +103,11 @@ def test_every_class_has_a_strategy():
 @pytest.mark.parametrize("kind", ENSEMBLES, ids=lambda kind: kind.__name__)
 def test_ensembles_have_the_class_and_the_size(kind):
     @hypothesis.settings(max_examples=8)
-    @given(ensembles(N, kind))
-    def check(ensemble):
+    @given(st.sampled_from(SIZES[kind]).flatmap(lambda n: st.tuples(st.just(n), ensembles(n, kind))))
+    def check(drawn):
+        n, ensemble = drawn
         assert type(ensemble) is kind
-        assert ensemble.n == N
+        assert ensemble.n == n
 
     check()
 

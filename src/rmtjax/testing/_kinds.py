@@ -39,8 +39,8 @@ def _regular(n: int) -> tuple | None:
 # The arguments, one strategy each, for a number of levels n; None where there is no such ensemble. Sizes are
 # few, as each of them is a program of its own.
 ENSEMBLES: dict[type, Callable[[int], tuple | None]] = {
-    ensembles.AltlandZirnbauer: lambda n: (_CHIRAL, st.just(n), st.just(n % 2), _SCALE),
-    ensembles.Banded: lambda n: (st.just(n), st.just((n - 1) // 2), _SCALE),
+    ensembles.AltlandZirnbauer: lambda n: (_CHIRAL, st.just(n), st.just(n % 2), _SCALE) if n > 1 else None,
+    ensembles.Banded: lambda n: (st.just(n), st.just((n - 1) // 2), _SCALE) if n > 2 else None,
     ensembles.Bures: lambda n: (st.just(n),),
     ensembles.COE: lambda n: (st.just(n),),
     ensembles.CSE: lambda n: (st.just(n),),

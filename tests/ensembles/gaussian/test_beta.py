@@ -1,7 +1,7 @@
 """GOE and the Gaussian β-ensembles: exact finite-n laws, the soft edge, rigidity of counts, streaming, derivatives.
 
-On single draws `eigenvalues`, `counts`, `largest_eigenvalues` and `leading_block_eigenvalues` are tied to the entries
-of `tridiagonal`, and those to exact formulas; so the laws hold for all of these methods.
+On single draws `eigenvalues`, `count_below`, `largest_eigenvalues` and `leading_block_eigenvalues` are tied to the
+entries of `tridiagonal`, and those to exact formulas; so the laws hold for all of these methods.
 """
 
 import functools

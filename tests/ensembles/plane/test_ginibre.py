@@ -231,7 +231,7 @@ def test_counts_are_those_of_the_moduli(getkey):
 
 
 def test_disc_has_binomial_counts(getkey):
-    # For the single level at n = 1, P(|λ| < r) has a closed form, tested through `counts`.
+    # For the single level at n = 1, P(|λ| < r) has a closed form, tested through `count_below`.
     draw = jax.jit(jax.vmap(lambda key: rmt.Ginibre(1, 2, SCALE).count_below(key, 0.5)))
     inside = int(np.asarray(draw(jax.random.split(getkey(), DRAWS))).sum())
     p = 1 - np.exp(-((0.5 / SCALE) ** 2))

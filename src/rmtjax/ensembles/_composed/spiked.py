@@ -1,6 +1,5 @@
 """Gaussian and Wishart ensembles with a perturbation of finite rank."""
 
-import dataclasses
 import math
 from typing import Annotated, Any
 
@@ -120,7 +119,8 @@ class Spiked(AbstractEnsemble):
         excess = self._model().excess()
         quiet = _QUIET.kept("spikes", (excess if upper else -excess).max())
         edge = self.base._soft_edge(upper=upper)
-        return _checks.masked(quiet, dataclasses.replace(edge, order=1 / 3))
+        slower = Edge(edge.centre, edge.scale, edge.law, edge.side, edge.kind, edge.variable, rate=1 / 3)
+        return _checks.masked(quiet, slower)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return self._model().count_below(key, x)

@@ -117,7 +117,7 @@ class AbstractEnsemble(AbstractModule):
             key: a typed key.
             k: how many, 1 ≤ k ≤ n; static.
             corner: number of rows to keep of the tridiagonal model of a Gaussian ensemble, at least k; static. Needed
-                there where β < 1 is traced: the levels are NaN without it.
+                there where β < 1 is traced: the levels are NaN without it. Other ensembles have no use for it.
 
         Raises:
             ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
@@ -129,21 +129,28 @@ class AbstractEnsemble(AbstractModule):
         return self._extreme_eigenvalues(key, k, corner, upper=False)
 
     def _extreme_eigenvalues(self, key: KeyScalar, k: int, corner: int | None, *, upper: bool) -> Float[Array, " k"]:
-        k = self._number_of_levels(k)
+        k = self._number_of_levels(k, corner)
         size, valid = self._corner(k, corner)
         first, last = (self.n - k, self.n) if upper else (0, k)
         order = size if size < self.n else None
         options = {"first": first, "last": last, "corner": size}
         return self._run("_some_eigenvalues", _checks.typed_key(key), valid=valid, order=order, **options)
 
-    def _number_of_levels(self, k: int) -> int:
+    def _number_of_levels(self, k: int, corner: int | None) -> int:
+        """The checked number k of levels wanted, for which a corner is large enough."""
         k = _checks.integer("k", k, at_least=1)
         if k > self.n:
             raise _checks.refusal("k", f"be at most {self.n}", k)
+        if corner is not None:
+            _checks.integer("corner", corner, at_least=k)
         return k
 
     def soft_edge(self, side: str = "upper") -> Edge:
         """Where the density of the levels ends like a square root, and the law of the level next to that end.
+
+        The law is `TracyWidom` if β is static and `StochasticAiry` if it is a parameter, within the range of that.
+        Levels that are forced to be 0 or 1 do not count: where a Wishart matrix has n - m zeros, the level next to the
+        lower edge is the last of `smallest_eigenvalues(key, n - m + 1)`.
 
         Args:
             side: `"upper"` or `"lower"`; static.
@@ -159,6 +166,7 @@ class AbstractEnsemble(AbstractModule):
         """Where a bound of the levels cuts their density off, at 0 or at 1, and the law of the level next to it.
 
         It is the edge for sizes whose difference stays fixed as they grow; where it grows with them, the edge is soft.
+        Levels that are forced to be 0 or 1 do not count, as for `soft_edge`.
 
         Args:
             side: `"upper"` or `"lower"`; static.

@@ -1,12 +1,14 @@
 """The record of an edge: the variable in which the level next to it has a limiting law."""
 
+from typing import Annotated
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
+from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws import AbstractLaw
 
 # The variables in which an edge is standardised, and the way back.
@@ -25,7 +27,7 @@ class Edge(AbstractModule):
     $$x = \pm \frac{g(\lambda) - c}{\sigma}$$
 
     grows outward from a soft edge and inward from a hard one. For the level next to the edge x has the distribution
-    function of `law`, up to an error of the order $n^{-\mathtt{order}}$. Ensembles make such objects: `soft_edge`,
+    function of `law`, up to an error of the order $n^{-\mathtt{rate}}$. Ensembles make such objects: `soft_edge`,
     `hard_edge`.
 
     Args:
@@ -36,7 +38,10 @@ class Edge(AbstractModule):
         side: `"upper"` or `"lower"`; static.
         kind: `"soft"` or `"hard"`; static.
         variable: g, `"level"`, `"log"` or `"logit"`; static.
-        order: exponent of n in the error of the law; static.
+        rate: exponent of 1/n in the error of the law; static.
+
+    Raises:
+        ValueError: `scale` is not positive and finite, or `side`, `kind` or `variable` is none of these.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -49,12 +54,28 @@ class Edge(AbstractModule):
     """
 
     centre: Float[Array, ""]
-    scale: Float[Array, ""]
+    scale: Annotated[Float[Array, ""], _checks.POSITIVE]
     law: AbstractLaw
     side: str = eqx.field(static=True)
     kind: str = eqx.field(static=True)
     variable: str = eqx.field(static=True)
-    order: float = eqx.field(static=True)
+    rate: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        centre: RealScalarLike,
+        scale: RealScalarLike,
+        law: AbstractLaw,
+        side: str,
+        kind: str,
+        variable: str = "level",
+        rate: float = 2 / 3,
+    ):
+        self.centre, self.scale = _checks.scalar("centre", centre), _checks.scalar("scale", scale)
+        self.law, self.rate = law, rate
+        self.side = _checks.choice("side", side, ("upper", "lower"))
+        self.kind = _checks.choice("kind", kind, ("soft", "hard"))
+        self.variable = _checks.choice("variable", variable, _VARIABLES)
 
     def standardize(self, levels: RealLike) -> Float[Array, "..."]:
         """The variable x at each level. Far out in single precision see `GaussianBeta.edge_levels`."""

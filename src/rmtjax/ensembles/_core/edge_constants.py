@@ -4,10 +4,12 @@ The number of levels enters the constants as $n + \tfrac12 - \tfrac1\beta$, and 
 That is $n - \tfrac12$ for β = 1, which Johnstone (2008), Ma (2012) and Johnstone and Ma (2012) proved to make the error
 of the law $O(n^{-2/3})$ where n leaves $O(n^{-1/3})$; n for β = 2, to which the constants of El Karoui (2006) are equal
 to this order; $n + \tfrac14$ for β = 4; and $n + \tfrac12$ for β = ∞, where the levels are the zeros of classical
-polynomials and the centre is the turning point of their differential equation. Forrester and Trinh (2018, J. Math.
-Phys. 59, 053302) found it for even β in the Gaussian and Laguerre ensembles. Tests hold it for β = 1, 2 and 4 against
-exact laws.
+polynomials and the centre is the turning point of their differential equation. Forrester and Trinh
+(2019, Nucl. Phys. B 938, 621) found it for the densities of the Gaussian and Laguerre ensembles at even β. Tests hold
+it against exact laws (Gaussian: β = 1, 2 and 4; Laguerre and Jacobi: β = 2), simulations and the zeros at β = ∞.
 """
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +22,9 @@ from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
 Number = Float[Array, ""] | float
 # A few levels that hardly repel each other do not end like those of an Airy operator.
 _POSITIVE = _checks.Rule(lambda size: size > 0, "be positive where the spectrum is to have an edge")
+# The exponents within the reach of `HardEdge`.
+_MOST = {1: 49, 2: 50, 4: 24}
+_NEAR = _checks.Rule(lambda gap, beta: gap <= _MOST[beta], lambda beta: f"be at most {_MOST[beta]} for a hard edge")
 _SOFT = _checks.Rule(lambda gap: gap > 0, "be positive for a soft edge (in a β-ensemble m is 2a/beta or 2b/beta)")
 
 
@@ -28,6 +33,11 @@ def gaussian_soft_edge(n: int, beta: Number, scale: Float[Array, ""], upper: boo
     size = _effective("n", n, jnp.asarray(beta, jnp.result_type(beta, scale)))
     centre = 2 * scale * jnp.sqrt(size / n)
     return _soft_edge(beta, centre if upper else -centre, scale * n**-0.5 * size ** (-1 / 6), upper)
+
+
+def has_soft_edge(n: int, beta: Number) -> Any:
+    """Whether n levels have an edge at this β; an error where they have none and β is at hand."""
+    return _POSITIVE.kept("n + 1/2 - 1/beta", n + 0.5 - 1 / beta)
 
 
 def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], upper: bool) -> Edge:
@@ -50,7 +60,7 @@ def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], 
 def laguerre_hard_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""]) -> Edge:
     r"""The variable $4 (n + \alpha/\beta) \lambda$ of the levels of $XX^*$, with an error $O(n^{-2})$.
 
-    Edelman, Guionnet and Péché (2016), Ann. Appl. Probab. 26, 1659; Forrester and Trinh (2019), Nucl. Phys. B 938, 621.
+    Bornemann (2016), Ann. Appl. Probab. 26, 1942, for β = 2; Forrester and Trinh (2019), arXiv:1903.08823, for every β.
     The factor is twice the sum of the effective sizes.
     """
     sizes = _effective("n", n, beta, unit) + _effective("m", m, beta, unit)
@@ -87,7 +97,7 @@ def _sides(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> tuple[A
 def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""] | None = None) -> Float[Array, ""]:
     """A number of levels or of degrees of freedom as it enters the constants; NaN where there is no edge."""
     value = jnp.asarray(size + 0.5 - 1 / beta, None if like is None else jnp.result_type(like, beta, size))
-    return _POSITIVE(f"{name} + 1/2 - 1/beta", value)
+    return _POSITIVE(f"{name} + 1/2 - 1/beta (of levels that are not forced)", value)
 
 
 def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable: str = "level") -> Edge:
@@ -98,5 +108,6 @@ def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable:
 
 def _hard_edge(n: int, m: Number, beta: Number, scale: Array, upper: bool) -> Edge:
     """An edge at 0, or the upper one at 1, known for β = 1, 2 and 4."""
-    law = HardEdge(beta * (m - n + 1) / 2 - 1, _checks.dyson_index(beta))
+    index = _checks.dyson_index(beta)
+    law = HardEdge(_NEAR("m - n", jnp.asarray(m - n, scale.dtype), index) * index / 2 + index / 2 - 1, index)
     return Edge(jnp.full_like(scale, float(upper)), scale, law, "upper" if upper else "lower", "hard", "level", 2)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.edge import Edge
-from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge
+from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_edge
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._gaussian import edge_levels, tridiagonal
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
@@ -75,15 +75,16 @@ class AbstractGaussian(AbstractSemicircular):
             k ascending numbers.
 
         Raises:
-            ValueError: as for `largest_eigenvalues`.
+            ValueError: as for `largest_eigenvalues` and `soft_edge`.
 
         Example:
             >>> import jax
             >>> print(GaussianBeta(10**9, beta=2.0).edge_levels(jax.random.key(0), 2).shape)
             (2,)
         """
-        k = self._number_of_levels(k)
+        k = self._number_of_levels(k, corner)
         size, valid = self._corner(k, corner)
+        valid = _checks.both(valid, has_soft_edge(self.n, self._beta()))
         return self._run("_edge_levels", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
     def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
@@ -106,7 +107,7 @@ class AbstractGaussian(AbstractSemicircular):
         if corner is None:
             corner = tridiagonal.corner(self.n, self._beta(), k)
             valid = _checks.both(valid, tridiagonal.is_reached(self._beta()))
-        return min(_checks.integer("corner", corner, at_least=k), self.n), valid
+        return min(corner, self.n), valid
 
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         skipped = self.n - corner if first else 0

@@ -67,7 +67,7 @@ class Ginibre(AbstractRotationInvariant):
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         rate = self.beta * self.n / 2
-        return self._radial_log_prob(levels, lambda t: -rate * t, lambda a: gammaln(a) - a * jnp.log(rate))
+        return self._radial_joint_logpdf(levels, lambda t: -rate * t, lambda a: gammaln(a) - a * jnp.log(rate))
 
     def _law(self) -> AbstractPlanarLaw:
         return CircularLaw(self.scale)
@@ -204,7 +204,7 @@ class InducedGinibre(AbstractRotationInvariant):
             return jnp.where(positive, power * jnp.log(jnp.where(positive, t, 1)) - rate * t, -jnp.inf)
 
         log_moment = lambda a: gammaln(a + power) - (a + power) * jnp.log(rate)
-        return self._radial_log_prob(levels, log_weight, log_moment)
+        return self._radial_joint_logpdf(levels, log_weight, log_moment)
 
     def _law(self) -> AbstractPlanarLaw:
         return CircularLaw(self.scale, self.scale * (1 - self.n / self.m) ** 0.5)

@@ -32,7 +32,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
         """The numbers βk, k = 1..n: degrees of freedom of chi variates, and twice the parameters of gamma variates."""
         return self.beta * jnp.arange(1, self.n + 1, dtype=self._unit().dtype)
 
-    def _radial_log_prob(
+    def _radial_joint_logpdf(
         self,
         levels: Complex[Array, " n"],
         log_weight: Callable[[Array], Array],

@@ -59,7 +59,7 @@ class Spherical(AbstractRotationInvariant):
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         power = self.beta * (self.n + 1) / 2
-        return self._radial_log_prob(levels, lambda t: -power * jnp.log1p(t), lambda a: betaln(a, power - a))
+        return self._radial_joint_logpdf(levels, lambda t: -power * jnp.log1p(t), lambda a: betaln(a, power - a))
 
     def _law(self) -> AbstractPlanarLaw:
         return SphericalLaw()

@@ -66,7 +66,7 @@ class TruncatedUnitary(AbstractRotationInvariant):
             inside = t < 1
             return jnp.where(inside, xlog1py(power - 1, -jnp.where(inside, t, 0)), -jnp.inf)
 
-        return self._radial_log_prob(levels, log_weight, lambda a: betaln(a, power))
+        return self._radial_joint_logpdf(levels, log_weight, lambda a: betaln(a, power))
 
     def _law(self) -> AbstractPlanarLaw:
         return TruncatedUnitaryLaw(self.n / (self.n + self.m))
