@@ -123,7 +123,7 @@ def test_extreme_zeros_of_classical_polynomials(name, upper):
 
 @pytest.mark.parametrize(("upper", "exponents"), [(False, (2, 0)), (False, (2, 30)), (True, (30, 2))])
 def test_zeros_next_to_a_hard_edge(upper, exponents):
-    """The first zero of a Jacobi polynomial is, in the variable of the edge, the square of a zero of a Bessel function."""
+    """The first zero of a Jacobi polynomial, in the variable of the edge, is that of a Bessel function, squared."""
     at_zero, at_one = exponents
     n = 60
     zeros = (1 + scipy.special.roots_jacobi(n, at_one, at_zero)[0]) / 2

@@ -69,7 +69,7 @@ def check_law(
     panels = np.unique(host(law.breakpoints() if breakpoints is None else jnp.asarray(breakpoints)))
     require(np.isfinite(panels), _CHECK, f"the breakpoints {panels} are not finite.")
     # Between two breakpoints that differ by rounding there is no point of a panel.
-    apart = np.diff(panels) > 64 * np.finfo(panels.dtype).eps * np.ptp(panels)
+    apart = np.diff(panels) > 64 * np.finfo(panels.dtype).eps * np.abs(panels[1:])
     panels = panels[np.append(True, apart)]
     between_calls = {} if rtol is None else {"rtol": rtol, "atol": rtol}
     rtol = 2000 * float(jnp.finfo(panels.dtype).eps) if rtol is None else rtol

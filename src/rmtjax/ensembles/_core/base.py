@@ -22,9 +22,10 @@ from rmtjax.linalg.internal import count_below, hermitian_part, inside_block, le
 class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
-    A subclass defines `_sample` and `_law`; `_eigenvalues` or `_count_below` if it knows an exact model cheaper than
-    the dense matrix; `_joint_logpdf` if it knows the joint density; and `_independent_levels` if symmetry leaves fewer
-    than n independent levels. Public methods are final and take one typed key; `jax.vmap` over keys makes batches.
+    A subclass defines `_sample`; `_law` if one is known; `_eigenvalues` or `_count_below` if it knows an exact model
+    cheaper than the dense matrix; `_joint_logpdf` if it knows the joint density; and `_independent_levels` if symmetry
+    leaves fewer than n independent levels. Public methods are final and take one typed key; `jax.vmap` over keys makes
+    batches.
 
     For one key, `count_below` counts the levels that `eigenvalues` returns. The count is exact for every x that differs
     from each level by more than its rounding error, 4 eps of the norm. `sample` with the same key is a different draw:
@@ -37,9 +38,9 @@ class AbstractEnsemble(AbstractModule):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         """A dense matrix."""
 
-    @abstractmethod
     def _law(self) -> AbstractLaw:
         """Limiting law of one eigenvalue."""
+        raise NotImplementedError(f"The limiting law of {type(self).__name__} is not known.")
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return eigvalsh(self._sample(key))
@@ -111,13 +112,15 @@ class AbstractEnsemble(AbstractModule):
         return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points, chunk=chunk))
 
     def largest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
-        """The k largest of the levels `eigenvalues(key)`, ascending, at less than the cost of all where there is a way.
+        r"""The k largest of the levels `eigenvalues(key)`, ascending; cheaper than all of them where there is a way.
 
         Args:
             key: a typed key.
             k: how many, 1 ≤ k ≤ n; static.
             corner: number of rows to keep of the tridiagonal model of a Gaussian ensemble, at least k; static. Needed
-                there where β < 1 is traced: the levels are NaN without it. Other ensembles have no use for it.
+                there where β < 1 is traced: the levels are NaN without it. Too few rows pull the levels inward; the
+                default for a known β, about $n^{1/3} (10 + 4\, k^{2/3} + 10\, \beta^{-2/3})$, keeps every digit. Other
+                ensembles have no use for it.
 
         Raises:
             ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
@@ -207,7 +210,9 @@ class AbstractEnsemble(AbstractModule):
 class AbstractNestedEnsemble(AbstractEnsemble):
     """An ensemble whose samples have leading k×k blocks that are samples of order k, up to a known scale.
 
-    Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order.
+    Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order. A subclass
+    also defines `_rescaling`, `_block_law`, `_rescaled_law` and `_binomial_law`, which say what a block is and its
+    laws.
     """
 
     @abstractmethod
@@ -252,7 +257,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
 
         Returns:
             An array of the size of a sample that is zero outside the block, with the number of rows of the block, which
-            is the order, or twice the order if every eigenvalue is double (as in `GSE`).
+            is the order, or twice the order if every eigenvalue is double (as in `GSE`). A traced order out of range
+            gives NaN and the order -1.
         """
         order, valid = self._checked(order)
         return self._run("_padded_leading_block", _checks.typed_key(key), order, valid=valid)

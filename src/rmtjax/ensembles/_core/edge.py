@@ -31,7 +31,7 @@ class Edge(AbstractModule):
     `hard_edge`.
 
     Args:
-        centre: c.
+        centre: the number c, in units of g.
         scale: σ > 0.
         law: limiting law of x for the level next to the edge. The k-th level from a soft edge has that of
             `TracyWidom(beta, "stochastic-airy", order=k)`.

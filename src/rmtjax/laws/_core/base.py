@@ -1,5 +1,6 @@
 """The abstract law: every public method, defined once, and the hooks that a law fills in."""
 
+import math
 from abc import abstractmethod
 
 import jax
@@ -82,7 +83,10 @@ class AbstractLaw(AbstractModule):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """The points that `breakpoints` returns; quantiles are searched for between the first and the last."""
-        return jnp.stack(self._support())
+        ends = self._support()
+        if any(isinstance(end, float) and math.isinf(end) for end in ends):
+            raise NotImplementedError(f"{type(self).__name__} has an infinite support and has to write `_breakpoints`.")
+        return jnp.stack(ends)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         """The density at the lower and at the upper end of the support; 0 where it is infinite."""
