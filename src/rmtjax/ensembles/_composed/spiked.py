@@ -108,9 +108,6 @@ class Spiked(AbstractEnsemble):
     def _law(self) -> AbstractLaw:
         return self.base._law()
 
-    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
-
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         return self._model().eigenvalues(key, first, last)
 

@@ -43,6 +43,8 @@ class AbstractEnsemble(AbstractModule):
         raise NotImplementedError(f"The limiting law of {type(self).__name__} is not known.")
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
+        if type(self)._some_eigenvalues is not AbstractEnsemble._some_eigenvalues:
+            return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
         return eigvalsh(self._sample(key))
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:

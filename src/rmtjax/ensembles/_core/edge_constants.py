@@ -30,7 +30,7 @@ _SOFT = _checks.Rule(lambda gap: gap > 0, "be positive for a soft edge (in a β-
 
 def gaussian_soft_edge(n: int, beta: Number, scale: Float[Array, ""], upper: bool) -> Edge:
     """The edge at ±2s of n levels in the convention of `GaussianBeta`."""
-    size = _effective("n", n, jnp.asarray(beta, jnp.result_type(beta, scale)))
+    size = _effective("n", n, beta, scale)
     centre = 2 * scale * jnp.sqrt(size / n)
     return _soft_edge(beta, centre if upper else -centre, scale * n**-0.5 * size ** (-1 / 6), upper)
 
@@ -94,9 +94,9 @@ def _sides(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> tuple[A
     return _effective("n", n, beta, like), _effective("m", near, beta, like), _effective("m", far, beta, like)
 
 
-def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""] | None = None) -> Float[Array, ""]:
+def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""]) -> Float[Array, ""]:
     """A number of levels or of degrees of freedom as it enters the constants; NaN where there is no edge."""
-    value = jnp.asarray(size + 0.5 - 1 / beta, None if like is None else jnp.result_type(like, beta, size))
+    value = jnp.asarray(size + 0.5 - 1 / beta, jnp.result_type(like, beta, size))
     return _POSITIVE(f"{name} + 1/2 - 1/beta (of levels that are not forced)", value)
 
 

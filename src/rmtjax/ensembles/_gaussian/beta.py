@@ -121,9 +121,6 @@ class AbstractGaussian(AbstractSemicircular):
         """The entries of T at s = 1."""
         return tridiagonal.entries(key, self.n, self._dyson_index(), self.n)
 
-    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
-
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
 

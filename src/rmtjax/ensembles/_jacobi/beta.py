@@ -43,9 +43,6 @@ class AbstractJacobi(AbstractEnsemble):
         """Diagonal and superdiagonal of C, the latter being the subdiagonal of its transpose."""
         return bidiagonals(key, self._order(), *self._parameters())[0]
 
-    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
-
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         k, (zeros, _) = self._order(), self._exact_levels()
         start, stop = (min(max(place - zeros, 0), k) for place in (first, last))

@@ -61,9 +61,6 @@ class AbstractLaguerre(AbstractEnsemble):
         """Number of levels that are exactly 0."""
         return self.n - self._parameters()[0]
 
-    def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return self._some_eigenvalues(key, first=0, last=self.n, corner=self.n)
-
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         diagonal, below = self._bidiagonal(key)
         zeros, k = self._zeros(), diagonal.size
