@@ -238,6 +238,8 @@ def test_disc_has_binomial_counts(getkey):
     assert_counts(np.array([inside, DRAWS - inside]), np.array([p, 1 - p]))
 
 
+# JAX 0.8 warns of its own rule for the eigenvalues of a real matrix.
+@pytest.mark.filterwarnings("ignore:Casting complex values to real:numpy.exceptions.ComplexWarning")
 def test_derivatives(getkey):
     key = getkey()
     levels = lambda scale: rmt.Ginibre(3, 4, scale).eigenvalues(key)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
@@ -171,6 +172,6 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
 
 def _numbers(name: str, value: ComplexLike) -> Inexact[Array, "..."]:
     """Real or complex numbers of single or double precision."""
-    if not jnp.iscomplexobj(value):
+    if not np.iscomplexobj(value):  # JAX's own raises a TypeError at a string (jax 0.8)
         return _checks.full_precision(name, _checks.real(name, value))
     return _checks.full_precision(name, jnp.asarray(value))
