@@ -74,10 +74,9 @@ def test_histogram_of_integers(getkey):
 
 def test_histogram_totals_are_exact_beyond_32_bits():
     histogram = rmt.Histogram([0.0, 1.0])
-    large = np.array([0, 2**31 - 1, 0, 0], np.int32)
-    total = large
-    for _ in range(9):
-        total = histogram.merge(total, large)
+    total = histogram.init(jax.ShapeDtypeStruct((), jnp.float32))
+    for _ in range(10):
+        total = histogram.merge(total, np.array([0, 2**31 - 1, 0, 0]))
     assert histogram.finish(total).total == 10 * (2**31 - 1)
     # One unit on top of 2^53 is lost in any floating-point total.
     assert histogram.finish(histogram.merge(np.array([0, 2**53, 0, 0]), np.array([0, 1, 0, 0]))).total == 2**53 + 1
@@ -143,14 +142,17 @@ def test_variance_of_one_draw_is_unknown(getkey):
 class Largest(rmt.simulation.AbstractReducer):
     """A reducer as a user would write it."""
 
-    def summarize(self, samples, valid):
-        return jnp.max(jnp.where(valid[:, None], samples, -jnp.inf))
+    def init(self, draw):
+        return np.float64(-np.inf)
+
+    def update(self, state, draws):
+        return jnp.maximum(state, jnp.max(jnp.where(draws.valid[:, None], draws.values, -jnp.inf)))
 
     def merge(self, left, right):
         return np.maximum(left, right)
 
-    def finish(self, summary):
-        return float(summary)
+    def finish(self, state):
+        return float(state)
 
 
 def test_a_reducer_of_the_users(getkey):
@@ -169,23 +171,43 @@ def test_several_reducers_in_one_pass(getkey):
 
 
 class Count(rmt.simulation.AbstractReducer):
-    """A reducer whose summary is Python numbers and depends on a parameter."""
+    """A reducer whose first state is Python numbers, and which depends on a parameter."""
 
     above: jax.Array
 
-    def summarize(self, samples, valid):
-        return {"batches": 1, "above": jnp.sum(valid & (samples > self.above))}
+    def init(self, draw):
+        return {"draws": 0, "above": 0, "last": 0}
+
+    def update(self, state, draws):
+        return {
+            "draws": state["draws"] + draws.valid.sum(),
+            "above": state["above"] + jnp.sum(draws.valid & (draws.values > self.above)),
+            "last": jnp.maximum(state["last"], jnp.max(jnp.where(draws.valid, draws.index, 0)).astype(int)),
+        }
 
     def merge(self, left, right):
-        return jax.tree.map(np.add, left, right)
+        added = {name: left[name] + right[name] for name in ("draws", "above")}
+        return added | {"last": max(left["last"], right["last"])}
 
-    def finish(self, summary):
-        return {name: int(number) for name, number in summary.items()}
+    def finish(self, state):
+        return {name: int(number) for name, number in state.items()}
 
 
-def test_a_summary_may_hold_python_numbers(getkey):
+def test_a_state_may_begin_with_python_numbers(getkey):
     key = getkey()
     drawn = np.asarray(rmt.simulate(jax.random.normal, key, 11))
     for above in (-0.5, 0.5):
         result = rmt.simulate(jax.random.normal, key, 11, reduce=Count(jnp.asarray(above)), batch_size=4)
-        assert result == {"batches": 3 * jax.device_count(), "above": (drawn > above).sum()}
+        assert result == {"draws": 11, "above": (drawn > above).sum(), "last": 10}
+
+
+class Forgetful(Largest):
+    """A reducer whose state changes its dtype."""
+
+    def update(self, state, draws):
+        return draws.valid.sum()
+
+
+def test_a_state_that_changes_is_refused(getkey):
+    with pytest.raises(ValueError, match=r"`Forgetful.update` must keep the structure, .* of the state, .*float.*int"):
+        rmt.simulate(normals, getkey(), 11, reduce=Forgetful())

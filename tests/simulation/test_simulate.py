@@ -7,7 +7,10 @@ import pytest
 from jax.sharding import AxisType
 
 import rmtjax as rmt
+from rmtjax.simulation._draw import traced
+from rmtjax.simulation._layout import draws_per_device
 from rmtjax.simulation._memory import peak_bytes
+from rmtjax.simulation._structure import split
 
 
 def uniform(key):
@@ -111,17 +114,14 @@ def test_runs_of_many_lengths_share_a_program(getkey):
 
 
 def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
-    import rmtjax.simulation._simulate as module
+    import rmtjax.simulation._layout as module
 
-    batches = []
-    original = module._run_chunk
-    run_chunk = lambda *args: batches.append((args[2].batch, original(*args).shape)) or original(*args)
-    monkeypatch.setattr(module, "_run_chunk", run_chunk)
-    monkeypatch.setattr(module, "memory_budget", lambda mesh: 10 * module.peak_bytes(jax.make_jaxpr(uniform)(getkey())))
+    monkeypatch.setattr(module, "memory_budget", lambda device: 10 * peak_bytes(jax.make_jaxpr(uniform)(getkey())))
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",))
+    trace = traced(*reversed(split((uniform, ()))), getkey())
+    # Three batches of 9 instead of 10, 10 and 5.
+    assert draws_per_device(trace, 25, None, mesh, looped=False) == 9
     assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
-    # Traced once for three chunks.
-    assert batches == [(9, (9, 3))]
 
 
 def test_progress_is_reported(getkey, capsys):

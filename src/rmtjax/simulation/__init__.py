@@ -1,8 +1,10 @@
 """Many independent draws of any function of a key, over all devices, streamed."""
 
-from rmtjax.simulation._reducers import AbstractReducer as AbstractReducer
-from rmtjax.simulation._reducers import Histogram as Histogram
-from rmtjax.simulation._reducers import HistogramResult as HistogramResult
-from rmtjax.simulation._reducers import Moments as Moments
-from rmtjax.simulation._reducers import MomentsResult as MomentsResult
+from rmtjax.simulation._interrupts import Interrupted as Interrupted
+from rmtjax.simulation._reducers.base import AbstractReducer as AbstractReducer
+from rmtjax.simulation._reducers.base import Draws as Draws
+from rmtjax.simulation._reducers.histogram import Histogram as Histogram
+from rmtjax.simulation._reducers.histogram import HistogramResult as HistogramResult
+from rmtjax.simulation._reducers.moments import Moments as Moments
+from rmtjax.simulation._reducers.moments import MomentsResult as MomentsResult
 from rmtjax.simulation._simulate import simulate as simulate

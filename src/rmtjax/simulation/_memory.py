@@ -1,22 +1,35 @@
-"""How many draws fit into memory at once, estimated before anything is compiled."""
+"""What a draw costs: its memory, estimated before anything is compiled, and whether it calls LAPACK."""
 
 from collections.abc import Iterator
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
-from jax.sharding import Mesh
 
 # The share of a device's memory that one batch may take, and the bytes where the backend does not tell its memory.
-# Larger batches do not run faster on a CPU, where the working set has outgrown the cache long before.
 _SHARE_OF_DEVICE_MEMORY = 0.25
 _DEFAULT_BUDGET = 2**28
 
 
-def memory_budget(mesh: Mesh) -> int:
-    """Bytes that one batch on each device may use."""
-    stats = mesh.devices.flat[0].memory_stats() or {}
+# Operations that call LAPACK on a CPU.
+_LAPACK = frozenset(
+    "cholesky eig eigh geqrf geqp3 hessenberg householder_product lu ormqr qr schur svd tridiagonal ffi_call".split()
+)
+
+
+def memory_budget(device: jax.Device) -> int:
+    """Bytes that one batch may use on a device."""
+    stats = device.memory_stats() or {}
     limit = stats.get("bytes_limit")
     return int(_SHARE_OF_DEVICE_MEMORY * limit) if limit else _DEFAULT_BUDGET
+
+
+def uses_lapack(program: ClosedJaxpr) -> bool:
+    """Whether the program factorises matrices, which a CPU does by calls of LAPACK."""
+    return _uses_lapack(program.jaxpr)
+
+
+def _uses_lapack(jaxpr: Jaxpr) -> bool:
+    return any(eqn.primitive.name in _LAPACK or any(map(_uses_lapack, _subjaxprs(eqn.params))) for eqn in jaxpr.eqns)
 
 
 def peak_bytes(program: ClosedJaxpr) -> int:

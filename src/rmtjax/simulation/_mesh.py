@@ -1,8 +1,11 @@
-"""The devices that a simulation runs on."""
+"""The devices that a simulation runs on, in one process or in several."""
+
+from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from rmtjax import _checks
 
@@ -10,10 +13,49 @@ AXIS = "draws"
 
 
 def resolve_mesh(mesh: Mesh | None) -> Mesh:
-    """The mesh given, or one of all local devices along the axis "draws"."""
+    """The mesh given, or one of all devices along the axis "draws"."""
     if mesh is None:
-        return Mesh(np.asarray(jax.local_devices()), (AXIS,))
+        return Mesh(np.asarray(jax.devices()), (AXIS,))
     if AXIS not in mesh.axis_names:
         raise _checks.refusal("mesh", f"have an axis named {AXIS!r}", mesh.axis_names)
+    if not mesh.is_multi_process and not local_devices(mesh):
+        raise _checks.refusal("mesh", "have devices of this process", mesh.devices)
+    if mesh.is_multi_process and len({device.process_index for device in mesh.devices.flat}) < jax.process_count():
+        raise _checks.refusal("mesh", "have devices of one process or of all", mesh.devices)
     # `jax.make_mesh` makes explicit axes from jax 0.9 on and automatic ones before; `simulate` needs automatic ones.
     return Mesh(mesh.devices, mesh.axis_names)
+
+
+def local_devices(mesh: Mesh) -> list[jax.Device]:
+    """The devices of the mesh that belong to this process."""
+    return [device for device in mesh.devices.flat if device.process_index == jax.process_index()]
+
+
+def on_every_device(tree: PyTree, mesh: Mesh) -> PyTree:
+    """A copy of every array on every device, whatever device it lives on now."""
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    if not mesh.is_multi_process:
+        return jax.device_put(tree, everywhere)
+    # Every process gives what it has; no array travels from one to another.
+    shared = lambda leaf: jax.make_array_from_callback(leaf.shape, everywhere, lambda _: leaf)
+    return jax.tree.map(lambda leaf: _weak_again(leaf, shared(np.asarray(leaf))), tree)
+
+
+def _weak_again(model: Any, array: jax.Array) -> jax.Array:
+    if not getattr(model, "weak_type", False):
+        return array
+    kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[array.dtype.kind]
+    return jax.lax.convert_element_type(array, kind)
+
+
+def on_host(tree: PyTree) -> list[PyTree]:
+    """The part of each device of this process, without the leading axis of devices, in their order."""
+    leaves, structure = jax.tree.flatten(tree)
+    parts = zip(*map(_parts, leaves), strict=True)
+    return [jax.tree.unflatten(structure, part) for part in parts]
+
+
+def _parts(array: jax.Array) -> list[np.ndarray]:
+    # Where the mesh has further axes, several devices hold the same.
+    shards = [shard for shard in array.addressable_shards if shard.replica_id == 0]
+    return [np.asarray(shard.data)[0] for shard in sorted(shards, key=lambda shard: shard.index[0].start or 0)]

@@ -1,19 +1,24 @@
-"""Reduction of draws by one reducer, or by a pytree of reducers, whose result has the same structure."""
+"""A pytree of reducers as one reducer, whose result has the same structure."""
 
-from collections.abc import Iterator
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, PyTree
+from jax.extend.core import ClosedJaxpr
+from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax.simulation._reducers import AbstractReducer
+from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 
 
 def _is_reducer(node: object) -> bool:
     return isinstance(node, AbstractReducer)
+
+
+def _reducers(reduce: PyTree) -> list[AbstractReducer]:
+    return jax.tree.leaves(reduce, is_leaf=_is_reducer)
 
 
 def check_reducers(reduce: PyTree) -> None:
@@ -26,31 +31,51 @@ def check_reducers(reduce: PyTree) -> None:
         reducer._valid()
 
 
-def summarize(reduce: PyTree, samples: PyTree, valid: Bool[Array, " m"]) -> PyTree:
-    """The summary of each reducer."""
-    summaries = jax.tree.map(lambda reducer: reducer.summarize(samples, valid), reduce, is_leaf=_is_reducer)
-    return jax.tree.map(jnp.asarray, summaries)
+def keeps_draws(reduce: PyTree) -> bool:
+    """Whether a state grows with the number of draws, so that it cannot be carried through a loop."""
+    return any(reducer.keeps_draws for reducer in _reducers(reduce))
 
 
-def merge_and_finish(reduce: PyTree, summaries: Iterator[PyTree]) -> Any:
-    """The result of each reducer, from summaries on the host."""
-    merge = lambda reducer, left, right: reducer.merge(left, right)
-    total = next(summaries)
-    for summary in summaries:
-        total = jax.tree.map(merge, reduce, total, summary, is_leaf=_is_reducer)
-    return jax.tree.map(lambda reducer, each: reducer.finish(each), reduce, total, is_leaf=_is_reducer)
+def init(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> list[PyTree]:
+    """The state of no draws, one for each reducer, as numpy arrays."""
+    return [jax.tree.map(np.asarray, reducer.init(draw)) for reducer in _reducers(reduce)]
 
 
-def on_host(chunks: Iterator[PyTree]) -> Iterator[PyTree]:
-    """Each device's summary of each chunk, one chunk behind the devices so that they never wait."""
-    pending = next(chunks)
-    for chunk in chunks:
-        yield from _of_each_device(pending)
-        pending = chunk
-    yield from _of_each_device(pending)
+def update(reduce: PyTree, states: list[PyTree], draws: Draws) -> list[PyTree]:
+    """The states with these draws added."""
+    return [_updated(*each, draws) for each in zip(_reducers(reduce), states, strict=True)]
 
 
-def _of_each_device(chunk: PyTree) -> Iterator[PyTree]:
-    leaves, treedef = jax.tree.flatten(jax.tree.map(np.asarray, chunk))
-    for of_device in zip(*leaves, strict=True):
-        yield jax.tree.unflatten(treedef, of_device)
+def _updated(reducer: AbstractReducer, state: PyTree, draws: Draws) -> PyTree:
+    updated = jax.tree.map(jnp.asarray, reducer.update(state, draws))
+    before, after = (jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.name), each) for each in (state, updated))
+    if before != after and not reducer.keeps_draws:
+        name = f"{type(reducer).__name__}.update"
+        raise _checks.refusal(name, f"keep the structure, shapes and dtypes of the state, {before}", after)
+    return updated
+
+
+def program(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
+    """The operations that add two draws to the states."""
+    two = lambda leaf: jnp.zeros((2, *leaf.shape), leaf.dtype)
+    draws = Draws(jax.tree.map(two, draw), jnp.zeros(2, jnp.uint32), jnp.ones(2, bool))
+    states = jax.tree.map(jnp.asarray, init(reduce, draw))
+    return jax.make_jaxpr(functools.partial(update, reduce))(states, draws)
+
+
+def merge(reduce: PyTree, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:
+    """The states of two sets of draws together, in the dtypes of the left one."""
+    return [
+        jax.tree.map(_like, a, reducer.merge(a, jax.tree.map(_like, a, b)))
+        for reducer, a, b in zip(_reducers(reduce), left, right, strict=True)
+    ]
+
+
+def _like(model: np.ndarray, array: Any) -> np.ndarray:
+    return np.asarray(array).astype(model.dtype, copy=False)
+
+
+def finish(reduce: PyTree, states: list[PyTree]) -> Any:
+    """The result of each reducer, in the structure of the tree."""
+    results = [reducer.finish(state) for reducer, state in zip(_reducers(reduce), states, strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(reduce, is_leaf=_is_reducer), results)

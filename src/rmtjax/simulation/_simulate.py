@@ -1,37 +1,31 @@
 """Many independent draws of a function of a key, over all devices."""
 
-import functools
-import math
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import os
+import warnings
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.extend.core import jaxpr_as_fun
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, PyTree
+from jax.sharding import Mesh
+from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax._threefry import looped, unrolled
 from rmtjax._typing import KeyScalar
-from rmtjax.simulation._memory import memory_budget, peak_bytes
-from rmtjax.simulation._mesh import AXIS, resolve_mesh
+from rmtjax.simulation import _draw, _reduction
+from rmtjax.simulation._checkpoint import Store
+from rmtjax.simulation._chunk import Chunks, Plan
+from rmtjax.simulation._fingerprint import facts
+from rmtjax.simulation._goal import Goal
+from rmtjax.simulation._interrupts import Interrupted, noted_interrupts
+from rmtjax.simulation._layout import draws_per_device, is_one_by_one, longest_chunk
+from rmtjax.simulation._mesh import on_every_device, resolve_mesh
+from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import progress_bar
-from rmtjax.simulation._reduction import check_reducers, merge_and_finish, on_host, summarize
-from rmtjax.simulation._structure import Structure, kept_for_structure, split
-
-# A draw of this many bytes, about one core's cache, counts as large on a CPU.
-_LARGE_DRAW = 2**20
-
-# JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
-_SHAPE_ERRORS = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.NonConcreteBooleanIndexError,
-    jax.errors.TracerIntegerConversionError,
-)
+from rmtjax.simulation._run import Surroundings, go_on
+from rmtjax.simulation._runs import Stacked, Streamed
+from rmtjax.simulation._saver import Interval, Saver
+from rmtjax.simulation._structure import split
 
 
 def simulate(
@@ -44,13 +38,24 @@ def simulate(
     batch_size: int | None = None,
     mesh: Mesh | None = None,
     progress: bool | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    every: int | str | timedelta = "5min",
+    on_write_error: str = "continue",
+    stop_when: float | Callable[[Any], Any] | None = None,
 ) -> Any:
     """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
 
-    Draw i uses `jax.random.fold_in(key, i)` and nothing else, so a result does not depend on how the draws are spread:
-    for every batch size and number of devices integer results are the same bit for bit, and floating-point ones to the
-    rounding of their dtype. Batches run under `vmap` and `shard_map` in one compiled function, which later calls reuse
-    for all values of `args`, of arrays in a partial, and of the parameters of a module that `fn` is a method of.
+    Draw i uses `jax.random.fold_in(key, i)` and nothing else, so a result does not depend on how the draws are spread
+    or whether the run was interrupted: for every batch size and number of devices and processes, integer results are
+    the same bit for bit, and floating-point ones to the rounding of their dtype. Batches run under `vmap` and
+    `shard_map` in one compiled function, which later calls reuse for all values of `args`, of arrays in a partial, and
+    of the parameters of a module that `fn` is a method of.
+
+    After `jax.distributed.initialize()` every process makes the same call, takes its share of the draws, and returns
+    the same result. The first process writes the checkpoint and shows the progress.
+
+    Ctrl-C ends a run in order: the state is saved, the result of the draws so far is returned, and a warning gives
+    their number. A second one stops at once.
 
     Args:
         fn: a JAX function of one typed key and of `args`, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree
@@ -62,9 +67,19 @@ def simulate(
         reduce: a reducer, e.g. `rmt.Histogram(edges)`, or a tuple, list or dict of them: draws are streamed through
             it in constant memory. None stacks them.
         batch_size: number of draws per device at a time; by default, as many as an estimate of the memory of `fn`
-            allows in a quarter of the device's memory (256 MiB where the device does not tell).
-        mesh: devices with an axis named "draws", over which the draws are spread; by default all local devices.
+            allows in a quarter of the device's memory (256 MiB where the device does not tell), or, for a reducer on a
+            CPU, in its cache.
+        mesh: devices with an axis named "draws", over which the draws are spread; by default all devices of all
+            processes.
         progress: whether to show a tqdm bar; by default on a terminal, if tqdm is installed.
+        checkpoint: a file for the state of the reducer. If it exists, the run goes on where it was saved, also with
+            other devices, another batch size or a larger `num_samples`; `fn`, `args`, `key` and `reduce` must be the
+            same. `<checkpoint>.previous` holds the state before.
+        every: the interval between two checkpoints: a number of draws, or a time such as "30s", "5min" or "1h".
+        on_write_error: what to do if the checkpoint cannot be written: "continue" in memory with a warning, and try
+            again after the next interval, or "raise".
+        stop_when: a target for the largest standard error of the result, or a function of the result that says
+            whether it is good enough. The run looks after every hundredth of `num_samples`.
 
     Returns:
         The result of the reducer, or the results of several in the same structure. Without a reducer, the pytree of
@@ -72,7 +87,10 @@ def simulate(
 
     Raises:
         ValueError: `num_samples` or `batch_size` is below 1, `mesh` has no axis "draws", `reduce` holds anything but
-            reducers, or `fn` calls numpy, returns no arrays, or has an output shape that depends on the key.
+            reducers, `fn` calls numpy, returns no arrays, or has an output shape that depends on the key, or
+            `checkpoint` is damaged, of another simulation, or has more than `num_samples` draws.
+        RuntimeError: another run writes to `checkpoint`, or another process is gone.
+        OSError: `checkpoint` cannot be written, and `on_write_error` is "raise".
         ImportError: `progress=True` without tqdm.
 
     Example:
@@ -91,190 +109,45 @@ def simulate(
     if not isinstance(args, tuple):
         raise _checks.refusal("args", "be a tuple", args)
     if reduce is not None:
-        check_reducers(reduce)
+        _reduction.check_reducers(reduce)
+    elif checkpoint is not None or stop_when is not None:
+        raise _checks.refusal("reduce", "be a reducer for `checkpoint` and `stop_when`", reduce)
+    store = None if checkpoint is None else Store(checkpoint)
+    interval, goal = Interval(every), Goal(stop_when, num_samples)
+    strict = _checks.choice("on_write_error", on_write_error, ("continue", "raise")) == "raise"
     mesh = resolve_mesh(mesh)
-    operands, draw = split((fn, jax.tree.map(_number_as_array, args)))
-    peak, traced = _traced(draw, tuple(map(_shape, operands)), _shape(key)).taken()
-    plan = _Plan(
+    args = jax.tree.map(_draw.number_as_array, args)
+    operands, draw = split((fn, args))
+    trace = _draw.traced(draw, operands, key)
+    just_traced = trace.taken()
+    plan = Plan(
         mesh=mesh,
-        batch=_batch_size(peak, math.ceil(num_samples / mesh.shape[AXIS]), batch_size, mesh),
-        one_by_one=_is_one_by_one(peak, mesh),
+        batch=draws_per_device(trace, num_samples, batch_size, mesh, looped=reduce is not None),
+        one_by_one=is_one_by_one(trace, mesh),
+        generator=jax.random.key_impl(key),
     )
-    with progress_bar(num_samples, progress) as advance:
-        chunks = _chunks(draw, traced, operands, key, num_samples, reduce, plan, advance)
-        return _stack(chunks, num_samples, mesh) if reduce is None else merge_and_finish(reduce, on_host(chunks))
-
-
-def _number_as_array(leaf: Any) -> Any:
-    """A Python number as a weakly typed array, so that its value is not part of the program."""
-    return jnp.asarray(leaf) if isinstance(leaf, bool | int | float | complex | np.generic) else leaf
-
-
-def _shape(array: Array) -> jax.ShapeDtypeStruct:
-    aval = jax.typeof(array)
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
-
-
-class _Plan(NamedTuple):
-    """How the draws are laid out: static facts that a compiled chunk depends on."""
-
-    mesh: Mesh
-    batch: int
-    one_by_one: bool
-
-
-def _is_one_by_one(peak: int, mesh: Mesh) -> bool:
-    """Whether a device takes the draws of a batch one after the other instead of under `vmap`.
-
-    On a CPU large draws gain nothing from `vmap`: one alone fills the cache, and a batched LAPACK call starts every
-    matrix on a thread of its own, each of which starts the threads of BLAS (n = 1000 on 2 cores: 2.5 times slower than
-    one by one). Several CPU devices also share one thread pool, and such a call holds a thread while it waits for
-    others of the pool: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2 cores).
-    """
-    on_cpu = mesh.devices.flat[0].platform == "cpu"
-    return on_cpu and (mesh.devices.size > 1 or peak >= _LARGE_DRAW)
-
-
-@dataclass(frozen=True)
-class _Traced:
-    """The outcome of tracing a draw."""
-
-    peak: int  # bytes that the draw needs
-    waiting: list[Callable]
-
-    def taken(self) -> tuple[int, Callable | None]:
-        """The bytes and, for the first caller only, the draw as it was traced, so that it need not be traced again."""
-        try:
-            return self.peak, self.waiting.pop()
-        except IndexError:
-            return self.peak, None
-
-
-# The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
-_JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
-
-
-@kept_for_structure
-def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> _Traced:
-    """Trace a draw; this is where functions that cannot be traced are detected."""
-    structures = []
-
-    def leaves(operands: list[Array], key: KeyScalar) -> list[Array]:
-        output, structure = jax.tree.flatten(_one_draw(draw, operands, key))
-        structures.append(structure)
-        return output
-
-    try:
-        program = jax.make_jaxpr(leaves)(list(operands), key)
-    except jax.errors.TracerArrayConversionError as error:
-        raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
-    except (TypeError, IndexError) as error:
-        if not (isinstance(error, _SHAPE_ERRORS) or "concrete values" in str(error)):
-            raise
-        raise ValueError(
-            "`fn` must have an output shape that does not depend on the key or on `args`, and no Python branch on its "
-            "values or number made of them (return arrays of static size with a mask, like `rmt.PaddedSpectrum`; bind "
-            "a size with `functools.partial`)."
-        ) from error
-    run = jaxpr_as_fun(program)
-    one_draw = lambda operands, key: jax.tree.unflatten(structures[0], run(*operands, key))
-    return _Traced(max(1, peak_bytes(program)), [one_draw])
-
-
-def _one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
-    """The output of `fn` for one draw, as arrays."""
-    fn, args = draw.combine(operands)
-    output = fn(key, *args)
-    if not jax.tree.leaves(output):
-        raise _checks.refusal("fn", "return at least one array", output)
-    return jax.tree.map(_as_array, output)
-
-
-def _as_array(leaf: Any) -> Array:
-    try:
-        return jnp.asarray(leaf)
-    except (TypeError, ValueError):
-        raise _checks.refusal("fn", "return arrays or numbers", leaf) from None
-
-
-def _batch_size(peak: int, per_device: int, asked: int | None, mesh: Mesh) -> int:
-    """Draws per device at a time, evened out over the chunks so that the last one is not mostly padding."""
-    if asked is not None:
-        return min(_checks.integer("batch_size", asked, at_least=1), per_device)
-    largest = max(1, memory_budget(mesh) // peak)
-    even = math.ceil(per_device / math.ceil(per_device / largest))
-    # There are sixteen sizes per octave: runs of similar lengths share a program, with at most 1/16 more draws.
-    step = 2 ** max(0, even.bit_length() - 5)
-    return min(largest, -(-even // step) * step)
-
-
-def _chunks(
-    draw: Structure,
-    traced: Callable | None,
-    operands: list[Array],
-    key: KeyScalar,
-    num_samples: int,
-    reduce: PyTree,
-    plan: _Plan,
-    advance: Callable[[int], object],
-) -> Iterator[PyTree]:
-    """Run all draws, a batch on each device at a time."""
-    per_chunk = plan.batch * plan.mesh.shape[AXIS]
     of_reducers, reducers = split(reduce)
-    run = _program(draw, reducers, plan)
-    # Whatever device the key and the parameters of fn live on, every device of the mesh gets a copy.
-    arrays = jax.device_put((operands, of_reducers, key), NamedSharding(plan.mesh, PartitionSpec()))
-    for start in range(0, num_samples, per_chunk):
-        token = _JUST_TRACED.set(traced)
-        try:
-            chunk = run(arrays, np.array([start, num_samples], np.uint32))
-        finally:
-            _JUST_TRACED.reset(token)
-        traced = None
-        yield chunk
-        advance(min(per_chunk, num_samples - start))
-
-
-@kept_for_structure
-def _program(draw: Structure, reducers: Structure, plan: _Plan) -> Callable:
-    """A jitted function for these arguments only, so that its program is freed when the cache entry is."""
-    return jax.jit(functools.partial(_run_chunk, draw, reducers, plan))
-
-
-def _run_chunk(draw: Structure, reducers: Structure, plan: _Plan, arrays: PyTree, bounds: Array) -> PyTree:
-    """The draws from the first bound on, a batch for each device, stacked; or the stacked summaries of the devices."""
-
-    def on_device(arrays: PyTree, index: Array, stop: Array) -> PyTree:
-        operands, of_reducers, key = arrays
-        keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
-        one_draw = functools.partial(_JUST_TRACED.get() or functools.partial(_one_draw, draw), operands)
-        samples = jax.lax.map(one_draw, keys) if plan.one_by_one else jax.vmap(one_draw)(keys)
-        reduce = reducers.combine(of_reducers)
-        if reduce is None:
-            return samples
-        return jax.tree.map(lambda leaf: leaf[None], summarize(reduce, samples, index < stop))
-
-    everywhere, spread = PartitionSpec(), PartitionSpec(AXIS)
-    # The check of varying axes is off, so that user functions may scan from a constant initial value.
-    run = jax.shard_map(
-        on_device,
-        mesh=plan.mesh,
-        in_specs=(everywhere, spread, everywhere),
-        out_specs=spread,
-        check_vma=False,
-    )
-    start, stop = bounds
-    index = start + jnp.arange(plan.batch * plan.mesh.shape[AXIS], dtype=jnp.uint32)
-    return run(arrays, index, stop)
-
-
-def _stack(chunks: Iterator[PyTree], num_samples: int, mesh: Mesh) -> PyTree:
-    """All draws in one array, without the padding of the last chunk."""
-    sharding = None if num_samples % mesh.shape[AXIS] else NamedSharding(mesh, PartitionSpec(AXIS))
-    return _join(list(chunks), num_samples, sharding)
-
-
-@functools.partial(jax.jit, static_argnums=(1, 2))
-def _join(chunks: list[PyTree], num_samples: int, sharding: NamedSharding | None) -> PyTree:
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:num_samples], *chunks)
-    return stacked if sharding is None else jax.lax.with_sharding_constraint(stacked, sharding)
+    empty = None if reduce is None else _reduction.init(reduce, trace.output)
+    arrays = on_every_device((operands, of_reducers, empty, jax.random.key_data(key)), mesh)
+    chunks = lambda plan: Chunks(draw, reducers, plan, arrays, just_traced)
+    processes = Processes(mesh)
+    what = {} if store is None else facts(fn, args, reduce, key, trace)
+    saver = Saver(store, what, interval, strict, processes)
+    with (
+        noted_interrupts(termination=store is not None) as interrupts,
+        saver.opened() as saved,
+        progress_bar(num_samples, progress if processes.first else False) as advance,
+    ):
+        surroundings = Surroundings(processes, interrupts, saver, goal, advance)
+        if empty is None:
+            run = Stacked(num_samples, mesh, surroundings)
+        else:
+            run = Streamed(reduce, num_samples, empty, saved, surroundings)
+        if run.done > num_samples:
+            raise _checks.refusal("num_samples", f"be at least the {run.done} draws of the checkpoint", num_samples)
+        advance(run.done)
+        go_on(run, chunks, plan, longest_chunk(trace, mesh))
+        if interrupts.signal is not None and run.done < num_samples:
+            kept = "" if store is None else f", which are saved in {store.path}"
+            warnings.warn(f"Interrupted after {run.done} of {num_samples} draws{kept}.", Interrupted, stacklevel=2)
+        return run.result()

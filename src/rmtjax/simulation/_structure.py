@@ -140,3 +140,9 @@ def kept_for_structure(make: Callable) -> Callable:
             return entry[0]
 
     return kept
+
+
+def named_arrays(tree: PyTree) -> list[tuple[str, Array]]:
+    """The arrays that `split` finds, each with its place in the tree in words."""
+    places, _ = jax.tree_util.tree_flatten_with_path(_opened(tree))
+    return [(jax.tree_util.keystr(path), leaf) for path, leaf in places if _is_traced(leaf)]

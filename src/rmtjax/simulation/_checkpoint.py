@@ -1,0 +1,185 @@
+"""A checkpoint: the state of a simulation in a file that is whole or refused.
+
+The file begins with one line of text, `rmtjax checkpoint <format> sha256 <digest of the rest>`. The rest is an archive
+of numpy's, read without pickle: a manifest in JSON and the arrays. A new file is written beside the old one, forced to
+the disk, and renamed; the old one is kept under the name `<path>.previous`. So whenever the process or the machine
+stops, one of the two is whole.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from rmtjax import _checks
+
+_FORMAT = 1
+_TITLE = "rmtjax checkpoint"
+_LONGEST_TITLE = 200
+
+
+class Saved(NamedTuple):
+    """What a file holds.
+
+    Args:
+        draws: the number of draws in the states; the next one has this index.
+        facts: what the simulation is, name by name; see `_fingerprint`.
+        leaves: the arrays of the states.
+    """
+
+    draws: int
+    facts: dict[str, str]
+    leaves: Sequence[np.ndarray]
+
+
+class Damaged(ValueError):
+    """A file is not a whole checkpoint that this version reads."""
+
+
+def packed(saved: Saved) -> bytes:
+    """The content of a file."""
+    dtypes = [leaf.dtype.name for leaf in saved.leaves]
+    manifest = json.dumps({"draws": saved.draws, "facts": saved.facts, "dtypes": dtypes})
+    # As words without meaning, since numpy's format knows only its own dtypes, and bfloat16 is not one of them.
+    words = {f"leaf_{i}": np.ascontiguousarray(leaf).view(_word(leaf.dtype)) for i, leaf in enumerate(saved.leaves)}
+    archive = io.BytesIO()
+    np.savez(archive, manifest=np.frombuffer(manifest.encode(), np.uint8), **words)  # pyright: ignore[reportArgumentType]
+    body = archive.getvalue()
+    return f"{_TITLE} {_FORMAT} sha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def unpacked(content: bytes) -> Saved:
+    """What the content of a file holds, if it is whole.
+
+    Raises:
+        Damaged: it is not.
+    """
+    if not content:
+        raise Damaged("it is empty")
+    line, _, body = content.partition(b"\n")
+    try:
+        *title, number, algorithm, digest = line[:_LONGEST_TITLE].decode("ascii").split(" ")
+    except ValueError:
+        raise Damaged("it is no checkpoint of rmtjax") from None
+    if " ".join(title) != _TITLE or algorithm != "sha256":
+        raise Damaged("it is no checkpoint of rmtjax")
+    if number != str(_FORMAT):
+        raise Damaged(f"it has format {number}, and this version of rmtjax reads format {_FORMAT}")
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise Damaged("its checksum is wrong")
+    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+        manifest = json.loads(archive["manifest"].tobytes())
+        dtypes = manifest["dtypes"]
+        leaves = [archive[f"leaf_{i}"].view(jnp.dtype(dtype)) for i, dtype in enumerate(dtypes)]
+    return Saved(manifest["draws"], manifest["facts"], leaves)
+
+
+def _word(dtype: np.dtype) -> np.dtype:
+    size = dtype.itemsize
+    return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else dtype
+
+
+class Store:
+    """The files of a checkpoint."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = Path(path)
+        self.previous = self.path.with_name(self.path.name + ".previous")
+        self._new = self.path.with_name(self.path.name + ".new")
+        self._is_whole = False  # whether the file at the path may take the place of the previous one
+        if self.path.is_dir():
+            raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(path))
+        if not self.path.parent.is_dir():
+            raise _checks.refusal("checkpoint", "be in a folder that exists", str(path))
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """No other run has these files as long as the context lasts.
+
+        The lock belongs to the process, and the system drops it with the process, however that ends.
+
+        Raises:
+            RuntimeError: another run has them.
+        """
+        name = self.path.with_name(self.path.name + ".lock")
+        while True:
+            handle = os.open(name, os.O_CREAT | os.O_RDWR, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                raise RuntimeError(f"Another run writes to the checkpoint {self.path}; only one may.") from None
+            # A run that has just ended removes the file; then the lock is on a file without a name.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), os.stat(name)):
+                    break
+            os.close(handle)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            os.close(handle)
+
+    def load(self) -> Saved | None:
+        """The last state saved, the one before if the file is damaged, or None if there is neither.
+
+        Raises:
+            ValueError: there are files, and none is whole.
+        """
+        found, damage = None, []
+        for path in (self.path, self.previous):
+            try:
+                found = unpacked(path.read_bytes())
+                break
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                damage.append(f"{path} cannot be used: {error}")
+        if damage and found is None:
+            raise ValueError(f"{'; '.join(damage)}. Nothing was overwritten: remove it, or name another file.")
+        if damage and found is not None:
+            text = f"{damage[0]}. The run goes on from {self.previous}, saved after {found.draws} draws."
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        self._is_whole = found is not None and not damage and self.path.exists()
+        return found
+
+    def save(self, saved: Saved) -> None:
+        """Write the state, so that a whole file is there at every moment.
+
+        Raises:
+            OSError: it cannot be written; what was saved before is as it was.
+        """
+        try:
+            with open(self._new, "wb") as file:
+                file.write(packed(saved))
+                file.flush()
+                os.fsync(file.fileno())
+            if self._is_whole:
+                os.replace(self.path, self.previous)
+            os.replace(self._new, self.path)
+            self._is_whole = True
+            _sync(self.path.parent)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._new.unlink()
+            raise
+
+
+def _sync(folder: Path) -> None:
+    """Force the names in a folder to the disk; some file systems have no such call."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,93 @@
+"""The compiled part of a simulation: a chunk of draws, spread over the devices of a mesh."""
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+from jaxtyping import Array, PyTree, UInt32
+
+from rmtjax._threefry import looped, unrolled
+from rmtjax.simulation import _reduction
+from rmtjax.simulation._draw import one_draw
+from rmtjax.simulation._mesh import AXIS
+from rmtjax.simulation._reducers.base import Draws
+from rmtjax.simulation._structure import Structure, kept_for_structure
+
+
+class Plan(NamedTuple):
+    """How the draws are laid out: static facts that a compiled chunk depends on."""
+
+    mesh: Mesh
+    batch: int  # draws of a device at a time
+    one_by_one: bool  # whether it takes them one after the other
+    generator: Any  # the implementation of the key
+
+    @property
+    def step(self) -> int:
+        """Draws of all devices at a time."""
+        return self.batch * self.mesh.shape[AXIS]
+
+
+# The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
+_JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
+
+
+class Chunks:
+    """Runs chunks of one simulation; the first traces the program, unless an earlier simulation has."""
+
+    def __init__(self, draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, just_traced: Callable | None):
+        self._run = _compiled(draw, reducers, plan)
+        self._arrays = arrays
+        self._just_traced = just_traced
+
+    def __call__(self, start: int, stop: int) -> PyTree:
+        """The draws from `start` on, stacked, a batch for each device; or each device's states of all before `stop`."""
+        token = _JUST_TRACED.set(self._just_traced)
+        try:
+            return self._run(self._arrays, np.array([start, stop], np.uint32))
+        finally:
+            _JUST_TRACED.reset(token)
+            self._just_traced = None
+
+
+@kept_for_structure
+def _compiled(draw: Structure, reducers: Structure, plan: Plan) -> Callable:
+    """A jitted function for these arguments only, so that its program is freed when the cache entry is."""
+    return jax.jit(functools.partial(_run_chunk, draw, reducers, plan))
+
+
+def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:
+    """The draws of a step, stacked; or the states of the reducers on each device, stacked."""
+
+    def on_device(arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:
+        operands, of_reducers, states, words = arrays
+        start, stop = bounds
+        key = jax.random.wrap_key_data(words, impl=plan.generator)
+        first = start + jax.lax.axis_index(AXIS).astype(jnp.uint32) * plan.batch
+
+        def draws(step: Array) -> Draws:
+            index = first + step.astype(jnp.uint32) * plan.step + jnp.arange(plan.batch, dtype=jnp.uint32)
+            keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
+            draw_one = functools.partial(_JUST_TRACED.get() or functools.partial(one_draw, draw), operands)
+            values = jax.lax.map(draw_one, keys) if plan.one_by_one else jax.vmap(draw_one)(keys)
+            return Draws(values, index, index < stop)
+
+        reduce = reducers.combine(of_reducers)
+        if reduce is None:
+            return draws(jnp.uint32(0)).values
+        add = lambda step, states: _reduction.update(reduce, states, draws(step))
+        if _reduction.keeps_draws(reduce):
+            states = add(jnp.uint32(0), states)
+        else:
+            states = jax.lax.fori_loop(jnp.uint32(0), (stop - start + (plan.step - 1)) // plan.step, add, states)
+        return jax.tree.map(lambda leaf: leaf[None], states)
+
+    everywhere, spread = PartitionSpec(), PartitionSpec(AXIS)
+    # The check of varying axes is off, so that user functions may scan from a constant initial value.
+    run = jax.shard_map(on_device, mesh=plan.mesh, in_specs=(everywhere, everywhere), out_specs=spread, check_vma=False)
+    return run(arrays, bounds)

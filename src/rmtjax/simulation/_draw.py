@@ -1,0 +1,118 @@
+"""One draw of a user's function: its arguments as arrays, its output, and what it costs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jaxtyping import Array, PyTree
+
+from rmtjax import _checks
+from rmtjax._typing import KeyScalar
+from rmtjax.simulation._memory import peak_bytes, uses_lapack
+from rmtjax.simulation._structure import Structure, kept_for_structure
+
+# JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
+_SHAPE_ERRORS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+def number_as_array(leaf: Any) -> Any:
+    """A Python number as a weakly typed array, so that its value is not part of the program."""
+    return jnp.asarray(leaf) if isinstance(leaf, bool | int | float | complex | np.generic) else leaf
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is known of a draw once it is traced."""
+
+    peak: int  # bytes that the draw needs
+    leaves: list[jax.ShapeDtypeStruct]
+    structure: Any
+    lapack: bool
+    waiting: list[Callable]
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a draw is."""
+        return sum(math.prod(leaf.shape) for leaf in self.leaves)
+
+    @property
+    def output(self) -> PyTree[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of a draw, in the structure of the function's output."""
+        return jax.tree.unflatten(self.structure, self.leaves)
+
+    def taken(self) -> Callable | None:
+        """The draw as it was traced, for the first caller only, so that it need not be traced again."""
+        return self.waiting.pop() if self.waiting else None
+
+
+def traced(draw: Structure, operands: list[Array], key: KeyScalar) -> Trace:
+    """The draw traced; this is where functions that cannot be traced are detected."""
+    return _traced(draw, tuple(map(_shape, operands)), _shape(key))
+
+
+def program_of(draw: Structure, operands: list[Array], key: KeyScalar) -> ClosedJaxpr:
+    """The operations of one draw."""
+    return _program(draw, tuple(map(_shape, operands)), _shape(key))[0]
+
+
+def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
+    """The output of the function for one draw, as arrays."""
+    fn, args = draw.combine(operands)
+    output = fn(key, *args)
+    if not jax.tree.leaves(output):
+        raise _checks.refusal("fn", "return at least one array", output)
+    return jax.tree.map(_as_array, output)
+
+
+def _as_array(leaf: Any) -> Array:
+    try:
+        return jnp.asarray(leaf)
+    except (TypeError, ValueError):
+        raise _checks.refusal("fn", "return arrays or numbers", leaf) from None
+
+
+def _shape(array: Array) -> jax.ShapeDtypeStruct:
+    aval = jax.typeof(array)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+@kept_for_structure
+def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> Trace:
+    program, structure = _program(draw, operands, key)
+    run = jaxpr_as_fun(program)
+    leaves = [jax.ShapeDtypeStruct(out.shape, out.dtype) for out in program.out_avals]
+    again = lambda operands, key: jax.tree.unflatten(structure, run(*operands, key))
+    return Trace(max(1, peak_bytes(program)), leaves, structure, uses_lapack(program), [again])
+
+
+def _program(
+    draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct
+) -> tuple[ClosedJaxpr, Any]:
+    structures = []
+
+    def leaves(operands: list[Array], key: KeyScalar) -> list[Array]:
+        output, structure = jax.tree.flatten(one_draw(draw, operands, key))
+        structures.append(structure)
+        return output
+
+    try:
+        return jax.make_jaxpr(leaves)(list(operands), key), structures[0]
+    except jax.errors.TracerArrayConversionError as error:
+        raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
+    except (TypeError, IndexError) as error:
+        if not (isinstance(error, _SHAPE_ERRORS) or "concrete values" in str(error)):
+            raise
+        raise ValueError(
+            "`fn` must have an output shape that does not depend on the key or on `args`, and no Python branch on its "
+            "values or number made of them (return arrays of static size with a mask, like `rmt.PaddedSpectrum`; bind "
+            "a size with `functools.partial`)."
+        ) from error

@@ -1,0 +1,55 @@
+"""When a result is good enough to stop."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from rmtjax import _checks
+
+# A run looks at its result so many times.
+_LOOKS = 100
+
+
+class Goal:
+    """A target for the standard error, or a condition on the result; None is never reached.
+
+    The looks come after numbers of draws that depend on `num_samples` alone, so that a run stops at the same draw
+    whatever its devices and batches.
+    """
+
+    def __init__(self, stop_when: float | Callable[[Any], Any] | None, num_samples: int):
+        self._every = None if stop_when is None else math.ceil(num_samples / _LOOKS)
+        if stop_when is None or callable(stop_when):
+            self._condition = stop_when
+        else:
+            target = _checks.positive("stop_when", stop_when)
+            self._condition = lambda result: largest_standard_error(result) <= target
+
+    def next_look(self, start: int) -> float:
+        """The number of draws of the first look after the first `start` draws."""
+        return math.inf if self._every is None else (start // self._every + 1) * self._every
+
+    def is_look(self, done: int) -> bool:
+        """Whether there is a look after this number of draws."""
+        return self._every is not None and done % self._every == 0
+
+    def is_reached(self, result: Any) -> bool:
+        """Whether the result is good enough."""
+        return self._condition is not None and bool(np.all(self._condition(result)))
+
+
+def largest_standard_error(result: Any) -> float:
+    """The largest of all standard errors in the results of one or several reducers; infinite where one is unknown.
+
+    Raises:
+        ValueError: none of the results has any.
+    """
+    has_error = lambda node: hasattr(node, "standard_error")
+    found = [node.standard_error for node in jax.tree.leaves(result, is_leaf=has_error) if has_error(node)]
+    if not found:
+        raise _checks.refusal("stop_when", "be a function of the result, which has no standard error", result)
+    largest = max(np.max(leaf, initial=0) for leaf in jax.tree.leaves(found))
+    return math.inf if np.isnan(largest) else float(largest)

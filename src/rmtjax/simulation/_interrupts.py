@@ -1,0 +1,49 @@
+"""Signals that end a run: noted when they come, obeyed when the state is in order."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+
+class Interrupted(UserWarning):
+    """A run was ended by Ctrl-C, and its result is that of the draws so far."""
+
+
+class Interrupts:
+    """The signal that has come, if one has."""
+
+    signal: int | None = None
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Remember the first signal; a second Ctrl-C ends the run at once."""
+        if self.signal is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number
+
+
+@contextlib.contextmanager
+def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
+    """Note Ctrl-C, and SIGTERM if `termination` is True, as long as the context lasts; SIGTERM is then sent again.
+
+    Python delivers signals to the main thread only, so that other threads note none; and a handler of the user's own
+    stays in place.
+    """
+    interrupts = Interrupts()
+    usual = {signal.SIGINT: signal.default_int_handler}
+    if termination:
+        usual[signal.SIGTERM] = signal.getsignal(signal.SIGTERM)
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: handler for number, handler in usual.items() if signal.getsignal(number) == handler}
+    for number in before:
+        signal.signal(number, interrupts.note)
+    try:
+        yield interrupts
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    if interrupts.signal == signal.SIGTERM:
+        signal.raise_signal(signal.SIGTERM)

@@ -1,0 +1,48 @@
+"""How draws are laid out on the devices: in batches of what size, and whether one after the other."""
+
+import math
+
+from jax.sharding import Mesh
+
+from rmtjax import _checks
+from rmtjax.simulation._draw import Trace
+from rmtjax.simulation._memory import memory_budget
+from rmtjax.simulation._mesh import AXIS, local_devices
+
+# A draw of this many bytes, about one core's cache, counts as large on a CPU.
+_LARGE_DRAW = 2**20
+# Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache: twice as slow for cheap draws.
+_CACHED_BATCH = 2**21
+
+
+def is_one_by_one(draw: Trace, mesh: Mesh) -> bool:
+    """Whether a device takes the draws of a batch one after the other instead of under `vmap`.
+
+    On a CPU large draws gain nothing from `vmap`: one alone fills the cache, and a batched LAPACK call starts every
+    matrix on a thread of its own, each of which starts the threads of BLAS (n = 1000 on 2 cores: 2.5 times slower than
+    one by one). Several devices of a process also share one thread pool, and such a call holds a thread while it waits
+    for others of the pool: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2
+    cores).
+    """
+    devices = local_devices(mesh)
+    on_cpu = devices[0].platform == "cpu"
+    return on_cpu and (draw.peak >= _LARGE_DRAW or (draw.lapack and len(devices) > 1))
+
+
+def draws_per_device(draw: Trace, num_samples: int, asked: int | None, mesh: Mesh, *, looped: bool) -> int:
+    """Draws per device at a time, evened out so that the last batch is not mostly padding."""
+    per_device = math.ceil(num_samples / mesh.shape[AXIS])
+    if asked is not None:
+        return min(_checks.integer("batch_size", asked, at_least=1), per_device)
+    device = local_devices(mesh)[0]
+    cached = looped and device.platform == "cpu" and not is_one_by_one(draw, mesh)
+    largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
+    even = math.ceil(per_device / math.ceil(per_device / largest))
+    # There are sixteen sizes per octave: runs of similar lengths share a program, with at most 1/16 more draws.
+    step = 2 ** max(0, even.bit_length() - 5)
+    return min(largest, -(-even // step) * step)
+
+
+def longest_chunk(draw: Trace, mesh: Mesh) -> int:
+    """The number of draws that a state on a device may see without more than 2^31 numbers."""
+    return max(1, (2**31 - 1) // max(1, draw.numbers)) * mesh.shape[AXIS]

@@ -1,0 +1,1 @@
+"""Reducers: what is kept of each draw, one file each."""

@@ -1,0 +1,71 @@
+"""What a reducer is: a monoid of states, filled on the devices and merged on the host."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+from jaxtyping import Array, Bool, PyTree, UInt32
+
+from rmtjax._module import AbstractModule
+from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+
+
+class Draws(NamedTuple):
+    """A batch of draws on one device.
+
+    Args:
+        values: what the function returned, stacked: every array has a leading axis of length m.
+        index: the number of each draw, from 0 on; the same whatever the batch and the devices.
+        valid: False for draws that are to be left out. The last batch of a device is filled up with them.
+    """
+
+    values: PyTree
+    index: UInt32[Array, " m"]
+    valid: Bool[Array, " m"]
+
+    def entries(self) -> Iterator[tuple[Array, Bool[Array, "..."]]]:
+        """The arrays among the values, each with a mask that broadcasts against it.
+
+        The mask is False for draws that are not valid, and for the padding of a `PaddedSpectrum` or `PaddedMatrix`.
+        """
+        for leaf in jax.tree.leaves(self.values, is_leaf=is_padded):
+            values, mask = (leaf.values, leaf.mask) if is_padded(leaf) else (leaf, True)
+            yield values, mask & self.valid.reshape(-1, *(1,) * (values.ndim - 1))
+
+
+class AbstractReducer(AbstractModule):
+    """A way to reduce draws to a summary of constant size, whose result depends neither on batches nor on devices.
+
+    A state is any pytree of arrays. `init` and `merge` must make a commutative monoid of the states, exactly for
+    integers and to rounding for floating-point numbers: `merge(init, a) = a`, `merge(a, b) = merge(b, a)`, and it does
+    not matter which of three are merged first.
+
+    On a device a state is begun with `init` time and again, filled by `update`, and cast to the dtypes of `init` on the
+    host, where it is merged. So `np.int64` and `np.float64` in `init` make totals of 64 bits, also where the devices
+    compute with 32. A state on a device sees fewer than 2^31 numbers.
+    """
+
+    # Whether `update` returns a longer state, which holds the draws themselves; it is then called once for each state.
+    keeps_draws: ClassVar[bool] = False
+
+    @abstractmethod
+    def init(self, draw: PyTree[jax.ShapeDtypeStruct]) -> PyTree:
+        """The state before the first draw, as numpy arrays or numbers; `draw` has the shapes and dtypes of one draw."""
+
+    @abstractmethod
+    def update(self, state: PyTree, draws: Draws) -> PyTree:
+        """The state with a batch of draws added, of the same structure, shapes and dtypes; runs compiled."""
+
+    @abstractmethod
+    def merge(self, left: PyTree, right: PyTree) -> PyTree:
+        """The state of two sets of draws from the states of both; leaves are numpy arrays."""
+
+    @abstractmethod
+    def finish(self, state: PyTree) -> Any:
+        """The result for the user, from the state of all draws."""
+
+
+def is_padded(node: object) -> bool:
+    """Whether a node is a container with padding, whose arrays belong together."""
+    return isinstance(node, PaddedSpectrum | PaddedMatrix)

@@ -1,0 +1,130 @@
+"""A run, chunk after chunk: what happens between two chunks, and how long they are."""
+
+import math
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+from jaxtyping import PyTree
+
+from rmtjax.simulation._chunk import Chunks, Plan
+from rmtjax.simulation._goal import Goal
+from rmtjax.simulation._interrupts import Interrupts
+from rmtjax.simulation._processes import Processes
+from rmtjax.simulation._saver import Saver
+
+# Seconds of work between two visits of the host. Several processes wait for one another at each visit.
+_SECONDS = 0.5
+_SECONDS_OF_SEVERAL = 2.0
+_FASTEST_GROWTH = 4
+# A batch that did not fit into memory is divided by this.
+_LESS = 4
+
+
+class Surroundings(NamedTuple):
+    """What a run has to do with besides its draws."""
+
+    processes: Processes
+    interrupts: Interrupts
+    saver: Saver
+    goal: Goal
+    advance: Callable[[int], object]  # told the number of draws just finished
+
+
+class AbstractRun(ABC):
+    """A run that is filled chunk by chunk; `done` draws are in it, in all processes together."""
+
+    # Whether a chunk is one batch of each device, because what it gives grows with the number of its draws.
+    one_batch: bool
+
+    def __init__(self, num_samples: int, done: int, surroundings: Surroundings):
+        self.num_samples, self.done, self.surroundings = num_samples, done, surroundings
+
+    @abstractmethod
+    def _take(self, chunk: PyTree, number: int) -> None:
+        """Take in the devices' output for the next draws."""
+
+    @abstractmethod
+    def _combine(self) -> list[PyTree]:
+        """The states of all draws so far, the same in all processes; an empty list if there are none to save."""
+
+    @abstractmethod
+    def result(self) -> Any:
+        """The result of the draws so far."""
+
+    def go_on(self, chunks: Chunks, plan: Plan, longest: int) -> None:
+        """Draw until the end, or until something else ends the run; no chunk has more draws than `longest`."""
+        pace = _Pace(plan.step, plan.step if self.one_batch else longest, self.surroundings.processes)
+        for stop, chunk in _one_behind(self._launched(chunks, pace)):
+            number = stop - self.done
+            self._take(chunk, number)
+            self.done = stop
+            self.surroundings.advance(number)
+            pace.learn(number)
+            if self._visit():
+                return
+
+    def _launched(self, chunks: Chunks, pace: "_Pace") -> Iterator[tuple[int, PyTree]]:
+        start = self.done
+        while start < self.num_samples:
+            stop = min(start + pace.draws, self.surroundings.goal.next_look(start), self.num_samples)
+            yield stop, chunks(start, stop)
+            start = stop
+
+    def _visit(self) -> bool:
+        """What is to be done between two chunks, and whether the run ends here; the processes decide it together."""
+        processes, interrupts, saver, goal, _ = self.surroundings
+        answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done)])
+        interrupted, due = any(answer[0] for answer in answers), answers[0][1]
+        finished, look = self.done == self.num_samples, goal.is_look(self.done)
+        if not (interrupted or due or finished or look):
+            return False
+        states = self._combine()
+        ends = interrupted or finished or (look and goal.is_reached(self.result()))
+        if ends or due:
+            saver.save(self.done, states)
+        return ends
+
+
+class _Pace:
+    """How many draws are worth a visit of the host, from the time that the last ones took."""
+
+    def __init__(self, step: int, longest: int, processes: Processes):
+        self.draws = step
+        self._step, self._most_steps, self._processes = step, max(1, longest // step), processes
+        self._before = time.monotonic()
+
+    def learn(self, draws: int) -> None:
+        """These draws are done. All processes go by the clock of the first."""
+        now = time.monotonic()
+        milliseconds = self._processes.numbers([math.ceil(1e3 * (now - self._before))])[0][0]
+        self._before = now
+        seconds = _SECONDS_OF_SEVERAL if self._processes.several else _SECONDS
+        wanted = min(draws * 1e3 * seconds / max(milliseconds, 1), _FASTEST_GROWTH * self.draws)
+        self.draws = self._step * min(max(1, round(wanted / self._step)), self._most_steps)
+
+
+def _one_behind(chunks: Iterator[Any]) -> Iterator[Any]:
+    """Each chunk when the next one is on the devices, so that they never wait."""
+    pending = next(chunks, None)
+    for chunk in chunks:
+        yield pending
+        pending = chunk
+    if pending is not None:
+        yield pending
+
+
+def go_on(run: AbstractRun, chunks: Callable[[Plan], Chunks], plan: Plan, longest: int) -> None:
+    """Fill the run, with a smaller batch from where it is if the memory of a device does not suffice."""
+    try:
+        run.go_on(chunks(plan), plan, longest)
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error) or plan.batch == 1 or run.surroundings.processes.several:
+            raise
+        smaller = plan._replace(batch=max(1, plan.batch // _LESS))
+        text = f"Batches of {plan.batch} draws do not fit into memory; the run goes on with batches of {smaller.batch}."
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        run.go_on(chunks(smaller), smaller, longest)

@@ -1,0 +1,78 @@
+"""The two kinds of runs: draws that are stacked, and draws that are streamed through reducers."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
+
+from rmtjax.simulation import _reduction
+from rmtjax.simulation._checkpoint import Saved, packed, unpacked
+from rmtjax.simulation._mesh import AXIS, on_host
+from rmtjax.simulation._run import AbstractRun, Surroundings
+
+
+class Stacked(AbstractRun):
+    """All draws, which stay on the devices."""
+
+    one_batch = True
+
+    def __init__(self, num_samples: int, mesh: Mesh, surroundings: Surroundings):
+        super().__init__(num_samples, 0, surroundings)
+        self._mesh = mesh
+        self._chunks: list[PyTree] = []
+
+    def _take(self, chunk: PyTree, number: int) -> None:
+        self._chunks.append(chunk)
+
+    def _combine(self) -> list[PyTree]:
+        return []
+
+    def result(self) -> PyTree:
+        """The draws in one array, without the padding of the last chunk."""
+        divides = self.done % self._mesh.shape[AXIS] == 0
+        return _join(self._chunks, self.done, NamedSharding(self._mesh, PartitionSpec(AXIS)) if divides else None)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _join(chunks: list[PyTree], number: int, sharding: NamedSharding | None) -> PyTree:
+    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:number], *chunks)
+    return stacked if sharding is None else jax.lax.with_sharding_constraint(stacked, sharding)
+
+
+class Streamed(AbstractRun):
+    """The states of the reducers: a total of all processes, and the part that this one has added since."""
+
+    def __init__(
+        self, reduce: PyTree, num_samples: int, empty: list[PyTree], saved: Saved | None, surroundings: Surroundings
+    ):
+        super().__init__(num_samples, saved.draws if saved else 0, surroundings)
+        self._reduce, self._empty = reduce, empty
+        self.one_batch = _reduction.keeps_draws(reduce)
+        self._total = _like(empty, saved) if saved else empty
+        self._part = empty
+
+    def _take(self, chunk: PyTree, number: int) -> None:
+        for of_device in on_host(chunk):
+            self._part = _reduction.merge(self._reduce, self._part, of_device)
+
+    def _combine(self) -> list[PyTree]:
+        processes = self.surroundings.processes
+        parts = [self._part]
+        if processes.several:
+            blobs = processes.blobs(packed(Saved(0, {}, jax.tree.leaves(self._part))))
+            parts = [_like(self._empty, unpacked(blob)) for blob in blobs]
+        for part in parts:
+            self._total = _reduction.merge(self._reduce, self._total, part)
+        self._part = self._empty
+        return self._total
+
+    def result(self) -> Any:
+        """The result of each reducer."""
+        return _reduction.finish(self._reduce, self._total)
+
+
+def _like(empty: list[PyTree], saved: Saved) -> list[PyTree]:
+    return jax.tree.unflatten(jax.tree.structure(empty), saved.leaves)

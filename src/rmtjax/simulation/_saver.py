@@ -1,0 +1,114 @@
+"""When a run is saved, and what happens if it cannot be."""
+
+import contextlib
+import math
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from datetime import timedelta
+
+import jax
+from jaxtyping import PyTree
+
+from rmtjax import _checks
+from rmtjax.simulation._checkpoint import Saved, Store, packed, unpacked
+from rmtjax.simulation._fingerprint import difference
+from rmtjax.simulation._processes import Processes
+
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+_INTERVAL = re.compile(r"([0-9.]+) *(s|min|h)")
+
+
+class Interval:
+    """A number of draws or a time, such as 100000, "30s", "5min", "1h" or a `timedelta`."""
+
+    def __init__(self, every: int | str | timedelta):
+        self.draws, self.seconds = math.inf, math.inf
+        try:
+            if isinstance(every, str):
+                number, unit = _INTERVAL.fullmatch(every.strip()).groups()  # pyright: ignore[reportOptionalMemberAccess]
+                self.seconds = float(number) * _UNITS[unit]
+            elif isinstance(every, timedelta):
+                self.seconds = every.total_seconds()
+            else:
+                self.draws = _checks.integer("every", every, at_least=1)
+        except (AttributeError, ValueError):
+            self.seconds = -1
+        if min(self.draws, self.seconds) <= 0:
+            must = 'be a number of draws of at least 1, or a time such as "30s", "5min" or "1h"'
+            raise _checks.refusal("every", must, every)
+
+
+class Saver:
+    """Keeps the states of a run in a file, or nowhere if there is no store.
+
+    The first process reads and writes, and tells the others what came of it.
+    """
+
+    def __init__(self, store: Store | None, facts: dict[str, str], every: Interval, strict: bool, processes: Processes):
+        self._store, self._facts, self._every = store, facts, every
+        self._strict, self._processes = strict, processes
+        self._saved, self._looked, self._time = 0, 0, time.monotonic()
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Saved | None]:
+        """What was saved, if anything was; no other run writes to the file as long as the context lasts.
+
+        Raises:
+            RuntimeError: another run does.
+            ValueError: the file is damaged or of another simulation.
+        """
+        if self._store is None:
+            yield None
+            return
+        with contextlib.ExitStack() as stack:
+            content = self._processes.from_first(lambda: self._read(stack))
+            saved = unpacked(content) if content else None
+            self._saved = self._looked = saved.draws if saved else 0
+            yield saved
+
+    def _read(self, stack: contextlib.ExitStack) -> bytes:
+        assert self._store is not None
+        try:
+            stack.enter_context(self._store.locked())
+        except OSError as error:
+            self._failed(error)
+        saved = self._store.load()
+        if saved is None:
+            return b""
+        if different := difference(saved.facts, self._facts):
+            raise ValueError(
+                f"`checkpoint` must be of this simulation, got {self._store.path}, which differs in {different}. "
+                "Nothing was overwritten."
+            )
+        return packed(saved)
+
+    def is_due(self, draws: int) -> bool:
+        """Whether an interval has passed."""
+        if self._store is None:
+            return False
+        return draws - self._looked >= self._every.draws or time.monotonic() - self._time >= self._every.seconds
+
+    def save(self, draws: int, states: PyTree) -> None:
+        """Write the states of the first draws, if there are new ones."""
+        self._looked, self._time = draws, time.monotonic()
+        if self._store is None or draws == self._saved:
+            return
+        self._processes.from_first(lambda: self._write(Saved(draws, self._facts, jax.tree.leaves(states))))
+
+    def _write(self, saved: Saved) -> bytes:
+        assert self._store is not None
+        try:
+            self._store.save(saved)
+            self._saved = saved.draws
+        except OSError as error:
+            self._failed(error)
+        return b""
+
+    def _failed(self, error: OSError) -> None:
+        assert self._store is not None
+        text = f"The checkpoint {self._store.path} cannot be written: {error}; {self._saved} draws are saved."
+        if self._strict:
+            raise OSError(error.errno, text) from error
+        warnings.warn(f"{text} The run goes on in memory.", RuntimeWarning, stacklevel=2)
