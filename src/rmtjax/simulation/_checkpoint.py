@@ -13,6 +13,7 @@ import io
 import json
 import os
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +51,7 @@ def packed(saved: Saved) -> bytes:
     dtypes = [leaf.dtype.name for leaf in saved.leaves]
     manifest = json.dumps({"draws": saved.draws, "facts": saved.facts, "dtypes": dtypes})
     # As words without meaning, since numpy's format knows only its own dtypes, and bfloat16 is not one of them.
-    words = {f"leaf_{i}": np.ascontiguousarray(leaf).view(_word(leaf.dtype)) for i, leaf in enumerate(saved.leaves)}
+    words = {f"leaf_{i}": np.array(leaf, order="C").view(_word(leaf.dtype)) for i, leaf in enumerate(saved.leaves)}
     archive = io.BytesIO()
     np.savez(archive, manifest=np.frombuffer(manifest.encode(), np.uint8), **words)  # pyright: ignore[reportArgumentType]
     body = archive.getvalue()
@@ -76,11 +77,14 @@ def unpacked(content: bytes) -> Saved:
         raise Damaged(f"it has format {number}, and this version of rmtjax reads format {_FORMAT}")
     if hashlib.sha256(body).hexdigest() != digest:
         raise Damaged("its checksum is wrong")
-    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-        manifest = json.loads(archive["manifest"].tobytes())
-        dtypes = manifest["dtypes"]
-        leaves = [archive[f"leaf_{i}"].view(jnp.dtype(dtype)) for i, dtype in enumerate(dtypes)]
-    return Saved(manifest["draws"], manifest["facts"], leaves)
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+            manifest = json.loads(archive["manifest"].tobytes())
+            dtypes = manifest["dtypes"]
+            leaves = [archive[f"leaf_{i}"].view(jnp.dtype(dtype)) for i, dtype in enumerate(dtypes)]
+        return Saved(manifest["draws"], manifest["facts"], leaves)
+    except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+        raise Damaged(f"its content is not that of a checkpoint ({error})") from error
 
 
 def _word(dtype: np.dtype) -> np.dtype:

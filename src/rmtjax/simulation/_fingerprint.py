@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxtyping import Array, PyTree
@@ -32,7 +33,7 @@ def facts(fn: Any, args: tuple, reduce: PyTree, key: KeyScalar, draw: Trace) -> 
     return {
         "the version of rmtjax": __version__,
         "`key`": f"{jax.random.key_impl(key)} {words.tolist()}",
-        "how keys are split": f"jax_threefry_partitionable={jax.config.jax_threefry_partitionable}",
+        "how keys are split": f"jax_threefry_partitionable={jax.config.jax_threefry_partitionable}",  # pyright: ignore[reportAttributeAccessIssue]
         "the output of `fn`": _shapes(draw.output),
         **_arrays("fn", fn),
         **_arrays("args", args),
@@ -46,8 +47,9 @@ def facts(fn: Any, args: tuple, reduce: PyTree, key: KeyScalar, draw: Trace) -> 
 def difference(before: dict[str, str], now: dict[str, str]) -> str | None:
     """In what two simulations differ, in words."""
     for name in (*now, *before):
-        if before.get(name) != now.get(name):
-            return f"{name}: {before.get(name, 'nothing')} there, {now.get(name, 'nothing')} here"
+        there, here = before.get(name, "nothing"), now.get(name, "nothing")
+        if there != here:
+            return name if "sha256" in there + here else f"{name} ({there} there, {here} here)"
     return None
 
 
@@ -56,7 +58,7 @@ def _arrays(name: str, tree: PyTree) -> dict[str, str]:
 
 
 def _value(array: Array | np.ndarray) -> str:
-    is_key = jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
+    is_key = jnp.issubdtype(array.dtype, jax.dtypes.prng_key)
     host = np.asarray(jax.random.key_data(array) if is_key else array)
     value = host.tolist() if host.size <= _SHOWN else f"sha256 {hashlib.sha256(host.tobytes()).hexdigest()}"
     return f"{host.dtype.name}{list(host.shape)} {value}"

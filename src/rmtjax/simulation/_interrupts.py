@@ -32,7 +32,7 @@ def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
     stays in place.
     """
     interrupts = Interrupts()
-    usual = {signal.SIGINT: signal.default_int_handler}
+    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
     if termination:
         usual[signal.SIGTERM] = signal.getsignal(signal.SIGTERM)
     before: dict[int, Any] = {}
@@ -45,5 +45,5 @@ def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-    if interrupts.signal == signal.SIGTERM:
-        signal.raise_signal(signal.SIGTERM)
+        if interrupts.signal == signal.SIGTERM:
+            signal.raise_signal(signal.SIGTERM)

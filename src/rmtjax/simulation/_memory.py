@@ -1,6 +1,7 @@
 """What a draw costs: its memory, estimated before anything is compiled, and whether it calls LAPACK."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -16,7 +17,7 @@ _LAPACK = frozenset(
 )
 
 
-def memory_budget(device: jax.Device) -> int:
+def memory_budget(device: Any) -> int:
     """Bytes that one batch may use on a device."""
     stats = device.memory_stats() or {}
     limit = stats.get("bytes_limit")

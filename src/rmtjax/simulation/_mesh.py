@@ -26,7 +26,7 @@ def resolve_mesh(mesh: Mesh | None) -> Mesh:
     return Mesh(mesh.devices, mesh.axis_names)
 
 
-def local_devices(mesh: Mesh) -> list[jax.Device]:
+def local_devices(mesh: Mesh) -> list[Any]:
     """The devices of the mesh that belong to this process."""
     return [device for device in mesh.devices.flat if device.process_index == jax.process_index()]
 

@@ -63,7 +63,7 @@ class Processes:
             return array[None]
         try:
             return np.asarray(multihost_utils.process_allgather(array)).reshape(jax.process_count(), *array.shape)
-        except jax.errors.JaxRuntimeError as error:
+        except Exception as error:  # A collective fails with errors of several kinds.
             raise ProcessLost(
                 "Another process of the run is gone: start all of them anew, as many as there are now. A run with "
                 "`checkpoint` goes on where it was last saved."

@@ -70,7 +70,8 @@ class AbstractRun(ABC):
     def _launched(self, chunks: Chunks, pace: "_Pace") -> Iterator[tuple[int, PyTree]]:
         start = self.done
         while start < self.num_samples:
-            stop = min(start + pace.draws, self.surroundings.goal.next_look(start), self.num_samples)
+            visit = min(self.surroundings.goal.next_look(start), self.surroundings.saver.next_save(start))
+            stop = int(min(start + pace.draws, visit, self.num_samples))
             yield stop, chunks(start, stop)
             start = stop
 

@@ -49,7 +49,7 @@ class Saver:
     def __init__(self, store: Store | None, facts: dict[str, str], every: Interval, strict: bool, processes: Processes):
         self._store, self._facts, self._every = store, facts, every
         self._strict, self._processes = strict, processes
-        self._saved, self._looked, self._time = 0, 0, time.monotonic()
+        self._saved, self._time = 0, time.monotonic()
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Saved | None]:
@@ -65,7 +65,7 @@ class Saver:
         with contextlib.ExitStack() as stack:
             content = self._processes.from_first(lambda: self._read(stack))
             saved = unpacked(content) if content else None
-            self._saved = self._looked = saved.draws if saved else 0
+            self._saved = saved.draws if saved else 0
             yield saved
 
     def _read(self, stack: contextlib.ExitStack) -> bytes:
@@ -84,15 +84,19 @@ class Saver:
             )
         return packed(saved)
 
+    def next_save(self, start: int) -> float:
+        """The number of draws after which the next state is due, if the interval is one of draws."""
+        return math.inf if self._store is None else (start // self._every.draws + 1) * self._every.draws
+
     def is_due(self, draws: int) -> bool:
         """Whether an interval has passed."""
         if self._store is None:
             return False
-        return draws - self._looked >= self._every.draws or time.monotonic() - self._time >= self._every.seconds
+        return draws % self._every.draws == 0 or time.monotonic() - self._time >= self._every.seconds
 
     def save(self, draws: int, states: PyTree) -> None:
         """Write the states of the first draws, if there are new ones."""
-        self._looked, self._time = draws, time.monotonic()
+        self._time = time.monotonic()
         if self._store is None or draws == self._saved:
             return
         self._processes.from_first(lambda: self._write(Saved(draws, self._facts, jax.tree.leaves(states))))

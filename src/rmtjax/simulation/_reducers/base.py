@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import jax
 from jaxtyping import Array, Bool, PyTree, UInt32
@@ -11,7 +12,9 @@ from rmtjax._module import AbstractModule
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
 
 
-class Draws(NamedTuple):
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Draws:
     """A batch of draws on one device.
 
     Args:

@@ -1,0 +1,340 @@
+"""Checkpoints: what is resumed, what is refused, and what happens if the disk does not do its part."""
+
+import contextlib
+import errno
+import hashlib
+import io
+import random
+import resource
+import shutil
+import signal
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.simulation._checkpoint import Damaged, Saved, Store, packed, unpacked
+from rmtjax.simulation._saver import Interval
+
+KEY = jax.random.key(5)
+HISTOGRAM = rmt.Histogram(np.linspace(0.0, 1.0, 9))
+
+
+def uniform(key, scale=1.0):
+    return scale * jax.random.uniform(key, (3,))
+
+
+def run(path, num_samples=500, fn=uniform, key=KEY, reduce=HISTOGRAM, **options):
+    return rmt.simulate(fn, key, num_samples, reduce=reduce, checkpoint=path, **options)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run"
+
+
+def draws(path):
+    return unpacked(path.read_bytes()).draws
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("batch_size", [1, 64, None])
+def test_a_longer_run_goes_on_where_the_shorter_one_ended(path, batch_size):
+    reduce = {"counts": HISTOGRAM, "moments": rmt.Moments()}
+    run(path, 201, reduce=reduce, every=50)
+    assert draws(path) == 201
+    assert draws(path.with_name("run.previous")) == 200
+    longer = run(path, 501, reduce=reduce, batch_size=batch_size)
+    undisturbed = rmt.simulate(uniform, KEY, 501, reduce=reduce)
+    np.testing.assert_array_equal(longer["counts"].counts, undisturbed["counts"].counts)
+    assert longer["counts"].total == 1503
+    assert longer["moments"].count == 501
+    np.testing.assert_allclose(longer["moments"].mean, undisturbed["moments"].mean, rtol=1e-5)
+    np.testing.assert_allclose(longer["moments"].variance, undisturbed["moments"].variance, rtol=1e-5)
+
+
+def test_a_finished_run_draws_nothing(path):
+    drawn = []
+
+    def fn(key):
+        drawn.append(key)
+        return uniform(key)
+
+    first = run(path, fn=fn)
+    content, traces = path.read_bytes(), len(drawn)
+    again = run(path, fn=fn)
+    np.testing.assert_array_equal(again.counts, first.counts)
+    assert path.read_bytes() == content
+    # The facts of the simulation are traced once more, but nothing is drawn.
+    assert len(drawn) <= traces + 1
+
+
+def test_every_dtype_comes_back():
+    leaves = [np.arange(3, dtype=ml_dtypes.bfloat16), np.array(1 + 2j), np.array(True), np.zeros((2, 0), np.int8)]
+    saved = unpacked(packed(Saved(7, {"a": "b"}, leaves)))
+    assert (saved.draws, saved.facts) == (7, {"a": "b"})
+    for one, other in zip(leaves, saved.leaves, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_array_equal(one, other)
+
+
+OTHERS = {
+    "key": ({"key": jax.random.key(6)}, r"`key` \(threefry2x32 \[0, 5\] there, threefry2x32 \[0, 6\] here\)"),
+    "fn": ({"fn": lambda key: uniform(key) ** 2}, "the operations of `fn`"),
+    "constant": ({"fn": lambda key: uniform(key) + jnp.asarray([1.0, 2.0, 3.0])}, "the operations of `fn`"),
+    "args": ({"args": (2.0,)}, r"`args\[0\]` \(float.*\[\] 1.0 there, float.*\[\] 2.0 here\)"),
+    "output": ({"fn": lambda key: uniform(key)[:2]}, r"the output of `fn` \(float.*\[3\] there, float.*\[2\] here\)"),
+    "edges": ({"reduce": rmt.Histogram(np.linspace(0, 2, 9))}, r"`reduce.edges`"),
+    "reducer": ({"reduce": rmt.Moments()}, "the states of `reduce`"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_checkpoint_of_another_simulation_is_refused(path, other):
+    options, difference = OTHERS[other]
+    arguments = {"args": (1.0,)} if other == "args" else {}
+    run(path, **arguments)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match=f"`checkpoint` must be of this simulation, .*run, which .* in {difference}"):
+        run(path, 600, **(arguments | options))
+    assert path.read_bytes() == content
+
+
+def test_constants_of_a_function_belong_to_it(path):
+    shifted = lambda shift: lambda key: uniform(key) + np.full(3, shift)
+    run(path, fn=shifted(1.0))
+    run(path, 600, fn=shifted(1.0))
+    with pytest.raises(ValueError, match="the operations of `fn`"):
+        run(path, 700, fn=shifted(2.0))
+
+
+def test_another_version_is_refused(path, monkeypatch):
+    run(path)
+    monkeypatch.setattr(rmt, "__version__", "99.0")
+    with pytest.raises(ValueError, match=r"the version of rmtjax \(.* there, 99.0 here\)"):
+        run(path, 600)
+
+
+def corrupted(content: bytes, random: random.Random) -> bytes:
+    place = random.randrange(len(content))
+    kind = random.choice(["flip", "flip", "cut", "grow", "zero", "swap"])
+    if kind == "cut":
+        return content[:place]
+    if kind == "grow":
+        return content[:place] + random.randbytes(1) + content[place:]
+    if kind == "zero":
+        return content[:place] + bytes(len(content) - place) + b"\0"
+    if kind == "swap":
+        return content[place:] + b"\n" + content[:place]
+    return content[:place] + bytes([content[place] ^ 1 << random.randrange(8)]) + content[place + 1 :]
+
+
+def test_no_corrupted_file_is_accepted(path):
+    run(path, 300, every=100)
+    path.with_name("run.previous").unlink()
+    content, moments = path.read_bytes(), random.Random(0)
+    for _ in range(300):
+        damaged = corrupted(content, moments)
+        assert damaged != content
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"run cannot be used: it.*Nothing was overwritten"):
+            Store(path).load()
+        assert path.read_bytes() == damaged
+    path.write_bytes(content)
+    assert Store(path).load().draws == 300
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"some,table\n1,2\n", "it is no checkpoint of rmtjax"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "it is no checkpoint of rmtjax"),
+        (b"rmtjax checkpoint 2 sha256 00\n", "it has format 2, and this version of rmtjax reads format 1"),
+        (b"rmtjax checkpoint 1 sha256 00\n", "its checksum is wrong"),
+    ],
+)
+def test_a_file_of_another_kind_is_left_alone(path, content, reason):
+    with pytest.raises(Damaged, match=reason):
+        unpacked(content)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"run cannot be used: {reason}"):
+        run(path)
+    assert path.read_bytes() == content
+    assert [file.name for file in path.parent.iterdir()] == ["run"]
+
+
+def test_the_previous_checkpoint_serves_if_the_last_is_damaged(path):
+    undisturbed = run(path, 300, every=100)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.warns(RuntimeWarning, match=r"run cannot be used: .* from .*run.previous, saved after 200 draws"):
+        again = run(path, 300)
+    np.testing.assert_array_equal(again.counts, undisturbed.counts)
+    # The damaged file did not take the place of the good one.
+    assert draws(path) == 300
+    assert draws(path.with_name("run.previous")) == 200
+    # A process that dies between two renamings leaves the previous file alone.
+    path.unlink()
+    assert run(path, 300).total == 900
+
+
+class Trap:
+    """An object whose pickle does something when it is loaded."""
+
+    def __reduce__(self):
+        return pytest.fail, ("unpickled",)
+
+
+def test_nothing_is_unpickled():
+    archive = io.BytesIO()
+    manifest = np.frombuffer(b'{"draws": 1, "facts": {}, "dtypes": ["object"]}', np.uint8)
+    np.savez(archive, manifest=manifest, leaf_0=np.array([Trap()], object))
+    body = archive.getvalue()
+    with pytest.raises(Damaged, match=r"its content is not that of a checkpoint .*allow_pickle=False"):
+        unpacked(f"rmtjax checkpoint 1 sha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+
+
+def test_two_runs_on_one_path(path):
+    store = Store(path)
+    with store.locked(), pytest.raises(RuntimeError, match=r"Another run writes to the checkpoint .*run; only one may"):
+        run(path)
+    assert run(path).total == 1500
+    # What a killed process leaves behind is a file, not a lock.
+    path.with_name("run.lock").touch()
+    assert run(path, 600).total == 1800
+    assert not path.with_name("run.lock").exists()
+
+
+def nothing_can_be_written(monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr("rmtjax.simulation._checkpoint.os.fsync", refuse)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_a_disk_that_refuses(path, monkeypatch, number):
+    run(path, 300)
+    content = path.read_bytes()
+    nothing_can_be_written(monkeypatch, number)
+    with pytest.warns(RuntimeWarning, match=r"run cannot be written: .* no; 300 draws are saved\. The run goes on"):
+        assert run(path, 600, every=100).total == 1800
+    with pytest.raises(OSError, match=r"run cannot be written: .* no; 300 draws are saved") as caught:
+        run(path, 600, on_write_error="raise")
+    assert caught.value.errno == number
+    assert path.read_bytes() == content
+    assert sorted(file.name for file in path.parent.iterdir()) == ["run"]
+
+
+def test_a_full_disk(path):
+    """A limit for the size of files, which a write meets as it meets the end of a disk."""
+    rmt.simulate(uniform, KEY, 600, reduce=HISTOGRAM, batch_size=300)
+    run(path, 300)
+    content, before = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) // 2, before[1]))
+        with pytest.warns(RuntimeWarning, match="run cannot be written: .*File too large"):
+            result = run(path, 600, batch_size=300)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, usual)
+    assert result.total == 1800
+    assert path.read_bytes() == content
+
+
+class Vanishing(rmt.simulation.AbstractReducer):
+    """A reducer that acts when its states are merged for the second time, but only once."""
+
+    action: object
+    acted: list = eqx.field(default_factory=list, static=True)
+
+    def init(self, draw):
+        return 0
+
+    def update(self, state, draws):
+        return state + draws.valid.sum()
+
+    def merge(self, left, right):
+        if left > 0 and not self.acted:
+            self.acted.append(True)
+            self.action()
+        return left + right
+
+    def finish(self, state):
+        return int(state)
+
+
+def test_a_folder_that_vanishes(path):
+    vanish = lambda: shutil.rmtree(path.parent, ignore_errors=True)
+    with pytest.warns(RuntimeWarning, match="run cannot be written: .*No such file or directory"):
+        assert run(path, reduce=Vanishing(vanish), every=100) == 500
+
+
+def test_a_clock_that_goes_backwards(path, monkeypatch):
+    now = iter(range(10**6, 0, -1000))
+    monkeypatch.setattr(time, "time", lambda: next(now))
+    assert run(path, every="1s", batch_size=50).total == 1500
+
+
+def test_ctrl_c_returns_what_there_is(path):
+    interrupt = lambda: signal.raise_signal(signal.SIGINT)
+    with pytest.warns(rmt.simulation.Interrupted, match=r"Interrupted after .* of 500 draws, which are saved in .*run"):
+        partial = run(path, reduce=Vanishing(interrupt), every=100)
+    assert 0 < partial < 500
+    assert draws(path) == partial
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_returns_the_draws_stacked_so_far(monkeypatch):
+    bar = lambda *_: contextlib.nullcontext(lambda number: number and signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("rmtjax.simulation._simulate.progress_bar", bar)
+    with pytest.warns(rmt.simulation.Interrupted, match=r"Interrupted after 10 of 500 draws\.$"):
+        stacked = rmt.simulate(uniform, KEY, 500, batch_size=10 // jax.device_count())
+    np.testing.assert_array_equal(stacked, rmt.simulate(uniform, KEY, 10))
+
+
+def test_sigterm_is_obeyed_after_the_state_is_saved(path):
+    seen = []
+    usual = signal.signal(signal.SIGTERM, lambda *_: seen.append(draws(path)))
+    try:
+        with pytest.warns(rmt.simulation.Interrupted):
+            partial = run(path, reduce=Vanishing(lambda: signal.raise_signal(signal.SIGTERM)), every=100)
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+    assert 0 < partial < 500
+    assert seen == [partial]
+
+
+@pytest.mark.parametrize(
+    ("every", "draws", "seconds"),
+    [(100, 100, np.inf), ("90s", np.inf, 90), ("1.5 h", np.inf, 5400), ("5min", np.inf, 300)],
+)
+def test_intervals(every, draws, seconds):
+    interval = Interval(every)
+    assert (interval.draws, interval.seconds) == (draws, seconds)
+
+
+@pytest.mark.parametrize("every", [0, -1, "0s", "-5min", "5 parsecs", "", 2.5, None, True])
+def test_bad_intervals(path, every):
+    with pytest.raises(ValueError, match="`every` must be a number of draws of at least 1, or a time such as"):
+        run(path, every=every)
+
+
+def test_bad_paths(path):
+    with pytest.raises(ValueError, match="`checkpoint` must be the path of a file, not of a folder"):
+        run(path.parent)
+    with pytest.raises(ValueError, match="`checkpoint` must be in a folder that exists"):
+        run(path / "run")
+    run(path)
+    with pytest.raises(ValueError, match="`num_samples` must be at least the 500 draws of the checkpoint, got 400"):
+        run(path, 400)
+    with pytest.raises(ValueError, match="`reduce` must be a reducer for `checkpoint` and `stop_when`, got None"):
+        run(path, reduce=None)
+    with pytest.raises(ValueError, match="`on_write_error` must be"):
+        run(path, on_write_error="ignore")

@@ -1,0 +1,136 @@
+"""Runs that are killed, terminated or interrupted go on where they were saved, and nothing is lost or counted twice."""
+
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cases import further
+from tests.simulation import _campaign
+
+ROOT = Path(__file__).parents[2]
+DRAWS = 3_000_000
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen]]:
+    """A function that starts a campaign in a process of its own, which does not outlive the test."""
+    processes = []
+
+    def start(checkpoint: Path, batch_size: int, *several: int) -> subprocess.Popen:
+        command = [sys.executable, "-m", "tests.simulation._campaign", checkpoint, DRAWS, batch_size, *several]
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        if process.stdout is not None and not process.stdout.closed:
+            process.communicate()
+
+
+def ready(process: subprocess.Popen) -> subprocess.Popen:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n", process.communicate()[1]
+    return process
+
+
+def answer(process: subprocess.Popen) -> dict:
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return json.loads(output.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> list[int]:
+    counts = _campaign.run(None, DRAWS, None)
+    assert sum(counts) == 4 * DRAWS
+    return counts
+
+
+@pytest.mark.parametrize("kills", [3, *further(50)])
+def test_killed_at_random_moments(start, tmp_path, undisturbed, kills):
+    checkpoint, moments = tmp_path / "run", random.Random(kills)
+    for kill in range(kills):
+        process = ready(start(checkpoint, 10_000 + 1_000 * (kill % 7)))
+        time.sleep(moments.uniform(0, 3 / kills))
+        process.kill()
+        process.communicate()
+    assert answer(start(checkpoint, 12_345))["counts"] == undisturbed
+
+
+@pytest.mark.slow
+def test_terminated_in_order(start, tmp_path, undisturbed):
+    checkpoint = tmp_path / "run"
+    process = ready(start(checkpoint, 9_999))
+    while not checkpoint.exists():
+        time.sleep(0.01)
+    process.terminate()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert output == ""
+    assert answer(start(checkpoint, 20_000))["counts"] == undisturbed
+
+
+@pytest.mark.slow
+def test_ctrl_c_returns_what_there_is(start, tmp_path, undisturbed):
+    checkpoint = tmp_path / "run"
+    process = ready(start(checkpoint, 9_999))
+    while not checkpoint.exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    partial = answer(process)
+    done = sum(partial["counts"]) // 4
+    assert 0 < done < DRAWS
+    assert partial["warnings"] == [f"Interrupted after {done} of {DRAWS} draws, which are saved in {checkpoint}."]
+    assert answer(start(checkpoint, 20_000))["counts"] == undisturbed
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def start_several(start) -> Callable[[int, Path], list[subprocess.Popen]]:
+    """The same for several processes that work together."""
+
+    def start_several(number: int, checkpoint: Path) -> list[subprocess.Popen]:
+        port = free_port()
+        return [start(checkpoint, 5_000, port, number, i) for i in range(number)]
+
+    return start_several
+
+
+@pytest.mark.parametrize("number", [2, *further(3)])
+def test_several_processes_give_the_same(start_several, tmp_path, undisturbed, number):
+    answers = [answer(process) for process in start_several(number, tmp_path / "run")]
+    assert [each["counts"] for each in answers] == [undisturbed] * number
+
+
+@pytest.mark.slow
+def test_one_of_three_processes_killed(start_several, tmp_path, undisturbed):
+    checkpoint = tmp_path / "run"
+    processes = [ready(process) for process in start_several(3, checkpoint)]
+    while not checkpoint.exists():
+        time.sleep(0.01)
+    processes[2].kill()
+    killed = time.monotonic()
+    for process in processes[:2]:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode != 0
+        assert "ProcessLost: Another process of the run is gone: start all of them anew" in errors
+    assert time.monotonic() - killed < 60
+    answers = [answer(process) for process in start_several(2, checkpoint)]
+    assert [each["counts"] for each in answers] == [undisturbed] * 2
