@@ -292,8 +292,8 @@ def test_ctrl_c_returns_what_there_is(path):
 
 
 def test_ctrl_c_returns_the_draws_stacked_so_far(monkeypatch):
-    bar = lambda *_: contextlib.nullcontext(lambda number: number and signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr("rmtjax.simulation._simulate.progress_bar", bar)
+    bar = lambda *_: contextlib.nullcontext(lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("rmtjax.simulation._simulate.shown_progress", bar)
     with pytest.warns(rmt.simulation.Interrupted, match=r"Interrupted after 10 of 500 draws\.$"):
         stacked = rmt.simulate(uniform, KEY, 500, batch_size=10 // jax.device_count())
     np.testing.assert_array_equal(stacked, rmt.simulate(uniform, KEY, 10))

@@ -1,5 +1,8 @@
 """simulate: which keys are used, batching, compilation, meshes and errors."""
 
+import re
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 from jax.sharding import AxisType
 
 import rmtjax as rmt
+from rmtjax.simulation._chunk import Chunks
 from rmtjax.simulation._draw import traced
 from rmtjax.simulation._layout import draws_per_device
 from rmtjax.simulation._memory import peak_bytes
@@ -124,17 +128,110 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
     assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
 
 
-def test_progress_is_reported(getkey, capsys):
-    rmt.simulate(uniform, getkey(), 10, batch_size=3, progress=True)
-    assert "10/10" in capsys.readouterr().err
+def test_progress_in_lines(getkey, capsys, monkeypatch):
+    monkeypatch.setattr("rmtjax.simulation._progress._SECONDS_OF_LINES", 0.0)
+    rmt.simulate(uniform, getkey(), 10, batch_size=5, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 // jax.device_count() or 1
+    assert re.fullmatch(r"10 of 10 draws \(100.0%\), [\d,.e+]+ draws/s, 0:00:00 left", lines[-1])
+    rmt.simulate(uniform, getkey(), 10, batch_size=3, reduce=rmt.Moments(), progress=True)
+    assert re.search(r"left, standard error 0\.\d+$", capsys.readouterr().err.splitlines()[-1])
     rmt.simulate(uniform, getkey(), 10, batch_size=3)
     assert capsys.readouterr().err == ""
 
 
-def test_progress_without_tqdm_says_so(getkey, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "tqdm", None)
+@pytest.fixture
+def terminal(capsys, monkeypatch):
+    """Standard error as a terminal."""
+    monkeypatch.setattr("rmtjax.simulation._progress._is_terminal", lambda: True)
+    return capsys
+
+
+def test_progress_on_a_terminal(getkey, terminal, monkeypatch):
+    monkeypatch.setattr("rmtjax.simulation._progress._SECONDS_OF_BAR", 0.0)
+    rmt.simulate(uniform, getkey(), 10, batch_size=3, reduce=rmt.Moments())
+    assert re.search(r"10\.0/10\.0 .*standard error 0\.", terminal.readouterr().err)
+
+
+def test_progress_without_tqdm_says_so(getkey, terminal, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match="pip install tqdm"):
         rmt.simulate(uniform, getkey(), 10, progress=True)
+
+
+def test_memory_plan(getkey):
+    matrix = lambda key: jax.random.normal(key, (50, 50), jnp.float32)
+    plan = rmt.simulation.memory_plan(matrix, getkey(), 1000)
+    assert plan.output_bytes == 10_000
+    assert plan.draw_bytes == peak_bytes(jax.make_jaxpr(matrix)(getkey()))
+    assert plan.batch_bytes == plan.batch_size * plan.draw_bytes <= plan.budget_bytes
+    assert plan.kept_bytes == 10_000 * 1000 // jax.device_count()
+    reduced = rmt.simulation.memory_plan(matrix, getkey(), 1000, reduce=rmt.Histogram(np.arange(11)), batch_size=3)
+    assert (reduced.batch_size, reduced.kept_bytes) == (3, 13 * 8)
+    with pytest.raises(ValueError, match="`num_samples` must be an integer of at least 1, got 0"):
+        rmt.simulation.memory_plan(matrix, getkey(), 0)
+
+
+def test_a_batch_too_large_for_memory_is_divided(getkey, monkeypatch):
+    key, sizes = getkey(), []
+    original = Chunks.__call__
+
+    def refuse_large(self, start, stop):
+        sizes.append(self.batch)
+        if self.batch > 100:
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes.")
+        return original(self, start, stop)
+
+    monkeypatch.setattr(Chunks, "__call__", refuse_large)
+    with pytest.warns(RuntimeWarning, match="Batches of 400 draws do not fit into memory; .* with batches of 100"):
+        result = rmt.simulate(uniform, key, 4000, reduce=rmt.Histogram([0.0, 1.0]), batch_size=400)
+    assert result.total == 12_000
+    assert set(sizes) == {400, 100}
+    # Only once: a quarter of a batch that is still too large says so.
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"), pytest.warns(RuntimeWarning):
+        rmt.simulate(uniform, key, 4000, batch_size=1000)
+
+
+def test_stop_when_good_enough(getkey):
+    key = getkey()
+    run = lambda **kwargs: rmt.simulate(uniform, key, 10_000, reduce=rmt.Moments(), **kwargs)
+    result = run(stop_when=0.01)
+    # A uniform variate has the deviation 1/√12, so 833 draws give the standard error 0.01.
+    assert result.standard_error.max() <= 0.01
+    assert 700 <= result.count <= 1000
+    assert result.count % 100 == 0
+    # It stops at the same draw for every batch size, and is the shorter run.
+    for other in (
+        run(stop_when=0.01, batch_size=7),
+        rmt.simulate(uniform, key, int(result.count), reduce=rmt.Moments()),
+    ):
+        assert other.count == result.count
+        np.testing.assert_allclose(other.mean, result.mean, rtol=1e-5)
+    assert run(stop_when=lambda result: result.count >= 250).count == 300
+    assert run(stop_when=1e-9).count == 10_000
+    with pytest.raises(ValueError, match="`stop_when` must be positive"):
+        run(stop_when=-1.0)
+
+
+def test_stop_when_needs_a_standard_error(getkey):
+    with pytest.raises(ValueError, match="`stop_when` must be a function of the result, which has no standard error"):
+        rmt.simulate(uniform, getkey(), 100, reduce=Total(), stop_when=0.1)
+
+
+class Total(rmt.simulation.AbstractReducer):
+    """A reducer whose result is a number without a standard error."""
+
+    def init(self, draw):
+        return 0.0
+
+    def update(self, state, draws):
+        return state + jnp.sum(draws.values * draws.valid[:, None])
+
+    def merge(self, left, right):
+        return left + right
+
+    def finish(self, state):
+        return float(state)
 
 
 def bad_mesh():

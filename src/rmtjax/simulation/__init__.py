@@ -8,3 +8,5 @@ from rmtjax.simulation._reducers.histogram import HistogramResult as HistogramRe
 from rmtjax.simulation._reducers.moments import Moments as Moments
 from rmtjax.simulation._reducers.moments import MomentsResult as MomentsResult
 from rmtjax.simulation._simulate import simulate as simulate
+from rmtjax.simulation._work import MemoryPlan as MemoryPlan
+from rmtjax.simulation._work import memory_plan as memory_plan

@@ -41,6 +41,7 @@ class Chunks:
     """Runs chunks of one simulation; the first traces the program, unless an earlier simulation has."""
 
     def __init__(self, draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, just_traced: Callable | None):
+        self.batch = plan.batch
         self._run = _compiled(draw, reducers, plan)
         self._arrays = arrays
         self._just_traced = just_traced

@@ -11,10 +11,10 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxtyping import Array, PyTree
 
-from rmtjax._typing import KeyScalar
 from rmtjax.simulation import _reduction
-from rmtjax.simulation._draw import Trace, program_of
+from rmtjax.simulation._draw import program_of
 from rmtjax.simulation._structure import named_arrays, split
+from rmtjax.simulation._work import Work
 
 # Addresses in memory, in the names of functions.
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -22,25 +22,26 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _SHOWN = 4
 
 
-def facts(fn: Any, args: tuple, reduce: PyTree, key: KeyScalar, draw: Trace) -> dict[str, str]:
+def facts(work: Work) -> dict[str, str]:
     """Names and values; two runs with equal ones draw the same and reduce it in the same way."""
     # Not at the top: the package is being imported then.
     from rmtjax import __version__
 
-    operands, structure = split((fn, args))
-    program = program_of(structure, operands, key)
-    words = np.asarray(jax.random.key_data(key))
+    operands, structure = split((work.fn, work.args))
+    program = program_of(structure, operands, work.key)
+    words = np.asarray(jax.random.key_data(work.key))
+    reduce, output = work.reduce, work.trace.output
     return {
         "the version of rmtjax": __version__,
-        "`key`": f"{jax.random.key_impl(key)} {words.tolist()}",
+        "`key`": f"{jax.random.key_impl(work.key)} {words.tolist()}",
         "how keys are split": f"jax_threefry_partitionable={jax.config.jax_threefry_partitionable}",  # pyright: ignore[reportAttributeAccessIssue]
-        "the output of `fn`": _shapes(draw.output),
-        **_arrays("fn", fn),
-        **_arrays("args", args),
+        "the output of `fn`": _shapes(output),
+        **_arrays("fn", work.fn),
+        **_arrays("args", work.args),
         "the operations of `fn`": _digest(program),
-        "the states of `reduce`": _shapes(_reduction.init(reduce, draw.output)),
+        "the states of `reduce`": _shapes(_reduction.init(reduce, output)),
         **_arrays("reduce", reduce),
-        "the operations of `reduce`": _digest(_reduction.program(reduce, draw.output)),
+        "the operations of `reduce`": _digest(_reduction.program(reduce, output)),
     }
 
 

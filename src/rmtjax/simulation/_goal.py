@@ -1,5 +1,6 @@
 """When a result is good enough to stop."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +26,7 @@ class Goal:
         if stop_when is None or callable(stop_when):
             self._condition = stop_when
         else:
-            target = _checks.positive("stop_when", stop_when)
-            self._condition = lambda result: largest_standard_error(result) <= target
+            self._condition = functools.partial(_is_below, float(_checks.positive("stop_when", stop_when)))
 
     def next_look(self, start: int) -> float:
         """The number of draws of the first look after the first `start` draws."""
@@ -41,15 +41,21 @@ class Goal:
         return self._condition is not None and bool(np.all(self._condition(result)))
 
 
-def largest_standard_error(result: Any) -> float:
-    """The largest of all standard errors in the results of one or several reducers; infinite where one is unknown.
+def _is_below(target: float, result: Any) -> bool:
+    error = largest_standard_error(result)
+    if error is None:
+        raise _checks.refusal("stop_when", "be a function of the result, which has no standard error", target)
+    return error <= target
 
-    Raises:
-        ValueError: none of the results has any.
+
+def largest_standard_error(result: Any) -> float | None:
+    """The largest of all standard errors in the results of one or several reducers, infinite where one is unknown.
+
+    None if none of the results has any.
     """
     has_error = lambda node: hasattr(node, "standard_error")
     found = [node.standard_error for node in jax.tree.leaves(result, is_leaf=has_error) if has_error(node)]
     if not found:
-        raise _checks.refusal("stop_when", "be a function of the result, which has no standard error", result)
-    largest = max(np.max(leaf, initial=0) for leaf in jax.tree.leaves(found))
-    return math.inf if np.isnan(largest) else float(largest)
+        return None
+    largest = max(float(np.max(leaf, initial=0)) for leaf in jax.tree.leaves(found))
+    return math.inf if math.isnan(largest) else largest

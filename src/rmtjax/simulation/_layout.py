@@ -4,7 +4,6 @@ import math
 
 from jax.sharding import Mesh
 
-from rmtjax import _checks
 from rmtjax.simulation._draw import Trace
 from rmtjax.simulation._memory import memory_budget
 from rmtjax.simulation._mesh import AXIS, local_devices
@@ -33,7 +32,7 @@ def draws_per_device(draw: Trace, num_samples: int, asked: int | None, mesh: Mes
     """Draws per device at a time, evened out so that the last batch is not mostly padding."""
     per_device = math.ceil(num_samples / mesh.shape[AXIS])
     if asked is not None:
-        return min(_checks.integer("batch_size", asked, at_least=1), per_device)
+        return min(asked, per_device)
     device = local_devices(mesh)[0]
     cached = looped and device.platform == "cpu" and not is_one_by_one(draw, mesh)
     largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)

@@ -1,30 +1,92 @@
-"""A progress bar over draws, if wanted and possible."""
+"""How far a run is: a bar on a terminal, lines where there is none."""
 
 import contextlib
 import importlib.util
 import sys
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+# Called with the number of draws just finished, and with a function that gives the standard error of the result so far
+# if it has one.
+Advance = Callable[[int, Callable[[], float | None]], object]
+
+# Seconds between two looks at the standard error, and between two lines.
+_SECONDS_OF_BAR = 2.0
+_SECONDS_OF_LINES = 10.0
 
 
 @contextlib.contextmanager
-def progress_bar(total: int, show: bool | None) -> Iterator[Callable[[int], object]]:
+def shown_progress(total: int, initial: int, show: bool | None) -> Iterator[Advance]:
     """A context manager that gives a function, to be called with the number of draws just finished.
 
     Args:
         total: number of draws.
-        show: True or False; None shows the bar on a terminal, if tqdm is installed.
+        initial: how many of them are done before the run begins.
+        show: True or False; None shows a bar on a terminal, if tqdm is installed.
 
     Raises:
-        ImportError: `show=True` without tqdm.
+        ImportError: `show=True` on a terminal or in a notebook without tqdm.
     """
+    terminal = _is_terminal()
     if show is None:
-        show = sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None
+        show = terminal and importlib.util.find_spec("tqdm") is not None
     if not show:
-        yield lambda draws: None
+        yield lambda draws, error: None
+        return
+    # A notebook draws its bar itself.
+    if not (terminal or "ipykernel" in sys.modules):
+        yield _Lines(total, initial)
         return
     try:
-        import tqdm
+        from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError("`progress=True` needs tqdm: pip install tqdm") from error
-    with tqdm.tqdm(total=total, unit="draw") as bar:
-        yield bar.update
+    with tqdm(total=total, initial=initial, unit="draw", unit_scale=True) as bar:
+        due = _Due(_SECONDS_OF_BAR)
+
+        def advance(draws: int, error: Callable[[], float | None]) -> None:
+            if due.now():
+                value = error()
+                bar.set_postfix_str("" if value is None else f"standard error {value:.2g}", refresh=False)
+            bar.update(draws)
+
+        yield advance
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+class _Due:
+    """True once in an interval."""
+
+    def __init__(self, seconds: float):
+        self._seconds, self._last = seconds, time.monotonic()
+
+    def now(self) -> bool:
+        """Whether an interval has passed since this was last true."""
+        now = time.monotonic()
+        if now - self._last < self._seconds:
+            return False
+        self._last = now
+        return True
+
+
+class _Lines:
+    """A line now and then, and one at the end."""
+
+    def __init__(self, total: int, initial: int):
+        self._total, self._initial, self._done = total, initial, initial
+        self._start, self._due = time.monotonic(), _Due(_SECONDS_OF_LINES)
+
+    def __call__(self, draws: int, error: Callable[[], float | None]) -> None:
+        self._done += draws
+        if not (self._due.now() or self._done == self._total):
+            return
+        rate = (self._done - self._initial) / max(time.monotonic() - self._start, 1e-9)
+        left = timedelta(seconds=round((self._total - self._done) / rate))
+        value = error()
+        accuracy = "" if value is None else f", standard error {value:.2g}"
+        text = f"{self._done:,} of {self._total:,} draws ({self._done / self._total:.1%}), {rate:,.4g} draws/s"
+        print(f"{text}, {left} left{accuracy}", file=sys.stderr, flush=True)

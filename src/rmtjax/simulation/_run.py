@@ -14,6 +14,7 @@ from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupts
 from rmtjax.simulation._processes import Processes
+from rmtjax.simulation._progress import Advance
 from rmtjax.simulation._saver import Saver
 
 # Seconds of work between two visits of the host. Several processes wait for one another at each visit.
@@ -31,7 +32,7 @@ class Surroundings(NamedTuple):
     interrupts: Interrupts
     saver: Saver
     goal: Goal
-    advance: Callable[[int], object]  # told the number of draws just finished
+    advance: Advance
 
 
 class AbstractRun(ABC):
@@ -55,6 +56,10 @@ class AbstractRun(ABC):
     def result(self) -> Any:
         """The result of the draws so far."""
 
+    @abstractmethod
+    def standard_error(self) -> float | None:
+        """The largest standard error of the result so far, as far as this process knows, if there is one."""
+
     def go_on(self, chunks: Chunks, plan: Plan, longest: int) -> None:
         """Draw until the end, or until something else ends the run; no chunk has more draws than `longest`."""
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, self.surroundings.processes)
@@ -62,7 +67,7 @@ class AbstractRun(ABC):
             number = stop - self.done
             self._take(chunk, number)
             self.done = stop
-            self.surroundings.advance(number)
+            self.surroundings.advance(number, self.standard_error)
             pace.learn(number)
             if self._visit():
                 return

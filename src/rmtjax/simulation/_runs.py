@@ -10,6 +10,7 @@ from jaxtyping import PyTree
 
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._checkpoint import Saved, packed, unpacked
+from rmtjax.simulation._goal import largest_standard_error
 from rmtjax.simulation._mesh import AXIS, on_host
 from rmtjax.simulation._run import AbstractRun, Surroundings
 
@@ -34,6 +35,9 @@ class Stacked(AbstractRun):
         """The draws in one array, without the padding of the last chunk."""
         divides = self.done % self._mesh.shape[AXIS] == 0
         return _join(self._chunks, self.done, NamedSharding(self._mesh, PartitionSpec(AXIS)) if divides else None)
+
+    def standard_error(self) -> None:
+        """Draws have none."""
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
@@ -72,6 +76,13 @@ class Streamed(AbstractRun):
     def result(self) -> Any:
         """The result of each reducer."""
         return _reduction.finish(self._reduce, self._total)
+
+    def standard_error(self) -> float | None:
+        """The largest of those that the results have."""
+        if self.surroundings.processes.several:  # What the others have drawn since is not known here.
+            return largest_standard_error(self.result())
+        states = _reduction.merge(self._reduce, self._total, self._part)
+        return largest_standard_error(_reduction.finish(self._reduce, states))
 
 
 def _like(empty: list[PyTree], saved: Saved) -> list[PyTree]:

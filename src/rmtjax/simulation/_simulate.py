@@ -1,31 +1,28 @@
 """Many independent draws of a function of a key, over all devices."""
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import jax
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
-from rmtjax.simulation import _draw, _reduction
 from rmtjax.simulation._checkpoint import Store
-from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._fingerprint import facts
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupted, noted_interrupts
-from rmtjax.simulation._layout import draws_per_device, is_one_by_one, longest_chunk
-from rmtjax.simulation._mesh import on_every_device, resolve_mesh
+from rmtjax.simulation._layout import longest_chunk
 from rmtjax.simulation._processes import Processes
-from rmtjax.simulation._progress import progress_bar
+from rmtjax.simulation._progress import shown_progress
 from rmtjax.simulation._run import Surroundings, go_on
 from rmtjax.simulation._runs import Stacked, Streamed
 from rmtjax.simulation._saver import Interval, Saver
-from rmtjax.simulation._structure import split
+from rmtjax.simulation._work import prepared
 
 
 def simulate(
@@ -71,7 +68,9 @@ def simulate(
             CPU, in its cache.
         mesh: devices with an axis named "draws", over which the draws are spread; by default all devices of all
             processes.
-        progress: whether to show a tqdm bar; by default on a terminal, if tqdm is installed.
+        progress: whether to show how far the run is, with the rate, the time left and the largest standard error: a bar
+            of tqdm on a terminal and in a notebook, a line every ten seconds elsewhere. By default on a terminal, if
+            tqdm is installed.
         checkpoint: a file for the state of the reducer. If it exists, the run goes on where it was saved, also with
             other devices, another batch size or a larger `num_samples`; `fn`, `args`, `key` and `reduce` must be the
             same. `<checkpoint>.previous` holds the state before.
@@ -91,7 +90,7 @@ def simulate(
             `checkpoint` is damaged, of another simulation, or has more than `num_samples` draws.
         RuntimeError: another run writes to `checkpoint`, or another process is gone.
         OSError: `checkpoint` cannot be written, and `on_write_error` is "raise".
-        ImportError: `progress=True` without tqdm.
+        ImportError: `progress=True` on a terminal or in a notebook without tqdm.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -100,53 +99,29 @@ def simulate(
         >>> print(traces[1].shape, bool(abs(traces[1] - 2 * traces[0]).max() < 1e-4))
         (100,) True
     """
-    key = _checks.typed_key(key)
-    num_samples = _checks.integer("num_samples", num_samples, at_least=1)
-    if num_samples >= 2**31:
-        raise _checks.refusal("num_samples", "be below 2^31 (`fold_in` takes 32 bits)", num_samples)
-    if not callable(fn):
-        raise _checks.refusal("fn", "be a function of a key", fn)
-    if not isinstance(args, tuple):
-        raise _checks.refusal("args", "be a tuple", args)
-    if reduce is not None:
-        _reduction.check_reducers(reduce)
-    elif checkpoint is not None or stop_when is not None:
+    work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh)
+    if reduce is None and (checkpoint is not None or stop_when is not None):
         raise _checks.refusal("reduce", "be a reducer for `checkpoint` and `stop_when`", reduce)
     store = None if checkpoint is None else Store(checkpoint)
     interval, goal = Interval(every), Goal(stop_when, num_samples)
     strict = _checks.choice("on_write_error", on_write_error, ("continue", "raise")) == "raise"
-    mesh = resolve_mesh(mesh)
-    args = jax.tree.map(_draw.number_as_array, args)
-    operands, draw = split((fn, args))
-    trace = _draw.traced(draw, operands, key)
-    just_traced = trace.taken()
-    plan = Plan(
-        mesh=mesh,
-        batch=draws_per_device(trace, num_samples, batch_size, mesh, looped=reduce is not None),
-        one_by_one=is_one_by_one(trace, mesh),
-        generator=jax.random.key_impl(key),
-    )
-    of_reducers, reducers = split(reduce)
-    empty = None if reduce is None else _reduction.init(reduce, trace.output)
-    arrays = on_every_device((operands, of_reducers, empty, jax.random.key_data(key)), mesh)
-    chunks = lambda plan: Chunks(draw, reducers, plan, arrays, just_traced)
-    processes = Processes(mesh)
-    what = {} if store is None else facts(fn, args, reduce, key, trace)
+    processes = Processes(work.plan.mesh)
+    what = {} if store is None else facts(work)
     saver = Saver(store, what, interval, strict, processes)
-    with (
-        noted_interrupts(termination=store is not None) as interrupts,
-        saver.opened() as saved,
-        progress_bar(num_samples, progress if processes.first else False) as advance,
-    ):
+    with contextlib.ExitStack() as stack:
+        interrupts = stack.enter_context(noted_interrupts(termination=store is not None))
+        saved = stack.enter_context(saver.opened())
+        initial = saved.draws if saved else 0
+        if initial > num_samples:
+            raise _checks.refusal("num_samples", f"be at least the {initial} draws of the checkpoint", num_samples)
+        show = progress if processes.first else False
+        advance = stack.enter_context(shown_progress(num_samples, initial, show))
         surroundings = Surroundings(processes, interrupts, saver, goal, advance)
-        if empty is None:
-            run = Stacked(num_samples, mesh, surroundings)
+        if work.empty is None:
+            run = Stacked(num_samples, work.plan.mesh, surroundings)
         else:
-            run = Streamed(reduce, num_samples, empty, saved, surroundings)
-        if run.done > num_samples:
-            raise _checks.refusal("num_samples", f"be at least the {run.done} draws of the checkpoint", num_samples)
-        advance(run.done)
-        go_on(run, chunks, plan, longest_chunk(trace, mesh))
+            run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
+        go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
         if interrupts.signal is not None and run.done < num_samples:
             kept = "" if store is None else f", which are saved in {store.path}"
             warnings.warn(f"Interrupted after {run.done} of {num_samples} draws{kept}.", Interrupted, stacklevel=2)

@@ -1,0 +1,152 @@
+"""A simulation before its first draw: checked, traced, laid out and on the devices."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+from jax.sharding import Mesh
+from jaxtyping import PyTree
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._typing import KeyScalar
+from rmtjax.simulation import _draw, _layout, _reduction
+from rmtjax.simulation._chunk import Chunks, Plan
+from rmtjax.simulation._memory import memory_budget
+from rmtjax.simulation._mesh import AXIS, local_devices, on_every_device, resolve_mesh
+from rmtjax.simulation._structure import Structure, split
+
+
+class Work(NamedTuple):
+    """What is to be drawn, and how.
+
+    Args:
+        fn, args, reduce, key: as the user gave them, numbers in `args` as arrays.
+        empty: the states of no draws, or None without reducers.
+    """
+
+    fn: Callable
+    args: tuple
+    reduce: PyTree
+    key: KeyScalar
+    trace: _draw.Trace
+    plan: Plan
+    empty: list[PyTree] | None
+
+    def chunks(self) -> Callable[[Plan], Chunks]:
+        """A function of the layout, for this call of `simulate` only, which puts the arrays on the devices."""
+        operands, draw = split((self.fn, self.args))
+        of_reducers, reducers = split(self.reduce)
+        words = jax.random.key_data(self.key)
+        arrays = on_every_device((operands, of_reducers, self.empty, words), self.plan.mesh)
+        return functools.partial(_chunks, draw, reducers, arrays, self.trace.taken())
+
+
+def _chunks(draw: Structure, reducers: Structure, arrays: PyTree, just_traced: Callable | None, plan: Plan) -> Chunks:
+    return Chunks(draw, reducers, plan, arrays, just_traced)
+
+
+def prepared(
+    fn: Any, key: Any, num_samples: Any, args: Any, reduce: PyTree, batch_size: int | None, mesh: Mesh | None
+) -> Work:
+    """The work of these arguments, which are those of `simulate`, after all checks of them."""
+    key = _checks.typed_key(key)
+    num_samples = _checks.integer("num_samples", num_samples, at_least=1)
+    if num_samples >= 2**31:
+        raise _checks.refusal("num_samples", "be below 2^31 (`fold_in` takes 32 bits)", num_samples)
+    if not callable(fn):
+        raise _checks.refusal("fn", "be a function of a key", fn)
+    if not isinstance(args, tuple):
+        raise _checks.refusal("args", "be a tuple", args)
+    if reduce is not None:
+        _reduction.check_reducers(reduce)
+    if batch_size is not None:
+        batch_size = _checks.integer("batch_size", batch_size, at_least=1)
+    mesh = resolve_mesh(mesh)
+    args = jax.tree.map(_draw.number_as_array, args)
+    operands, draw = split((fn, args))
+    trace = _draw.traced(draw, operands, key)
+    plan = Plan(
+        mesh=mesh,
+        batch=_layout.draws_per_device(trace, num_samples, batch_size, mesh, looped=reduce is not None),
+        one_by_one=_layout.is_one_by_one(trace, mesh),
+        generator=jax.random.key_impl(key),
+    )
+    empty = None if reduce is None else _reduction.init(reduce, trace.output)
+    return Work(fn, args, reduce, key, trace, plan, empty)
+
+
+class MemoryPlan(AbstractModule):
+    """What `simulate` needs of the memory of each device, estimated before anything is compiled.
+
+    Args:
+        batch_size: draws of a device at a time.
+        one_by_one: whether it takes them one after the other; then only one needs its memory at a time.
+        draw_bytes: what a draw needs while it is made, with all intermediate arrays, operation by operation.
+        output_bytes: what a draw leaves.
+        batch_bytes: what a batch needs while it is made.
+        kept_bytes: what stays on a device: the states of the reducers, or, without one, its share of the draws.
+        budget_bytes: what a batch may need by default.
+    """
+
+    batch_size: int
+    one_by_one: bool
+    draw_bytes: int
+    output_bytes: int
+    batch_bytes: int
+    kept_bytes: int
+    budget_bytes: int
+
+
+def memory_plan(
+    fn: Callable[..., PyTree],
+    key: KeyScalar,
+    num_samples: int,
+    *,
+    args: tuple = (),
+    reduce: PyTree = None,
+    batch_size: int | None = None,
+    mesh: Mesh | None = None,
+) -> MemoryPlan:
+    """How `simulate` would lay out these draws in memory; nothing is compiled or drawn.
+
+    The estimate counts every intermediate array of `fn` as if XLA fused no operations, so that the truth is mostly
+    less. The workspace of LAPACK is not in it. All arguments are those of `rmtjax.simulate`.
+
+    Args:
+        fn: a JAX function of one typed key and of `args`.
+        key: a typed key.
+        num_samples: number of draws.
+        args: further arguments of `fn`.
+        reduce: a reducer, a tree of reducers, or None.
+        batch_size: number of draws per device at a time.
+        mesh: devices with an axis named "draws".
+
+    Returns:
+        The plan for one device.
+
+    Raises:
+        ValueError: an argument that `rmtjax.simulate` refuses.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> plan = rmt.simulation.memory_plan(rmt.GOE(1000).sample, jax.random.key(0), 50)
+        >>> print(plan.output_bytes == 1000 * 1000 * jax.numpy.zeros(()).dtype.itemsize)
+        True
+    """
+    work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh)
+    plan, trace = work.plan, work.trace
+    of = lambda leaves: sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+    output = of(trace.leaves)
+    at_once = 1 if plan.one_by_one else plan.batch
+    share = -(-num_samples // plan.mesh.shape[AXIS]) * output
+    return MemoryPlan(
+        batch_size=plan.batch,
+        one_by_one=plan.one_by_one,
+        draw_bytes=trace.peak,
+        output_bytes=output,
+        batch_bytes=at_once * trace.peak + (plan.batch - at_once) * output,
+        kept_bytes=share if work.empty is None else of(jax.tree.leaves(work.empty)),
+        budget_bytes=memory_budget(local_devices(plan.mesh)[0]),
+    )
