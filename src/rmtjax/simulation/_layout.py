@@ -12,6 +12,7 @@ from rmtjax.simulation._mesh import AXIS, local_devices
 _LARGE_DRAW = 2**20
 # Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache: twice as slow for cheap draws.
 _CACHED_BATCH = 2**21
+_MANY_BATCHES = 16
 
 
 def is_one_by_one(draw: Trace, mesh: Mesh) -> bool:
@@ -36,6 +37,8 @@ def draws_per_device(draw: Trace, num_samples: int, asked: int | None, mesh: Mes
     device = local_devices(mesh)[0]
     cached = looped and device.platform == "cpu" and not is_one_by_one(draw, mesh)
     largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
+    if looped and per_device >= _MANY_BATCHES * largest:
+        return largest  # The last batch hardly counts, and all long runs share a program.
     even = math.ceil(per_device / math.ceil(per_device / largest))
     # There are sixteen sizes per octave: runs of similar lengths share a program, with at most 1/16 more draws.
     step = 2 ** max(0, even.bit_length() - 5)
