@@ -9,7 +9,15 @@ from typing import Any
 
 
 class Interrupted(UserWarning):
-    """A run was ended by Ctrl-C, and its result is that of the draws so far."""
+    """The warning that a run was ended by a signal, and that its result is that of the draws so far.
+
+    Example:
+        Stop a script at Ctrl-C instead of going on with the partial result:
+
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", Interrupted)
+    """
 
 
 class Interrupts:

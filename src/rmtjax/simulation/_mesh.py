@@ -36,9 +36,13 @@ def on_every_device(tree: PyTree, mesh: Mesh) -> PyTree:
     everywhere = NamedSharding(mesh, PartitionSpec())
     if not mesh.is_multi_process:
         return jax.device_put(tree, everywhere)
-    # Every process gives what it has; no array travels from one to another.
-    shared = lambda leaf: jax.make_array_from_callback(leaf.shape, everywhere, lambda _: leaf)
-    return jax.tree.map(lambda leaf: _weak_again(leaf, shared(np.asarray(leaf))), tree)
+    return jax.tree.map(lambda leaf: _weak_again(leaf, _shared(np.asarray(leaf), mesh)), tree)
+
+
+def _shared(array: np.ndarray, mesh: Mesh) -> jax.Array:
+    """An array on all devices, of which every process gives its part; nothing travels from one to another."""
+    copies = [jax.device_put(array, device) for device in local_devices(mesh)]
+    return jax.make_array_from_single_device_arrays(array.shape, NamedSharding(mesh, PartitionSpec()), copies)
 
 
 def _weak_again(model: Any, array: jax.Array) -> jax.Array:

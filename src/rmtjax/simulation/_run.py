@@ -19,7 +19,7 @@ from rmtjax.simulation._saver import Saver
 
 # Seconds of work between two visits of the host. Several processes wait for one another at each visit.
 _SECONDS = 0.5
-_SECONDS_OF_SEVERAL = 2.0
+_SECONDS_OF_SEVERAL = 5.0
 _FASTEST_GROWTH = 4
 # A batch that did not fit into memory is divided by this.
 _LESS = 4
@@ -43,6 +43,7 @@ class AbstractRun(ABC):
 
     def __init__(self, num_samples: int, done: int, surroundings: Surroundings):
         self.num_samples, self.done, self.surroundings = num_samples, done, surroundings
+        self.interrupted = False  # by a signal to this process or to another
 
     @abstractmethod
     def _take(self, chunk: PyTree, number: int) -> None:
@@ -62,14 +63,14 @@ class AbstractRun(ABC):
 
     def go_on(self, chunks: Chunks, plan: Plan, longest: int) -> None:
         """Draw until the end, or until something else ends the run; no chunk has more draws than `longest`."""
-        pace = _Pace(plan.step, plan.step if self.one_batch else longest, self.surroundings.processes)
+        seconds = _SECONDS_OF_SEVERAL if self.surroundings.processes.several else _SECONDS
+        pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
             number = stop - self.done
             self._take(chunk, number)
             self.done = stop
             self.surroundings.advance(number, self.standard_error)
-            pace.learn(number)
-            if self._visit():
+            if self._visit(pace, number):
                 return
 
     def _launched(self, chunks: Chunks, pace: "_Pace") -> Iterator[tuple[int, PyTree]]:
@@ -80,16 +81,18 @@ class AbstractRun(ABC):
             yield stop, chunks(start, stop)
             start = stop
 
-    def _visit(self) -> bool:
-        """What is to be done between two chunks, and whether the run ends here; the processes decide it together."""
+    def _visit(self, pace: "_Pace", number: int) -> bool:
+        """What is to be done after so many draws, and whether the run ends here; the processes decide it together."""
         processes, interrupts, saver, goal, _ = self.surroundings
-        answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done)])
-        interrupted, due = any(answer[0] for answer in answers), answers[0][1]
+        answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done), pace.milliseconds()])
+        self.interrupted = any(answer[0] for answer in answers)
+        _, due, milliseconds = answers[0]
+        pace.learn(number, milliseconds)
         finished, look = self.done == self.num_samples, goal.is_look(self.done)
-        if not (interrupted or due or finished or look):
+        if not (self.interrupted or due or finished or look):
             return False
         states = self._combine()
-        ends = interrupted or finished or (look and goal.is_reached(self.result()))
+        ends = self.interrupted or finished or (look and goal.is_reached(self.result()))
         if ends or due:
             saver.save(self.done, states)
         return ends
@@ -98,18 +101,19 @@ class AbstractRun(ABC):
 class _Pace:
     """How many draws are worth a visit of the host, from the time that the last ones took."""
 
-    def __init__(self, step: int, longest: int, processes: Processes):
+    def __init__(self, step: int, longest: int, seconds: float):
         self.draws = step
-        self._step, self._most_steps, self._processes = step, max(1, longest // step), processes
+        self._step, self._most_steps, self._seconds = step, max(1, longest // step), seconds
         self._before = time.monotonic()
 
-    def learn(self, draws: int) -> None:
-        """These draws are done. All processes go by the clock of the first."""
-        now = time.monotonic()
-        milliseconds = self._processes.numbers([math.ceil(1e3 * (now - self._before))])[0][0]
-        self._before = now
-        seconds = _SECONDS_OF_SEVERAL if self._processes.several else _SECONDS
-        wanted = min(draws * 1e3 * seconds / max(milliseconds, 1), _FASTEST_GROWTH * self.draws)
+    def milliseconds(self) -> int:
+        """The time since this was last asked."""
+        before, self._before = self._before, time.monotonic()
+        return math.ceil(1e3 * (self._before - before))
+
+    def learn(self, draws: int, milliseconds: int) -> None:
+        """So many draws took so long, by the clock of the first process."""
+        wanted = min(draws * 1e3 * self._seconds / max(milliseconds, 1), _FASTEST_GROWTH * self.draws)
         self.draws = self._step * min(max(1, round(wanted / self._step)), self._most_steps)
 
 

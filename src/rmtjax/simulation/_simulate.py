@@ -122,7 +122,7 @@ def simulate(
         else:
             run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
         go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
-        if interrupts.signal is not None and run.done < num_samples:
+        if run.interrupted and run.done < num_samples:
             kept = "" if store is None else f", which are saved in {store.path}"
             warnings.warn(f"Interrupted after {run.done} of {num_samples} draws{kept}.", Interrupted, stacklevel=2)
         return run.result()

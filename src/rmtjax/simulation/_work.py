@@ -88,6 +88,12 @@ class MemoryPlan(AbstractModule):
         batch_bytes: what a batch needs while it is made.
         kept_bytes: what stays on a device: the states of the reducers, or, without one, its share of the draws.
         budget_bytes: what a batch may need by default.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> plan = rmt.simulation.memory_plan(jax.random.normal, jax.random.key(0), 100, reduce=rmt.Moments())
+        >>> print(plan.kept_bytes)
+        24
     """
 
     batch_size: int

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 from jaxtyping import Array, Bool, PyTree, UInt32
@@ -21,6 +21,14 @@ class Draws:
         values: what the function returned, stacked: every array has a leading axis of length m.
         index: the number of each draw, from 0 on; the same whatever the batch and the devices.
         valid: False for draws that are to be left out. The last batch of a device is filled up with them.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> values, index = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.arange(2, dtype=jnp.uint32)
+        >>> draws = Draws(values, index, valid=jnp.array([True, False]))
+        >>> [(values, mask)] = draws.entries()
+        >>> print(jnp.sum(values * mask))
+        3.0
     """
 
     values: PyTree
@@ -50,7 +58,7 @@ class AbstractReducer(AbstractModule):
     """
 
     # Whether `update` returns a longer state, which holds the draws themselves; it is then called once for each state.
-    keeps_draws: ClassVar[bool] = False
+    keeps_draws = False
 
     @abstractmethod
     def init(self, draw: PyTree[jax.ShapeDtypeStruct]) -> PyTree:
