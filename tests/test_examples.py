@@ -130,3 +130,31 @@ def test_tracy_widom(tmp_path, capsys):
     # 400 levels; with the scale of another convention at beta = 4 it is 0.15 and more.
     assert len(furthest) == 3
     assert all(0 < distance < 0.11 for distance in furthest)
+
+
+def test_multi_host_on_one(tmp_path, capsys):
+    options = ["--n=20", "--draws=200", f"--checkpoint={tmp_path / 'gue'}"]
+    load("multi_host.py")["main"](options)
+    printed = capsys.readouterr().out
+    assert f"4,000 levels on {jax.device_count()} devices of 1 processes" in printed
+    distance = float(printed.split("semicircle: ")[1])
+    assert 0 < distance < 0.1  # 4000 levels in 100 bins; with a scale wrong by sqrt(2) it is 0.2
+    # A second call finds everything done.
+    load("multi_host.py")["main"](options)
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.slow
+def test_billion(tmp_path, capfd):
+    options = ["--n=3000", "--matrices=60", "--every=2", "--devices=1", f"--checkpoint={tmp_path / 'goe'}"]
+    load("billion.py")["main"](options)
+    printed = capfd.readouterr().out
+    assert "killed after" in printed
+    assert printed.index("killed after") < printed.index("levels of 60 matrices")
+    rows = np.array([line.replace("±", " ").split() for line in printed.splitlines() if "±" in line], float)
+    assert len(rows) == 16
+    _, _, mean, error, law, deviation = rows.T
+    # The counts of 60 matrices follow the semicircle to a level, and fluctuate as little as repelling levels do.
+    assert abs(mean - law).max() < 1.5
+    assert (deviation < 2).all()
+    assert (error > 0.05).all()

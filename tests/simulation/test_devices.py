@@ -27,7 +27,7 @@ def one_device() -> dict:
     return run(1)
 
 
-@pytest.mark.parametrize("devices", [2, *further(3, 8)])
+@pytest.mark.parametrize("devices", [2, *further(3, 4, 8)])
 def test_results_do_not_depend_on_the_number_of_devices(one_device, devices):
     several = run(devices)
     assert several.keys() == one_device.keys()

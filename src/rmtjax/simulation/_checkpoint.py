@@ -7,7 +7,6 @@ stops, one of the two is whole.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import io
 import json
@@ -118,8 +117,8 @@ class Store:
         while True:
             handle = os.open(name, os.O_CREAT | os.O_RDWR, 0o666)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                _lock(handle)
+            except (BlockingIOError, PermissionError):
                 os.close(handle)
                 raise RuntimeError(f"Another run writes to the checkpoint {self.path}; only one may.") from None
             # A run that has just ended removes the file; then the lock is on a file without a name.
@@ -179,11 +178,23 @@ class Store:
             raise
 
 
-def _sync(folder: Path) -> None:
-    """Force the names in a folder to the disk; some file systems have no such call."""
-    handle = os.open(folder, os.O_RDONLY)
+def _lock(handle: int) -> None:
+    """Lock an open file for this process, or raise an error at once."""
     try:
-        with contextlib.suppress(OSError):
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync(folder: Path) -> None:
+    """Force the names in a folder to the disk, where the system has such a call."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)
