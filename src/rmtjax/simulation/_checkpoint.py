@@ -99,10 +99,13 @@ class Store:
         self.previous = self.path.with_name(self.path.name + ".previous")
         self._new = self.path.with_name(self.path.name + ".new")
         self._is_whole = False  # whether the file at the path may take the place of the previous one
+
+    def check(self) -> None:
+        """Refuse a path where no file can be."""
         if self.path.is_dir():
-            raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(path))
+            raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(self.path))
         if not self.path.parent.is_dir():
-            raise _checks.refusal("checkpoint", "be in a folder that exists", str(path))
+            raise _checks.refusal("checkpoint", "be in a folder that exists", str(self.path))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

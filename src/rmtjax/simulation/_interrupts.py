@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
@@ -30,6 +31,8 @@ class Interrupts:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = number
+        if number == signal.SIGINT:
+            print("Finishing what is on the devices; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -70,6 +70,7 @@ class Saver:
 
     def _read(self, stack: contextlib.ExitStack) -> bytes:
         assert self._store is not None
+        self._store.check()
         try:
             stack.enter_context(self._store.locked())
         except OSError as error:
