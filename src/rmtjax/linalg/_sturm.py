@@ -20,9 +20,9 @@ comes out of it, so a state of two arrays would take twice the time.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._module import AbstractModule
+from rmtjax.linalg._sturm_route import routed
 
 # The default number of rows in one step of the scan: enough to hide the cost of a step.
 ROWS = 16
@@ -130,6 +131,11 @@ def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 def block(dtype: np.dtype) -> int:
     """Number of rows between two divisions; a step of so many rows makes small programs for sweeps of many points."""
     return _RANGES[np.dtype(dtype)].block
+
+
+def width(dtype: np.dtype) -> float:
+    """The final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
+    return float(jnp.finfo(dtype).eps)
 
 
 def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
@@ -260,21 +266,52 @@ def count(
 
     There may be up to 2²⁴ rows, as the count is a floating-point number; longer matrices must be cut in pieces.
     """
-    integer, shift = _integer(x.dtype), matrix.shift(x)
-    sign_bit = integer(jnp.finfo(x.dtype).bits - 1)
+    return routed(_count_by_kernel, _count_by_scan, matrix, ratio, x)
+
+
+def _count_by_kernel(
+    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"], *, interpret: bool
+) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
+    # Pallas is imported only where it is used.
+    from rmtjax.linalg import _sturm_kernel
+
+    return _sturm_kernel.count(matrix, ratio, x, interpret=interpret)
+
+
+def _count_by_scan(
+    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
+) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
+    shift, sign = matrix.shift(x), sign_bit(x.dtype)
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, total = state.real, state.imag
-        changes = jnp.zeros(x.shape, integer)
-        for some in _blocks(matrix, row):
-            ratio, minors = matrix.block(some, ratio, shift)
-            bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
-            for p, previous in zip(bits[1:], bits[:-1], strict=True):
-                changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
+        ratio, changes = sign_changes(matrix, _blocks(matrix, row), ratio, shift, sign)
         return jax.lax.complex(ratio, total + changes.astype(x.dtype)), None
 
     state, _ = jax.lax.scan(step, jax.lax.complex(ratio, jnp.zeros_like(ratio)), matrix.rows)
     return state.real, state.imag.astype(jnp.int32)
+
+
+def sign_bit(dtype: np.dtype) -> Int[Array, ""]:
+    """The place of the sign in a floating-point number."""
+    return _integer(dtype)(jnp.finfo(dtype).bits - 1)
+
+
+def sign_changes(
+    matrix: AbstractSturm, blocks: Iterable[Any], ratio: Float[Array, "*shape"], shift: Shift, sign: Int[Array, ""]
+) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
+    """The ratio after some blocks of rows, and the number of sign changes in their minors; `sign` is the sign bit.
+
+    A block is an array of rows, or anything that has a shape and a dtype and gives the entry at (column, row).
+    """
+    integer = _integer(ratio.dtype)
+    changes = jnp.zeros(ratio.shape, integer)
+    for some in blocks:
+        ratio, minors = matrix.block(some, ratio, shift)
+        bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
+        for p, previous in zip(bits[1:], bits[:-1], strict=True):
+            changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign)
+    return ratio, changes
 
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:

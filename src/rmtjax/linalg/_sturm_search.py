@@ -20,6 +20,7 @@ A point and the result of a sweep there are one complex number, x + i·count or 
 compile a loop is proportional to the number of arrays that leave it.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -27,6 +28,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax.linalg import _sturm
+from rmtjax.linalg._sturm_route import routed
 
 # A sweep with fewer lanes than this is hardly cheaper.
 _FEWEST_LANES = 16
@@ -55,7 +57,7 @@ class _Brackets(NamedTuple):
 
     @property
     def wide(self) -> Bool[Array, " k"]:
-        return self.upper.real - self.lower.real > _width(self.lower.real.dtype)
+        return self.upper.real - self.lower.real > _sturm.width(self.lower.real.dtype)
 
 
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
@@ -63,9 +65,26 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
 
     The matrix has `order` eigenvalues, which may be traced; later entries of the result have no meaning.
     """
+    search, bisect = (partial(route, first, last) for route in (_searched, _bisected_by_kernel))
+    levels = jnp.clip(routed(bisect, search, matrix, order), matrix.lower, matrix.upper)
+    return _sturm.scaled(jnp.sort(levels), matrix.exponent)
+
+
+def _bisected_by_kernel(
+    first: int, last: int, matrix: _sturm.AbstractSturm, _: int | Int[Array, ""], *, interpret: bool
+) -> Float[Array, " k"]:
+    # Pallas is imported only where it is used.
+    from rmtjax.linalg import _sturm_kernel
+
+    return _sturm_kernel.bisected(matrix, jnp.arange(first, last, dtype=jnp.int32), interpret=interpret)
+
+
+def _searched(first: int, last: int, matrix: _sturm.AbstractSturm, order: int | Int[Array, ""]) -> Float[Array, " k"]:
+    """The levels in the units of the rows, nearly in order, by the two rounds of the search."""
     size, dtype = last - first, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
-    low, high = (jnp.asarray(x, dtype) for x in (matrix.lower - _width(dtype), matrix.upper + _width(dtype)))
+    ends = matrix.lower - _sturm.width(dtype), matrix.upper + _sturm.width(dtype)
+    low, high = (jnp.asarray(x, dtype) for x in ends)
     present = jnp.arange(first, last) < order
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
@@ -73,13 +92,7 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
     lower, upper = jax.lax.fori_loop(
         0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
     )
-    levels = jnp.clip((lower.real + upper.real) / 2, matrix.lower, matrix.upper)
-    return _sturm.scaled(jnp.sort(levels), matrix.exponent)
-
-
-def _width(dtype: jnp.dtype) -> float:
-    """The final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
-    return float(jnp.finfo(dtype).eps)
+    return (lower.real + upper.real) / 2
 
 
 def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
@@ -164,7 +177,7 @@ class _Search(NamedTuple):
 
     @property
     def open(self) -> Bool[Array, " k"]:
-        return jnp.abs(self.b.real - self.a.real) > _width(self.a.real.dtype)
+        return jnp.abs(self.b.real - self.a.real) > _sturm.width(self.a.real.dtype)
 
     @property
     def across(self) -> Bool[Array, " k"]:
@@ -220,5 +233,5 @@ def _proposal(s: _Search) -> Float[Array, " k"]:
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
     quadratic = at_a / (1 - at_a) * at_c / (1 - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) / (at_c - 1)
     t = jnp.where(safe, quadratic, 0.5)
-    least = jnp.minimum(_width(a.dtype) / jnp.abs(b - a), 0.5)
+    least = jnp.minimum(_sturm.width(a.dtype) / jnp.abs(b - a), 0.5)
     return a + jnp.clip(t, least, 1 - least) * (b - a)
