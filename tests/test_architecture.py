@@ -338,7 +338,8 @@ def _run(code: str) -> str:
 
 def test_import_leaves_optional_packages_alone_and_starts_no_device():
     optional = {"matplotlib", "hypothesis", "tqdm", "pytest", "sphinx", "scipy.special", "scipy.stats"}
-    imported = f"import sys, rmtjax; print(sorted({optional | {'rmtjax.testing'}!r} & set(sys.modules)))"
+    optional |= {"rmtjax.testing", "jax.experimental.pallas"}
+    imported = f"import sys, rmtjax; print(sorted({optional!r} & set(sys.modules)))"
     # The number of devices can be set only before JAX starts its backend.
     devices = "import jax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"
     assert _run(f"{imported}\n{devices}").splitlines() == ["[]", "3"]

@@ -1,13 +1,14 @@
 """Sturm sweeps as kernels: a lane for each pair of a matrix and a shift, and all rows inside of one launch.
 
-The kernels are written in Pallas and lowered by Triton. `count` goes over the rows once. `bisected` halves the bracket of
-each wanted level until it has the width of rounding, with a sweep for each halving, all in one launch: on a GPU its 53
-sweeps cost less than the bookkeeping between the 20 sweeps of the search in `_sturm_search`.
+The kernels are written in Pallas and lowered by Triton. `count` goes over the rows once. `bisected` halves the bracket
+of each wanted level until it has the width of rounding, with a sweep for each halving, all in one launch: 53 sweeps in
+float64, where the search in `_sturm_search` takes about 20, but a hundred small launches for each of them. Which of the
+two is faster on a GPU is for `benchmarks/gpu.py` to say.
 
-The recurrence is that of the prepared matrix, `AbstractSturm.block`, and so are the floor under off-diagonals, the cuts
-and the scaling. What Triton asks for: blocks of a power of 2, no complex numbers (the scan packs its state into one), and
-no indexing of arrays in registers, so that a row's entries are read one by one from memory, where all lanes of a
-program share them.
+The recurrence is that of the prepared matrix, `AbstractSturm.block`, and so are the scaling, the floor under
+off-diagonals and the cuts. What Triton asks for: blocks of a power of 2, no complex numbers (the scan packs its state
+into one), and no indexing of arrays in registers, so that the entries of a row are read one by one from memory, the
+same for all lanes of a program. Triton's division of float32 is off by up to 2 ulp, as if the next off-diagonal were.
 
 A launch takes a batch of matrices, with programs of lanes for each. `vmap` adds to the batch, or to the lanes where all
 mapped points have the same matrix, because Pallas would add an axis to the grid, which CUDA limits to 65,535 programs.
@@ -27,8 +28,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax._varying import shaped_like, varying_like
 from rmtjax.linalg import _sturm
 
-# Lanes of a program: one warp. Sweeps are chains of dependent operations, so that few lanes spread over all processors
-# are better than many on one.
+# Lanes of a program: one warp, the least, as sweeps are chains of dependent operations and gain from more processors.
 LANES = 32
 
 
@@ -62,10 +62,8 @@ def count(
     return ratio.reshape(x.shape), below.reshape(x.shape)
 
 
-def bisected(
-    matrix: _sturm.AbstractSturm, level: Int[Array, " k"], *, interpret: bool
-) -> Float[Array, " k"]:
-    """Where the count first exceeds each number of a level, in the units of the rows, within half an eps and rounding."""
+def bisected(matrix: _sturm.AbstractSturm, level: Int[Array, " k"], *, interpret: bool) -> Float[Array, " k"]:
+    """The levels of these numbers, in the units of the rows: where the count first exceeds the number."""
     return _launch(_bisection_kernel, matrix, (level,), (matrix.rows.dtype,), interpret)[0]
 
 
@@ -79,7 +77,7 @@ def _bisection_kernel(matrix: _sturm.AbstractSturm, level: Any, found: Any) -> N
 
     def halved(_: Int[Array, ""], bracket: tuple) -> tuple:
         lower, upper = bracket
-        middle = (lower + upper) / 2
+        middle = 0.5 * (lower + upper)
         above = _sweep(matrix, matrix.start(middle), middle)[1] > level
         return jnp.where(above, lower, middle), jnp.where(above, middle, upper)
 
@@ -87,7 +85,7 @@ def _bisection_kernel(matrix: _sturm.AbstractSturm, level: Any, found: Any) -> N
     bracket = tuple(jnp.full(level.shape, end, dtype) for end in ends)
     # A bracket is at most 2 + 2 eps wide at first.
     lower, upper = jax.lax.fori_loop(0, 1 - int(np.log2(width)), halved, bracket)
-    found[:] = (lower + upper) / 2
+    found[:] = 0.5 * (lower + upper)
 
 
 def _sweep(
@@ -138,7 +136,9 @@ class _Launch(NamedTuple):
         ]
         if one_matrix:
             lanes = [jnp.moveaxis(a, 0, 1).reshape(a.shape[1], -1) for a in repeated[self.parts :]]
-            results = [jnp.moveaxis(a.reshape(a.shape[0], size, -1), 1, 0) for a in self(*operands[: self.parts], *lanes)]
+            results = [
+                jnp.moveaxis(a.reshape(a.shape[0], size, -1), 1, 0) for a in self(*operands[: self.parts], *lanes)
+            ]
         else:
             folded = [a.reshape(-1, *a.shape[2:]) for a in repeated]
             results = [a.reshape(size, -1, a.shape[1]) for a in self(*folded)]
@@ -190,6 +190,8 @@ def _launch(
 ) -> list[Array]:
     """Run a kernel with one lane for each entry of the arrays `lanes`."""
     numbers, structure = jax.tree.flatten(_with_rows(matrix, None))
-    numbers = [jnp.reshape(a if isinstance(a, jax.Array) else jnp.asarray(a, matrix.rows.dtype), (1, 1)) for a in numbers]
+    numbers = [
+        jnp.reshape(a if isinstance(a, jax.Array) else jnp.asarray(a, matrix.rows.dtype), (1, 1)) for a in numbers
+    ]
     operands = matrix.rows[None], *numbers, *(a[None] for a in lanes)
     return [result[0] for result in _Launch(kernel, structure, kinds, interpret)(*operands)]
