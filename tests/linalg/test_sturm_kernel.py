@@ -11,6 +11,7 @@ import scipy.linalg
 import rmtjax as rmt
 from rmtjax.linalg import _bidiagonal, _circular, _sturm, _sturm_kernel, _tridiagonal
 from rmtjax.linalg._sturm_route import ROUTE
+from tests.linalg.tridiagonal_matrices import PROBLEMS, SMALL, SMALL_ORDER, exact_eigenvalues
 
 BOTH = [np.float64, pytest.param(np.float32, marks=pytest.mark.float32)]
 # Three steps of rows, the last one with padding; two programs of lanes and a part of a third.
@@ -112,6 +113,32 @@ def test_levels_are_those_of_lapack_and_of_the_search():
     bound = np.finfo(float).eps * np.abs(exact).max()
     np.testing.assert_allclose(levels, exact, rtol=0, atol=8 * bound)
     np.testing.assert_allclose(levels, searched, rtol=0, atol=8 * bound)
+
+
+HARD = [problem for problem in PROBLEMS if problem.tag != SMALL and problem.build()[0].size == SMALL_ORDER]
+
+
+@pytest.mark.parametrize("dtype", BOTH)
+@pytest.mark.parametrize("problem", HARD, ids=lambda problem: problem.name)
+def test_hard_matrices_keep_four_eps(problem, dtype):
+    if dtype not in problem.dtypes:
+        pytest.skip("the problem needs double precision")
+    bands = problem.matrix(dtype)
+    with ROUTE("interpret"):
+        levels = rmt.SymTridiagonal(*map(jnp.asarray, bands)).eigenvalues()
+    exact = exact_eigenvalues(*bands)
+    error = np.abs(np.asarray(levels, float) / 2 - exact / 2)  # the difference itself may overflow
+    assert error.max() <= 2 * np.finfo(dtype).eps * np.abs(exact).max()
+
+
+def test_nothing_to_count():
+    """No points, no matrices, and no points under a mapped axis."""
+    one, none = rmt.SymTridiagonal(jnp.zeros(5), jnp.ones(4)), rmt.SymTridiagonal(jnp.zeros((0, 5)), jnp.ones((0, 4)))
+    with ROUTE("interpret"):
+        assert one.count_below(jnp.zeros((0, 3))).shape == (0, 3)
+        assert none.count_below(jnp.zeros(3)).shape == (0, 3)
+        assert none.eigenvalues().shape == (0, 5)
+        assert jax.vmap(one.count_below)(jnp.zeros((2, 0))).shape == (2, 0)
 
 
 def test_a_block_of_traced_order_and_a_matrix_that_is_not_finite():

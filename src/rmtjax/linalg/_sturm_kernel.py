@@ -134,20 +134,22 @@ class _Launch(NamedTuple):
             a if known or (one_matrix and place < self.parts) else jnp.broadcast_to(a, (size, *a.shape))
             for place, (a, known) in enumerate(zip(operands, is_mapped, strict=True))
         ]
+        matrices, lanes = operands[-1].shape[-2:]
         if one_matrix:
-            lanes = [jnp.moveaxis(a, 0, 1).reshape(a.shape[1], -1) for a in repeated[self.parts :]]
-            results = [
-                jnp.moveaxis(a.reshape(a.shape[0], size, -1), 1, 0) for a in self(*operands[: self.parts], *lanes)
-            ]
+            lined_up = [jnp.moveaxis(a, 0, 1).reshape(matrices, size * lanes) for a in repeated[self.parts :]]
+            results = self(*operands[: self.parts], *lined_up)
+            results = [jnp.moveaxis(a.reshape(matrices, size, lanes), 1, 0) for a in results]
         else:
-            folded = [a.reshape(-1, *a.shape[2:]) for a in repeated]
-            results = [a.reshape(size, -1, a.shape[1]) for a in self(*folded)]
+            results = self(*(a.reshape(size * a.shape[1], *a.shape[2:]) for a in repeated))
+            results = [a.reshape(size, matrices, lanes) for a in results]
         return results, [True] * len(results)
 
     def run(self, *operands: Array) -> list[Array]:
         """Launch the kernel."""
         (matrices, size), types = operands[-1].shape, [jax.typeof(a) for a in operands]
-        programs = max(-(-size // LANES), 1)
+        if matrices * size == 0:
+            return [jnp.zeros((matrices, size), kind) for kind in self.kinds]
+        programs = -(-size // LANES)
         whole, lanes = operands[: self.parts], operands[self.parts :]
         lanes = [jnp.pad(a, ((0, 0), (0, programs * LANES - size))) for a in lanes]
         operands = tuple(varying_like(a, *types) for a in (*whole, *lanes))
