@@ -26,7 +26,8 @@ def shaped_like(a: Array, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeS
     kind = jax.typeof(a)
     if hasattr(kind, "manual_axis_type"):
         return jax.ShapeDtypeStruct(shape, dtype, manual_axis_type=kind.manual_axis_type)
-    return jax.ShapeDtypeStruct(shape, dtype, vma=_varies_over(kind))  # Its name in JAX 0.8.
+    # Its name in JAX 0.8.
+    return jax.ShapeDtypeStruct(shape, dtype, vma=_varies_over(kind))  # pyright: ignore[reportCallIssue]
 
 
 def _varies_over(kind: Any) -> frozenset:

@@ -15,6 +15,7 @@ mapped points have the same matrix, because Pallas would add an axis to the grid
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -32,7 +33,8 @@ from rmtjax.linalg import _sturm
 LANES = 32
 
 
-class _Rows(NamedTuple):
+@dataclass(frozen=True)
+class _Rows:
     """Some rows of one step, left in memory: what `AbstractSturm.block` reads instead of an array of numbers."""
 
     ref: Any  # the rows of all steps
