@@ -75,7 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
             if file is not None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    print(verdict(record, file))
+    for text in (*overheads(record), verdict(record, file)):
+        print(text)
     return 0 if right else 1
 
 
@@ -100,15 +101,19 @@ def run_section(name: str, small: bool) -> dict[str, Any]:
     """Run the tasks of a section, and show each row at once."""
     print(f"{name}: {SECTIONS[name].__doc__}", flush=True)
     start, rows = time.perf_counter(), []
-    for task in SECTIONS[name](small):
-        rows.append(run_task(task))
-        print(line(rows[-1], gain(rows, rows[-1])), flush=True)
+    try:
+        for task in SECTIONS[name](small):
+            rows.append(run_task(task))
+            print(line(rows[-1], gain(rows, rows[-1])), flush=True)
+    except Exception as error:  # The arguments of a task do not fit, or there is no CPU to compare with.
+        rows.append(failed(name, error))
+        print(line(rows[-1], None), flush=True)
     return {"date": time.strftime("%Y-%m-%d"), "seconds": time.perf_counter() - start, "rows": rows}
 
 
 def run_task(task: Task) -> dict[str, Any]:
     """Measure and check a task; what goes wrong becomes a part of its row."""
-    row: dict[str, Any] = {"name": task.name, "dtype": task.dtype, "route": task.route, "right": False, "note": ""}
+    row = empty(task.name, task.dtype, task.route)
     problem = task.problem
     try:
         with on_route(task.route), jax.enable_x64(task.x64):
@@ -117,15 +122,26 @@ def run_task(task: Task) -> dict[str, Any]:
             if task.rows:
                 row["rows_per_second"] = task.rows / row["median_seconds"]
             if task.profile:
-                row["busy"] = share_busy(problem.fn if not problem.jit else jax.jit(problem.fn), problem.args)
+                with contextlib.suppress(Exception):  # The profiler is an extra.
+                    row["busy"] = share_busy(jax.jit(problem.fn) if problem.jit else problem.fn, problem.args)
         with jax.enable_x64(task.x64):
             row["error"], row["allowed"] = problem.check(result) or (None, None)
         row["right"] = True
     except WrongAnswer as error:
         row["note"] = f"WRONG: {error}"
     except Exception as error:  # A table with a hole is worth more than none.
-        row["note"] = f"FAILED: {type(error).__name__}: {str(error)[:400]}"
+        row["note"] = failed(task.name, error)["note"]
     return row
+
+
+def empty(name: str, dtype: str = "", route: str = "") -> dict[str, Any]:
+    """A row before anything is known."""
+    return {"name": name, "dtype": dtype, "route": route, "right": False, "note": ""}
+
+
+def failed(name: str, error: Exception) -> dict[str, Any]:
+    """A row for what raised an error."""
+    return empty(name) | {"note": f"FAILED: {type(error).__name__}: {str(error)[:400]}"}
 
 
 def measure(task: Task) -> tuple[dict[str, Any], Any]:
@@ -201,6 +217,16 @@ def gains(record: dict[str, Any]) -> list[float]:
 def is_a_gain(record: dict[str, Any]) -> bool:
     """Whether a record justifies the kernel as the default on its device: full sizes, all right, all pairs faster."""
     return not record["small"] and min(gains(record), default=0) >= LEAST_GAIN
+
+
+def overheads(record: dict[str, Any]) -> list[str]:
+    """For each route, how the time of `simulate` compares with that of its program alone."""
+    rows, texts = record["sections"].get("simulate", {"rows": []})["rows"], []
+    for route in sorted({row["route"] for row in rows}):
+        seconds = [row.get("median_seconds") for row in rows if row["route"] == route]
+        if len(seconds) == 2 and all(seconds):
+            texts.append(f"simulate by the {route}: {seconds[0] / seconds[1]:.3g} times its program.")
+    return texts
 
 
 def verdict(record: dict[str, Any], file: Path | None) -> str:

@@ -70,6 +70,25 @@ def test_a_wrong_answer_and_a_failure_are_told(tmp_path, planted, capsys, parts,
     assert all(row["right"] for row in record["sections"]["matmul"]["rows"])
 
 
+def test_a_section_without_arguments_is_told(tmp_path, monkeypatch, capsys):
+    def section(small):
+        yield next(gpu.SECTIONS["matmul"](small))
+        raise MemoryError("no room")
+
+    monkeypatch.setitem(gpu.SECTIONS, "laws", section)
+    status, record = run(tmp_path / "record.json", "laws", "matmul")
+    assert status == 1
+    assert [row["note"] for row in record["sections"]["laws"]["rows"]] == ["", "FAILED: MemoryError: no room"]
+    assert record["sections"]["matmul"]["rows"][0]["right"]
+
+
+def test_the_overhead_of_simulate_is_a_ratio_of_each_route():
+    rows = [{"route": route, "median_seconds": t} for route in ("scan", "kernel") for t in (3.0, 2.0)]
+    texts = gpu.overheads({"sections": {"simulate": {"rows": rows}}})
+    assert texts == [f"simulate by the {route}: 1.5 times its program." for route in ("kernel", "scan")]
+    assert gpu.overheads({"sections": {}}) == []
+
+
 def test_without_a_gpu_only_the_small_sizes_are_run(capsys):
     if jax.default_backend() != "cpu":
         pytest.skip("there is a GPU")
