@@ -2,8 +2,8 @@
 
 The kernels are written in Pallas and lowered by Triton. `count` goes over the rows once. `bisected` halves the bracket
 of each wanted level until it has the width of rounding, with a sweep for each halving, all in one launch: 53 sweeps in
-float64, where the search in `_sturm_search` takes about 20, but a hundred small launches for each of them. Which of the
-two is faster on a GPU is for `benchmarks/gpu.py` to say.
+float64, where the search in `_sturm_search` takes about 20, but with many small launches around each of them. Which of
+the two is faster on a GPU is for `benchmarks/gpu.py` to say.
 
 The recurrence is that of the prepared matrix, `AbstractSturm.block`, and so are the scaling, the floor under
 off-diagonals and the cuts. What Triton asks for: blocks of a power of 2, no complex numbers (the scan packs its state
