@@ -63,6 +63,7 @@ from rmtjax.linalg import spectral_radius as spectral_radius
 from rmtjax.simulation import Histogram as Histogram
 from rmtjax.simulation import Moments as Moments
 from rmtjax.simulation import simulate as simulate
+from rmtjax.simulation import simulate_rare as simulate_rare
 
 # Other names for the same measures.
 CircularQuaternion = HaarSymplectic

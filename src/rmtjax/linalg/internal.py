@@ -12,6 +12,9 @@ from rmtjax.linalg._circular import eigenphases as eigenphases
 from rmtjax.linalg._decompose import adjoint as adjoint
 from rmtjax.linalg._decompose import decompose_one_by_one as decompose_one_by_one
 from rmtjax.linalg._decompose import hermitian_part as hermitian_part
+from rmtjax.linalg._entries import AbstractEntries as AbstractEntries
+from rmtjax.linalg._entries import HermiteEntries as HermiteEntries
+from rmtjax.linalg._entries import LaguerreEntries as LaguerreEntries
 from rmtjax.linalg._hermitian import hermitian_eigenvalues as hermitian_eigenvalues
 from rmtjax.linalg._padded import ARRANGEMENTS as ARRANGEMENTS
 from rmtjax.linalg._padded import count_below as count_below

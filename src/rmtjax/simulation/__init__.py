@@ -1,6 +1,8 @@
-"""Many independent draws of any function of a key, over all devices, streamed."""
+"""Many independent draws of any function of a key, over all devices, streamed; and probabilities of rare events."""
 
 from rmtjax.simulation._interrupts import Interrupted as Interrupted
+from rmtjax.simulation._rare.result import RareEvent as RareEvent
+from rmtjax.simulation._rare.simulate_rare import simulate_rare as simulate_rare
 from rmtjax.simulation._reducers.base import AbstractReducer as AbstractReducer
 from rmtjax.simulation._reducers.base import Draws as Draws
 from rmtjax.simulation._reducers.histogram import Histogram as Histogram

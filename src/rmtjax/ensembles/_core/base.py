@@ -16,7 +16,7 @@ from rmtjax.ensembles._core.edge import Edge
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
-from rmtjax.linalg.internal import count_below, hermitian_part, inside_block, leading_block_spectrum
+from rmtjax.linalg.internal import AbstractEntries, count_below, hermitian_part, inside_block, leading_block_spectrum
 
 
 class AbstractEnsemble(AbstractModule):
@@ -74,6 +74,10 @@ class AbstractEnsemble(AbstractModule):
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None:
         """The classical spectrum that the levels have in some unit, for `laws.LevelDensity`; None if there is none."""
+        return None
+
+    def _independent_entries(self) -> AbstractEntries | None:
+        """The independent entries of a tridiagonal model with the same n levels, for `simulate_rare`; None if none."""
         return None
 
     def _has_density(self) -> Any:

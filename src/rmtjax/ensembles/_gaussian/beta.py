@@ -14,7 +14,7 @@ from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_e
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._gaussian import edge_levels, tridiagonal
 from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
-from rmtjax.linalg.internal import block_counts, block_eigenvalues, inside_block
+from rmtjax.linalg.internal import HermiteEntries, block_counts, block_eigenvalues, inside_block
 from rmtjax.special.internal import log_mehta, log_vandermonde
 
 # The largest n: row numbers and counts are 32-bit integers, and the last chunk of rows may run past n.
@@ -123,6 +123,10 @@ class AbstractGaussian(AbstractSemicircular):
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
+
+    def _independent_entries(self) -> HermiteEntries:
+        beta = self._dyson_index()
+        return HermiteEntries(self.n, beta, self.scale * jnp.sqrt(2 / (beta * self.n)))
 
     def _has_density(self) -> Any:
         return _checks.WITH_DENSITY.kept("beta", self._beta())

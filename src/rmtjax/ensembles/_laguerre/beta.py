@@ -15,7 +15,7 @@ from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import laguerre_hard_edge, laguerre_soft_edge
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg.internal import block_singular_values, block_square_counts
+from rmtjax.linalg.internal import LaguerreEntries, block_singular_values, block_square_counts
 from rmtjax.random.internal import unit_chi
 from rmtjax.special.internal import log_laguerre, log_vandermonde
 
@@ -83,6 +83,10 @@ class AbstractLaguerre(AbstractEnsemble):
         diagonal, below = self._bidiagonal(key)
         counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
         return counts + self._zeros() * (x > 0)
+
+    def _independent_entries(self) -> LaguerreEntries | None:
+        n, a, beta, unit = self._parameters()
+        return None if self._zeros() else LaguerreEntries(n, a, beta, 2 * unit)
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         if self._zeros():

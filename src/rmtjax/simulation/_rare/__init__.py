@@ -1,0 +1,1 @@
+"""Probabilities of rare events, by importance sampling and by splitting."""

@@ -1,0 +1,199 @@
+r"""The largest level pulled out of the bulk: P(λ_max > t) by importance sampling with bounded cost at any depth.
+
+Integrating the joint density of n levels over its largest one gives, with the weight w and the normalisation Z_n of
+the density without a unit,
+
+$$P(\lambda_{\max} > t) = n\,\frac{Z_{n-1}}{Z_n} \int_t^\infty w(x)\; E_{n-1}\big[\det(x - T)^\beta;\
+\lambda_{\max}(T) < x\big]\,dx,$$
+
+where T is the tridiagonal model of the other n - 1 levels, of the same weight. This is the identity behind the
+estimator of Jiang, Leder and Xu (2017, Annals of Statistics 45, 1609) for white Wishart matrices. The determinant and
+the condition come from the pivots of x - T, one recurrence of n - 1 rows. Here x is exponential beyond t, with the rate
+of decay of the integrand, and the entries of T are drawn from the law that is tilted by the linear part of
+$\beta \log\det(x - T)$ at the mean of that same law: a normal entry is shifted, a gamma entry gets another rate. What
+is left in the weights is of second order, and falls with the depth of the tail; without the tilt the relative variance
+at the edge grows like $n^{2\beta/3}$.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float
+
+from rmtjax._threefry import unrolled
+from rmtjax._typing import KeyScalar
+from rmtjax.linalg.internal import AbstractEntries, HermiteEntries, LaguerreEntries
+from rmtjax.random.internal import log_ratio
+
+# Rounds of the search for a tilt that agrees with its own mean. Each halves the distance or better; any tilt is exact.
+_ROUNDS = 8
+
+
+class _Rows(NamedTuple):
+    """The entries of the n - 1 other levels' model: shapes of their laws, and what the tilt makes of them."""
+
+    shapes: tuple[Float[Array, " m"], Float[Array, " m"]]
+    tilts: tuple[Float[Array, " m"], Float[Array, " m"]]  # slopes of β log det in each entry
+    pivots: Float[Array, " m"]  # at the tilted means
+
+
+def soft_edge(entries: AbstractEntries) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Where the bulk ends, in the unit of the weight, and the rate at which tails fall one fluctuation beyond."""
+    n, beta = entries.n, entries.beta
+    if isinstance(entries, LaguerreEntries):
+        freedom = 2 * entries.a / beta
+        width = (jnp.sqrt(freedom) + n**0.5) * (1 / jnp.sqrt(freedom) + n**-0.5) ** (1 / 3)
+        return beta / 2 * (jnp.sqrt(freedom) + n**0.5) ** 2, 2 / width
+    return jnp.sqrt(2 * beta * n), jnp.sqrt(2 * beta) * n ** (1 / 6)
+
+
+def log_weights(
+    entries: AbstractEntries, threshold: Float[Array, ""], key: KeyScalar, num_samples: int
+) -> Float[Array, " m"]:
+    """Logarithms of independent unbiased estimates of P(λ_max > threshold)."""
+    t = threshold / entries.unit
+    edge, least_rate = soft_edge(entries)
+    # The tilt is that at the threshold, or at the edge of the bulk for a threshold inside.
+    base = jnp.maximum(t, edge)
+    rows = _tilted(entries, base)
+    slope = jax.grad(lambda x: _log_last_level(entries, x) + _log_determinant(entries, x, _means(entries, rows)))(base)
+    rate = jnp.hypot(jnp.maximum(-slope, 0), least_rate)
+    key_x, key_rows = jax.random.split(unrolled(key))
+    excess = jax.random.exponential(key_x, (num_samples,), t.dtype)
+    x = t + excess / rate
+    return _log_last_level(entries, x) + excess - jnp.log(rate) + _log_tilted_determinants(entries, x, rows, key_rows)
+
+
+def _log_last_level(entries: AbstractEntries, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+    """The logarithm of n (Z_{n-1}/Z_n) w(x)."""
+    n, beta = entries.n, entries.beta
+    common = jnp.log(jnp.asarray(n, beta.dtype)) + gammaln(1 + beta / 2) - gammaln(1 + n * beta / 2)
+    if isinstance(entries, LaguerreEntries):
+        power = entries.a - (n - 1) * beta / 2 - 1
+        inside = x > 0
+        safe = jnp.where(inside, x, 1)
+        return jnp.where(inside, common - gammaln(entries.a) + power * jnp.log(safe) - safe, -jnp.inf)
+    return common - jnp.log(2 * jnp.pi) / 2 - x**2 / 2
+
+
+def _others(entries: AbstractEntries) -> AbstractEntries:
+    """The model of the other n - 1 levels, with the same weight."""
+    if isinstance(entries, LaguerreEntries):
+        return LaguerreEntries(entries.n - 1, entries.a - entries.beta / 2, entries.beta, entries.unit)
+    return HermiteEntries(entries.n - 1, entries.beta, entries.unit)
+
+
+def _start(entries: AbstractEntries, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+    return jnp.zeros_like(x) if entries.normal_diagonal else -x
+
+
+def _step(
+    entries: AbstractEntries,
+    x: Float[Array, "*m"],
+    state: Float[Array, "*m"],
+    first: Float[Array, "*m"],
+    second: Float[Array, "*m"],
+) -> tuple[Float[Array, "*m"], Float[Array, "*m"]]:
+    r"""The next state and the pivot of x - T in a row, from the variates of that row.
+
+    For the tridiagonal model the state is $e_{i-1}^2 / d_{i-1}$. For $T = BB^T$ it is that of the stationary
+    differential qd algorithm, in which $-d_i$ is the square of an entry plus the state (Parlett 1998; Dhillon 1997).
+    """
+    if entries.normal_diagonal:
+        pivot = x - first - state
+        return second / _nonzero(pivot), pivot
+    pivot = -(first + state)
+    return -second * state / _nonzero(pivot) - x, pivot
+
+
+def _nonzero(x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+    return jnp.where(x == 0, jnp.finfo(x.dtype).tiny, x)
+
+
+def _pivots(entries: AbstractEntries, x: Float[Array, ""], means: tuple) -> Float[Array, " m"]:
+    """The pivots of x minus the matrix of the means."""
+    step = lambda state, row: _step(entries, x, state, *row)
+    return jax.lax.scan(step, _start(entries, x), means)[1]
+
+
+def _log_determinant(entries: AbstractEntries, x: Float[Array, ""], means: tuple) -> Float[Array, ""]:
+    return entries.beta * jnp.sum(jnp.log(jnp.abs(_nonzero(_pivots(entries, x, means)))))
+
+
+def _means(entries: AbstractEntries, rows: _Rows) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """The means of the tilted entries."""
+    (first, second), (tilt, other_tilt) = rows.shapes, rows.tilts
+    return tilt if entries.normal_diagonal else first / (1 - tilt), second / (1 - other_tilt)
+
+
+def _tilted(entries: AbstractEntries, x: Float[Array, ""]) -> _Rows:
+    """The tilt that is the slope of β log det(x - T) at the means that it makes itself."""
+    shapes = _others(entries).shapes()
+    zeros = jnp.zeros_like(shapes[0])
+    slopes = jax.grad(lambda means: _log_determinant(entries, x, means))
+
+    def refine(_: int, tilts: tuple) -> tuple:
+        # A rate must be positive; beyond the edge all slopes are negative, as a larger entry lowers the determinant.
+        halfway = lambda old, new: (old + jnp.where(jnp.isfinite(new), jnp.minimum(new, 0), old)) / 2
+        return jax.tree.map(halfway, tilts, slopes(_means(entries, _Rows(shapes, tilts, zeros))))
+
+    tilts = jax.lax.fori_loop(0, _ROUNDS, refine, (zeros, zeros))
+    rows = _Rows(shapes, tilts, zeros)
+    return rows._replace(pivots=_pivots(entries, x, _means(entries, rows)))
+
+
+def _log_tilted_determinants(
+    entries: AbstractEntries, x: Float[Array, " m"], rows: _Rows, key: KeyScalar
+) -> Float[Array, " m"]:
+    r"""Unbiased estimates of $E[\det(x - T)^\beta;\ \lambda_{\max}(T) < x]$, one for each x.
+
+    Each factor is divided by its value at the tilted means, and the logarithms of those are added once: in single
+    precision a sum over n rows of terms of order log n would lose what the draws differ by.
+    """
+    beta = entries.beta
+
+    def step(state: tuple, row: tuple) -> tuple[tuple, None]:
+        carry, total, inside = state
+        index, shapes, tilts, reference = row
+        first, second, change = _row_draw(entries, jax.random.fold_in(key, index), shapes, tilts, x)
+        carry, pivot = _step(entries, x, carry, first, second)
+        inside &= pivot > 0
+        total += change + beta * jnp.log(jnp.where(inside, pivot / reference, 1))
+        return (carry, total, inside), None
+
+    index = jnp.arange(entries.n - 1, dtype=jnp.uint32)
+    start = (_start(entries, x), jnp.zeros_like(x), jnp.full(x.shape, True))
+    references = jnp.maximum(rows.pivots, jnp.finfo(x.dtype).eps)
+    (_, total, inside), _ = jax.lax.scan(step, start, (index, rows.shapes, rows.tilts, references))
+    constant = jnp.sum(beta * jnp.log(references) + _log_normalisations(entries, rows))
+    return jnp.where(inside, total + constant, -jnp.inf)
+
+
+def _log_normalisations(entries: AbstractEntries, rows: _Rows) -> Float[Array, " m"]:
+    """The logarithms of the likelihood ratios at the tilted means."""
+    (first, second), (tilt, other_tilt) = rows.shapes, rows.tilts
+    gamma = lambda shape, tilt: -shape * (jnp.log1p(-tilt) + tilt / (1 - tilt))
+    return (-(tilt**2) / 2 if entries.normal_diagonal else gamma(first, tilt)) + gamma(second, other_tilt)
+
+
+def _row_draw(
+    entries: AbstractEntries, key: KeyScalar, shapes: tuple, tilts: tuple, like: Float[Array, " m"]
+) -> tuple[Float[Array, " m"], Float[Array, " m"], Float[Array, " m"]]:
+    """The tilted variates of a row, and the logarithm of the likelihood ratio relative to that at their means."""
+    key_gamma, key_normal = jax.random.split(key)
+    means = [shape / (1 - tilt) for shape, tilt in zip(shapes, tilts, strict=True)]
+    if entries.normal_diagonal:
+        noise = jax.random.normal(key_normal, like.shape, like.dtype)
+        second = means[1] * jnp.exp(_log_ratios(key_gamma, shapes[1:], like)[0])
+        return tilts[0] + noise, second, -tilts[0] * noise - tilts[1] * (second - means[1])
+    ratios = _log_ratios(key_gamma, shapes, like)
+    first, second = (mean * jnp.exp(ratio) for mean, ratio in zip(means, ratios, strict=True))
+    return first, second, -tilts[0] * (first - means[0]) - tilts[1] * (second - means[1])
+
+
+def _log_ratios(key: KeyScalar, shapes: tuple, like: Float[Array, " m"]) -> Float[Array, "k m"]:
+    """Logarithms of gamma variates over their shapes, all from one call; the shape 0 counts as 1, its mean being 0."""
+    column = jnp.stack(shapes)[:, None]
+    return log_ratio(key, jnp.broadcast_to(jnp.where(column > 0, column, 1), (len(shapes), *like.shape)))
