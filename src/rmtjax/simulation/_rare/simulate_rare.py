@@ -17,7 +17,7 @@ from rmtjax.simulation._rare import pulled, pushed, splitting
 from rmtjax.simulation._rare.result import RareEvent, complement, mean_and_error
 
 # With fewer groups of particles the standard error itself would not be known.
-_FEWEST_GROUPS = 16
+_FEWEST_GROUPS = 32
 # Rows times draws up to which a program is compiled quickly, to run for a second at most.
 _SMALL_WORK = 1 << 16
 
@@ -75,8 +75,8 @@ def simulate_rare(
             with the levels of the ensemble and returns a real number; static. NaN counts as outside of the event.
         threshold: finite, in the unit of the statistic; may be traced.
         key: a typed key.
-        num_samples: number of draws, at least 2; rounded up to whole groups of particles, at least 16 of them, where
-            there are such (64 in a group for pushed levels, 256 for splitting); static.
+        num_samples: number of draws, at least 2; rounded up to whole groups of particles, at least 32 of them, where
+            there are such (64 in a group for pushed levels, 128 for splitting); static.
         side: `"above"` for P(statistic > threshold), `"below"` for P(statistic < threshold); static.
         method: `"importance"`, `"splitting"`, or None for the first that is able to; static.
 
