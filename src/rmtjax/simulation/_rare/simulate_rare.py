@@ -90,6 +90,7 @@ def simulate_rare(
 
     Example:
         >>> import jax
+        >>> import rmtjax as rmt
         >>> event = simulate_rare(rmt.GOE(100), "largest", 0.0, jax.random.key(0), side="below")  # all are negative
         >>> print(f"{event.log_probability:.0f}, rate {event.log_probability / 100**2:.3f}")
         -2785, rate -0.279

@@ -24,7 +24,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._compile import is_small, quick_options
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import SymTridiagonal
@@ -70,15 +69,13 @@ def log_weights(
 ) -> Float[Array, " m"]:
     """Logarithms of independent unbiased estimates of P(statistic > threshold), or < if not `above`; one per group."""
     operands, structure = split(statistic)
-    small = is_small((entries, operands, threshold, key), GROUP * num_groups * entries.n // 64)
-    return _program(structure, num_groups, above, small)(entries, operands, threshold, key)
+    return _program(structure, num_groups, above)(entries, operands, threshold, key)
 
 
 @kept_for_structure
-def _program(statistic: Structure, num_groups: int, above: bool, small: bool) -> Callable:
+def _program(statistic: Structure, num_groups: int, above: bool) -> Callable:
     """A jitted function for this statistic only, so that its program is freed with the function."""
-    options = {"compiler_options": quick_options()} if small else {}
-    return jax.jit(partial(_split_twice, statistic, num_groups, above), **options)
+    return jax.jit(partial(_split_twice, statistic, num_groups, above))
 
 
 def _split_twice(
@@ -123,10 +120,11 @@ def _run(
     key_start, key_levels = jax.random.split(key)
     shapes = [jnp.where(shape > 0, shape, 1) for shape in entries.shapes()]
     size = (num_groups, GROUP, entries.n)
-    drawn = [shape * jnp.exp(ratio) for shape, ratio in zip(shapes, _log_ratios(key_start, shapes, size), strict=True)]
+    ratios = _log_ratios(key_start, shapes, size)
+    first, second = (shape * jnp.exp(ratio) for shape, ratio in zip(shapes, ratios, strict=True))
     if entries.normal_diagonal:
-        drawn[0] = jax.random.normal(jax.random.fold_in(key_start, 1), size, threshold.dtype)
-    particles = _Particles(*drawn, evaluate(*drawn))
+        first = jax.random.normal(jax.random.fold_in(key_start, 1), size, threshold.dtype)
+    particles = _Particles(first, second, evaluate(first, second))
 
     def unfinished(state: tuple) -> Array:
         number, level = state[:2]
@@ -175,10 +173,8 @@ def _copied(key: KeyScalar, particles: _Particles, above: Array) -> _Particles:
     ranks = jnp.cumsum(above, axis=1)
     wanted = 1 + jnp.floor(places * ranks[:, -1:]).astype(ranks.dtype)
     chosen = jax.vmap(jnp.searchsorted)(ranks, jnp.minimum(wanted, ranks[:, -1:]))
-    return _Particles(
-        *(jnp.take_along_axis(entry, chosen[:, :, None], axis=1) for entry in particles[:2]),
-        jnp.take_along_axis(particles.statistic, chosen, axis=1),
-    )
+    copies = lambda array: jax.vmap(lambda group, places: group[places])(array, chosen)
+    return _Particles(*map(copies, particles))
 
 
 def _moved(
