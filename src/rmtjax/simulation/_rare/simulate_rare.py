@@ -55,7 +55,7 @@ def simulate_rare(
 
     *Pushed.* All levels of a Gaussian ensemble on one side of a threshold inside of the bulk, such as all of them
     negative: a sequential Monte Carlo method on the pivots. The relative variance of a draw is 1 to 5 for n from 10
-    to 1000, whether the probability is 0.1 or $10^{-100000}$.
+    to 1000 and β ≥ 0.3, whether the probability is 0.1 or $10^{-100000}$; it grows as β falls further.
 
     *Splitting.* Any function of the tridiagonal matrix, by multilevel splitting; for a probability p the relative
     variance of a draw is at least $\log^2 p/2$, each draw has about $-6 \log p$ moves, and all of this holds only while
@@ -73,7 +73,8 @@ def simulate_rare(
             n ≤ m; β must be finite.
         statistic: `"largest"` or `"smallest"` level, or for splitting a function that takes an `rmt.SymTridiagonal`
             with the levels of the ensemble and returns a real number; static. NaN counts as outside of the event.
-        threshold: finite, in the unit of the statistic; may be traced.
+        threshold: finite, in the unit of the statistic. If it is traced, or the ensemble, levels pulled and pushed are
+            both compiled, and under `vmap` both computed.
         key: a typed key.
         num_samples: number of draws, at least 2; rounded up to whole groups of particles, at least 32 of them, where
             there are such (64 in a group for pushed levels, 128 for splitting); static.
