@@ -36,7 +36,7 @@ def uniform(key: jax.Array) -> jax.Array:
 # Name, a function that makes the draw, number of draws, and the batch of the loop by hand, the best of several.
 CASES: dict[str, tuple[Callable[[], Callable], int, int]] = {
     "4 uniform variates": (lambda: uniform, 4_000_000, 1 << 14),
-    "levels of GUE(10)": (lambda: rmt.GUE(10).eigenvalues, 50_000, 1 << 12),
+    "levels of GUE(10)": (lambda: rmt.GUE(10).eigenvalues, 200_000, 1 << 12),
     "levels of GOE(200)": (lambda: rmt.GOE(200).eigenvalues, 400, 50),
 }
 

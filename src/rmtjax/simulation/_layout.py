@@ -11,7 +11,7 @@ from rmtjax.simulation._mesh import AXIS, local_devices
 # A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20
 # Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache: twice as slow for cheap draws.
-_CACHED_BATCH = 2**21
+_CACHED_BATCH = 2**22
 _MANY_BATCHES = 16
 
 
