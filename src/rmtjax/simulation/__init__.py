@@ -6,7 +6,7 @@ from rmtjax.simulation._rare.simulate_rare import simulate_rare as simulate_rare
 from rmtjax.simulation._reducers.base import AbstractReducer as AbstractReducer
 from rmtjax.simulation._reducers.base import Draws as Draws
 from rmtjax.simulation._reducers.histogram import Histogram as Histogram
-from rmtjax.simulation._reducers.histogram import HistogramResult as HistogramResult
+from rmtjax.simulation._reducers.histogram_result import HistogramResult as HistogramResult
 from rmtjax.simulation._reducers.moments import Moments as Moments
 from rmtjax.simulation._reducers.moments import MomentsResult as MomentsResult
 from rmtjax.simulation._simulate import simulate as simulate
