@@ -266,7 +266,7 @@ def bad_mesh():
             r"`reduce` must be a reducer, an instance such as `rmt.Histogram\(edges\)`, .*got <cl",
         ),
         ({"reduce": (rmt.Moments(), rmt.Moments)}, "`reduce` must be a reducer, an instance such as"),
-        ({"reduce": (rmt.Moments(), None)}, r"`reduce` must be a reducer, .* got \(Moments\(\), None\)"),
+        ({"reduce": (rmt.Moments(), None)}, r"`reduce` must be a reducer, .* got \(Moments\(order=2\), None\)"),
         ({"reduce": ()}, r"`reduce` must be a reducer, .* got \(\)"),
     ],
 )

@@ -1,68 +1,88 @@
-"""Mean and variance of every entry of the draws."""
+"""Mean, variance and, if asked for, skewness and kurtosis of every entry of the draws."""
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 
-from rmtjax._module import AbstractModule
+from rmtjax import _checks
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
+from rmtjax.simulation._reducers.moments_result import MomentsResult
 
 
 class _Moment(NamedTuple):
-    """Number, mean and sum of squared deviations of one entry."""
+    """Central moments of one array of the draws, not divided by the number of draws.
+
+    Args:
+        count: number of draws.
+        mean: their mean, rounded.
+        rest: what the rounding has left out of the mean.
+        sums: of the second and, if asked for, the third and fourth powers of the deviations from the mean.
+    """
 
     count: Any
     mean: Any
-    squares: Any
+    rest: Any
+    sums: tuple
 
     def merged(self, other: "_Moment") -> "_Moment":
-        """The moments of both together, by equations 1.5 of Chan, Golub and LeVeque."""
+        """The moments of both together: deviations from the common mean are those from either one, shifted."""
         count = self.count + other.count
-        share = other.count / (count + (count == 0))
-        shift = other.mean - self.mean
-        squares = self.squares + other.squares + abs(shift) ** 2 * (self.count * share)
-        return _Moment(count, self.mean + shift * share, squares)
+        ours, theirs = (each.count / (count + (count == 0)) for each in (self, other))
+        shift = (other.mean - self.mean) + (other.rest - self.rest)
+        mean, rest = _two_sum(self.mean, (other.mean - self.mean) * theirs)
+        sums = zip(self._shifted(-shift * theirs), other._shifted(shift * ours), strict=True)
+        rest = rest + self.rest + (other.rest - self.rest) * theirs
+        return _Moment(count, mean, rest, tuple(a + b for a, b in sums))
+
+    def _shifted(self, by: Any) -> tuple:
+        """The sums for deviations that are all larger by the same number."""
+        if len(self.sums) == 1:
+            return (self.sums[0] + self.count * abs(by) ** 2,)
+        second, third, fourth = self.sums
+        return (
+            second + self.count * by**2,
+            third + by * (3 * second + self.count * by**2),
+            fourth + by * (4 * third + by * (6 * second + self.count * by**2)),
+        )
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """The rounded sum and its rounding error (Knuth 1997, The Art of Computer Programming 2, section 4.2.2)."""
+    total = a + b
+    of_b = total - a
+    error = (a - (total - of_b)) + (b - of_b)
+    # An infinite sum has an error of NaN.
+    return total, (jnp if isinstance(total, jax.Array) else np).where(abs(error) < np.inf, error, 0)
 
 
 def _is_moment(node: object) -> bool:
     return isinstance(node, _Moment)
 
 
-class MomentsResult(AbstractModule):
-    """Mean and variance of each entry of the draws; every field has the tree structure of a draw.
+class _State(NamedTuple):
+    """The number of draws, and the moments of each array of a draw."""
 
-    Args:
-        count: number of draws in which an entry was present.
-        mean: sample means, float64 or complex128; NaN where the count is 0.
-        variance: unbiased sample variances, E|x - mean|² for complex entries; NaN where the count is below 2.
-
-    Example:
-        >>> import numpy as np
-        >>> result = MomentsResult(np.int64(100), np.float64(0.5), np.float64(4.0))
-        >>> print(result.standard_error)
-        0.2
-    """
-
-    count: PyTree
-    mean: PyTree
-    variance: PyTree
-
-    @property
-    def standard_error(self) -> PyTree:
-        """Standard error of the mean, sqrt(variance / count)."""
-        return jax.tree.map(lambda variance, count: np.sqrt(variance / count), self.variance, self.count)
+    draws: Int[Array, ""]
+    moments: PyTree
 
 
 class Moments(AbstractReducer):
-    r"""Mean and variance of every entry over the draws.
+    r"""Mean and variance of every entry over the draws, and skewness and kurtosis if asked for.
 
-    Batches are reduced on the device in two passes and merged by
+    Batches are reduced on the devices by the deviations from their means, and merged by
     $\bar x = \bar x_a + \delta\,n_b/n$, $M = M_a + M_b + |\delta|^2 n_a n_b / n$, $\delta = \bar x_b - \bar x_a$,
-    on the host in float64. Results for different batch sizes and device counts agree to the rounding of the dtype of
-    the draws.
+    and the like for third and fourth powers, so that a mean far from 0 costs no digits. Results for different batch
+    sizes and device counts agree to the rounding of the dtype of the draws; what is merged on the host is in float64.
+
+    Args:
+        order: 2 for mean and variance, 4 for skewness, kurtosis and the standard error of the variance as well.
+
+    Raises:
+        ValueError: `order` is neither 2 nor 4; it is 4, and `fn` returns complex values.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -72,41 +92,82 @@ class Moments(AbstractReducer):
         1000 True
 
     References:
-        Chan, Golub and LeVeque (1983), The American Statistician 37, equations 1.5.
+        Chan, Golub and LeVeque (1983), The American Statistician 37, equations 1.5; Pébay, Terriberry, Kolla and
+        Bennett (2016), Computational Statistics 31, equations 2.1, for higher powers.
     """
 
-    def init(self, draw: PyTree) -> PyTree:
-        """Nothing counted, for each array of a draw."""
+    order: int = eqx.field(static=True)
+
+    def __init__(self, order: int = 2):
+        self.order = _checks.choice("order", order, (2, 4))
+
+    def init(self, draw: PyTree) -> _State:
+        """No draws, for each array of a draw."""
 
         def of_entry(leaf: Any) -> _Moment:
             # All entries of an array are present together, those of a padded one are not.
             values, count = (leaf.values, leaf.values.shape) if is_padded(leaf) else (leaf, ())
-            dtype = np.complex128 if jnp.issubdtype(values.dtype, jnp.complexfloating) else np.float64
-            return _Moment(np.zeros(count, np.int64), np.zeros(values.shape, dtype), np.zeros(values.shape))
+            is_complex = jnp.issubdtype(values.dtype, jnp.complexfloating)
+            if is_complex and self.order > 2:
+                raise _checks.refusal("fn", "return real values for moments of order 4", values.dtype.name)
+            mean = np.zeros(values.shape, np.complex128 if is_complex else np.float64)
+            return _Moment(np.zeros(count, np.int64), mean, mean, (np.zeros(values.shape),) * (self.order - 1))
 
-        return jax.tree.map(of_entry, draw, is_leaf=is_padded)
+        return _State(np.int64(0), jax.tree.map(of_entry, draw, is_leaf=is_padded))
 
-    def update(self, state: PyTree, draws: Draws) -> PyTree:
+    def update(self, state: _State, draws: Draws) -> _State:
         """The moments with these draws added."""
+        before, structure = jax.tree.flatten(state.moments, is_leaf=_is_moment)
+        entries = zip(before, draws.entries(), strict=True)
+        after = [moment.merged(_of_batch(moment, *entry)) for moment, entry in entries]
+        number = jnp.sum(draws.valid, dtype=state.draws.dtype)
+        return _State(state.draws + number, jax.tree.unflatten(structure, after))
 
-        def of_entry(before: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment:
-            values = values.astype(before.mean.dtype)
-            count = jnp.sum(mask, axis=0, dtype=before.count.dtype).reshape(before.count.shape)
-            mean = jnp.sum(jnp.where(mask, values, 0), axis=0) / jnp.maximum(count, 1)
-            deviation = jnp.where(mask, jnp.abs(jnp.where(mask, values, 0) - mean), 0)
-            return before.merged(_Moment(count, mean, jnp.sum(deviation**2, axis=0)))
-
-        before, structure = jax.tree.flatten(state, is_leaf=_is_moment)
-        after = [of_entry(each, *entry) for each, entry in zip(before, draws.entries(), strict=True)]
-        return jax.tree.unflatten(structure, after)
-
-    def merge(self, left: PyTree, right: PyTree) -> PyTree:
+    def merge(self, left: _State, right: _State) -> _State:
         """The moments of two sets of draws together."""
-        return jax.tree.map(_Moment.merged, left, right, is_leaf=_is_moment)
+        with np.errstate(invalid="ignore"):  # infinite values have no variance
+            merged = jax.tree.map(_Moment.merged, left.moments, right.moments, is_leaf=_is_moment)
+        return _State(left.draws + right.draws, merged)
 
-    def finish(self, state: PyTree) -> MomentsResult:
-        """Counts, means and unbiased variances."""
-        field = lambda fn: jax.tree.map(fn, state, is_leaf=_is_moment)
-        mean = lambda m: np.where(m.count > 0, m.mean, np.nan)[()]
-        variance = lambda m: np.where(m.count > 1, m.squares / np.maximum(m.count - 1, 1), np.nan)[()]
-        return MomentsResult(field(lambda m: m.count), field(mean), field(variance))
+    def finish(self, state: _State) -> MomentsResult:
+        """Counts, means and variances, and what else was asked for."""
+        of_each = lambda fn: jax.tree.map(fn, state.moments, is_leaf=_is_moment)
+        result = of_each(lambda m: m.count), of_each(_mean), of_each(_variance)
+        shape = (of_each(_skewness), of_each(_kurtosis)) if self.order > 2 else (None, None)
+        return MomentsResult(*result, *shape, draws=int(state.draws))
+
+
+def _of_batch(like: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment:
+    """The moments of a batch, in three passes: the mean, its rounding error, and the powers of the deviations."""
+    # What does not count may be NaN.
+    values = jnp.where(mask, values.astype(like.mean.dtype), 0)
+    count = jnp.sum(mask, axis=0, dtype=like.count.dtype).reshape(like.count.shape)
+    mean = jnp.sum(values, axis=0) / jnp.maximum(count, 1)
+    deviation = jnp.where(mask, values - mean, 0)
+    rest = jnp.sum(deviation, axis=0) / jnp.maximum(count, 1)
+    deviation = jnp.where(mask, deviation - rest, 0)
+    powers = [jnp.abs(deviation) ** 2] if len(like.sums) == 1 else [deviation**k for k in (2, 3, 4)]
+    rest = jnp.where(jnp.isfinite(rest), rest, 0)
+    return _Moment(count, mean, rest, tuple(jnp.sum(power, axis=0) for power in powers))
+
+
+def _divided(numerator: Any, denominator: Any) -> Any:
+    """Quotients, NaN where the denominator is 0."""
+    denominator = np.asarray(denominator)
+    return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1), np.nan)[()]
+
+
+def _mean(moment: _Moment) -> Any:
+    return np.where(moment.count > 0, moment.mean + moment.rest, np.nan)[()]
+
+
+def _variance(moment: _Moment) -> Any:
+    return _divided(moment.sums[0], moment.count - 1)
+
+
+def _skewness(moment: _Moment) -> Any:
+    return _divided(moment.sums[1] * np.sqrt(moment.count), moment.sums[0] ** 1.5)
+
+
+def _kurtosis(moment: _Moment) -> Any:
+    return _divided(moment.sums[2] * moment.count, moment.sums[0] ** 2) - 3

@@ -1,0 +1,61 @@
+"""What the moments of draws give: means, variances, shapes, and their standard errors."""
+
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+
+
+class MomentsResult(AbstractModule):
+    r"""Moments of each entry of the draws; every field but `draws` has the tree structure of a draw.
+
+    Convention: the variance is unbiased, $M_2/(m - 1)$ with $M_k = \sum (x - \bar x)^k$ over m draws. Skewness
+    $\sqrt m\,M_3/M_2^{3/2}$ and excess kurtosis $m\,M_4/M_2^2 - 3$ are those of the sample, as in `scipy.stats`; a
+    Gaussian has 0 and 0.
+
+    Args:
+        count: number of draws in which an entry was present.
+        mean: sample means, float64 or complex128; NaN where the count is 0.
+        variance: unbiased sample variances, E|x - mean|² for complex entries; NaN where the count is below 2.
+        skewness: sample skewness, NaN where all values are the same; None unless `order=4` was asked for.
+        kurtosis: excess kurtosis of the sample, likewise.
+        draws: number of draws; 0 where that is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> result = MomentsResult(np.int64(100), np.float64(0.5), np.float64(4.0))
+        >>> print(result.standard_error)
+        0.2
+    """
+
+    count: PyTree
+    mean: PyTree
+    variance: PyTree
+    skewness: PyTree = None
+    kurtosis: PyTree = None
+    draws: int = 0
+
+    @property
+    def standard_error(self) -> PyTree:
+        """Standard error of the mean, sqrt(variance / count)."""
+        return jax.tree.map(lambda variance, count: np.sqrt(variance / count), self.variance, self.count)
+
+    @property
+    def variance_standard_error(self) -> PyTree:
+        r"""Standard error of the variance, $s^2 \sqrt{(g + 2m/(m - 1))/m}$ with the excess kurtosis g.
+
+        Raises:
+            ValueError: the moments are not of order 4.
+
+        References:
+            Cramér (1946), Mathematical Methods of Statistics, equation 27.4.2.
+        """
+        if self.kurtosis is None:
+            raise _checks.refusal("order", "be 4 for the standard error of the variance", 2)
+
+        def error(variance: np.ndarray, kurtosis: np.ndarray, count: np.ndarray) -> np.ndarray:
+            return variance * np.sqrt((kurtosis + 2 * count / np.maximum(count - 1, 1)) / np.maximum(count, 1))
+
+        return jax.tree.map(error, self.variance, self.kurtosis, self.count)
