@@ -5,10 +5,16 @@ from rmtjax.simulation._rare.result import RareEvent as RareEvent
 from rmtjax.simulation._rare.simulate_rare import simulate_rare as simulate_rare
 from rmtjax.simulation._reducers.base import AbstractReducer as AbstractReducer
 from rmtjax.simulation._reducers.base import Draws as Draws
+from rmtjax.simulation._reducers.collect import Collect as Collect
+from rmtjax.simulation._reducers.extremes import Extremes as Extremes
+from rmtjax.simulation._reducers.extremes import ExtremesResult as ExtremesResult
 from rmtjax.simulation._reducers.histogram import Histogram as Histogram
 from rmtjax.simulation._reducers.histogram_result import HistogramResult as HistogramResult
+from rmtjax.simulation._reducers.keep import Keep as Keep
+from rmtjax.simulation._reducers.kept_draws import KeptDraws as KeptDraws
 from rmtjax.simulation._reducers.moments import Moments as Moments
-from rmtjax.simulation._reducers.moments import MomentsResult as MomentsResult
+from rmtjax.simulation._reducers.moments_result import MomentsResult as MomentsResult
+from rmtjax.simulation._reducers.part import Part as Part
 from rmtjax.simulation._simulate import simulate as simulate
 from rmtjax.simulation._work import MemoryPlan as MemoryPlan
 from rmtjax.simulation._work import memory_plan as memory_plan

@@ -21,12 +21,12 @@ def _reducers(reduce: PyTree) -> list[AbstractReducer]:
     return jax.tree.leaves(reduce, is_leaf=_is_reducer)
 
 
-def check_reducers(reduce: PyTree) -> None:
-    """Refuse a tree that holds anything but reducers, or none at all."""
+def check_reducers(reduce: PyTree, name: str = "reduce") -> None:
+    """Refuse a tree that holds anything but reducers, or none at all; `name` is that of the argument."""
     leaves = jax.tree.leaves(reduce, is_leaf=lambda node: node is None or _is_reducer(node))
     if not leaves or not all(map(_is_reducer, leaves)):
         must = "be a reducer, an instance such as `rmt.Histogram(edges)`, or a tuple, list or dict of reducers"
-        raise _checks.refusal("reduce", must, reduce)
+        raise _checks.refusal(name, must, reduce)
     for reducer in leaves:
         reducer._valid()
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree, UInt
 from rmtjax import _checks
 from rmtjax._typing import RealLike
 from rmtjax.simulation._reducers import _exact
+from rmtjax.simulation._reducers._pooled import nan_refused, pooled_entries
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.histogram_result import HistogramResult
 
@@ -89,8 +90,9 @@ class Histogram(AbstractReducer):
 
     def update(self, state: _State, draws: Draws) -> _State:
         """The sums with those of these draws added."""
-        places, masks = zip(*(self._places(*entry) for entry in draws.entries()), strict=True)
-        place, mask = jnp.concatenate(places, axis=1), jnp.concatenate(masks, axis=1)
+        entries = pooled_entries(draws, "a histogram")
+        place = jnp.concatenate([self._places(values) for values, _ in entries], axis=1)
+        mask = jnp.concatenate([mask for _, mask in entries], axis=1)
         state = state._replace(draws=state.draws + jnp.sum(draws.valid, dtype=state.draws.dtype))
         return _added(state, jnp.where(mask, place, self.edges.size + 2), mask)
 
@@ -102,10 +104,7 @@ class Histogram(AbstractReducer):
     def finish(self, state: _State) -> HistogramResult:
         """Counts, edges, the numbers of values outside, and standard errors."""
         if not_a_number := int(state.counts[-1]):
-            raise ValueError(
-                f"`fn` must return no NaN, got {not_a_number} of {state.counts.sum()} values. Inside of a program a "
-                "parameter out of range gives NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it."
-            )
+            raise nan_refused(not_a_number, state.counts.sum())
         below, *counts, above = map(int, state.counts[:-1])
         draws, total = int(state.draws), below + above + sum(counts)
         edges = np.asarray(self.edges)
@@ -128,18 +127,13 @@ class Histogram(AbstractReducer):
             root(squares * draws - sums**2, 1),
         )
 
-    def _places(self, values: Array, mask: Bool[Array, "..."]) -> tuple[Int[Array, "m n"], Bool[Array, "m n"]]:
+    def _places(self, values: Float[Array, "m n"]) -> Int[Array, "m n"]:
         """The place of each value of each draw."""
-        if jnp.iscomplexobj(values):
-            raise _checks.refusal("fn", "return real values for a histogram", values.dtype.name)
-        flat = lambda array: array.reshape(array.shape[0], math.prod(array.shape[1:]))
-        mask = flat(jnp.broadcast_to(mask, values.shape))
-        values = flat(_checks.real("values", values))
         num_edges = self.edges.size
         edges = self.edges.astype(values.dtype)
         place = jnp.searchsorted(edges, values, side="right")
         place = jnp.where(values == edges[-1], num_edges - 1, place)
-        return jnp.where(jnp.isnan(values), num_edges + 1, place), mask
+        return jnp.where(jnp.isnan(values), num_edges + 1, place)
 
 
 def _ratio(numerator: np.ndarray, denominator: int) -> Float[np.ndarray, " k"]:

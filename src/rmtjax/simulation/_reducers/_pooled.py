@@ -1,0 +1,45 @@
+"""All values of all draws together, whatever arrays they are in."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PyTree
+
+from rmtjax import _checks
+from rmtjax.simulation._reducers.base import Draws, is_padded
+
+
+def pooled_entries(draws: Draws, what: str) -> list[tuple[Float[Array, "m n"], Bool[Array, "m n"]]]:
+    """The real values of each array, one row for each draw, and which of them count."""
+
+    def flat(values: Array, mask: Array) -> tuple[Array, Array]:
+        if jnp.iscomplexobj(values):
+            raise _checks.refusal("fn", f"return real values for {what}", values.dtype.name)
+        shape = values.shape[0], math.prod(values.shape[1:])
+        return _checks.real("values", values).reshape(shape), jnp.broadcast_to(mask, values.shape).reshape(shape)
+
+    return [flat(*entry) for entry in draws.entries()]
+
+
+def pooled(draws: Draws, what: str, dtype: np.dtype) -> tuple[Float[Array, "m n"], Bool[Array, "m n"]]:
+    """The same for all arrays in one."""
+    values, masks = zip(*pooled_entries(draws, what), strict=True)
+    return jnp.concatenate([each.astype(dtype) for each in values], axis=1), jnp.concatenate(masks, axis=1)
+
+
+def pooled_dtype(draw: PyTree[jax.ShapeDtypeStruct]) -> np.dtype:
+    """The floating-point dtype that holds the values of all arrays, integers in JAX's default one."""
+    leaves = jax.tree.leaves(draw, is_leaf=is_padded)
+    dtypes = [(leaf.values if is_padded(leaf) else leaf).dtype for leaf in leaves]
+    real = [dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float) for dtype in dtypes]
+    return np.dtype(jnp.result_type(*real))
+
+
+def nan_refused(number: int, total: int) -> ValueError:
+    """The error for values that are not a number."""
+    return ValueError(
+        f"`fn` must return no NaN, got {number} of {total} values. Inside of a program a parameter out of range gives "
+        "NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it."
+    )

@@ -1,0 +1,83 @@
+"""Reducers on a part of what a function returns."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import PyTree
+
+from rmtjax import _checks
+from rmtjax.simulation import _reduction
+from rmtjax.simulation._reducers.base import AbstractReducer, Draws
+
+
+class Part(AbstractReducer):
+    """Reduces a part of each draw, or a function of it.
+
+    Args:
+        select: the key, the position or the attribute of the part, such as `"levels"` or 0; or a JAX function of one
+            draw.
+        reducer: a reducer, or a tuple, list or dict of reducers.
+
+    Raises:
+        ValueError: `select` is neither, or the draws have no such part; `reducer` holds anything but reducers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt
+        >>> def fn(key):
+        ...     return {"levels": jax.random.normal(key, (5,)), "width": jax.random.uniform(key)}
+        >>> reduce = Part("levels", rmt.Histogram([-9.0, 9.0])), Part(lambda draw: draw["width"] ** 2, rmt.Moments())
+        >>> histogram, square = rmt.simulate(fn, jax.random.key(0), 100, reduce=reduce)
+        >>> print(histogram.total, bool(abs(square.mean - 1 / 3) < 4 * square.standard_error))
+        500 True
+    """
+
+    select: str | int | Callable[[Any], PyTree]
+    reducer: PyTree
+
+    def __init__(self, select: str | int | Callable[[Any], PyTree], reducer: PyTree):
+        if isinstance(select, bool) or not (isinstance(select, str | int) or callable(select)):
+            raise _checks.refusal("select", "be a key, a position, an attribute or a function of a draw", select)
+        _reduction.check_reducers(reducer, "reducer")
+        self.select, self.reducer = select, reducer
+
+    @property
+    def keeps_draws(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether one of the reducers keeps draws."""
+        return _reduction.keeps_draws(self.reducer)
+
+    def init(self, draw: PyTree) -> list[PyTree]:
+        """The states of the reducers for no draws."""
+        part = jax.eval_shape(self._function, draw) if callable(self.select) else _named(draw, self.select)
+        return _reduction.init(self.reducer, part)
+
+    def update(self, state: list[PyTree], draws: Draws) -> list[PyTree]:
+        """The states of the reducers with the parts of these draws added."""
+        each = jax.vmap(self._function) if callable(self.select) else lambda values: _named(values, self.select)
+        return _reduction.update(self.reducer, state, draws._replace(values=each(draws.values)))
+
+    def merge(self, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:
+        """The states of the reducers for the draws of both."""
+        return _reduction.merge(self.reducer, left, right)
+
+    def finish(self, state: list[PyTree]) -> Any:
+        """The results of the reducers."""
+        return _reduction.finish(self.reducer, state)
+
+    def _function(self, draw: PyTree) -> PyTree:
+        assert callable(self.select)
+        return jax.tree.map(jnp.asarray, self.select(draw))
+
+
+def _named(draw: Any, name: Any) -> PyTree:
+    """The part of that key, position or attribute."""
+    try:
+        if isinstance(name, str) and not isinstance(draw, Mapping):
+            return getattr(draw, name)
+        # An array has positions too, but those of a batch of draws.
+        if isinstance(draw, Mapping | tuple | list):
+            return draw[name]
+    except (AttributeError, KeyError, IndexError, TypeError):
+        pass
+    raise _checks.refusal("select", "be a part of what `fn` returns (a function of it for parts of arrays)", name)
