@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
 from rmtjax import _checks
+from rmtjax.simulation._reducers._rounding import two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.moments_result import MomentsResult
 
@@ -33,7 +34,7 @@ class _Moment(NamedTuple):
         count = self.count + other.count
         ours, theirs = (each.count / (count + (count == 0)) for each in (self, other))
         shift = (other.mean - self.mean) + (other.rest - self.rest)
-        mean, rest = _two_sum(self.mean, (other.mean - self.mean) * theirs)
+        mean, rest = two_sum(self.mean, (other.mean - self.mean) * theirs)
         sums = zip(self._shifted(-shift * theirs), other._shifted(shift * ours), strict=True)
         rest = rest + self.rest + (other.rest - self.rest) * theirs
         return _Moment(count, mean, rest, tuple(a + b for a, b in sums))
@@ -48,15 +49,6 @@ class _Moment(NamedTuple):
             third + by * (3 * second + self.count * by**2),
             fourth + by * (4 * third + by * (6 * second + self.count * by**2)),
         )
-
-
-def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """The rounded sum and its rounding error (Knuth 1997, The Art of Computer Programming 2, section 4.2.2)."""
-    total = a + b
-    of_b = total - a
-    error = (a - (total - of_b)) + (b - of_b)
-    # An infinite sum has an error of NaN.
-    return total, (jnp if isinstance(total, jax.Array) else np).where(abs(error) < np.inf, error, 0)
 
 
 def _is_moment(node: object) -> bool:

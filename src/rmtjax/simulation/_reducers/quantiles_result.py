@@ -1,0 +1,137 @@
+"""What a sketch of quantiles gives."""
+
+import numpy as np
+import scipy.stats
+from jaxtyping import Float, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+
+
+class QuantilesResult(AbstractModule):
+    """Quantiles of the pooled values of all draws.
+
+    Every value lies in a cell, and the counts of the cells are exact. The p-quantile of N values, the smallest value x
+    with at least pN values up to x, is therefore certain to lie in one cell; between the ends of the cell it is
+    interpolated.
+
+    Args:
+        probabilities: those that were asked for.
+        lower: the smallest value that may be in each cell, ascending.
+        upper: the largest one; the same as `lower` where a cell holds a single number.
+        counts: how many values are in each cell.
+        rank_standard_error: standard error of the share of values up to each quantile, from the draws.
+        draws: number of draws.
+        kept: number of draws that the standard errors were estimated from.
+
+    Example:
+        >>> import numpy as np
+        >>> cells = np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.5, 2.0]), np.array([10, 80, 10])
+        >>> result = QuantilesResult(np.array([0.5]), *cells, np.array([0.01]), draws=100, kept=100)
+        >>> print(result.values, *result.bracket(0.5), result.rank_error)
+        [1.246875] 1.0 1.5 [0.8]
+    """
+
+    probabilities: Float[np.ndarray, " q"]
+    lower: Float[np.ndarray, " k"]
+    upper: Float[np.ndarray, " k"]
+    counts: Int[np.ndarray, " k"]
+    rank_standard_error: Float[np.ndarray, " q"]
+    draws: int
+    kept: int
+
+    @property
+    def total(self) -> int:
+        """Number of values."""
+        return int(self.counts.sum())
+
+    @property
+    def values(self) -> Float[np.ndarray, " q"]:
+        """The quantiles that were asked for."""
+        return self.quantile(self.probabilities)
+
+    @property
+    def rank_error(self) -> Float[np.ndarray, " q"]:
+        """The most by which the share of values up to each quantile can differ from its probability.
+
+        It is the share of the values in the cell of the quantile, and 1/N where the cell is a single number.
+        """
+        cell = self._cells(self.probabilities)
+        counts = np.where(self.lower[cell] == self.upper[cell], 1, self.counts[cell])
+        return counts / self.total if self.total else np.full(np.shape(cell), np.nan)
+
+    @property
+    def standard_error(self) -> Float[np.ndarray, " q"]:
+        """Standard errors of the quantiles, half of the distance between those a standard error up and down in rank."""
+        lower, upper = self._around(1.0)
+        return (upper - lower) / 2
+
+    def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
+        """Confidence intervals of the quantiles, from ranks up and down and with the cells that these fall into.
+
+        Args:
+            level: probability to hold the true quantile, between 0 and 1.
+
+        Returns:
+            The lower and the upper ends.
+
+        References:
+            Woodruff (1952), Journal of the American Statistical Association 47, section 2.
+        """
+        if not 0 < level < 1:
+            raise _checks.refusal("level", "lie in (0, 1)", level)
+        return self._around(scipy.stats.t.isf((1 - level) / 2, max(1, self.kept - 1)))
+
+    def quantile(self, p: Float[np.ndarray, "..."] | float) -> Float[np.ndarray, "..."]:
+        """The smallest value with a share of at least p up to it, interpolated within its cell; NaN without values.
+
+        Args:
+            p: probabilities in [0, 1].
+        """
+        p = _probabilities("p", p)
+        if not self.total:
+            return np.full(p.shape, np.nan)[()]
+        cell, lower, upper = self._cells(p), *self._ends(p)
+        before = np.cumsum(self.counts)[cell] - self.counts[cell]
+        share = (self._ranks(p) - before - 0.5) / self.counts[cell]
+        with np.errstate(invalid="ignore"):
+            between = lower + share * (upper - lower)
+        # Beside an infinite end there is no number in the middle.
+        finite = np.where(np.isinf(lower), upper, lower)
+        return np.where(np.isfinite(lower) & np.isfinite(upper), between, finite)[()]
+
+    def bracket(self, p: Float[np.ndarray, "..."] | float) -> tuple:
+        """Two numbers that are certain to hold the p-quantile of the values between them, or to be it.
+
+        Args:
+            p: probabilities in [0, 1].
+        """
+        p = _probabilities("p", p)
+        if not self.total:
+            return (np.full(p.shape, np.nan)[()],) * 2
+        return tuple(end[()] for end in self._ends(p))
+
+    def _ranks(self, p: np.ndarray) -> np.ndarray:
+        # The rounding of pN must not lift a whole number.
+        return np.clip(np.ceil(p * self.total * (1 - 4 * np.finfo(float).eps)), 1, max(1, self.total))
+
+    def _cells(self, p: np.ndarray) -> np.ndarray:
+        return np.searchsorted(np.cumsum(self.counts), self._ranks(p), side="left")
+
+    def _ends(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        cell = self._cells(p)
+        return self.lower[cell].astype(np.float64), self.upper[cell].astype(np.float64)
+
+    def _around(self, errors: float) -> tuple[np.ndarray, np.ndarray]:
+        """The quantiles so many standard errors down and up in rank."""
+        error = np.where(np.isnan(self.rank_standard_error), 0, self.rank_standard_error) * errors
+        ends = [self.quantile(np.clip(self.probabilities + sign * error, 0, 1)) for sign in (-1, 1)]
+        unknown = np.isnan(self.rank_standard_error)
+        return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
+
+
+def _probabilities(name: str, value: object) -> np.ndarray:
+    p = np.asarray(value, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise _checks.refusal(name, "lie in [0, 1]", value)
+    return p
