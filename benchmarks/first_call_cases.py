@@ -25,7 +25,7 @@ SILENT = (
     r"rmtjax\.(benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
-    r"rmtjax\.simulation\.(Histogram|Moments)Result",
+    r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Extremes|Jackknife|Keep|KeptDraws|Part|Quantiles)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 

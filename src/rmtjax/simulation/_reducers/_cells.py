@@ -26,11 +26,11 @@ class Cells(NamedTuple):
         last: the code of the largest one.
     """
 
-    shift: Int[Array, ""]
-    codes: UInt[Array, " k"]
-    counts: Int[Array, " k"]
-    first: UInt[Array, ""]
-    last: UInt[Array, ""]
+    shift: Any
+    codes: Any
+    counts: Any
+    first: Any
+    last: Any
 
 
 def _none(codes: Any) -> Any:
@@ -88,9 +88,9 @@ def added(cells: Cells, values: Float[Array, " m"], mask: Array) -> Cells:
 
 
 class _Joined(NamedTuple):
-    shift: Int[Array, ""]
-    codes: UInt[Array, " k"]
-    counts: Int[Array, " k"]
+    shift: Any
+    codes: Any
+    counts: Any
 
 
 def _joined(codes: UInt[Array, " m"], counts: Int[Array, " m"], size: int) -> _Joined:

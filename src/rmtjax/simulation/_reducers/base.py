@@ -19,7 +19,8 @@ class Draws:
 
     Args:
         values: what the function returned, stacked: every array has a leading axis of length m.
-        index: the number of each draw, from 0 on; the same whatever the batch and the devices.
+        index: the number of each draw, from 0 on; the same whatever the batch and the devices. Those of a batch are
+            consecutive.
         valid: False for draws that are to be left out. The last batch of a device is filled up with them.
 
     Example:

@@ -1,18 +1,18 @@
 """All draws, on the host."""
 
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree, UInt32
+from jaxtyping import PyTree
 
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.kept_draws import NO_DRAW, KeptDraws, in_order
 
 
 class _State(NamedTuple):
-    index: UInt32[np.ndarray, " m"]
+    index: Any
     values: PyTree
 
 
@@ -31,7 +31,7 @@ class Collect(AbstractReducer):
         (100,) True
     """
 
-    keeps_draws: ClassVar[bool] = True
+    keeps_draws = True
 
     def init(self, draw: PyTree) -> _State:
         """No draws."""

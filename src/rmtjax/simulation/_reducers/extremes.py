@@ -1,6 +1,6 @@
 """The smallest and the largest of all values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -53,11 +53,11 @@ class _State(NamedTuple):
         index: the draws that they come from.
     """
 
-    draws: Int[Array, ""]
-    total: Int[Array, ""]
-    not_a_number: Int[Array, ""]
-    values: Float[Array, "2 k"]
-    index: UInt32[Array, "2 k"]
+    draws: Any
+    total: Any
+    not_a_number: Any
+    values: Any
+    index: Any
 
 
 class Extremes(AbstractReducer):

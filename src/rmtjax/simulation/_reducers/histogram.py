@@ -1,7 +1,7 @@
 """Exact counts of pooled values in bins, with the variance of the counts over the draws."""
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +35,11 @@ class _State(NamedTuple):
         lengths: of t²; None if that is a constant.
     """
 
-    draws: Int[Array, ""]
-    counts: Int[Array, " p"]
-    squares: UInt[Array, "2 p"]
-    products: UInt[Array, "2 p"] | None
-    lengths: UInt[Array, "2 1"] | None
+    draws: Any
+    counts: Any
+    squares: Any
+    products: Any
+    lengths: Any
 
 
 class Histogram(AbstractReducer):
@@ -104,7 +104,7 @@ class Histogram(AbstractReducer):
     def finish(self, state: _State) -> HistogramResult:
         """Counts, edges, the numbers of values outside, and standard errors."""
         if not_a_number := int(state.counts[-1]):
-            raise nan_refused(not_a_number, state.counts.sum())
+            raise nan_refused(not_a_number, int(state.counts.sum()))
         below, *counts, above = map(int, state.counts[:-1])
         draws, total = int(state.draws), below + above + sum(counts)
         edges = np.asarray(self.edges)

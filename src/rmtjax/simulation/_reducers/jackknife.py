@@ -8,12 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.stats
-from jaxtyping import Array, Float, Inexact, Int, PyTree
+from jaxtyping import Float, Inexact, PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax.simulation import _reduction
+from rmtjax.simulation._reducers._intervals import multiple
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.moments import Moments
 
@@ -50,9 +50,7 @@ class JackknifeResult(AbstractModule):
         Returns:
             The lower and the upper ends.
         """
-        if not 0 < level < 1:
-            raise _checks.refusal("level", "lie in (0, 1)", level)
-        times = scipy.stats.t.isf((1 - level) / 2, max(1, self.blocks - 1))
+        times = multiple(level, self.blocks - 1)
         end = lambda sign: jax.tree.map(lambda x, error: x + sign * times * error, self.value, self.standard_error)
         return end(-1), end(1)
 
@@ -60,7 +58,7 @@ class JackknifeResult(AbstractModule):
 class _State(NamedTuple):
     """The number of draws in each block, and the states of the reducers for each, stacked."""
 
-    draws: Int[Array, " b"]
+    draws: Any
     states: PyTree
 
 

@@ -1,12 +1,12 @@
 """A random sample of the draws."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PyTree, UInt32
+from jaxtyping import Array, PyTree, UInt32
 
 from rmtjax import _checks
 from rmtjax._threefry import unrolled
@@ -27,9 +27,9 @@ class _State(NamedTuple):
         values: the draws, stacked.
     """
 
-    draws: Int[Array, ""]
-    rank: UInt32[Array, "k 2"]
-    index: UInt32[Array, " k"]
+    draws: Any
+    rank: Any
+    index: Any
     values: PyTree
 
 

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, PyTree
 
 from rmtjax import _checks
 from rmtjax.simulation._reducers._rounding import two_sum
@@ -58,7 +58,7 @@ def _is_moment(node: object) -> bool:
 class _State(NamedTuple):
     """The number of draws, and the moments of each array of a draw."""
 
-    draws: Int[Array, ""]
+    draws: Any
     moments: PyTree
 
 

@@ -77,7 +77,8 @@ def _named(draw: Any, name: Any) -> PyTree:
             return getattr(draw, name)
         # An array has positions too, but those of a batch of draws.
         if isinstance(draw, Mapping | tuple | list):
-            return draw[name]
+            container: Any = draw
+            return container[name]
     except (AttributeError, KeyError, IndexError, TypeError):
         pass
     raise _checks.refusal("select", "be a part of what `fn` returns (a function of it for parts of arrays)", name)

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
@@ -33,7 +33,7 @@ class _State(NamedTuple):
         kept: the sample, as a state of `Keep`.
     """
 
-    not_a_number: Int[Array, ""]
+    not_a_number: Any
     cells: _cells.Cells
     kept: Any
 

@@ -1,12 +1,12 @@
 """What a sketch of quantiles gives."""
 
 import numpy as np
-import scipy.stats
 from jaxtyping import Float, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
+from rmtjax.simulation._reducers._intervals import multiple
 
 # The window of the density, in standard errors.
 _WINDOW = 3
@@ -88,9 +88,7 @@ class QuantilesResult(AbstractModule):
         References:
             Woodruff (1952), Journal of the American Statistical Association 47, section 2.
         """
-        if not 0 < level < 1:
-            raise _checks.refusal("level", "lie in (0, 1)", level)
-        times = scipy.stats.t.isf((1 - level) / 2, max(1, self.kept - 1))
+        times = multiple(level, max(1, self.kept - 1))
         error = self.rank_standard_error
         ends = (self.quantile(np.clip(self.probabilities + sign * times * _known(error), 0, 1)) for sign in (-1, 1))
         lower, upper = (np.where(np.isnan(error), np.nan, end) for end in ends)
