@@ -163,6 +163,8 @@ class Covariance(AbstractReducer):
         both, left = state.xxyy / size / (x * y) ** 2, state.xxxy / size / (x**3 * y)
         variance = both + r**2 / 4 * (fourth[:, None] + fourth + 2 * both) - r * (left + left.T)
         of_correlation = np.sqrt(np.maximum(variance, 0) / size)
+        # An entry has the correlation 1 with itself; what rounding leaves of its error would be large after the root.
+        np.fill_diagonal(of_correlation, 0 * deviation)
         return CovarianceResult(state.mean + state.rest, state.xy / (size - 1), error, r, of_correlation, size)
 
 
