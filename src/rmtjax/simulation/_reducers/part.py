@@ -55,7 +55,7 @@ class Part(AbstractReducer):
     def update(self, state: list[PyTree], draws: Draws) -> list[PyTree]:
         """The states of the reducers with the parts of these draws added."""
         each = jax.vmap(self._function) if callable(self.select) else lambda values: _named(values, self.select)
-        return _reduction.update(self.reducer, state, draws._replace(values=each(draws.values)))
+        return _reduction.update(self.reducer, state, Draws(each(draws.values), draws.index, draws.valid))
 
     def merge(self, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:
         """The states of the reducers for the draws of both."""

@@ -99,7 +99,7 @@ class Quantiles(AbstractReducer):
         dtype = _cells.decoded(np.zeros(1, state.cells.codes.dtype)).dtype
         values, mask = pooled(draws, "quantiles", dtype)
         is_nan = mask & jnp.isnan(values)
-        kept = _keep(values.shape[1]).update(state.kept, draws._replace(values=(values, mask)))
+        kept = _keep(values.shape[1]).update(state.kept, Draws((values, mask), draws.index, draws.valid))
         cells = _cells.added(state.cells, values.ravel(), (mask & ~is_nan).ravel())
         return _State(state.not_a_number + jnp.sum(is_nan, dtype=state.not_a_number.dtype), cells, kept)
 
