@@ -50,6 +50,15 @@ def test_any_division_of_the_draws_gives_the_same(values, orders, ends):
     assert (many.total, many.draws) == (sum(orders), DRAWS)
 
 
+@pytest.mark.float32
+def test_zeros_of_both_signs_are_equal(getkey):
+    # Some draws have the one, some the other.
+    zeros = lambda key, signs: signs[jax.random.randint(key, (), 0, 2)] * jnp.zeros(2)
+    for signs in ([1.0, -1.0], [-1.0, 1.0]):
+        result = rmt.simulate(zeros, getkey(), 20, args=(jnp.array(signs),), reduce=rmt.simulation.Extremes(3))
+        assert result.smallest_index.tolist() == result.largest_index.tolist() == [0, 0, 1]
+
+
 def test_what_has_no_order_is_refused(getkey):
     with pytest.raises(ValueError, match=r"`fn` must return no NaN, got 3 of 6 values.*EQX_ON_ERROR"):
         rmt.simulate(lambda key: jnp.array([0.5, jnp.nan]), getkey(), 3, reduce=rmt.simulation.Extremes(1))

@@ -129,6 +129,7 @@ class Extremes(AbstractReducer):
         largest = jnp.finfo(values.dtype).max
         # An infinite value goes before a place without one.
         rank = jnp.where(mask, jnp.maximum(-values, -largest), -jnp.inf)
+        rank = jnp.where(rank == 0, 0, rank)  # `top_k` puts 0 before -0
         # XLA selects from one axis of float32 three hundred times as fast as it sorts on a CPU.
         _, place = jax.lax.top_k(rank.ravel(), min(self.k, rank.size))
         chosen, draw = mask.ravel()[place], index[place // max(1, values.shape[1])]
