@@ -167,7 +167,7 @@ def test_memory_plan(getkey):
     assert plan.batch_bytes == plan.batch_size * plan.draw_bytes <= plan.budget_bytes
     assert plan.kept_bytes == 10_000 * 1000 // jax.device_count()
     reduced = rmt.simulation.memory_plan(matrix, getkey(), 1000, reduce=rmt.Histogram(np.arange(11)), batch_size=3)
-    assert (reduced.batch_size, reduced.kept_bytes) == (3, 13 * 8)
+    assert (reduced.batch_size, reduced.kept_bytes) == (3, (1 + 3 * 13) * 8)
     with pytest.raises(ValueError, match="`num_samples` must be an integer of at least 1, got 0"):
         rmt.simulation.memory_plan(matrix, getkey(), 0)
 

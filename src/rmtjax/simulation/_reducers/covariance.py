@@ -159,8 +159,9 @@ class Covariance(AbstractReducer):
         deviation = np.sqrt(state.xy.diagonal() / size)
         deviation = np.where(deviation > 0, deviation, np.nan)
         x, y = deviation[:, None], deviation[None, :]
-        r, fourth = state.xy / size / (x * y), state.xxyy.diagonal() / size / deviation**4
-        both, left = state.xxyy / size / (x * y) ** 2, state.xxxy / size / (x**3 * y)
+        with np.errstate(invalid="ignore", divide="ignore"):  # powers of tiny deviations are 0
+            r, fourth = state.xy / size / (x * y), state.xxyy.diagonal() / size / deviation**4
+            both, left = state.xxyy / size / (x * y) ** 2, state.xxxy / size / (x**3 * y)
         variance = both + r**2 / 4 * (fourth[:, None] + fourth + 2 * both) - r * (left + left.T)
         of_correlation = np.sqrt(np.maximum(variance, 0) / size)
         # An entry has the correlation 1 with itself; what rounding leaves of its error would be large after the root.
