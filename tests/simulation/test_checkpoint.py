@@ -4,6 +4,7 @@ import contextlib
 import errno
 import hashlib
 import io
+import os
 import random
 import resource
 import shutil
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.simulation._checkpoint import Damaged, Saved, Store, packed, unpacked
+from rmtjax.simulation._checkpoint import Damaged, Foreign, Saved, Store, packed, unpacked
 from rmtjax.simulation._saver import Interval
 
 KEY = jax.random.key(5)
@@ -149,6 +150,103 @@ def test_no_corrupted_file_is_accepted(path):
     assert Store(path).load().draws == 300
 
 
+@pytest.mark.parametrize("content", [b"some,table\n1,2\n", b"rmtjax checkpoint 2 sha256 00\n"])
+def test_a_file_of_another_kind_is_left_alone_beside_a_previous_one(path, content):
+    run(path, 300, every=100)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="run cannot be used: it "):
+        run(path, 300)
+    assert path.read_bytes() == content
+
+
+def test_without_the_file_a_run_begins_anew(path):
+    run(path, 300, every=100)
+    assert path.with_name("run.previous").exists()
+    path.unlink()
+    assert run(path, 150).total == 450
+    assert draws(path) == 150
+
+
+def test_a_file_that_is_removed_while_the_run_goes_on(path):
+    assert run(path, reduce=Vanishing(lambda: path.unlink()), every=100) == 500
+    assert draws(path) == 500
+
+
+def test_the_file_never_vanishes(path, monkeypatch):
+    """Each renaming is the last act of a killed process; whatever it leaves, the next run goes on from it."""
+    run(path, 300, every=100)
+    for number in range(2):
+        calls = []
+
+        def killed(source, target, calls=calls, number=number, replace=os.replace):
+            calls.append(target)
+            if len(calls) > number:
+                raise KeyboardInterrupt
+            replace(source, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr("rmtjax.simulation._checkpoint.os.replace", killed)
+            with pytest.raises(KeyboardInterrupt):
+                run(path, 400)
+        assert len(calls) == number + 1
+        assert draws(path) == 300
+    assert run(path, 400).total == 1200
+
+
+def test_what_a_function_finds_in_its_surroundings(path):
+    """The file holds the operations that were drawn with, not those of an earlier or a later time."""
+    surroundings = {"shift": 0.0}
+    fn = lambda key: uniform(key) / 4 + surroundings["shift"]
+    rmt.simulate(fn, KEY, 100, reduce=HISTOGRAM)
+    surroundings["shift"] = 0.5
+    result = run(path, 100, fn=fn)
+    assert result.counts[:4].sum() == 0
+    assert result.counts[4:].sum() == 300
+    surroundings["shift"] = 0.25
+    with pytest.raises(ValueError, match="the operations of `fn`"):
+        run(path, 200, fn=fn)
+
+
+class Chosen(rmt.simulation.AbstractReducer):
+    """A reducer whose static field acts on the host alone."""
+
+    how: str = eqx.field(static=True)
+
+    def init(self, draw):
+        return 0
+
+    def update(self, state, draws):
+        return state + draws.valid.sum()
+
+    def merge(self, left, right):
+        return left + right if self.how == "sum" else max(left, right)
+
+    def finish(self, state):
+        return int(state)
+
+
+def test_static_fields_of_reducers_belong_to_the_simulation(path):
+    run(path, reduce=Chosen("sum"))
+    with pytest.raises(ValueError, match="differs in `reduce`"):
+        run(path, 600, reduce=Chosen("max"))
+
+
+def test_relative_paths_stay_where_they_are(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run("run", reduce=Vanishing(lambda: monkeypatch.chdir(tmp_path / "elsewhere")), every=100)
+    assert draws(tmp_path / "run") == 500
+
+
+def test_sigterm_that_is_ignored_stays_ignored(path):
+    usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert run(path, reduce=Vanishing(lambda: signal.raise_signal(signal.SIGTERM)), every=100) == 500
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -160,7 +258,7 @@ def test_no_corrupted_file_is_accepted(path):
     ],
 )
 def test_a_file_of_another_kind_is_left_alone(path, content, reason):
-    with pytest.raises(Damaged, match=reason):
+    with pytest.raises((Damaged, Foreign), match=reason):
         unpacked(content)
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"run cannot be used: {reason}"):
@@ -178,9 +276,6 @@ def test_the_previous_checkpoint_serves_if_the_last_is_damaged(path):
     # The damaged file did not take the place of the good one.
     assert draws(path) == 300
     assert draws(path.with_name("run.previous")) == 200
-    # A process that dies between two renamings leaves the previous file alone.
-    path.unlink()
-    assert run(path, 300).total == 900
 
 
 class Trap:
@@ -292,11 +387,12 @@ def test_ctrl_c_returns_what_there_is(path):
 
 
 def test_ctrl_c_returns_the_draws_stacked_so_far(monkeypatch):
+    expected = rmt.simulate(uniform, KEY, 10)
     bar = lambda *_: contextlib.nullcontext(lambda *_: signal.raise_signal(signal.SIGINT))
     monkeypatch.setattr("rmtjax.simulation._simulate.shown_progress", bar)
     with pytest.warns(rmt.simulation.Interrupted, match=r"Interrupted after 10 of 500 draws\.$"):
         stacked = rmt.simulate(uniform, KEY, 500, batch_size=10 // jax.device_count())
-    np.testing.assert_array_equal(stacked, rmt.simulate(uniform, KEY, 10))
+    np.testing.assert_array_equal(stacked, expected)
 
 
 def test_sigterm_is_obeyed_after_the_state_is_saved(path):

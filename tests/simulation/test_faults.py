@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rmtjax.simulation._checkpoint import unpacked
 from tests.cases import further
 from tests.simulation import _campaign
 
@@ -45,6 +46,13 @@ def ready(process: subprocess.Popen) -> subprocess.Popen:
     return process
 
 
+def draws_saved(checkpoint: Path) -> int:
+    try:
+        return unpacked(checkpoint.read_bytes()).draws
+    except FileNotFoundError:
+        return 0
+
+
 def answer(process: subprocess.Popen) -> dict:
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
@@ -60,12 +68,18 @@ def undisturbed() -> list[int]:
 
 @pytest.mark.parametrize("kills", [3, *further(50)])
 def test_killed_at_random_moments(start, tmp_path, undisturbed, kills):
-    checkpoint, moments = tmp_path / "run", random.Random(kills)
+    checkpoint, moments, resumed = tmp_path / "run", random.Random(kills), 0
     for kill in range(kills):
+        before = draws_saved(checkpoint)
         process = ready(start(checkpoint, 10_000 + 1_000 * (kill % 7)))
-        time.sleep(moments.uniform(0, 3 / kills))
+        # From the first state of its own on, at any moment, also while another one is written.
+        while draws_saved(checkpoint) == before and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.02))
         process.kill()
         process.communicate()
+        resumed += 0 < before < DRAWS
+    assert resumed >= min(kills, 10) - 1
     assert answer(start(checkpoint, 12_345))["counts"] == undisturbed
 
 

@@ -3,6 +3,7 @@
 import re
 import sys
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -132,7 +133,7 @@ def test_progress_in_lines(getkey, capsys, monkeypatch):
     monkeypatch.setattr("rmtjax.simulation._progress._SECONDS_OF_LINES", 0.0)
     rmt.simulate(uniform, getkey(), 10, batch_size=5, progress=True)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 // jax.device_count() or 1
+    assert len(lines) == max(1, 2 // jax.device_count())
     assert re.fullmatch(r"10 of 10 draws \(100.0%\), [\d,.e+]+ draws/s, 0:00:00 left", lines[-1])
     rmt.simulate(uniform, getkey(), 10, batch_size=3, reduce=rmt.Moments(), progress=True)
     assert re.search(r"left, standard error 0\.\d+$", capsys.readouterr().err.splitlines()[-1])
@@ -211,6 +212,67 @@ def test_stop_when_good_enough(getkey):
     assert run(stop_when=1e-9).count == 10_000
     with pytest.raises(ValueError, match="`stop_when` must be positive"):
         run(stop_when=-1.0)
+
+
+def test_stop_when_waits_for_draws_that_differ(getkey):
+    """An event that has not happened yet has the standard error 0, which is no reason to stop."""
+    rare = lambda key: (jax.random.uniform(key, dtype=jnp.float32) < 0.002).astype(float)
+    for _ in range(3):
+        result = rmt.simulate(rare, getkey(), 10_000, reduce=rmt.Moments(), stop_when=1e-3)
+        assert result.mean > 0
+        assert 0 < result.standard_error
+    constant = rmt.simulate(lambda key: 1.0, getkey(), 1000, reduce=rmt.Moments(), stop_when=0.1)
+    assert constant.count == 1000
+
+
+@pytest.mark.parametrize("implementation", ["rbg", "unsafe_rbg"])
+def test_generators_that_depend_on_batches(implementation):
+    key = jax.random.key(3, impl=implementation)
+    alone = np.stack([uniform(jax.random.fold_in(key, i)) for i in range(11)])
+    for batch_size in (None, 1, 4):
+        np.testing.assert_array_equal(rmt.simulate(uniform, key, 11, batch_size=batch_size), alone)
+
+
+def test_draws_without_entries(getkey):
+    empty = lambda key: {"nothing": jnp.zeros(0), "something": uniform(key)}
+    result = rmt.simulate(empty, getkey(), 10, reduce=rmt.Moments())
+    assert result.mean["nothing"].shape == (0,)
+    assert result.count["something"] == 10
+    assert rmt.simulate(empty, getkey(), 10)["nothing"].shape == (10, 0)
+
+
+def test_reducers_stay_outside_of_compiled_functions(getkey):
+    run = jax.jit(lambda key: rmt.simulate(uniform, key, 10, reduce=rmt.Moments()))
+    with pytest.raises(ValueError, match="`reduce` must be None inside of a compiled function"):
+        run(getkey())
+
+
+class Smallest(rmt.simulation.AbstractReducer):
+    """A reducer that begins with a number of a given dtype, and may merge to floats."""
+
+    begin: object
+    merged: type = eqx.field(default=int, static=True)
+
+    def init(self, draw):
+        return np.asarray(self.begin)
+
+    def update(self, state, draws):
+        return jnp.minimum(state, draws.valid.sum().astype(state.dtype))
+
+    def merge(self, left, right):
+        return np.minimum(left, right).astype(self.merged)
+
+    def finish(self, state):
+        return int(state)
+
+
+@pytest.mark.float32
+def test_states_that_do_not_fit(getkey):
+    if not jax.config.read("jax_enable_x64"):
+        with pytest.raises(ValueError, match=r"`Smallest.init` must hold integers of int32"):
+            rmt.simulate(uniform, getkey(), 10, reduce=Smallest(np.iinfo(np.int64).max))
+    with pytest.raises(ValueError, match=r"`Smallest.merge` must keep the dtype of the state, int64, got 'float64'"):
+        rmt.simulate(uniform, getkey(), 10, reduce=Smallest(np.int64(100), float))
 
 
 def test_stop_when_needs_a_standard_error(getkey):

@@ -2,8 +2,8 @@
 
 The file begins with one line of text, `rmtjax checkpoint <format> sha256 <digest of the rest>`. The rest is an archive
 of numpy's, read without pickle: a manifest in JSON and the arrays. A new file is written beside the old one, forced to
-the disk, and renamed; the old one is kept under the name `<path>.previous`. So whenever the process or the machine
-stops, one of the two is whole.
+the disk, and takes its name; the old one is kept under the name `<path>.previous`. So whenever the process or the
+machine stops, the file at the path is whole, as far as the disk keeps what it was given.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from rmtjax import _checks
 _FORMAT = 1
 _TITLE = "rmtjax checkpoint"
 _LONGEST_TITLE = 200
+_LEFT = "Nothing was overwritten: remove it, or name another file."
 
 
 class Saved(NamedTuple):
@@ -42,7 +44,11 @@ class Saved(NamedTuple):
 
 
 class Damaged(ValueError):
-    """A file is not a whole checkpoint that this version reads."""
+    """A file was a checkpoint, and is not whole any more."""
+
+
+class Foreign(ValueError):
+    """A file is something else than a checkpoint that this version reads."""
 
 
 def packed(saved: Saved) -> bytes:
@@ -61,7 +67,8 @@ def unpacked(content: bytes) -> Saved:
     """What the content of a file holds, if it is whole.
 
     Raises:
-        Damaged: it is not.
+        Damaged: it is empty or cut, or its checksum is wrong.
+        Foreign: it is no checkpoint, or one of another format.
     """
     if not content:
         raise Damaged("it is empty")
@@ -69,11 +76,11 @@ def unpacked(content: bytes) -> Saved:
     try:
         *title, number, algorithm, digest = line[:_LONGEST_TITLE].decode("ascii").split(" ")
     except ValueError:
-        raise Damaged("it is no checkpoint of rmtjax") from None
+        raise Foreign("it is no checkpoint of rmtjax") from None
     if " ".join(title) != _TITLE or algorithm != "sha256":
-        raise Damaged("it is no checkpoint of rmtjax")
+        raise Foreign("it is no checkpoint of rmtjax")
     if number != str(_FORMAT):
-        raise Damaged(f"it has format {number}, and this version of rmtjax reads format {_FORMAT}")
+        raise Foreign(f"it has format {number}, and this version of rmtjax reads format {_FORMAT}")
     if hashlib.sha256(body).hexdigest() != digest:
         raise Damaged("its checksum is wrong")
     try:
@@ -95,9 +102,10 @@ class Store:
     """The files of a checkpoint."""
 
     def __init__(self, path: str | os.PathLike):
-        self.path = Path(path)
+        self.path = Path(path).expanduser().absolute()  # whatever the working directory is later
         self.previous = self.path.with_name(self.path.name + ".previous")
         self._new = self.path.with_name(self.path.name + ".new")
+        self._link = self.path.with_name(self.path.name + ".link")
         self._is_whole = False  # whether the file at the path may take the place of the previous one
 
     def check(self) -> None:
@@ -124,6 +132,9 @@ class Store:
             except (BlockingIOError, PermissionError):
                 os.close(handle)
                 raise RuntimeError(f"Another run writes to the checkpoint {self.path}; only one may.") from None
+            except OSError:  # a file system without locks
+                os.close(handle)
+                raise
             # A run that has just ended removes the file; then the lock is on a file without a name.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(name)):
@@ -137,26 +148,29 @@ class Store:
             os.close(handle)
 
     def load(self) -> Saved | None:
-        """The last state saved, the one before if the file is damaged, or None if there is neither.
+        """The last state saved, the one before if the file is damaged, or None if there is no file.
 
         Raises:
-            ValueError: there are files, and none is whole.
+            ValueError: the file is of another kind, or it is damaged and the one before is not whole either.
         """
-        found, damage = None, []
-        for path in (self.path, self.previous):
-            try:
-                found = unpacked(path.read_bytes())
-                break
-            except FileNotFoundError:
-                continue
-            except Damaged as error:
-                damage.append(f"{path} cannot be used: {error}")
-        if damage and found is None:
-            raise ValueError(f"{'; '.join(damage)}. Nothing was overwritten: remove it, or name another file.")
-        if damage and found is not None:
-            text = f"{damage[0]}. The run goes on from {self.previous}, saved after {found.draws} draws."
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
-        self._is_whole = found is not None and not damage and self.path.exists()
+        self._is_whole = False
+        try:
+            found = unpacked(self.path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except Foreign as error:
+            raise ValueError(f"{self.path} cannot be used: {error}. {_LEFT}") from error
+        except Damaged as error:
+            damage = f"{self.path} cannot be used: {error}"
+        else:
+            self._is_whole = True
+            return found
+        try:
+            found = unpacked(self.previous.read_bytes())
+        except (OSError, Damaged, Foreign):
+            raise ValueError(f"{damage}. {_LEFT}") from None
+        text = f"{damage}. The run goes on from {self.previous}, saved after {found.draws} draws."
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
         return found
 
     def save(self, saved: Saved) -> None:
@@ -171,7 +185,7 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             if self._is_whole:
-                os.replace(self.path, self.previous)
+                self._keep()
             os.replace(self._new, self.path)
             self._is_whole = True
             _sync(self.path.parent)
@@ -179,6 +193,18 @@ class Store:
             with contextlib.suppress(OSError):
                 self._new.unlink()
             raise
+
+    def _keep(self) -> None:
+        """Let the present file be the previous one as well, and stay where it is until it is replaced."""
+        with contextlib.suppress(FileNotFoundError):  # Somebody has removed it.
+            self._link.unlink(missing_ok=True)
+            try:
+                os.link(self.path, self._link)
+            except FileNotFoundError:
+                raise
+            except OSError:  # a file system without hard links
+                shutil.copyfile(self.path, self._link)
+            os.replace(self._link, self.previous)
 
 
 def _lock(handle: int) -> None:

@@ -26,11 +26,17 @@ class Plan(NamedTuple):
     batch: int  # draws of a device at a time
     one_by_one: bool  # whether it takes them one after the other
     generator: Any  # the implementation of the key
+    digest: str | None = None  # of the operations of a draw, where they must be those of a checkpoint
 
     @property
     def step(self) -> int:
         """Draws of all devices at a time."""
         return self.batch * self.mesh.shape[AXIS]
+
+
+def draws_depend_on_batches(generator: Any) -> bool:
+    """Whether a generator gives other numbers under `vmap` than for one key, as "rbg" and "unsafe_rbg" do."""
+    return "rbg" in str(generator)
 
 
 # The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
@@ -73,9 +79,12 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree,
 
         def draws(step: Array) -> Draws:
             index = first + step.astype(jnp.uint32) * plan.step + jnp.arange(plan.batch, dtype=jnp.uint32)
-            keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
             draw_one = functools.partial(_JUST_TRACED.get() or functools.partial(one_draw, draw), operands)
-            values = jax.lax.map(draw_one, keys) if plan.one_by_one else jax.vmap(draw_one)(keys)
+            if draws_depend_on_batches(plan.generator):
+                values = jax.lax.map(lambda i: draw_one(jax.random.fold_in(key, i)), index)
+            else:
+                keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
+                values = jax.lax.map(draw_one, keys) if plan.one_by_one else jax.vmap(draw_one)(keys)
             return Draws(values, index, index < stop)
 
         reduce = reducers.combine(of_reducers)

@@ -37,6 +37,7 @@ class Trace:
     leaves: list[jax.ShapeDtypeStruct]
     structure: Any
     lapack: bool
+    program: ClosedJaxpr | None  # only of a fresh trace
     waiting: list[Callable]
 
     @property
@@ -54,14 +55,18 @@ class Trace:
         return self.waiting.pop() if self.waiting else None
 
 
-def traced(draw: Structure, operands: list[Array], key: KeyScalar) -> Trace:
-    """The draw traced; this is where functions that cannot be traced are detected."""
-    return _traced(draw, tuple(map(_shape, operands)), _shape(key))
+def traced(draw: Structure, operands: list[Array], key: KeyScalar, *, fresh: bool = False) -> Trace:
+    """The draw traced; this is where functions that cannot be traced are detected.
 
-
-def program_of(draw: Structure, operands: list[Array], key: KeyScalar) -> ClosedJaxpr:
-    """The operations of one draw."""
-    return _program(draw, tuple(map(_shape, operands)), _shape(key))[0]
+    A trace is kept, as by `jax.jit`: what a function finds in its surroundings is what it found the first time. A
+    `fresh` one looks again, and has its operations for a fingerprint.
+    """
+    shapes = tuple(map(_shape, operands)), _shape(key)
+    if fresh:
+        return _trace(draw, *shapes, keep=True)
+    # JAX's own settings that change a program without a change of its operands.
+    settings = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore
+    return _traced(draw, *shapes, settings)
 
 
 def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
@@ -86,12 +91,18 @@ def _shape(array: Array) -> jax.ShapeDtypeStruct:
 
 
 @kept_for_structure
-def _traced(draw: Structure, operands: tuple[jax.ShapeDtypeStruct, ...], key: jax.ShapeDtypeStruct) -> Trace:
+def _traced(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, settings: tuple) -> Trace:
+    del settings
+    return _trace(draw, operands, key, keep=False)
+
+
+def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, keep: bool) -> Trace:
     program, structure = _program(draw, operands, key)
     run = jaxpr_as_fun(program)
     leaves = [jax.ShapeDtypeStruct(out.shape, out.dtype) for out in program.out_avals]
     again = lambda operands, key: jax.tree.unflatten(structure, run(*operands, key))
-    return Trace(max(1, peak_bytes(program)), leaves, structure, uses_lapack(program), [again])
+    kept = program if keep else None
+    return Trace(max(1, peak_bytes(program)), leaves, structure, uses_lapack(program), kept, [again])
 
 
 def _program(

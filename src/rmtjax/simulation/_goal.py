@@ -49,7 +49,7 @@ def _is_below(target: float, result: Any) -> bool:
 
 
 def largest_standard_error(result: Any) -> float | None:
-    """The largest of all standard errors in the results of one or several reducers, infinite where one is unknown.
+    """The largest of all standard errors in the results of one or several reducers, infinite if one is unknown.
 
     None if none of the results has any.
     """
@@ -57,5 +57,6 @@ def largest_standard_error(result: Any) -> float | None:
     found = [node.standard_error for node in jax.tree.leaves(result, is_leaf=has_error) if has_error(node)]
     if not found:
         return None
-    largest = max(float(np.max(leaf, initial=0)) for leaf in jax.tree.leaves(found))
-    return math.inf if math.isnan(largest) else largest
+    errors = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(found)])
+    # If all are 0, then no two draws have differed yet, which says nothing about the next one.
+    return math.inf if np.isnan(errors).any() or not errors.any() else float(errors.max())

@@ -44,7 +44,7 @@ def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
     """
     interrupts = Interrupts()
     usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
-    if termination:
+    if termination and signal.getsignal(signal.SIGTERM) != signal.SIG_IGN:
         usual[signal.SIGTERM] = signal.getsignal(signal.SIGTERM)
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():

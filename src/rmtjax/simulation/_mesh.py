@@ -1,9 +1,12 @@
 """The devices that a simulation runs on, in one process or in several."""
 
+import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
@@ -36,7 +39,14 @@ def on_every_device(tree: PyTree, mesh: Mesh) -> PyTree:
     everywhere = NamedSharding(mesh, PartitionSpec())
     if not mesh.is_multi_process:
         return jax.device_put(tree, everywhere)
-    return jax.tree.map(lambda leaf: _weak_again(leaf, _shared(np.asarray(leaf), mesh)), tree)
+    return jax.tree.map(functools.partial(_shared_leaf, mesh), tree)
+
+
+def _shared_leaf(mesh: Mesh, leaf: Any) -> jax.Array:
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        words = _shared(np.asarray(jax.random.key_data(leaf)), mesh)
+        return jax.random.wrap_key_data(words, impl=jax.random.key_impl(leaf))
+    return _weak_again(leaf, _shared(np.asarray(leaf), mesh))
 
 
 def _shared(array: np.ndarray, mesh: Mesh) -> jax.Array:
@@ -55,8 +65,17 @@ def _weak_again(model: Any, array: jax.Array) -> jax.Array:
 def on_host(tree: PyTree) -> list[PyTree]:
     """The part of each device of this process, without the leading axis of devices, in their order."""
     leaves, structure = jax.tree.flatten(tree)
-    parts = zip(*map(_parts, leaves), strict=True)
-    return [jax.tree.unflatten(structure, part) for part in parts]
+    parts = [_parts(leaf) for leaf in leaves]
+    number = max((len(part) for part, leaf in zip(parts, leaves, strict=True) if leaf.size), default=1)
+    # An empty array has no parts of its own.
+    nothing = lambda leaf: [np.zeros(leaf.shape[1:], leaf.dtype)] * number
+    parts = [part if leaf.size else nothing(leaf) for part, leaf in zip(parts, leaves, strict=True)]
+    return [jax.tree.unflatten(structure, part) for part in zip(*parts, strict=True)]
+
+
+def is_ready(tree: PyTree) -> bool:
+    """Whether the devices of this process have computed these arrays."""
+    return all(isinstance(leaf, Tracer) or leaf.is_ready() for leaf in jax.tree.leaves(tree))
 
 
 def _parts(array: jax.Array) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import PyTree
 
 from rmtjax import _checks
+from rmtjax.simulation._digest import without_addresses
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 
 
@@ -38,7 +39,17 @@ def keeps_draws(reduce: PyTree) -> bool:
 
 def init(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> list[PyTree]:
     """The state of no draws, one for each reducer, as numpy arrays."""
-    return [jax.tree.map(np.asarray, reducer.init(draw)) for reducer in _reducers(reduce)]
+    return [_begun(reducer, draw) for reducer in _reducers(reduce)]
+
+
+def _begun(reducer: AbstractReducer, draw: PyTree[jax.ShapeDtypeStruct]) -> PyTree:
+    state = jax.tree.map(np.asarray, reducer.init(draw))
+    for leaf in jax.tree.leaves(state):
+        on_device = jax.dtypes.canonicalize_dtype(leaf.dtype)
+        if leaf.dtype.kind in "iu" and not (leaf.astype(on_device) == leaf).all():
+            name = f"{type(reducer).__name__}.init"
+            raise _checks.refusal(name, f"hold integers of {on_device.name}, which a device computes with", leaf)
+    return state
 
 
 def update(reduce: PyTree, states: list[PyTree], draws: Draws) -> list[PyTree]:
@@ -66,13 +77,27 @@ def program(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
 def merge(reduce: PyTree, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:
     """The states of two sets of draws together, in the dtypes of the left one."""
     return [
-        jax.tree.map(_like, a, reducer.merge(a, jax.tree.map(_like, a, b)))
+        jax.tree.map(functools.partial(_merged, reducer), a, reducer.merge(a, jax.tree.map(_like, a, b)))
         for reducer, a, b in zip(_reducers(reduce), left, right, strict=True)
     ]
 
 
 def _like(model: np.ndarray, array: Any) -> np.ndarray:
     return np.asarray(array).astype(model.dtype, copy=False)
+
+
+def _merged(reducer: AbstractReducer, model: np.ndarray, array: Any) -> np.ndarray:
+    array = np.asarray(array)
+    if not np.can_cast(array.dtype, model.dtype, "same_kind"):
+        name = f"{type(reducer).__name__}.merge"
+        raise _checks.refusal(name, f"keep the dtype of the state, {model.dtype.name}", array.dtype.name)
+    return array.astype(model.dtype, copy=False)
+
+
+def described(reduce: PyTree) -> str:
+    """The reducers and everything in them that is not an array, in words that do not depend on the process."""
+    names = [type(reducer).__qualname__ for reducer in _reducers(reduce)]
+    return without_addresses(f"{names} {jax.tree.structure(reduce)}")
 
 
 def finish(reduce: PyTree, states: list[PyTree]) -> Any:

@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupts
+from rmtjax.simulation._mesh import is_ready
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import Advance
 from rmtjax.simulation._saver import Saver
@@ -21,6 +22,8 @@ from rmtjax.simulation._saver import Saver
 _SECONDS = 0.5
 _SECONDS_OF_SEVERAL = 5.0
 _FASTEST_GROWTH = 4
+# Between two looks at whether a chunk is ready, in seconds; Ctrl-C is heard that soon.
+_LONGEST_PAUSE = 0.02
 # A batch that did not fit into memory is divided by this.
 _LESS = 4
 
@@ -66,6 +69,9 @@ class AbstractRun(ABC):
         seconds = _SECONDS_OF_SEVERAL if self.surroundings.processes.several else _SECONDS
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
+            if not self._is_there(chunk):
+                self._end(self._combine())
+                return
             number = stop - self.done
             self._take(chunk, number)
             self.done = stop
@@ -92,10 +98,30 @@ class AbstractRun(ABC):
         if not (self.interrupted or due or finished or look):
             return False
         states = self._combine()
-        ends = self.interrupted or finished or (look and goal.is_reached(self.result()))
-        if ends or due:
-            saver.save(self.done, states)
+        # A condition may look at a clock, so that only the first process asks it.
+        reached = look and processes.from_first(lambda: b"1" if goal.is_reached(self.result()) else b"") == b"1"
+        if not (ends := self.interrupted or finished or reached):
+            if due:
+                saver.save(self.done, states)
+            return False
+        self._end(states)
         return ends
+
+    def _end(self, states: list[PyTree]) -> None:
+        self.surroundings.saver.save(self.done, states)
+
+    def _is_there(self, chunk: PyTree) -> bool:
+        """Wait for the devices, unless a signal ends the run first; several processes wait all the same, and meet."""
+        pause = 1e-5
+        while not is_ready(chunk):
+            if self.surroundings.interrupts.signal is not None and not self.surroundings.processes.several:
+                if self.done == 0:
+                    raise KeyboardInterrupt
+                self.interrupted = True
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
 
 
 class _Pace:
@@ -131,10 +157,12 @@ def go_on(run: AbstractRun, chunks: Callable[[Plan], Chunks], plan: Plan, longes
     """Fill the run, with a smaller batch from where it is if the memory of a device does not suffice."""
     try:
         run.go_on(chunks(plan), plan, longest)
+        return
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error) or plan.batch == 1 or run.surroundings.processes.several:
             raise
-        smaller = plan._replace(batch=max(1, plan.batch // _LESS))
-        text = f"Batches of {plan.batch} draws do not fit into memory; the run goes on with batches of {smaller.batch}."
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
-        run.go_on(chunks(smaller), smaller, longest)
+    # Out here, where nothing refers any more to the arrays that did not fit.
+    smaller = plan._replace(batch=max(1, plan.batch // _LESS))
+    text = f"Batches of {plan.batch} draws do not fit into memory; the run goes on with batches of {smaller.batch}."
+    warnings.warn(text, RuntimeWarning, stacklevel=3)
+    run.go_on(chunks(smaller), smaller, longest)

@@ -71,11 +71,15 @@ class Saver:
     def _read(self, stack: contextlib.ExitStack) -> bytes:
         assert self._store is not None
         self._store.check()
+        unlocked = None
         try:
             stack.enter_context(self._store.locked())
         except OSError as error:
-            self._failed(error)
+            unlocked = error
         saved = self._store.load()
+        self._saved = saved.draws if saved else 0
+        if unlocked is not None:
+            self._failed(unlocked)
         if saved is None:
             return b""
         if different := difference(saved.facts, self._facts):

@@ -1,6 +1,7 @@
 """Many independent draws of a function of a key, over all devices."""
 
 import contextlib
+import math
 import os
 import warnings
 from collections.abc import Callable
@@ -99,13 +100,16 @@ def simulate(
         >>> print(traces[1].shape, bool(abs(traces[1] - 2 * traces[0]).max() < 1e-4))
         (100,) True
     """
-    work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh)
     if reduce is None and (checkpoint is not None or stop_when is not None):
         raise _checks.refusal("reduce", "be a reducer for `checkpoint` and `stop_when`", reduce)
     store = None if checkpoint is None else Store(checkpoint)
+    num_samples = _checks.integer("num_samples", num_samples, at_least=1)
     interval, goal = Interval(every), Goal(stop_when, num_samples)
     strict = _checks.choice("on_write_error", on_write_error, ("continue", "raise")) == "raise"
+    least = min(goal.next_look(0), math.inf if store is None else interval.draws)
+    work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh, fingerprint=store is not None, interval=least)
     processes = Processes(work.plan.mesh)
+    work = work.agreed(processes, num_samples)
     what = {} if store is None else facts(work)
     saver = Saver(store, what, interval, strict, processes)
     with contextlib.ExitStack() as stack:
@@ -122,7 +126,7 @@ def simulate(
         else:
             run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
         go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
-        if run.interrupted and run.done < num_samples:
+        if run.interrupted or interrupts.signal is not None:
             kept = "" if store is None else f", which are saved in {store.path}"
             warnings.warn(f"Interrupted after {run.done} of {num_samples} draws{kept}.", Interrupted, stacklevel=2)
         return run.result()

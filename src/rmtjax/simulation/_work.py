@@ -1,20 +1,25 @@
 """A simulation before its first draw: checked, traced, laid out and on the devices."""
 
 import functools
+import math
+import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
+from jax.core import Tracer
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
-from rmtjax.simulation import _draw, _layout, _reduction
+from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._memory import memory_budget
 from rmtjax.simulation._mesh import AXIS, local_devices, on_every_device, resolve_mesh
+from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._structure import Structure, split
 
 
@@ -34,6 +39,17 @@ class Work(NamedTuple):
     plan: Plan
     empty: list[PyTree] | None
 
+    def agreed(self, processes: Processes, num_samples: int) -> "Work":
+        """The same in all processes: the smallest batch of any, after making sure that all have the same work."""
+        if not processes.several:
+            return self
+        what = repr((np.asarray(jax.random.key_data(self.key)).tolist(), num_samples, self.plan.digest))
+        facts = processes.numbers([self.plan.batch, self.plan.one_by_one, zlib.crc32(what.encode()) >> 1])
+        if len({fact[2] for fact in facts}) > 1:
+            raise ValueError("`simulate` must be called with the same arguments in all processes of the run.")
+        batch, one_by_one = min(fact[0] for fact in facts), any(fact[1] for fact in facts)
+        return self._replace(plan=self.plan._replace(batch=batch, one_by_one=one_by_one))
+
     def chunks(self) -> Callable[[Plan], Chunks]:
         """A function of the layout, for this call of `simulate` only, which puts the arrays on the devices."""
         operands, draw = split((self.fn, self.args))
@@ -48,9 +64,22 @@ def _chunks(draw: Structure, reducers: Structure, arrays: PyTree, just_traced: C
 
 
 def prepared(
-    fn: Any, key: Any, num_samples: Any, args: Any, reduce: PyTree, batch_size: int | None, mesh: Mesh | None
+    fn: Any,
+    key: Any,
+    num_samples: Any,
+    args: Any,
+    reduce: PyTree,
+    batch_size: int | None,
+    mesh: Mesh | None,
+    *,
+    fingerprint: bool = False,
+    interval: float = math.inf,
 ) -> Work:
-    """The work of these arguments, which are those of `simulate`, after all checks of them."""
+    """The work of these arguments, which are those of `simulate`, after all checks of them.
+
+    With `fingerprint` the operations of a draw get a name. A batch is no longer than `interval`, the number of draws
+    after which the run does something else.
+    """
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
     if num_samples >= 2**31:
@@ -61,17 +90,21 @@ def prepared(
         raise _checks.refusal("args", "be a tuple", args)
     if reduce is not None:
         _reduction.check_reducers(reduce)
+        if isinstance(key, Tracer):
+            raise _checks.refusal("reduce", "be None inside of a compiled function: reducers merge on the host", reduce)
     if batch_size is not None:
         batch_size = _checks.integer("batch_size", batch_size, at_least=1)
     mesh = resolve_mesh(mesh)
     args = jax.tree.map(_draw.number_as_array, args)
     operands, draw = split((fn, args))
-    trace = _draw.traced(draw, operands, key)
+    trace = _draw.traced(draw, operands, key, fresh=fingerprint)
+    at_once = int(min(num_samples, interval))
     plan = Plan(
         mesh=mesh,
-        batch=_layout.draws_per_device(trace, num_samples, batch_size, mesh, looped=reduce is not None),
+        batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, looped=reduce is not None),
         one_by_one=_layout.is_one_by_one(trace, mesh),
         generator=jax.random.key_impl(key),
+        digest=None if trace.program is None else _digest.of_program(trace.program),
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
     return Work(fn, args, reduce, key, trace, plan, empty)
