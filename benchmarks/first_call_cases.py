@@ -25,7 +25,8 @@ SILENT = (
     r"rmtjax\.(benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
-    r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Extremes|Jackknife|Keep|KeptDraws|Part|Quantiles)",
+    r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
+    r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 
@@ -282,6 +283,7 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     key = lambda: jax.random.key(0)
     levels = lambda key: rmt.GOE(30).eigenvalues(key)
     histogram = lambda key: rmt.simulate(levels, key, 100, reduce=rmt.Histogram(jnp.linspace(-3, 3, 31))).counts
+    rare = lambda key: rmt.simulate_rare(rmt.GUE(30), "largest", 3.0, key).log_probability
     series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
     return {
         # A function that makes a law.
@@ -290,5 +292,6 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.random.chi": lambda: (rmt.random.chi, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.random.gamma": lambda: (rmt.random.gamma, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.simulate": lambda: (histogram, (key(),)),
+        "rmtjax.simulate_rare": lambda: (rare, (key(),)),
         "rmtjax.special.piecewise_chebyshev": lambda: (rmt.special.piecewise_chebyshev, series),
     }
