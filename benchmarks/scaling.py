@@ -32,7 +32,7 @@ STATE_BYTES = (10**3, 10**5, 10**7)
 VISIT, INTERVAL = 5.0, 300.0
 # The surroundings of the simulation, in seconds, and the deviations of the processes' speed.
 HOURS_BETWEEN_FAILURES_OF_ONE, RESTART = 24 * 180, 180.0
-JITTER, SPREAD = 0.02, 0.01
+JITTER, SPREAD = 0.005, 0.01
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -128,8 +128,8 @@ def modelled(processes: int, costs: dict[str, float], state: int = 10**5) -> dic
 def simulated(processes: int, costs: dict[str, float], hours: float) -> dict[str, float]:
     """Waiting for the slowest, and failures, by playing a run: the share of time each takes, and what remains.
 
-    Chunk c + 1 is given to the devices before the meeting after chunk c, so that a process may be late by a chunk
-    before the devices of the others have nothing to do.
+    A meeting is an operation of the devices, which do it after the chunk that they have: all begin the next one
+    together.
     """
     random = np.random.default_rng(processes)
     model = modelled(processes, costs)
@@ -137,27 +137,26 @@ def simulated(processes: int, costs: dict[str, float], hours: float) -> dict[str
     chunks = round(3600 * hours / VISIT)
     rate = processes / (3600 * HOURS_BETWEEN_FAILURES_OF_ONE)
     next_failure = random.exponential(1 / rate)
-    finished = np.zeros(processes)  # when the devices of each process have finished the last chunk
-    meeting, before = 0.0, 0.0  # when the last two meetings ended
-    done, saved, last_save, failures, lost, overhead = 0, 0, 0.0, 0, 0.0, 0.0
+    clock, done, saved, last_save, failures, lost, waiting = 0.0, 0, 0, 0.0, 0, 0.0, 0.0
     while done < chunks:
-        finished = np.maximum(finished, before) + VISIT * (constant + random.exponential(JITTER, processes) - JITTER)
-        before, meeting = meeting, max(meeting, float(finished.max())) + VISIT * model["meetings"]
-        overhead += VISIT * model["meetings"]
+        slowest = float((constant + random.exponential(JITTER, processes)).max())
+        clock += VISIT * (slowest + model["meetings"])
+        waiting += VISIT * (slowest - 1)
         done += 1
-        if meeting >= next_failure:
+        if clock >= next_failure:
             failures += 1
             lost += (done - saved) * VISIT + RESTART
-            done = saved
-            meeting = before = last_save = meeting + RESTART
-            finished[:] = meeting
-            next_failure = meeting + random.exponential(1 / rate)
-        elif meeting - last_save >= INTERVAL:
-            meeting += INTERVAL * model["checkpoints"]
-            saved, last_save = done, meeting
-    useful = chunks * VISIT / meeting
-    waiting = 1 - useful - lost / meeting - overhead / meeting - model["checkpoints"]
-    return {"waiting": waiting, "restarts": lost / meeting, "efficiency": useful, "failures": failures}
+            clock, done = clock + RESTART, saved
+            last_save, next_failure = clock, clock + random.exponential(1 / rate)
+        elif clock - last_save >= INTERVAL:
+            clock += INTERVAL * model["checkpoints"]
+            saved, last_save = done, clock
+    return {
+        "waiting": waiting / clock,
+        "restarts": lost / clock,
+        "efficiency": chunks * VISIT / clock,
+        "failures": failures,
+    }
 
 
 if __name__ == "__main__":
