@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._compile import compiled
+from rmtjax._mesh import gathered
 from rmtjax.linalg import _sturm, _sturm_search
 from rmtjax.linalg._tridiagonal import vectors_of_levels
 
@@ -115,7 +116,7 @@ def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: 
     far = above * (2 + jnp.arange(n, dtype=b.dtype))
     entries = _interleaved(jnp.where(inside, b, far), jnp.where(inside[:-1], c, 0))
     levels, level = block_singular_values(first, last, *primals), jnp.arange(first, last)
-    known = jnp.where(level < order, levels, far[jnp.maximum(level - order, 0)])
+    known = jnp.where(level < order, gathered(levels), far[jnp.maximum(level - order, 0)])
     v = vectors_of_levels(n + first, n + last, jnp.zeros(2 * n, b.dtype), entries, jnp.int32(2 * n), known)
     rates = _interleaved(jnp.where(inside, b_dot, 0), jnp.where(inside[:-1], c_dot, 0))
     change = 2 * rates @ (v[1:] * v[:-1])

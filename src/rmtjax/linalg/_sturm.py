@@ -21,7 +21,7 @@ comes out of it, so a state of two arrays would take twice the time.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
+from rmtjax._mesh import spread
 from rmtjax._module import AbstractModule
 from rmtjax.linalg._sturm_route import routed
 
@@ -315,7 +316,11 @@ def sign_changes(
 
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
-    """Number of eigenvalues strictly below each x, for any number of rows."""
+    """Number of eigenvalues strictly below each x, for any number of rows; the devices of a mesh share the points."""
+    return spread(partial(_total_count, matrix), x.ravel()).reshape(x.shape)
+
+
+def _total_count(matrix: AbstractSturm, x: Float[Array, " k"]) -> Int[Array, " k"]:
     rows, (steps, piece) = matrix.rows, (matrix.rows.shape[0], (1 << 20) // matrix.rows.shape[2])
     if steps <= piece:
         return count(matrix, matrix.start(x), x)[1]

@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
+from rmtjax._mesh import in_parts, spread
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._sturm_route import routed
 
@@ -63,29 +64,40 @@ class _Brackets(NamedTuple):
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
     """Eigenvalues `first` to `last - 1`, ascending, within 4 eps of the norm.
 
-    The matrix has `order` eigenvalues, which may be traced; later entries of the result have no meaning.
+    The matrix has `order` eigenvalues, which may be traced; later entries of the result have no meaning. The devices of
+    a mesh search for a range of levels each.
     """
-    search, bisect = (partial(route, first, last) for route in (_searched, _bisected_by_kernel))
-    levels = jnp.clip(routed(bisect, search, matrix, order), matrix.lower, matrix.upper)
-    return _sturm.scaled(jnp.sort(levels), matrix.exponent)
+    levels = spread(partial(_some_levels, matrix, order), jnp.arange(first, last, dtype=jnp.int32))
+    return _sturm.scaled(in_parts(jnp.sort(levels)), matrix.exponent)
+
+
+def _some_levels(
+    matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]
+) -> Float[Array, " k"]:
+    """The levels from number `level[0]` on, in the units of the rows; one for each of the numbers, which ascend."""
+    levels = routed(_bisected_by_kernel, _searched, matrix, order, level)
+    return jnp.clip(levels, matrix.lower, matrix.upper)
 
 
 def _bisected_by_kernel(
-    first: int, last: int, matrix: _sturm.AbstractSturm, _: int | Int[Array, ""], *, interpret: bool
+    matrix: _sturm.AbstractSturm, _: int | Int[Array, ""], level: Int[Array, " k"], *, interpret: bool
 ) -> Float[Array, " k"]:
     # Pallas is imported only where it is used.
     from rmtjax.linalg import _sturm_kernel
 
-    return _sturm_kernel.bisected(matrix, jnp.arange(first, last, dtype=jnp.int32), interpret=interpret)
+    return _sturm_kernel.bisected(matrix, level, interpret=interpret)
 
 
-def _searched(first: int, last: int, matrix: _sturm.AbstractSturm, order: int | Int[Array, ""]) -> Float[Array, " k"]:
+def _searched(
+    matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]
+) -> Float[Array, " k"]:
     """The levels in the units of the rows, nearly in order, by the two rounds of the search."""
-    size, dtype = last - first, matrix.rows.dtype
+    first, size, dtype = level[0], level.size, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
     ends = matrix.lower - _sturm.width(dtype), matrix.upper + _sturm.width(dtype)
     low, high = (jnp.asarray(x, dtype) for x in ends)
-    present = jnp.arange(first, last) < order
+    # The numbers that fill up the last device's part repeat, but here each lane needs a level of its own.
+    present = first + jnp.arange(size) < order
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
     brackets = _Brackets(*(_points(x, n) for x, n in zip(ends, counts, strict=True)))
@@ -114,12 +126,12 @@ def _points(x: Float[Array, "*shape"], value: Float[Array, "..."]) -> Complex[Ar
     return jax.lax.complex(x, jnp.broadcast_to(value, x.shape))
 
 
-def _wanted(count: Int[Array, "*shape"], first: int, size: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
+def _wanted(count: Int[Array, "*shape"], first: Int[Array, ""], size: int, dtype: jnp.dtype) -> Float[Array, "*shape"]:
     """Counts from the first wanted level on; those outside of the wanted range are clipped."""
     return jnp.clip(count - first, -1, size + 1).astype(dtype)
 
 
-def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: int, all_levels: Bool[Array, ""]) -> _Brackets:
+def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: Int[Array, ""], all_levels: Bool[Array, ""]) -> _Brackets:
     """Divide brackets by counts until every level is alone, or until all of them are closed."""
     size, dtype = brackets.lower.size, matrix.rows.dtype
     lane = jnp.arange(_lanes(size))

@@ -12,6 +12,7 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
+from rmtjax._mesh import busy
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation._memory import peak_bytes, uses_lapack
 from rmtjax.simulation._structure import Structure, kept_for_structure
@@ -72,7 +73,8 @@ def traced(draw: Structure, operands: list[Array], key: KeyScalar, *, fresh: boo
 def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
     """The output of the function for one draw, as arrays."""
     fn, args = draw.combine(operands)
-    output = fn(key, *args)
+    with busy():  # A draw has the devices for itself no more.
+        output = fn(key, *args)
     if not jax.tree.leaves(output):
         raise _checks.refusal("fn", "return at least one array", output)
     return jax.tree.map(_as_array, output)

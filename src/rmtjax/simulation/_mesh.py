@@ -11,6 +11,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from rmtjax import _checks
+from rmtjax._mesh import automatic
 
 AXIS = "draws"
 
@@ -19,14 +20,14 @@ def resolve_mesh(mesh: Mesh | None) -> Mesh:
     """The mesh given, or one of all devices along the axis "draws"."""
     if mesh is None:
         return Mesh(np.asarray(jax.devices()), (AXIS,))
+    mesh = automatic(mesh)
     if AXIS not in mesh.axis_names:
         raise _checks.refusal("mesh", f"have an axis named {AXIS!r}", mesh.axis_names)
     if not mesh.is_multi_process and not local_devices(mesh):
         raise _checks.refusal("mesh", "have devices of this process", mesh.devices)
     if mesh.is_multi_process and len({device.process_index for device in mesh.devices.flat}) < jax.process_count():
         raise _checks.refusal("mesh", "have devices of one process or of all", mesh.devices)
-    # `jax.make_mesh` makes explicit axes from jax 0.9 on and automatic ones before; `simulate` needs automatic ones.
-    return Mesh(mesh.devices, mesh.axis_names)
+    return mesh
 
 
 def local_devices(mesh: Mesh) -> list[Any]:

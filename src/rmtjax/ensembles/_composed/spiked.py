@@ -111,6 +111,9 @@ class Spiked(AbstractEnsemble):
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         return self._model().eigenvalues(key, first, last)
 
+    def _has_reduced_model(self) -> bool:
+        return self.spikes.size == 1
+
     def _soft_edge(self, *, upper: bool) -> Edge:
         """The edge of the base, if no spike has an outlier on that side; spikes move the level by the next order."""
         excess = self._model().excess()

@@ -7,9 +7,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._mesh import on_all_devices, spread_over
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.edge import Edge
@@ -54,6 +56,10 @@ class AbstractEnsemble(AbstractModule):
         """The ascending levels from number `first` to before `last`; from so many rows where there is a corner."""
         return self._eigenvalues(key)[first:last]
 
+    def _has_reduced_model(self) -> bool:
+        """Whether the levels are those of a tridiagonal or bidiagonal matrix; then they are also counted by it."""
+        return type(self)._count_below is not AbstractEnsemble._count_below
+
     def _corner(self, k: int, corner: int | None) -> tuple[int, Any]:
         """How many rows of a reduced model the k extreme levels at one end need, and whether these are enough."""
         return self.n, True
@@ -91,17 +97,31 @@ class AbstractEnsemble(AbstractModule):
         """A matrix drawn from the ensemble."""
         return self._run("_sample", _checks.typed_key(key))
 
-    def eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key."""
-        key, degree = _checks.typed_key(key), self._degree_in_scale()
-        scale = getattr(self, "scale", None) if degree else None
-        if not isinstance(scale, Tracer):
-            return self._run("_eigenvalues", key)
-        # A traced scale multiplies the levels at scale 1: its derivatives need no program besides that of the levels.
-        unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
-        return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
+    def eigenvalues(self, key: KeyScalar, *, mesh: Mesh | None = None) -> Float[Array, " n"]:
+        """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key.
 
-    def count_below(self, key: KeyScalar, x: RealLike, *, chunk: int | None = None) -> Int[Array, "..."]:
+        Args:
+            key: a typed key.
+            mesh: devices that share the levels of a tridiagonal or bidiagonal model, as in
+                `SymTridiagonal.eigenvalues`; each makes the whole model. By default one device does all.
+
+        Raises:
+            ValueError: `mesh` is no mesh.
+            NotImplementedError: `mesh` is given, and the levels are those of a dense matrix.
+        """
+        self, key = self._on_all_devices(mesh, _checks.typed_key(key))
+        degree = self._degree_in_scale()
+        scale = getattr(self, "scale", None) if degree else None
+        with spread_over(mesh):
+            if not isinstance(scale, Tracer):
+                return self._run("_eigenvalues", key)
+            # A traced scale multiplies the levels at scale 1: its derivatives need no program besides the levels' own.
+            unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
+            return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
+
+    def count_below(
+        self, key: KeyScalar, x: RealLike, *, chunk: int | None = None, mesh: Mesh | None = None
+    ) -> Int[Array, "..."]:
         """How many of the levels `eigenvalues(key)` lie strictly below each x.
 
         Args:
@@ -109,13 +129,24 @@ class AbstractEnsemble(AbstractModule):
             x: points of any shape and order, without NaN.
             chunk: approximate number of rows drawn at a time by ensembles that are drawn as a stream (the Gaussian
                 ones); it affects the memory, never the result; static.
+            mesh: devices that share the points, as in `SymTridiagonal.count_below`, where there is a tridiagonal or
+                bidiagonal model; each makes the whole model.
 
         Raises:
-            ValueError: `x` contains NaN, or `chunk` is not a positive integer.
+            ValueError: `x` contains NaN, `chunk` is not a positive integer, or `mesh` is no mesh.
+            NotImplementedError: `mesh` is given, and the levels are those of a dense matrix.
         """
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
         points, valid = _checks.points("x", x)
-        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points, chunk=chunk))
+        self, key, points = self._on_all_devices(mesh, _checks.typed_key(key), points)
+        with spread_over(mesh):
+            return _checks.masked(valid, self._run("_count_below", key, points, chunk=chunk))
+
+    def _on_all_devices(self, mesh: Mesh | None, *operands: Array) -> tuple:
+        """The ensemble and the operands, with a copy on every device of the mesh; None leaves them where they are."""
+        if mesh is not None and not self._has_reduced_model():
+            raise NotImplementedError(f"{type(self).__name__} has no reduced model here whose levels `mesh` could share.")
+        return on_all_devices(mesh, (self, *operands))
 
     def largest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
         r"""The k largest of the levels `eigenvalues(key)`, ascending; cheaper than all of them where there is a way.

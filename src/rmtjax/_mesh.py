@@ -1,0 +1,94 @@
+"""Work on one matrix, spread over the devices of a mesh: each has the whole matrix and a part of the lanes.
+
+A lane is a point of a count or a level of a spectrum. Lanes need nothing from each other, so the devices do not
+communicate before their results are put together, and their loops may take different numbers of turns.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Shaped
+
+from rmtjax import _checks
+
+T = TypeVar("T")
+
+# Between a public method with an argument `mesh` and the sweeps lie the hooks of ensembles, also of users' own. The mesh
+# goes past them as a context of JAX, which is a part of the key of its caches: programs of two meshes are kept apart.
+_MESH = jax.make_user_context(None)
+# The value of the context where all devices have work already.
+_BUSY = "busy"
+
+
+def automatic(mesh: object) -> Mesh:
+    """The mesh, with automatic axes: `jax.make_mesh` makes explicit ones from jax 0.9 on and automatic ones before."""
+    if not isinstance(mesh, Mesh):
+        raise _checks.refusal("mesh", "be a `jax.sharding.Mesh`", mesh)
+    return Mesh(mesh.devices, mesh.axis_names)
+
+
+def checked(mesh: object) -> Mesh:
+    """The mesh for `shard_map`, which cannot be nested."""
+    if _MESH.value == _BUSY or any(kind != AxisType.Auto for kind in jax.sharding.get_abstract_mesh().axis_types):
+        must = "be None inside of `simulate`, `shard_map`, and `jax.set_mesh` with axes that are not automatic"
+        raise _checks.refusal("mesh", must, mesh)
+    return automatic(mesh)
+
+
+def busy() -> AbstractContextManager:
+    """A context in which every mesh is refused, as the devices are shared out already."""
+    return _MESH(_BUSY)
+
+
+def spread_over(mesh: Mesh | None) -> AbstractContextManager:
+    """A context in which `spread` uses all devices of the mesh; None leaves everything as it is."""
+    return nullcontext() if mesh is None else _MESH(checked(mesh))
+
+
+def on_all_devices(mesh: Mesh | None, tree: T) -> T:
+    """The arrays with a copy on every device of the mesh, wherever they are; None leaves them there."""
+    if mesh is None:
+        return tree
+    everywhere = NamedSharding(checked(mesh), PartitionSpec())
+    return jax.tree.map(lambda leaf: jax.device_put(leaf, everywhere) if isinstance(leaf, jax.Array) else leaf, tree)
+
+
+def spread(fn: Callable[[Shaped[Array, " part"]], Shaped[Array, " part"]], lanes: Shaped[Array, " k"]) -> Array:
+    """`fn(lanes)`, with an equal part of the lanes on each device if there is a mesh.
+
+    Where the number of devices does not divide that of the lanes, copies of the last lane fill up.
+    """
+    mesh = _mesh()
+    if mesh is None or lanes.size == 0:
+        return fn(lanes)
+
+    def on_device(lanes: Shaped[Array, " part"]) -> Shaped[Array, " part"]:
+        with busy():
+            return fn(lanes)
+
+    parts = PartitionSpec(mesh.axis_names)
+    # Loops begin with the same numbers on all devices, which the check of varying axes does not allow.
+    run = jax.shard_map(on_device, mesh=mesh, in_specs=parts, out_specs=parts, check_vma=False)
+    return run(jnp.pad(lanes, (0, -lanes.size % mesh.size), mode="edge"))[: lanes.size]
+
+
+def in_parts(lanes: Shaped[Array, " k"]) -> Shaped[Array, " k"]:
+    """The result of work on lanes, each part on the device that made it, if there is a mesh that divides it."""
+    mesh = _mesh()
+    if mesh is None or lanes.size % mesh.size:
+        return lanes
+    return jax.lax.with_sharding_constraint(lanes, NamedSharding(mesh, PartitionSpec(mesh.axis_names)))
+
+
+def gathered(lanes: Shaped[Array, " k"]) -> Shaped[Array, " k"]:
+    """The opposite of `in_parts`: all lanes on every device of a mesh."""
+    mesh = _mesh()
+    return lanes if mesh is None else jax.lax.with_sharding_constraint(lanes, NamedSharding(mesh, PartitionSpec()))
+
+
+def _mesh() -> Mesh | None:
+    return _MESH.value if isinstance(_MESH.value, Mesh) else None
