@@ -248,6 +248,12 @@ def real(name: str, value: object) -> Array:
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
 
 
+def numbers(name: str, value: object) -> Array:
+    """A real or complex array of any shape, of single or double precision; integers become JAX's default float."""
+    array = _array(name, value)
+    return full_precision(name, array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float))
+
+
 def vector(name: str, value: object) -> Array:
     """A vector of at least one real number, of single or double precision."""
     array = full_precision(name, real(name, value))

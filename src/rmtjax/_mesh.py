@@ -17,8 +17,9 @@ from rmtjax import _checks
 
 T = TypeVar("T")
 
-# Between a public method with an argument `mesh` and the sweeps lie the hooks of ensembles, also of users' own. The mesh
-# goes past them as a context of JAX, which is a part of the key of its caches: programs of two meshes are kept apart.
+# Between a public method with an argument `mesh` and the sweeps lie the hooks of ensembles, also of users' own. The
+# mesh goes past them as a context of JAX, which is a part of the key of its caches: programs of two meshes are kept
+# apart.
 _MESH = jax.make_user_context(None)
 # The value of the context where all devices have work already.
 _BUSY = "busy"
@@ -57,14 +58,19 @@ def on_all_devices(mesh: Mesh | None, tree: T) -> T:
     return jax.tree.map(lambda leaf: jax.device_put(leaf, everywhere) if isinstance(leaf, jax.Array) else leaf, tree)
 
 
-def spread(fn: Callable[[Shaped[Array, " part"]], Shaped[Array, " part"]], lanes: Shaped[Array, " k"]) -> Array:
+def spread(
+    fn: Callable[[Shaped[Array, " part"]], Shaped[Array, " part"]], lanes: Shaped[Array, " k"], multiple: int = 1
+) -> Shaped[Array, " k"]:
     """`fn(lanes)`, with an equal part of the lanes on each device if there is a mesh.
 
-    Where the number of devices does not divide that of the lanes, copies of the last lane fill up.
+    Copies of the last lane fill up, until the length of each part is a multiple of the given number.
     """
     mesh = _mesh()
-    if mesh is None or lanes.size == 0:
+    if lanes.size == 0:
         return fn(lanes)
+    filled = jnp.pad(lanes, (0, -lanes.size % (multiple * (mesh.size if mesh else 1))), mode="edge")
+    if mesh is None:
+        return fn(filled)[: lanes.size]
 
     def on_device(lanes: Shaped[Array, " part"]) -> Shaped[Array, " part"]:
         with busy():
@@ -73,7 +79,7 @@ def spread(fn: Callable[[Shaped[Array, " part"]], Shaped[Array, " part"]], lanes
     parts = PartitionSpec(mesh.axis_names)
     # Loops begin with the same numbers on all devices, which the check of varying axes does not allow.
     run = jax.shard_map(on_device, mesh=mesh, in_specs=parts, out_specs=parts, check_vma=False)
-    return run(jnp.pad(lanes, (0, -lanes.size % mesh.size), mode="edge"))[: lanes.size]
+    return run(filled)[: lanes.size]
 
 
 def in_parts(lanes: Shaped[Array, " k"]) -> Shaped[Array, " k"]:

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from rmtjax._mesh import spread
 from rmtjax.linalg import _sturm
 
 Rows = tuple[Float[Array, " rows"], Float[Array, " rows"], Bool[Array, " rows"]]
@@ -43,4 +42,4 @@ def counts_of_stream(
         state = jnp.ones_like(points), jnp.zeros(points.shape, jnp.int32), jnp.zeros((), dtype)
         return jax.lax.scan(partial(sweep, points), state, jnp.arange(steps))[0][1]
 
-    return spread(total, points.ravel()).reshape(points.shape)
+    return _sturm.at_points(total, points)

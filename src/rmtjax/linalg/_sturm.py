@@ -40,6 +40,10 @@ ROWS = 16
 FARTHEST = 1.5
 # The diagonal entry of padding rows, which counts as above every shift.
 ABOVE_ALL = 2.0
+# XLA cuts a sweep with many lanes into parts for the cores of a CPU. Where their number is odd, as with 625 lanes, the
+# parts are unequal, and the sweep takes three times as long.
+MANY_LANES = 256
+EVEN = 16
 
 
 class _Range(NamedTuple):
@@ -317,7 +321,14 @@ def sign_changes(
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """Number of eigenvalues strictly below each x, for any number of rows; the devices of a mesh share the points."""
-    return spread(partial(_total_count, matrix), x.ravel()).reshape(x.shape)
+    return at_points(partial(_total_count, matrix), x)
+
+
+def at_points(
+    counts: Callable[[Float[Array, " k"]], Int[Array, " k"]], x: Float[Array, "*shape"]
+) -> Int[Array, "*shape"]:
+    """The counts at points of any shape, which the devices of a mesh share."""
+    return spread(counts, x.ravel(), EVEN if x.size > MANY_LANES else 1).reshape(x.shape)
 
 
 def _total_count(matrix: AbstractSturm, x: Float[Array, " k"]) -> Int[Array, " k"]:

@@ -88,9 +88,7 @@ def _bisected_by_kernel(
     return _sturm_kernel.bisected(matrix, level, interpret=interpret)
 
 
-def _searched(
-    matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]
-) -> Float[Array, " k"]:
+def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]) -> Float[Array, " k"]:
     """The levels in the units of the rows, nearly in order, by the two rounds of the search."""
     first, size, dtype = level[0], level.size, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
@@ -114,7 +112,9 @@ def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
 
 def _lanes(size: int) -> int:
     """The number of lanes of a sweep for `size` levels."""
-    return size * -(-_FEWEST_LANES // size) if size <= _FEW_LEVELS else -(-size // 4)
+    if size <= _FEW_LEVELS:
+        return size * -(-_FEWEST_LANES // size)
+    return -(-size // (4 * _sturm.EVEN)) * _sturm.EVEN
 
 
 def _turns(size: int) -> int:
@@ -131,7 +131,9 @@ def _wanted(count: Int[Array, "*shape"], first: Int[Array, ""], size: int, dtype
     return jnp.clip(count - first, -1, size + 1).astype(dtype)
 
 
-def _divide(matrix: _sturm.AbstractSturm, brackets: _Brackets, first: Int[Array, ""], all_levels: Bool[Array, ""]) -> _Brackets:
+def _divide(
+    matrix: _sturm.AbstractSturm, brackets: _Brackets, first: Int[Array, ""], all_levels: Bool[Array, ""]
+) -> _Brackets:
     """Divide brackets by counts until every level is alone, or until all of them are closed."""
     size, dtype = brackets.lower.size, matrix.rows.dtype
     lane = jnp.arange(_lanes(size))

@@ -145,7 +145,9 @@ class AbstractEnsemble(AbstractModule):
     def _on_all_devices(self, mesh: Mesh | None, *operands: Array) -> tuple:
         """The ensemble and the operands, with a copy on every device of the mesh; None leaves them where they are."""
         if mesh is not None and not self._has_reduced_model():
-            raise NotImplementedError(f"{type(self).__name__} has no reduced model here whose levels `mesh` could share.")
+            raise NotImplementedError(
+                f"{type(self).__name__} has no reduced model here whose levels `mesh` could share."
+            )
         return on_all_devices(mesh, (self, *operands))
 
     def largest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
