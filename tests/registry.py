@@ -12,6 +12,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
 
 import rmtjax as rmt
 from tests import instances
@@ -54,6 +56,12 @@ def gauge_invariant(a: Any) -> tuple:
 def cosine_integral(upper: Any) -> Any:
     """The integral of a cosine from 0, through the panels."""
     return rmt.special.integrate(jnp.cos, jnp.stack([0 * upper, upper]))
+
+
+def product_on_one_device(a: Any, v: Any) -> Any:
+    """A product over a mesh of one device."""
+    mesh = Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("x", "y"))
+    return rmt.linalg.sharded_product(a, v, mesh)
 
 
 def cube_root(y: Any) -> Any:
@@ -120,6 +128,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),
     "rmtjax.linalg.schatten_norm": Call(rmt.linalg.schatten_norm, (SYMMETRIC, 3.0)),
+    "rmtjax.linalg.sharded_product": Call(product_on_one_device, (GENERAL, SPECTRUM)),
     "rmtjax.linalg.spectral_density": Call(rmt.linalg.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)),
     "rmtjax.linalg.stieltjes": Call(rmt.linalg.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
     "rmtjax.plotting.spectral_density": Elsewhere("plotting/test_spectral_density.py"),
