@@ -73,7 +73,7 @@ def traced(draw: Structure, operands: list[Array], key: KeyScalar, *, fresh: boo
 def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
     """The output of the function for one draw, as arrays."""
     fn, args = draw.combine(operands)
-    with busy():  # A draw has the devices for itself no more.
+    with busy():  # The draws share the devices out already.
         output = fn(key, *args)
     if not jax.tree.leaves(output):
         raise _checks.refusal("fn", "return at least one array", output)
