@@ -70,6 +70,7 @@ reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # 
 # A link without a target is a warning. Types of other packages have none, as their manuals are not at hand.
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|RealLike|ndarray"),
-    ("py:class", r"(collections|hypothesis|jax|numpy|os|pathlib)\..*"),
+    ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|RealLike|UInt32|ndarray"),
+    ("py:class", r"(collections|datetime|hypothesis|jax|numpy|os|pathlib)\..*"),
+    ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]

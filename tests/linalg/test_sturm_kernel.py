@@ -171,6 +171,7 @@ def test_spectra_of_the_other_recurrences(ensemble, getkey):
     np.testing.assert_allclose(levels, expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_mapped_axes_become_matrices_or_lanes(getkey):
     d, e = (jnp.stack(some) for some in zip(*(entries(ORDER, np.float64, seed) for seed in range(6)), strict=True))
     x = jnp.linspace(-2, 2, 30).reshape(6, 5)
@@ -188,6 +189,7 @@ def test_mapped_axes_become_matrices_or_lanes(getkey):
     assert np.ptp(found["interpret"][0], axis=0).min() > 0
 
 
+@pytest.mark.slow
 def test_simulations_and_derivatives(getkey):
     """Devices are a `shard_map`, whose arrays say whether they differ between devices."""
     key, ensemble = getkey(), rmt.GOE(20)

@@ -5,6 +5,7 @@ coordinator, the number of processes and the number of this one.
 """
 
 import json
+import signal
 import sys
 import warnings
 
@@ -33,6 +34,7 @@ def main(checkpoint: str, num_samples: str, batch_size: str, port: str = "", pro
     if port:
         # A process that is gone is missed after so many seconds.
         jax.distributed.initialize(f"localhost:{port}", int(processes), int(me), heartbeat_timeout_seconds=10)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # A process in the background may have it ignored.
     print("ready", flush=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

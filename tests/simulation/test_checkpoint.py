@@ -39,6 +39,14 @@ def path(tmp_path):
     return tmp_path / "run"
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c():
+    """Python's own handler, also where the suite was started in the background, with Ctrl-C ignored."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 def draws(path):
     return unpacked(path.read_bytes()).draws
 
@@ -112,6 +120,20 @@ def test_constants_of_a_function_belong_to_it(path):
     run(path, 600, fn=shifted(1.0))
     with pytest.raises(ValueError, match="the operations of `fn`"):
         run(path, 700, fn=shifted(2.0))
+
+
+def test_mistakes_show_early_and_spoil_no_checkpoint(path):
+    drawn = []
+    count = lambda key: jax.debug.callback(lambda: drawn.append(1)) or jnp.ones(())
+    with pytest.raises(AttributeError, match="men"):
+        run(path, 10_000, fn=count, reduce=rmt.simulation.Jackknife(lambda m: m.men, rmt.Moments()), batch_size=1)
+    assert len(drawn) < 10_000
+    # NaN from draw 250 on: the state of 200 draws is the last that gives a result.
+    late = lambda key, bad: jnp.where((jax.random.key_data(key) == bad).all(), jnp.nan, 0.5)
+    bad = jax.random.key_data(jax.random.fold_in(KEY, 250))
+    with pytest.raises(ValueError, match="`fn` must return no NaN, got 1 of 300 values"):
+        run(path, 10_000, fn=late, args=(bad,), every=100)
+    assert draws(path) == 200
 
 
 def test_another_version_is_refused(path, monkeypatch):

@@ -275,6 +275,18 @@ def test_states_that_do_not_fit(getkey):
         rmt.simulate(uniform, getkey(), 10, reduce=Smallest(np.int64(100), float))
 
 
+def test_a_condition_answers(getkey):
+    with pytest.raises(ValueError, match="`stop_when` must return whether the result is good enough, got None"):
+        rmt.simulate(uniform, getkey(), 100, reduce=rmt.Moments(), stop_when=lambda result: None)
+
+
+def test_draws_that_cannot_be_kept(getkey, monkeypatch):
+    monkeypatch.setattr("rmtjax.simulation._work.device_memory", lambda device: 1000)
+    with pytest.warns(RuntimeWarning, match=r"100 draws take .* GiB of .* GiB; a reducer needs little"):
+        rmt.simulate(uniform, getkey(), 100)
+    rmt.simulate(uniform, getkey(), 100, reduce=rmt.Moments())
+
+
 def test_stop_when_needs_a_standard_error(getkey):
     with pytest.raises(ValueError, match="`stop_when` must be a function of the result, which has no standard error"):
         rmt.simulate(uniform, getkey(), 100, reduce=Total(), stop_when=0.1)

@@ -38,7 +38,12 @@ class Goal:
 
     def is_reached(self, result: Any) -> bool:
         """Whether the result is good enough."""
-        return self._condition is not None and bool(np.all(self._condition(result)))
+        if self._condition is None:
+            return False
+        answer = self._condition(result)
+        if answer is None:
+            raise _checks.refusal("stop_when", "return whether the result is good enough", answer)
+        return bool(np.all(answer))
 
 
 def _is_below(target: float, result: Any) -> bool:

@@ -1,5 +1,6 @@
 """What a draw costs: its memory, estimated before anything is compiled, and whether it calls LAPACK."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,14 @@ _DEFAULT_BUDGET = 2**28
 _LAPACK = frozenset(
     "cholesky eig eigh geqrf geqp3 hessenberg householder_product lu ormqr qr schur svd tridiagonal ffi_call".split()
 )
+
+
+def device_memory(device: Any) -> int | None:
+    """Bytes of the device, or of the machine for a CPU, if they are known."""
+    limit = (device.memory_stats() or {}).get("bytes_limit")
+    if limit is None and device.platform == "cpu" and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return limit
 
 
 def memory_budget(device: Any) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +37,9 @@ def shown_progress(total: int, initial: int, show: bool | None) -> Iterator[Adva
         return
     # A notebook draws its bar itself.
     if not (terminal or "ipykernel" in sys.modules):
-        yield _Lines(total, initial)
+        lines = _Lines(total, initial)
+        yield lines
+        lines.tell()  # A run may end before its last draw.
         return
     try:
         from tqdm.auto import tqdm
@@ -47,8 +50,7 @@ def shown_progress(total: int, initial: int, show: bool | None) -> Iterator[Adva
 
         def advance(draws: int, error: Callable[[], float | None]) -> None:
             if due.now():
-                value = error()
-                bar.set_postfix_str("" if value is None else f"standard error {value:.2g}", refresh=False)
+                bar.set_postfix_str(_shown(error(), ""), refresh=False)
             bar.update(draws)
 
         yield advance
@@ -56,6 +58,11 @@ def shown_progress(total: int, initial: int, show: bool | None) -> Iterator[Adva
 
 def _is_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+def _shown(error: float | None, before: str) -> str:
+    """The standard error in words, if it is known."""
+    return f"{before}standard error {error:.2g}" if error is not None and math.isfinite(error) else ""
 
 
 class _Due:
@@ -77,16 +84,21 @@ class _Lines:
     """A line now and then, and one at the end."""
 
     def __init__(self, total: int, initial: int):
-        self._total, self._initial, self._done = total, initial, initial
+        self._total, self._initial, self._done, self._told = total, initial, initial, initial
         self._start, self._due = time.monotonic(), _Due(_SECONDS_OF_LINES)
 
     def __call__(self, draws: int, error: Callable[[], float | None]) -> None:
         self._done += draws
-        if not (self._due.now() or self._done == self._total):
+        if self._due.now() or self._done == self._total:
+            self.tell(error)
+
+    def tell(self, error: Callable[[], float | None] = lambda: None) -> None:
+        """Print a line, unless there is nothing new to tell."""
+        if self._told == self._done:
             return
         rate = (self._done - self._initial) / max(time.monotonic() - self._start, 1e-9)
         left = timedelta(seconds=round((self._total - self._done) / rate))
-        value = error()
-        accuracy = "" if value is None else f", standard error {value:.2g}"
+        accuracy = _shown(error(), ", ")
+        self._told = self._done
         text = f"{self._done:,} of {self._total:,} draws ({self._done / self._total:.1%}), {rate:,.4g} draws/s"
         print(f"{text}, {left} left{accuracy}", file=sys.stderr, flush=True)

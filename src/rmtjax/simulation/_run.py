@@ -102,6 +102,8 @@ class AbstractRun(ABC):
         reached = look and processes.from_first(lambda: b"1" if goal.is_reached(self.result()) else b"") == b"1"
         if not (ends := self.interrupted or finished or reached):
             if due:
+                # A state that gives none, as that of NaN in a histogram, must not take the place of a good one.
+                self.result()
                 saver.save(self.done, states)
             return False
         self._end(states)

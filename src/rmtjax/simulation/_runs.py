@@ -1,10 +1,12 @@
 """The two kinds of runs: draws that are stacked, and draws that are streamed through reducers."""
 
 import functools
+import warnings
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
@@ -57,10 +59,21 @@ class Streamed(AbstractRun):
         self.one_batch = _reduction.keeps_draws(reduce)
         self._total = _like(empty, saved) if saved else empty
         self._part = empty
+        self._tried = False
 
     def _take(self, chunk: PyTree, number: int) -> None:
         for of_device in on_host(chunk):
             self._part = _reduction.merge(self._reduce, self._part, of_device)
+        # One of several processes may have no draw in the first chunk; they form a result when they exchange states.
+        if not (self._tried or self.surroundings.processes.several):
+            self._tried = True
+            self._try()
+
+    def _try(self) -> None:
+        """Form the result of the first draws, so that mistakes show before hours of work, not after."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            _reduction.finish(self._reduce, self._part)
 
     def _combine(self) -> list[PyTree]:
         processes = self.surroundings.processes

@@ -78,8 +78,9 @@ def simulate(
         every: the interval between two checkpoints: a number of draws, or a time such as "30s", "5min" or "1h".
         on_write_error: what to do if the checkpoint cannot be written: "continue" in memory with a warning, and try
             again after the next interval, or "raise".
-        stop_when: a target for the largest standard error of the result, or a function of the result that says
-            whether it is good enough. The run looks after every hundredth of `num_samples`.
+        stop_when: a target for the largest standard error of the result, in its units, or a function of the result (the
+            tuple, list or dict for several reducers) that says whether it is good enough; all entries of an array have
+            to be. The run looks after every hundredth of `num_samples`.
 
     Returns:
         The result of the reducer, or the results of several in the same structure. Without a reducer, the pytree of

@@ -2,8 +2,9 @@
 
 import functools
 import math
+import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +18,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
-from rmtjax.simulation._memory import memory_budget
+from rmtjax.simulation._memory import device_memory, memory_budget
 from rmtjax.simulation._mesh import AXIS, local_devices, on_every_device, resolve_mesh
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._structure import Structure, split
@@ -107,7 +108,25 @@ def prepared(
         digest=None if trace.program is None else _digest.of_program(trace.program),
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
+    if empty is None:
+        _warn_of_size(trace, num_samples, mesh)
     return Work(fn, args, reduce, key, trace, plan, empty)
+
+
+def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:
+    """Draws that are stacked stay on the devices, however many they are."""
+    device = local_devices(mesh)[0]
+    # The CPU devices of a machine share its memory.
+    sharing = len(local_devices(mesh)) if device.platform == "cpu" else 1
+    needed = sharing * -(-num_samples // mesh.shape[AXIS]) * _bytes(trace.leaves)
+    there = device_memory(device)
+    if there is not None and needed > there:
+        text = f"{num_samples} draws take {needed / 2**30:.3g} GiB of {there / 2**30:.3g} GiB; a reducer needs little."
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def _bytes(leaves: Iterable) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
 
 
 class MemoryPlan(AbstractModule):
@@ -176,8 +195,7 @@ def memory_plan(
     """
     work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh)
     plan, trace = work.plan, work.trace
-    of = lambda leaves: sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
-    output = of(trace.leaves)
+    output = _bytes(trace.leaves)
     at_once = 1 if plan.one_by_one else plan.batch
     share = -(-num_samples // plan.mesh.shape[AXIS]) * output
     return MemoryPlan(
@@ -186,6 +204,6 @@ def memory_plan(
         draw_bytes=trace.peak,
         output_bytes=output,
         batch_bytes=at_once * trace.peak + (plan.batch - at_once) * output,
-        kept_bytes=share if work.empty is None else of(jax.tree.leaves(work.empty)),
+        kept_bytes=share if work.empty is None else _bytes(jax.tree.leaves(work.empty)),
         budget_bytes=memory_budget(local_devices(plan.mesh)[0]),
     )

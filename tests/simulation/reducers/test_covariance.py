@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rmtjax as rmt
-from tests.cases import daily
+from tests.cases import further
 from tests.simulation.reducers.draws import (
     check_coverage,
     check_monoid,
@@ -70,7 +70,7 @@ def test_any_division_of_the_draws_gives_the_same(values, by, ends):
     np.testing.assert_allclose(result.covariance, np.cov(values.T), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("number", daily([400, 4000], only=[400]))
+@pytest.mark.parametrize("number", further(400, 4000))
 def test_intervals_of_independent_entries_and_of_levels(getkey, number):
     # The trace of a GUE matrix of order 2 and its difference of levels are independent; the levels are not.
     gue = rmt.GUE(2)

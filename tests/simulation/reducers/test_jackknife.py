@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rmtjax as rmt
-from tests.cases import daily
+from tests.cases import further
 from tests.simulation.reducers.draws import (
     DRAWS,
     check_coverage,
@@ -98,7 +98,7 @@ def test_every_reducer_of_constant_size_can_be_inside(getkey):
     assert set(results[1]["keep"].index) <= set(some)
 
 
-@pytest.mark.parametrize("number", daily([400, 4000], only=[400]))
+@pytest.mark.parametrize("number", further(400, 4000))
 def test_intervals_of_a_biased_statistic(getkey, number):
     # Four independent matrices in a draw make the share of 400 intervals that hold as sure as that of 1600.
     gue = rmt.GUE(3)

@@ -160,3 +160,21 @@ def test_what_has_no_quantiles(getkey):
         one.quantile(2)
     with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
         one.interval(95)
+
+
+def test_intervals_far_out(getkey):
+    """The draws kept for the errors hold hardly a value beyond an outer quantile, or none."""
+    p, covered, number = np.array([0.01, 0.99, 0.998]), [], 5000
+    reduce = rmt.simulation.Quantiles(p)
+    for _ in range(150):
+        result = rmt.simulate(jax.random.uniform, getkey(), number, reduce=reduce)
+        assert (result.standard_error > 0).all()
+        lower, upper = result.interval()
+        covered.append((lower <= p) & (p <= upper))
+    # Binomial: 150 repetitions of 95 % have a standard deviation of 1.8 %.
+    assert (np.mean(covered, axis=0) > 0.95 - 4 * 0.018).all()
+    # Two values in a draw: a floor, not a guess of 0.
+    pairs = lambda key: jax.random.uniform(key, (2,))
+    result = rmt.simulate(pairs, getkey(), number, reduce=reduce)
+    np.testing.assert_allclose(result.rank_standard_error, np.sqrt(p * (1 - p) / (2 * number)), rtol=0.7)
+    assert (result.rank_standard_error >= np.sqrt(p * (1 - p) / (2 * number)) * (1 - 1e-12)).all()

@@ -72,7 +72,8 @@ def simulate_rare(
         ensemble: one with independent entries: `GOE`, `GUE`, `GSE`, `GaussianBeta`, `LaguerreBeta`, and `Wishart` with
             n ≤ m; β must be finite.
         statistic: `"largest"` or `"smallest"` level, or for splitting a function that takes an `rmt.SymTridiagonal`
-            with the levels of the ensemble and returns a real number; static. NaN counts as outside of the event.
+            with the levels of the ensemble and returns a real number that varies continuously (matrices climb along it,
+            which they cannot on steps); static. NaN counts as outside of the event.
         threshold: finite, in the unit of the statistic. If it is traced, or the ensemble, levels pulled and pushed are
             both compiled, and under `vmap` both computed.
         key: a typed key.

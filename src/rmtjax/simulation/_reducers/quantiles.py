@@ -55,8 +55,10 @@ class Quantiles(AbstractReducer):
     need more than `size` cells, those of the intervals and one with 0, so that $E\,2^{w-r+1} \ge \mathtt{size}$; and
     the relative width of a cell is below $2^{r-w}$.
 
-    Standard errors come from a sample of at most 256 whole draws, which tells how the number of values up to a quantile
-    varies from draw to draw: for levels that repel, much less than for independent ones.
+    Standard errors of the ranks are $\sqrt{p(1 - p)/N}$ where a draw is one value. Of more they come from a sample of
+    at most 256 whole draws, which tells how the number of values up to a quantile varies from draw to draw: for levels
+    that repel, much less than for independent ones. With fewer than 50 values of the sample on one side of the quantile
+    they are at least those of independent values.
 
     Args:
         probabilities: the probabilities of interest, in [0, 1]; the result gives others too, without error bars.
@@ -117,8 +119,13 @@ class Quantiles(AbstractReducer):
         p = np.asarray(self.probabilities, np.float64)
         unknown = np.full(p.shape, np.nan)
         result = QuantilesResult(p, lower, upper, counts, unknown, kept.draws, len(kept.index))
-        errors = np.array([_rank_error(kept, value) for value in result.values])
+        total = int(counts.sum())
+        errors = np.array([_rank_error(kept, each, value, total) for each, value in zip(p, result.values, strict=True)])
         return eqx.tree_at(lambda result: result.rank_standard_error, result, errors)
+
+
+# Values of the draws kept on either side of a quantile, below which the draws do not tell its error by themselves.
+_FEWEST_BESIDE = 50
 
 
 def _keep(numbers: int) -> Keep:
@@ -126,11 +133,20 @@ def _keep(numbers: int) -> Keep:
     return Keep(max(_FEWEST_KEPT, min(_MOST_KEPT, _MOST_NUMBERS // max(1, numbers))))
 
 
-def _rank_error(kept: KeptDraws, value: float) -> float:
-    """The standard error of the share of values up to a number, a ratio of means over the draws."""
+def _rank_error(kept: KeptDraws, p: float, value: float, total: int) -> float:
+    """The standard error of the share of values up to the p-quantile, a ratio of means over the draws.
+
+    Single values are independent, and their error is binomial. So it is taken to be at least where the draws kept have
+    only a few values on one side of the quantile, and do not tell how they vary.
+    """
     values, mask = kept.values
     up_to, all_of_draw = ((which & mask).sum(1) for which in (values <= value, np.ones_like(mask)))
     if len(kept.index) < 2 or not all_of_draw.any():
         return np.nan
+    independent = float(np.sqrt(p * (1 - p) / total))
+    if mask.shape[1] == 1:
+        return independent
     residuals = up_to - up_to.sum() / all_of_draw.sum() * all_of_draw
-    return float(np.sqrt((residuals**2).sum() / (len(residuals) - 1) / kept.draws) / all_of_draw.mean())
+    of_draws = float(np.sqrt((residuals**2).sum() / (len(residuals) - 1) / kept.draws) / all_of_draw.mean())
+    fewest = min(up_to.sum(), all_of_draw.sum() - up_to.sum())
+    return of_draws if fewest >= _FEWEST_BESIDE else max(of_draws, independent)

@@ -66,7 +66,7 @@ class QuantilesResult(AbstractModule):
 
     @property
     def standard_error(self) -> Float[np.ndarray, " q"]:
-        """Standard errors of the quantiles: those of the ranks over the density there.
+        """Standard errors of the quantiles, which are those of the ranks over the density there.
 
         The density is the mean over three standard errors in rank up and down, since a narrower window holds too few
         values. It needs some hundred draws; `interval` needs no density.
