@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -41,17 +42,17 @@ CASES: dict[str, tuple[Callable[[], Callable], int, int]] = {
 }
 
 
-@partial(jax.jit, static_argnums=(0, 2, 3))
-def by_hand(fn: Callable, key: jax.Array, number: int, batch: int) -> jax.Array:
-    """Counts in bins as one would write them for this case alone; `number` is a multiple of `batch`."""
+@partial(jax.jit, static_argnums=(0, 3, 4))
+def by_hand(fn: Callable, key: jax.Array, reduce: rmt.Histogram, number: int, batch: int) -> Any:
+    """The same reducer in a loop as one would write it for this case alone; `number` is a multiple of `batch`."""
 
-    def step(counts: jax.Array, first: jax.Array) -> tuple[jax.Array, None]:
-        keys = jax.vmap(partial(jax.random.fold_in, key))(first + jnp.arange(batch, dtype=jnp.uint32))
-        values = jax.vmap(fn)(keys).ravel()
-        return counts.at[jnp.searchsorted(EDGES.astype(values.dtype), values, side="right")].add(1), None
+    def step(state: Any, first: jax.Array) -> tuple[Any, None]:
+        index = first + jnp.arange(batch, dtype=jnp.uint32)
+        values = jax.vmap(fn)(jax.vmap(partial(jax.random.fold_in, key))(index))
+        return reduce.update(state, rmt.simulation.Draws(values, index, jnp.ones(batch, bool))), None
 
-    starts = jnp.arange(0, number, batch, dtype=jnp.uint32)
-    return jax.lax.scan(step, jnp.zeros(EDGES.size + 1, jnp.int32), starts)[0]
+    empty = jax.tree.map(jnp.asarray, reduce.init(jax.eval_shape(fn, key)))
+    return jax.lax.scan(step, empty, jnp.arange(0, number, batch, dtype=jnp.uint32))[0]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -98,12 +99,12 @@ def overhead(name: str, scale: float, turns: int) -> dict[str, float]:
     fn, number, batch = draws(name, scale)
     key, reduce = jax.random.key(0), rmt.Histogram(EDGES)
     ours = lambda: rmt.simulate(fn, key, number, reduce=reduce)
-    theirs = lambda: by_hand(fn, key, number, batch).block_until_ready()
+    theirs = lambda: jax.block_until_ready(by_hand(fn, key, reduce, number, batch))
     start = time.perf_counter()
-    counts = ours()
+    result = ours()
     first = time.perf_counter() - start
-    # The last bin is closed here and half-open there, which no value meets.
-    assert [counts.underflow, *counts.counts, counts.overflow] == theirs().tolist()
+    state = reduce.merge(reduce.init(jax.eval_shape(fn, key)), jax.tree.map(np.asarray, theirs()))
+    assert (result.counts == reduce.finish(state).counts).all()
     times = [(_seconds(ours), _seconds(theirs)) for _ in range(turns)]
     return {
         "seconds": statistics.median(one for one, _ in times),

@@ -11,8 +11,10 @@ from rmtjax.simulation._mesh import AXIS, local_devices
 # A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20
 # Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache: twice as slow for cheap draws.
-_CACHED_BATCH = 2**22
+_CACHED_BATCH = 2**23
 _MANY_BATCHES = 16
+# Large batches are multiples of this: loops of XLA over other numbers of lanes may take three times as long.
+_LANES = 64
 
 
 def is_one_by_one(draw: Trace, mesh: Mesh) -> bool:
@@ -37,6 +39,8 @@ def draws_per_device(draw: Trace, num_samples: int, asked: int | None, mesh: Mes
     device = local_devices(mesh)[0]
     cached = looped and device.platform == "cpu" and not is_one_by_one(draw, mesh)
     largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
+    if largest >= _LANES:
+        largest -= largest % _LANES
     if looped and per_device >= _MANY_BATCHES * largest:
         return largest  # The last batch hardly counts, and all long runs share a program.
     even = math.ceil(per_device / math.ceil(per_device / largest))

@@ -23,7 +23,7 @@ _SECONDS = 0.5
 _SECONDS_OF_SEVERAL = 5.0
 _FASTEST_GROWTH = 4
 # Between two looks at whether a chunk is ready, in seconds; Ctrl-C is heard that soon.
-_LONGEST_PAUSE = 0.02
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 1e-5, 0.02
 # A batch that did not fit into memory is divided by this.
 _LESS = 4
 
@@ -114,15 +114,15 @@ class AbstractRun(ABC):
 
     def _is_there(self, chunk: PyTree) -> bool:
         """Wait for the devices, unless a signal ends the run first; several processes wait all the same, and meet."""
-        pause = 1e-5
+        start = time.monotonic()
         while not is_ready(chunk):
             if self.surroundings.interrupts.signal is not None and not self.surroundings.processes.several:
                 if self.done == 0:
                     raise KeyboardInterrupt
                 self.interrupted = True
                 return False
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            # The chunk is noticed a hundredth of its time too late at most.
+            time.sleep(min(max(_SHORTEST_PAUSE, (time.monotonic() - start) / 100), _LONGEST_PAUSE))
         return True
 
 
