@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from rmtjax import _checks
 
@@ -261,5 +262,8 @@ def _peak_bytes(devices: list[Any]) -> int | None:
 
 def _floating_dtype(tree: Any) -> str | None:
     dtypes = [leaf.dtype for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype")]
-    floating = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)]
-    return jnp.result_type(*floating).name if floating else None
+    floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)}
+    if not jax.config.read("jax_enable_x64"):
+        # What the host has merged in 64 bits was not computed in them.
+        floating = {dtype for dtype in floating if jnp.finfo(dtype).bits < 64} or floating
+    return np.result_type(*floating).name if floating else None
