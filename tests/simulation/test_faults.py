@@ -53,6 +53,11 @@ def draws_saved(checkpoint: Path) -> int:
         return 0
 
 
+def await_first_state(checkpoint: Path) -> None:
+    while not checkpoint.exists():
+        time.sleep(0.01)
+
+
 def answer(process: subprocess.Popen) -> dict:
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
@@ -87,8 +92,7 @@ def test_killed_at_random_moments(start, tmp_path, undisturbed, kills):
 def test_terminated_in_order(start, tmp_path, undisturbed):
     checkpoint = tmp_path / "run"
     process = ready(start(checkpoint, 9_999))
-    while not checkpoint.exists():
-        time.sleep(0.01)
+    await_first_state(checkpoint)
     process.terminate()
     output, _ = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGTERM
@@ -100,8 +104,7 @@ def test_terminated_in_order(start, tmp_path, undisturbed):
 def test_ctrl_c_returns_what_there_is(start, tmp_path, undisturbed):
     checkpoint = tmp_path / "run"
     process = ready(start(checkpoint, 9_999))
-    while not checkpoint.exists():
-        time.sleep(0.01)
+    await_first_state(checkpoint)
     process.send_signal(signal.SIGINT)
     partial = answer(process)
     done = sum(partial["counts"]) // 4
@@ -137,8 +140,7 @@ def test_several_processes_give_the_same(start_several, tmp_path, undisturbed, n
 def test_one_of_three_processes_killed(start_several, tmp_path, undisturbed):
     checkpoint = tmp_path / "run"
     processes = [ready(process) for process in start_several(3, checkpoint)]
-    while not checkpoint.exists():
-        time.sleep(0.01)
+    await_first_state(checkpoint)
     processes[2].kill()
     killed = time.monotonic()
     for process in processes[:2]:

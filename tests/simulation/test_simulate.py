@@ -125,7 +125,7 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",))
     trace = traced(*reversed(split((uniform, ()))), getkey())
     # Three batches of 9 instead of 10, 10 and 5.
-    assert draws_per_device(trace, 25, None, mesh, looped=False) == 9
+    assert draws_per_device(trace, 25, None, mesh, vmapped=True, looped=False) == 9
     assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
 
 

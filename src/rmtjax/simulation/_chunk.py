@@ -34,11 +34,6 @@ class Plan(NamedTuple):
         return self.batch * self.mesh.shape[AXIS]
 
 
-def draws_depend_on_batches(generator: Any) -> bool:
-    """Whether a generator gives other numbers under `vmap` than for one key, as "rbg" and "unsafe_rbg" do."""
-    return "rbg" in str(generator)
-
-
 # The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
 _JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
 
@@ -46,7 +41,7 @@ _JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=N
 class Chunks:
     """Runs chunks of one simulation; the first traces the program, unless an earlier simulation has."""
 
-    def __init__(self, draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, just_traced: Callable | None):
+    def __init__(self, draw: Structure, reducers: Structure, arrays: PyTree, just_traced: Callable | None, plan: Plan):
         self.batch = plan.batch
         self._run = _compiled(draw, reducers, plan)
         self._arrays = arrays
@@ -80,11 +75,11 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree,
         def draws(step: Array) -> Draws:
             index = first + step.astype(jnp.uint32) * plan.step + jnp.arange(plan.batch, dtype=jnp.uint32)
             draw_one = functools.partial(_JUST_TRACED.get() or functools.partial(one_draw, draw), operands)
-            if draws_depend_on_batches(plan.generator):
-                values = jax.lax.map(lambda i: draw_one(jax.random.fold_in(key, i)), index)
+            fold = functools.partial(jax.random.fold_in, unrolled(key))
+            if plan.one_by_one:
+                values = jax.lax.map(lambda i: draw_one(looped(fold(i))), index)
             else:
-                keys = looped(jax.vmap(jax.random.fold_in, (None, 0))(unrolled(key), index))
-                values = jax.lax.map(draw_one, keys) if plan.one_by_one else jax.vmap(draw_one)(keys)
+                values = jax.vmap(draw_one)(looped(jax.vmap(fold)(index)))
             return Draws(values, index, index < stop)
 
         reduce = reducers.combine(of_reducers)

@@ -15,7 +15,7 @@ def facts(work: Work) -> dict[str, str]:
     from rmtjax import __version__
 
     config, words = jax.config, np.asarray(jax.random.key_data(work.key))
-    reduce, output = work.reduce, work.trace.output
+    reduce, states, output = work.reduce, work.empty or [], work.trace.output
     return {
         "the version of rmtjax": __version__,
         "`key`": f"{jax.random.key_impl(work.key)} {words.tolist()}",
@@ -25,10 +25,10 @@ def facts(work: Work) -> dict[str, str]:
         **_arrays("fn", work.fn),
         **_arrays("args", work.args),
         "the operations of `fn`": str(work.plan.digest),
-        "the states of `reduce`": _shapes(_reduction.init(reduce, output)),
+        "the states of `reduce`": _shapes(states),
         **_arrays("reduce", reduce),
         "`reduce`": _reduction.described(reduce),
-        "the operations of `reduce`": _digest.of_program(_reduction.program(reduce, output)),
+        "the operations of `reduce`": _digest.of_program(_reduction.program(reduce, states, output)),
     }
 
 

@@ -66,12 +66,11 @@ def _updated(reducer: AbstractReducer, state: PyTree, draws: Draws) -> PyTree:
     return updated
 
 
-def program(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
+def program(reduce: PyTree, states: list[PyTree], draw: PyTree[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
     """The operations that add two draws to the states."""
     two = lambda leaf: jnp.zeros((2, *leaf.shape), leaf.dtype)
     draws = Draws(jax.tree.map(two, draw), jnp.zeros(2, jnp.uint32), jnp.ones(2, bool))
-    states = jax.tree.map(jnp.asarray, init(reduce, draw))
-    return jax.make_jaxpr(functools.partial(update, reduce))(states, draws)
+    return jax.make_jaxpr(functools.partial(update, reduce))(jax.tree.map(jnp.asarray, states), draws)
 
 
 def merge(reduce: PyTree, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:

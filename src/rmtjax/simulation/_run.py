@@ -49,7 +49,7 @@ class AbstractRun(ABC):
         self.interrupted = False  # by a signal to this process or to another
 
     @abstractmethod
-    def _take(self, chunk: PyTree, number: int) -> None:
+    def _take(self, chunk: PyTree) -> None:
         """Take in the devices' output for the next draws."""
 
     @abstractmethod
@@ -70,11 +70,10 @@ class AbstractRun(ABC):
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
             if not self._is_there(chunk):
-                self._end(self._combine())
+                self.surroundings.saver.save(self.done, self._combine())
                 return
-            number = stop - self.done
-            self._take(chunk, number)
-            self.done = stop
+            self._take(chunk)
+            number, self.done = stop - self.done, stop
             self.surroundings.advance(number, self.standard_error)
             if self._visit(pace, number):
                 return
@@ -100,17 +99,13 @@ class AbstractRun(ABC):
         states = self._combine()
         # A condition may look at a clock, so that only the first process asks it.
         reached = look and processes.from_first(lambda: b"1" if goal.is_reached(self.result()) else b"") == b"1"
-        if not (ends := self.interrupted or finished or reached):
-            if due:
-                # A state that gives none, as that of NaN in a histogram, must not take the place of a good one.
-                self.result()
-                saver.save(self.done, states)
-            return False
-        self._end(states)
+        ends = self.interrupted or finished or reached
+        if due and not ends:
+            # A state that gives none, as that of NaN in a histogram, must not take the place of a good one.
+            self.result()
+        if due or ends:
+            saver.save(self.done, states)
         return ends
-
-    def _end(self, states: list[PyTree]) -> None:
-        self.surroundings.saver.save(self.done, states)
 
     def _is_there(self, chunk: PyTree) -> bool:
         """Wait for the devices, unless a signal ends the run first; several processes wait all the same, and meet."""

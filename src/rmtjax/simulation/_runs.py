@@ -27,7 +27,7 @@ class Stacked(AbstractRun):
         self._mesh = mesh
         self._chunks: list[PyTree] = []
 
-    def _take(self, chunk: PyTree, number: int) -> None:
+    def _take(self, chunk: PyTree) -> None:
         self._chunks.append(chunk)
 
     def _combine(self) -> list[PyTree]:
@@ -61,7 +61,7 @@ class Streamed(AbstractRun):
         self._part = empty
         self._tried = False
 
-    def _take(self, chunk: PyTree, number: int) -> None:
+    def _take(self, chunk: PyTree) -> None:
         for of_device in on_host(chunk):
             self._part = _reduction.merge(self._reduce, self._part, of_device)
         # One of several processes may have no draw in the first chunk; they form a result when they exchange states.

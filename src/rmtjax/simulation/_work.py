@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
@@ -29,6 +29,7 @@ class Work(NamedTuple):
 
     Args:
         fn, args, reduce, key: as the user gave them, numbers in `args` as arrays.
+        operands, draw: the arrays of `fn` and `args`, and the rest, which refers to functions weakly.
         empty: the states of no draws, or None without reducers.
     """
 
@@ -36,6 +37,8 @@ class Work(NamedTuple):
     args: tuple
     reduce: PyTree
     key: KeyScalar
+    operands: list[Array]
+    draw: Structure
     trace: _draw.Trace
     plan: Plan
     empty: list[PyTree] | None
@@ -53,15 +56,10 @@ class Work(NamedTuple):
 
     def chunks(self) -> Callable[[Plan], Chunks]:
         """A function of the layout, for this call of `simulate` only, which puts the arrays on the devices."""
-        operands, draw = split((self.fn, self.args))
         of_reducers, reducers = split(self.reduce)
         words = jax.random.key_data(self.key)
-        arrays = on_every_device((operands, of_reducers, self.empty, words), self.plan.mesh)
-        return functools.partial(_chunks, draw, reducers, arrays, self.trace.taken())
-
-
-def _chunks(draw: Structure, reducers: Structure, arrays: PyTree, just_traced: Callable | None, plan: Plan) -> Chunks:
-    return Chunks(draw, reducers, plan, arrays, just_traced)
+        arrays = on_every_device((self.operands, of_reducers, self.empty, words), self.plan.mesh)
+        return functools.partial(Chunks, self.draw, reducers, arrays, self.trace.taken())
 
 
 def prepared(
@@ -99,18 +97,19 @@ def prepared(
     args = jax.tree.map(_draw.number_as_array, args)
     operands, draw = split((fn, args))
     trace = _draw.traced(draw, operands, key, fresh=fingerprint)
-    at_once = int(min(num_samples, interval))
+    at_once, generator = int(min(num_samples, interval)), jax.random.key_impl(key)
+    one_by_one, looped = _layout.is_one_by_one(trace, mesh, generator), reduce is not None
     plan = Plan(
         mesh=mesh,
-        batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, looped=reduce is not None),
-        one_by_one=_layout.is_one_by_one(trace, mesh),
-        generator=jax.random.key_impl(key),
+        batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, vmapped=not one_by_one, looped=looped),
+        one_by_one=one_by_one,
+        generator=generator,
         digest=None if trace.program is None else _digest.of_program(trace.program),
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
     if empty is None:
         _warn_of_size(trace, num_samples, mesh)
-    return Work(fn, args, reduce, key, trace, plan, empty)
+    return Work(fn, args, reduce, key, operands, draw, trace, plan, empty)
 
 
 def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:

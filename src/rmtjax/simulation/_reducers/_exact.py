@@ -1,6 +1,6 @@
 """Sums of products of counts, exact beyond 32 bits also where JAX has no integers of 64.
 
-A sum is two words, an array with a leading axis of length 2: the sum itself is low + 2³² high. On a device the words$
+A sum is two words, an array with a leading axis of length 2: the sum itself is low + 2³² high. On a device the words
 are below 2³², and an addition carries. On the host they are uint64.
 """
 
