@@ -1,5 +1,6 @@
 """The repr of the library's objects."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,6 +50,15 @@ def test_what_cannot_be_read_is_shown_all_the_same():
     gone.delete()
     assert repr(holder) == "Holder(value=f32[])"
     assert repr(object.__new__(Holder)) == "Holder()"
+
+
+def test_results_show_what_follows_from_them():
+    moments = rmt.simulation.MomentsResult(np.int64(100), np.float64(0.5), np.float64(4.0), draws=100)
+    fields = "count=100, mean=0.5, variance=4.0, skewness=None, kurtosis=None, draws=100"
+    assert repr(moments) == f"MomentsResult({fields}, standard_error=0.2)"
+    without = eqx.tree_at(lambda result: result.count, moments, None)
+    assert repr(without) == f"MomentsResult({fields.replace('count=100', 'count=None')})"
+    assert repr(object.__new__(rmt.simulation.MomentsResult)).startswith("MomentsResult(")
 
 
 @pytest.mark.float32

@@ -1,9 +1,10 @@
 """The common base of ensembles, laws and the other small immutable objects."""
 
+import contextlib
 import dataclasses
 import math
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -34,8 +35,11 @@ class AbstractModule(eqx.Module):
     object is made and again by every public method, since an optimiser's step or `eqx.tree_at` makes objects without
     calling the constructor.
 
-    The repr shows numbers and short vectors with their values, e.g. `Semicircle(radius=2.0)`.
+    The repr shows numbers and short vectors with their values, e.g. `Semicircle(radius=2.0)`, and for results also the
+    properties named in `_derived`.
     """
+
+    _derived: ClassVar[tuple[str, ...]] = ()
 
     __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
 
@@ -95,7 +99,12 @@ class AbstractModule(eqx.Module):
     def __repr__(self) -> str:
         # A half-built object, which a debugger may show, lacks fields.
         names = [field.name for field in dataclasses.fields(self) if field.repr and hasattr(self, field.name)]
-        return f"{type(self).__name__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in names)})"
+        shown = [f"{name}={_shown(getattr(self, name))}" for name in names]
+        for name in self._derived:
+            # What cannot be derived, as from leaves that a transformation has taken away, is left out.
+            with contextlib.suppress(Exception):
+                shown.append(f"{name}={_shown(getattr(self, name))}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _call(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
@@ -178,7 +187,7 @@ def _shown(value: object) -> str:
     if isinstance(value, jax.Array | np.ndarray) and value.ndim < 2 and value.size <= _MOST_SHOWN and _at_hand(value):
         numbers = np.asarray(value)
         return str(numbers[()]) if numbers.ndim == 0 else f"[{', '.join(map(str, numbers))}]"
-    return eqx.tree_pformat(value)
+    return str(value) if isinstance(value, np.generic) else eqx.tree_pformat(value)
 
 
 def _at_hand(value: jax.Array | np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -15,6 +16,7 @@ from rmtjax.simulation._chunk import Chunks
 from rmtjax.simulation._draw import traced
 from rmtjax.simulation._layout import draws_per_device
 from rmtjax.simulation._memory import peak_bytes
+from rmtjax.simulation._progress import _Lines
 from rmtjax.simulation._structure import split
 
 
@@ -139,6 +141,18 @@ def test_progress_in_lines(getkey, capsys, monkeypatch):
     assert re.search(r"left, standard error 0\.\d+$", capsys.readouterr().err.splitlines()[-1])
     rmt.simulate(uniform, getkey(), 10, batch_size=3)
     assert capsys.readouterr().err == ""
+
+
+def test_the_rate_does_not_count_the_compilation(capsys, monkeypatch):
+    clock = iter([0.0, 0.0, 100.0, 100.0, 100.0, 101.0, 101.0])  # the first draws take 100 s, the next ones 1 s
+    monkeypatch.setattr("rmtjax.simulation._progress.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("rmtjax.simulation._progress._SECONDS_OF_LINES", 0.0)
+    lines = _Lines(100, 0)
+    for _ in range(2):
+        lines(10, lambda: None)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "10 of 100 draws (10.0%), 0.1 draws/s, 0:15:00 left"
+    assert second == "20 of 100 draws (20.0%), 10 draws/s, 0:00:08 left"
 
 
 @pytest.fixture

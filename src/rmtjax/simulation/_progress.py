@@ -84,11 +84,15 @@ class _Lines:
     """A line now and then, and one at the end."""
 
     def __init__(self, total: int, initial: int):
-        self._total, self._initial, self._done, self._told = total, initial, initial, initial
-        self._start, self._due = time.monotonic(), _Due(_SECONDS_OF_LINES)
+        self._total, self._done, self._told = total, initial, initial
+        self._due = _Due(_SECONDS_OF_LINES)
+        # Times and numbers of draws, of the start and of the first draws, which have waited for the compiler.
+        self._marks = [(time.monotonic(), initial)]
 
     def __call__(self, draws: int, error: Callable[[], float | None]) -> None:
         self._done += draws
+        if len(self._marks) == 1:
+            self._marks.append((time.monotonic(), self._done))
         if self._due.now() or self._done == self._total:
             self.tell(error)
 
@@ -96,7 +100,8 @@ class _Lines:
         """Print a line, unless there is nothing new to tell."""
         if self._told == self._done:
             return
-        rate = (self._done - self._initial) / max(time.monotonic() - self._start, 1e-9)
+        start, before = next(mark for mark in reversed(self._marks) if mark[1] < self._done)
+        rate = (self._done - before) / max(time.monotonic() - start, 1e-9)
         left = timedelta(seconds=round((self._total - self._done) / rate))
         accuracy = _shown(error(), ", ")
         self._told = self._done

@@ -94,9 +94,10 @@ def _merged(reducer: AbstractReducer, model: np.ndarray, array: Any) -> np.ndarr
 
 
 def described(reduce: PyTree) -> str:
-    """The reducers and everything in them that is not an array, in words that do not depend on the process."""
-    names = [type(reducer).__qualname__ for reducer in _reducers(reduce)]
-    return without_addresses(f"{names} {jax.tree.structure(reduce)}")
+    """The reducers and everything in them but long arrays, in words that do not depend on the process."""
+    placed = jax.tree_util.tree_leaves_with_path(reduce, is_leaf=_is_reducer)
+    words = (f"{jax.tree_util.keystr(path)}: {reducer!r}" if path else repr(reducer) for path, reducer in placed)
+    return without_addresses(", ".join(words))
 
 
 def finish(reduce: PyTree, states: list[PyTree]) -> Any:

@@ -149,6 +149,20 @@ def test_what_is_not_defined_is_nan_or_refused(getkey):
         print(rmt.simulate(jax.random.normal, getkey(), 2, reduce=rmt.Moments()).variance_standard_error)
 
 
+def test_intervals_are_students(getkey):
+    result = rmt.simulate(lambda key: {"x": jax.random.normal(key, (2,))}, getkey(), 5, reduce=rmt.Moments())
+    lower, upper = result.interval(0.9)
+    reach = scipy.stats.t.ppf(0.95, 4) * np.sqrt(result.variance["x"] / 5)
+    np.testing.assert_allclose(upper["x"], result.mean["x"] + reach)
+    np.testing.assert_allclose(lower["x"], result.mean["x"] - reach)
+    one = rmt.simulate(jax.random.normal, getkey(), 1, reduce=rmt.Moments())
+    assert np.isnan(one.interval()).all()
+    with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
+        result.interval(95)
+    with pytest.raises(ValueError, match="`mean` must be real for an interval"):
+        rmt.simulate(lambda key: 1j * jax.random.normal(key), getkey(), 5, reduce=rmt.Moments()).interval()
+
+
 @pytest.mark.parametrize("number", daily([400, 4000], only=[400]))
 def test_intervals_hold_mean_and_variance(getkey, number):
     fn = lambda key: (jax.random.uniform(key, (4,)), jnp.sum(rmt.GUE(3).sample(key).real ** 2))
@@ -156,4 +170,6 @@ def test_intervals_hold_mean_and_variance(getkey, number):
     # E tr (Re H)²: 3 diagonal entries of variance 1/3, 6 others of which the real part has 1/6.
     for place, mean in enumerate((0.5, 2.0)):
         check_coverage([abs(r.mean[place] - mean) < 1.96 * r.standard_error[place] for r in results])
+        ends = [[end[place] for end in r.interval(0.95)] for r in results]
+        check_coverage([(lower < mean) & (mean < upper) for lower, upper in ends])
     check_coverage([abs(r.variance[0] - 1 / 12) < 1.96 * r.variance_standard_error[0] for r in results])

@@ -22,6 +22,8 @@ class RareEvent(AbstractModule):
         1e-22.1, to 0.1%
     """
 
+    _derived = ("log10_probability",)
+
     log_probability: Float[Array, ""]
     relative_standard_error: Float[Array, ""]  # to first order the standard error of `log_probability`
     num_samples: int = eqx.field(static=True)

@@ -26,6 +26,8 @@ class HistogramResult(AbstractModule):
         4 [0.75  0.125]
     """
 
+    _derived = ("total",)
+
     counts: Int[np.ndarray, " k"]
     edges: Float[np.ndarray, " k+1"]
     underflow: int

@@ -6,6 +6,7 @@ from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax.simulation._reducers._intervals import multiple
 
 
 class MomentsResult(AbstractModule):
@@ -30,6 +31,8 @@ class MomentsResult(AbstractModule):
         0.2
     """
 
+    _derived = ("standard_error",)
+
     count: PyTree
     mean: PyTree
     variance: PyTree
@@ -41,6 +44,24 @@ class MomentsResult(AbstractModule):
     def standard_error(self) -> PyTree:
         """Standard error of the mean, sqrt(variance / count)."""
         return jax.tree.map(lambda variance, count: np.sqrt(variance / count), self.variance, self.count)
+
+    def interval(self, level: float = 0.95) -> tuple[PyTree, PyTree]:
+        """Confidence intervals of the mean, by Student's distribution with count - 1 degrees of freedom.
+
+        Args:
+            level: probability to hold the true value, between 0 and 1.
+
+        Returns:
+            The lower and the upper ends; NaN where the count is below 2.
+
+        Raises:
+            ValueError: the entries are complex; `standard_error` is then that of the distance.
+        """
+        if any(map(np.iscomplexobj, jax.tree.leaves(self.mean))):
+            raise _checks.refusal("mean", "be real for an interval", self.mean)
+        reach = jax.tree.map(lambda count, error: multiple(level, count - 1) * error, self.count, self.standard_error)
+        end = lambda sign: jax.tree.map(lambda mean, reach: mean + sign * reach, self.mean, reach)
+        return end(-1), end(1)
 
     @property
     def variance_standard_error(self) -> PyTree:

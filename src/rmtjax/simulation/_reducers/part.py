@@ -1,5 +1,6 @@
 """Reducers on a part of what a function returns."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -81,4 +82,15 @@ def _named(draw: Any, name: Any) -> PyTree:
             return container[name]
     except (AttributeError, KeyError, IndexError, TypeError):
         pass
-    raise _checks.refusal("select", "be a part of what `fn` returns (a function of it for parts of arrays)", name)
+    parts = ", ".join(map(repr, _names(draw)))
+    must = f"be one of the parts of a draw, {parts}" if parts else "be a function of the draw, which has no parts"
+    raise _checks.refusal("select", must, name)
+
+
+def _names(draw: Any) -> list:
+    """The keys, attributes or positions of the parts of a draw."""
+    if isinstance(draw, Mapping):
+        return list(draw)
+    if isinstance(draw, tuple | list):
+        return list(getattr(draw, "_fields", range(len(draw))))
+    return [field.name for field in dataclasses.fields(draw)] if dataclasses.is_dataclass(draw) else []

@@ -36,6 +36,8 @@ class QuantilesResult(AbstractModule):
         [1.246875] 1.0 1.5 [0.8]
     """
 
+    _derived = ("values", "standard_error")
+
     probabilities: Float[np.ndarray, " q"]
     lower: Float[np.ndarray, " k"]
     upper: Float[np.ndarray, " k"]
