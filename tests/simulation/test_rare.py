@@ -145,8 +145,9 @@ def test_all_negative_at_order_100(getkey, beta, constant):
     r"""The rate $-β n^2 (\log 3)/4$ with its next two orders.
 
     The order n is (β/2 - 1) times the change of $\int f \log f$ from the semicircle to the density on the half-line of
-    Dean and Majumdar (2006, equation 17); the order log n is that of the left tail of the laws of Tracy and Widom
-    (Borot, Eynard, Majumdar and Nadal 2011, equation 1.12). The constants are from the quadrature at n = 100 and 200.
+    Dean and Majumdar (2006, Phys. Rev. Lett. 97, 160201); the order log n is that of the left tail of the laws of Tracy
+    and Widom, $(β/2 + 2/β - 3)/8\,\log |s|$, at s of order $n^{2/3}$ (Borot, Eynard, Majumdar and Nadal 2011, J. Stat.
+    Mech. P11024). The constants are from the quadrature at n = 100 and 200.
     """
     n, end = 100, (8 / 3) ** 0.5
     pushed = lambda x: math.sqrt((end - x) / x) * (end + 2 * x) / (2 * math.pi)

@@ -5,10 +5,11 @@ For a tridiagonal T with diagonal $d_i$ and off-diagonal $e_i$ the leading princ
 $$p_i = (d_i - x)\,p_{i-1} - e_{i-1}^2\,p_{i-2}, \qquad p_0 = 1,\ p_{-1} = 0,$$
 
 and the number of eigenvalues below x is the number of sign changes in $p_0, p_1, \dots, p_n$ (Givens 1954; Wilkinson
-1965, chapter 5, section 38). Each rounding error is a small relative change of $d_i - x$ and $e_i$, so the computed
-sequence is that of a matrix within a few units in the last place of T, entry by entry (Barth, Martin and Wilkinson
-1967). The usual form divides in every row, $q_i = p_i / p_{i-1}$. A division costs as much as ten multiplications, so
-here a block of rows runs on the minors themselves, and one division at its end brings the pair $(p_i, p_{i-1})$ back to
+1965, chapter 5). Each rounding error is a small relative change of $d_i - x$ and $e_i$. Rows and columns can be scaled
+until only the $e_i$ have changed, so rounding leaves the signs of a matrix with the same $d_i$ and with $e_i$ within a
+few units in the last place (Kahan 1966, Stanford report CS41). The usual form (Barth, Martin and Wilkinson 1967, Numer.
+Math. 9, 386) divides in every row, $q_i = p_i / p_{i-1}$. A division costs as much as ten multiplications, so here a
+block of rows runs on the minors themselves, and one division at its end brings the pair $(p_i, p_{i-1})$ back to
 $(q_i, 1)$: this makes 4 instead of 1.4 billion rows times points per second and core in float64.
 
 Range. A block must neither overflow nor underflow. `prepare` scales T by a power of 2 to a Gershgorin bound of at most

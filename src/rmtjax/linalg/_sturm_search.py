@@ -8,10 +8,11 @@ rest. The bracket of a cluster of m levels thus shrinks (m+1)-fold in a turn, th
 hundredfold. The loop ends when every level is alone or its bracket has the width of rounding: after 3 or 4 turns for a
 random spectrum.
 
-*Polish.* Alone in its bracket, a level is a simple zero of $\det(T - x)$, and the method of Chandrupatla (1997) closes
-the bracket by inverse quadratic interpolation where that is safe, by bisection where it is not. Only ratios of
-determinants matter, so their exponents may wrap. No step is smaller than the final width, so the last steps land on
-both sides of the level, and the bracket itself is the certificate. This takes 8 to 12 turns in float64.
+*Polish.* Alone in its bracket, a level is a simple zero of $\det(T - x)$, and the method of Chandrupatla (1997,
+Advances in Engineering Software 28, 145) closes the bracket by inverse quadratic interpolation where that is safe, by
+bisection where it is not. Only ratios of determinants matter, so their exponents may wrap. No step is smaller than the
+final width, so the last steps land on both sides of the level, and the bracket itself is the certificate. This takes 8
+to 12 turns in float64.
 
 The first round may leave a few brackets open. The second divides until all are closed, which takes a turn or two, as
 these few brackets have the lanes of all levels. In this way each loop is in the program only once.

@@ -99,7 +99,8 @@ def _step(
     r"""The next state and the pivot of x - T in a row, from the variates of that row.
 
     For the tridiagonal model the state is $e_{i-1}^2 / d_{i-1}$. For $T = BB^T$ it is that of the stationary
-    differential qd algorithm, in which $-d_i$ is the square of an entry plus the state (Parlett 1998; Dhillon 1997).
+    differential qd algorithm, in which $-d_i$ is the square of an entry plus the state (Parlett 1995, Acta Numerica 4,
+    459; Dhillon 1997, thesis, Berkeley).
     """
     if entries.normal_diagonal:
         pivot = x - first - state

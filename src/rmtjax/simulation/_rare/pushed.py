@@ -8,16 +8,19 @@ $$\prod_i \frac{e^{-(t - d_i - u_{i-1})^2/2}}{\sqrt{2\pi}}
 \prod_{i<n} \frac{d_i^{k_i} u_i^{k_i - 1} e^{-d_i u_i}}{\Gamma(k_i)}, \qquad d, u > 0, \quad u_0 = 0,$$
 
 so P is an integral over the positive orthant, without any condition left, of a chain in which each variable touches its
-two neighbours only. For GOE and t = 0 its maximum gives the known rate: at $d_i = u_i = \sqrt{k_i/3}$ each row
-contributes $-k_i \log 3$, which adds up to $-\beta n^2 (\log 3)/4$ (Dean and Majumdar 2006).
+two neighbours only. For t = 0 its maximum gives the known rate: at $d_i = u_i = \sqrt{k_i/3}$ each row contributes
+$-k_i \log 3$, which adds up to $-\beta n^2 (\log 3)/4$ (Dean and Majumdar 2006, Phys. Rev. Lett. 97, 160201).
 
 Particles go through the rows. Their proposals follow the Gaussian approximation at the maximum in log d and log u, by a
 backward elimination: given the row before, $u_i$ is a gamma variate with rate $d_i + \theta_i$, which is the exact
 conditional law if the rows to come are replaced by a factor $u^{\tau_i - k_i} e^{-\theta_i u}$, and $d_i$ comes from an
 even mixture of a truncated normal and a gamma law with the same mode and curvature: the normal one is right where
 $d_i \gg 1$ and bounds the weights towards 0, the gamma law bounds them towards infinity. The last row is integrated.
-Where the weights in a group of particles become uneven, the group is resampled; its mean weight is an unbiased estimate
-of P whatever the proposals are (Del Moral 2004, theorem 7.4.2), and groups are independent of each other.
+Where the weights in a group of particles become uneven, the group is resampled. The weight of a particle times the
+integral over the rows to come, summed over the group, is a martingale: neither resampling nor a new row changes its
+conditional expectation. The mean weight of a group is therefore an unbiased estimate of P whatever the proposals are
+(Del Moral 2004, Feynman-Kac Formulae, chapter 7, for multinomial resampling in every step), and groups are independent
+of each other.
 """
 
 import math

@@ -98,8 +98,8 @@ def simulate_rare(
         -2785, rate -0.279
 
     References:
-        Jiang, Leder and Xu (2017), Ann. Statist. 45, 1609; Dean and Majumdar (2006), Phys. Rev. Lett. 97, 160201,
-        equation 2; Cérou and Guyader (2007), Stoch. Anal. Appl. 25, 417.
+        Jiang, Leder and Xu (2017), Ann. Statist. 45, 1609; Dean and Majumdar (2006), Phys. Rev. Lett. 97, 160201;
+        Cérou and Guyader (2007), Stoch. Anal. Appl. 25, 417.
     """
     entries = _entries(ensemble)
     named = isinstance(statistic, str)

@@ -8,11 +8,12 @@ Del Moral, Furon and Guyader 2012, Stat. Comput. 22, 795). A move leaves the law
 is undone if it leads below the level: a normal entry x becomes $\sqrt{1 - η}\,x + \sqrt{η}\,ξ$, and a gamma entry G of
 shape a becomes $B G + W$, B ~ Beta(a(1 - η), aη), W ~ Γ(aη), for any real a: both G and the new entry are then the sum
 of the same Γ(a(1 - η)) variate and one of two independent Γ(aη) variates, so that the move is reversible (Lewis,
-McKenzie and Hugus 1989).
+McKenzie and Hugus 1989, Stoch. Models 5, 1).
 
 Adaptive levels make the estimate biased, and its error hard to know. Here a first run chooses levels and step sizes,
-and a second one, with other random numbers, keeps them. Given them, each of its groups of particles is an unbiased
-estimate (Del Moral 2004, theorem 7.4.2), and the groups are independent.
+and a second one, with other random numbers, keeps them. Given them, copies in equal expected numbers and moves that
+leave the law invariant make each of its groups of particles an unbiased estimate (Del Moral 2004, Feynman-Kac Formulae,
+chapter 7), and the groups are independent.
 """
 
 from collections.abc import Callable

@@ -99,7 +99,7 @@ class Covariance(AbstractReducer):
     chooses some of them. The state holds four d×d matrices.
 
     The standard error of the covariance $c_{xy}$ is that of a mean of products of deviations; that of the correlation r
-    follows from the moments $\mu_{ab}$ of the standardised entries by
+    follows from the moments $\mu_{ab}$ of the standardised entries, in which r is linearised, by
     $m \operatorname{var} r = \mu_{22} + \tfrac14 r^2 (\mu_{40} + \mu_{04} + 2\mu_{22}) - r (\mu_{31} + \mu_{13})$.
 
     Raises:
@@ -114,8 +114,8 @@ class Covariance(AbstractReducer):
         (2, 2) True
 
     References:
-        Merging: Chan, Golub and LeVeque (1983), The American Statistician 37, equations 1.5, for two variables. The
-        variance of r: Stuart and Ord (1994), Kendall's Advanced Theory of Statistics 1, example 10.6.
+        Merging: Pébay, Terriberry, Kolla and Bennett (2016), Computational Statistics 31, 1305. The variance of r:
+        Stuart and Ord (1994), Kendall's Advanced Theory of Statistics 1, chapter 10.
     """
 
     def init(self, draw: PyTree) -> _State:

@@ -70,7 +70,7 @@ class Histogram(AbstractReducer):
 
     References:
         Half-open bins: the convention of `numpy.histogram`. The variance of a ratio of means: Cochran (1977), Sampling
-        Techniques, equation 6.13.
+        Techniques, chapter 6.
     """
 
     edges: Annotated[Float[Array, " k+1"], _ASCENDING]

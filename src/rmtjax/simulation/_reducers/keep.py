@@ -37,8 +37,9 @@ class Keep(AbstractReducer):
     r"""Keeps k of the draws, chosen at random, each set of k with the same probability.
 
     Draw i has a random rank, 64 bits of the block cipher Threefry that depend on i and `seed` alone, and the k draws of
-    lowest rank are kept. As a cipher gives different numbers different ranks, the choice is a function of the number of
-    draws and the seed: it depends neither on batches and devices nor on the values.
+    lowest rank are kept: random ranks come in every order with the same probability. As a cipher gives different
+    numbers different ranks, the choice is a function of the number of draws and the seed: it depends neither on batches
+    and devices nor on the values.
 
     Args:
         k: number of draws to keep; with fewer than k draws, all are kept.
@@ -54,7 +55,6 @@ class Keep(AbstractReducer):
         (3, 4) 1000
 
     References:
-        Sampling by the lowest of random ranks: Vitter (1985), ACM Transactions on Mathematical Software 11, section 6.
         Threefry: Salmon, Moraes, Dror and Shaw (2011), Proc. SC11, article 16.
     """
 

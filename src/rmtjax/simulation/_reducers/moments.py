@@ -84,8 +84,8 @@ class Moments(AbstractReducer):
         1000 True
 
     References:
-        Chan, Golub and LeVeque (1983), The American Statistician 37, equations 1.5; Pébay, Terriberry, Kolla and
-        Bennett (2016), Computational Statistics 31, equations 2.1, for higher powers.
+        Chan, Golub and LeVeque (1983), The American Statistician 37, 242; Pébay, Terriberry, Kolla and Bennett (2016),
+        Computational Statistics 31, 1305, for higher powers.
     """
 
     order: int = eqx.field(static=True)

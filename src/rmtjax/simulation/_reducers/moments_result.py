@@ -67,11 +67,13 @@ class MomentsResult(AbstractModule):
     def variance_standard_error(self) -> PyTree:
         r"""Standard error of the variance, $s^2 \sqrt{(g + 2m/(m - 1))/m}$ with the excess kurtosis g.
 
+        It is the exact variance $\kappa_4/m + 2\kappa_2^2/(m - 1)$, with sample moments for the cumulants.
+
         Raises:
             ValueError: the moments are not of order 4.
 
         References:
-            Cramér (1946), Mathematical Methods of Statistics, equation 27.4.2.
+            Cramér (1946), Mathematical Methods of Statistics, chapter 27.
         """
         if self.kurtosis is None:
             raise _checks.refusal("order", "be 4 for the standard error of the variance", 2)

@@ -76,7 +76,7 @@ class Quantiles(AbstractReducer):
 
     References:
         Cells of relative width that are joined in pairs as they become too many: Epicoco, Melle, Cafaro, Pulimeno and
-        Morleo (2020), IEEE Access 8, 147604, section IV.
+        Morleo (2020), IEEE Access 8, 147604.
     """
 
     probabilities: Annotated[Float[Array, " q"], _PROBABILITIES]

@@ -88,7 +88,7 @@ class QuantilesResult(AbstractModule):
             The lower and the upper ends.
 
         References:
-            Woodruff (1952), Journal of the American Statistical Association 47, section 2.
+            Woodruff (1952), Journal of the American Statistical Association 47, 635.
         """
         times = multiple(level, max(1, self.kept - 1))
         error = self.rank_standard_error
