@@ -102,6 +102,8 @@ def test_tail_of_wishart(getkey):
     exact = log_largest_above(n, moment, t)
     assert exact < -30 * math.log(10)
     assert_event(rmt.simulate_rare(rmt.Wishart(n, m, 2), "largest", t, getkey(), 500), exact, 0.01)
+    # X*X has the levels of XX* but for the zeros; here it is divided by n instead of m.
+    assert_event(rmt.simulate_rare(rmt.Wishart(m, n, 2), "largest", t * m / n, getkey(), 500), exact, 0.01)
 
 
 @pytest.mark.slow
@@ -315,7 +317,7 @@ def log_largest_above_at_order_100() -> float:
     ("call", "message"),
     [
         (lambda k: rmt.simulate_rare(rmt.Wigner(3), "largest", 3.0, k), "`ensemble` must have a tridiagonal model"),
-        (lambda k: rmt.simulate_rare(rmt.Wishart(5, 3), "largest", 9.0, k), "`ensemble` must have a tridiagonal model"),
+        (lambda k: rmt.simulate_rare(rmt.Wishart(5, 3), "smallest", 9.0, k), "`statistic` must be 'largest' for an"),
         (lambda k: rmt.simulate_rare(rmt.GOE(3), "second", 3.0, k), "`statistic` must be one of 'largest', 'smallest'"),
         (lambda k: rmt.simulate_rare(rmt.GOE(3), 1.0, 3.0, k), "`statistic` must be one of .* or a function"),
         (lambda k: rmt.simulate_rare(rmt.GOE(3), "largest", jnp.inf, k), "`threshold` must be finite"),

@@ -83,7 +83,10 @@ class AbstractEnsemble(AbstractModule):
         return None
 
     def _independent_entries(self) -> AbstractEntries | None:
-        """The independent entries of a tridiagonal model with the same n levels, for `simulate_rare`; None if none."""
+        """The independent entries of a tridiagonal model of the levels, for `simulate_rare`; None if there is none.
+
+        Levels that are always 0 are left out.
+        """
         return None
 
     def _has_density(self) -> Any:

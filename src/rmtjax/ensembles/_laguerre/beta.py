@@ -84,9 +84,9 @@ class AbstractLaguerre(AbstractEnsemble):
         counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
         return counts + self._zeros() * (x > 0)
 
-    def _independent_entries(self) -> LaguerreEntries | None:
+    def _independent_entries(self) -> LaguerreEntries:
         n, a, beta, unit = self._parameters()
-        return None if self._zeros() else LaguerreEntries(n, a, beta, 2 * unit)
+        return LaguerreEntries(n, a, beta, 2 * unit)
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         if self._zeros():

@@ -69,8 +69,8 @@ def simulate_rare(
     $10^{-7} \beta n^{3/2} \log n$, besides that of its own rounding.
 
     Args:
-        ensemble: one with independent entries: `GOE`, `GUE`, `GSE`, `GaussianBeta`, `LaguerreBeta`, and `Wishart` with
-            n ≤ m; β must be finite.
+        ensemble: one with independent entries: `GOE`, `GUE`, `GSE`, `GaussianBeta`, `LaguerreBeta`, and `Wishart`, for
+            n > m with its `"largest"` level only; β must be finite.
         statistic: `"largest"` or `"smallest"` level, or for splitting a function that takes an `rmt.SymTridiagonal`
             with the levels of the ensemble and returns a real number that varies continuously (matrices climb along it,
             which they cannot on steps); static. NaN counts as outside of the event.
@@ -107,6 +107,8 @@ def simulate_rare(
         _checks.choice("statistic", statistic, _NAMED)
     elif not callable(statistic):
         raise _checks.refusal("statistic", f"be one of {', '.join(map(repr, _NAMED))} or a function", statistic)
+    if entries.n < ensemble.n and statistic != "largest":
+        raise _checks.refusal("statistic", "be 'largest' for an ensemble with levels that are always 0", statistic)
     level = _checks.scalar("threshold", threshold)
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=2)
@@ -144,7 +146,7 @@ def _entries(ensemble: Any) -> AbstractEntries:
     hook = getattr(ensemble, "_independent_entries", None)
     entries = None if hook is None else hook()
     if entries is None:
-        must = "have a tridiagonal model with independent entries (Gaussian, Laguerre, or Wishart with n ≤ m)"
+        must = "have a tridiagonal model with independent entries (Gaussian, Laguerre or Wishart)"
         raise _checks.refusal("ensemble", must, ensemble)
     return entries
 
