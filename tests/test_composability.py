@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.sharding import AxisType
 
 import rmtjax as rmt
 from rmtjax.testing import (
@@ -138,3 +139,33 @@ def test_levels_of_mixed_compose_in_the_scale():
     # The order does not depend on the scale, the levels do.
     levels = lambda base: rmt.Mixed(base, 0.7).periodic_eigenvalues(jax.random.key(2), "magnitude")
     check_in_parameters(levels, rmt.GOE(4, 1.2))
+
+
+def inside_shard_map(fn, *args, kind):
+    """Trace a function inside `shard_map`, which refuses loops whose carry differs between devices from some turn on.
+
+    The types of arrays say so, on a mesh of one device as well.
+    """
+    mesh = jax.make_mesh((1,), ("d",), (kind,), devices=jax.devices()[:1])
+    place = jax.NamedSharding(mesh, jax.P("d"))
+    stacked = jax.tree.map(lambda leaf: jax.device_put(jnp.asarray(leaf)[None], place), args)
+    with jax.set_mesh(mesh):
+        return jax.eval_shape(jax.shard_map(jax.vmap(fn), in_specs=jax.P("d"), out_specs=jax.P("d")), *stacked)
+
+
+MESHES = [AxisType.Auto, pytest.param(AxisType.Explicit, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("kind", MESHES)
+@pytest.mark.parametrize("name", [*ENSEMBLES, *UNITARY])
+def test_ensembles_inside_shard_map(name, kind):
+    ensemble, key = OBJECTS[name], jax.random.key(0)
+    for fn in (ensemble.sample, ensemble.eigenvalues, lambda key: ensemble.count_below(key, X)):
+        inside_shard_map(fn, key, kind=kind)
+
+
+# A sharded product is one over all devices by itself.
+@pytest.mark.parametrize("kind", MESHES)
+@pytest.mark.parametrize("name", daily(sorted(set(CALLS) - {"rmtjax.linalg.sharded_product"}), but=LONG))
+def test_functions_inside_shard_map(name, kind):
+    inside_shard_map(CALLS[name].fn, *CALLS[name].args, kind=kind)

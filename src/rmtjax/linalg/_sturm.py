@@ -33,6 +33,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._mesh import spread
 from rmtjax._module import AbstractModule
+from rmtjax._varying import varying_like
 from rmtjax.linalg._sturm_route import routed
 
 # The default number of rows in one step of the scan: enough to hide the cost of a step.
@@ -275,6 +276,11 @@ def count(
     return routed(_count_by_kernel, _count_by_scan, matrix, ratio, x)
 
 
+def types(matrix: AbstractSturm) -> list[Any]:
+    """The types of the arrays of a matrix, with which the carry of a loop over it varies."""
+    return [jax.typeof(leaf) for leaf in jax.tree.leaves(matrix)]
+
+
 def _count_by_kernel(
     matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"], *, interpret: bool
 ) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
@@ -294,7 +300,8 @@ def _count_by_scan(
         ratio, changes = sign_changes(matrix, _blocks(matrix, row), ratio, shift, sign)
         return jax.lax.complex(ratio, total + changes.astype(x.dtype)), None
 
-    state, _ = jax.lax.scan(step, jax.lax.complex(ratio, jnp.zeros_like(ratio)), matrix.rows)
+    start = varying_like(jax.lax.complex(ratio, jnp.zeros_like(ratio)), *types(matrix), jax.typeof(x))
+    state, _ = jax.lax.scan(step, start, matrix.rows)
     return state.real, state.imag.astype(jnp.int32)
 
 
@@ -342,11 +349,9 @@ def _total_count(matrix: AbstractSturm, x: Float[Array, " k"]) -> Int[Array, " k
         ratio, more = count(eqx.tree_at(lambda m: m.rows, matrix, rows), ratio, x)
         return (ratio, total + more), None
 
-    state, _ = jax.lax.scan(
-        go_on,
-        (matrix.start(x), jnp.zeros(x.shape, jnp.int32)),
-        rows[: steps // piece * piece].reshape(-1, piece, *rows.shape[1:]),
-    )
+    kinds = *types(matrix), jax.typeof(x)
+    start = varying_like(matrix.start(x), *kinds), varying_like(jnp.zeros(x.shape, jnp.int32), *kinds)
+    state, _ = jax.lax.scan(go_on, start, rows[: steps // piece * piece].reshape(-1, piece, *rows.shape[1:]))
     return go_on(state, rows[steps // piece * piece :])[0][1] if steps % piece else state[1]
 
 
@@ -361,7 +366,8 @@ def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array,
             product = reduced(product * reduced(minors[-1 - matrix.behind]))
         return jax.lax.complex(ratio, product), None
 
-    state, _ = jax.lax.scan(step, jax.lax.complex(matrix.start(x), jnp.ones_like(x)), matrix.rows)
+    start = varying_like(jax.lax.complex(matrix.start(x), jnp.ones_like(x)), *types(matrix))
+    state, _ = jax.lax.scan(step, start, matrix.rows)
     # If the divisors are one minor behind, the ratio of the last minor to the last divisor is still missing.
     return reduced(state.imag * reduced(state.real)) if matrix.behind else state.imag
 

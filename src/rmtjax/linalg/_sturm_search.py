@@ -29,6 +29,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._mesh import in_parts, spread
+from rmtjax._varying import varying_like
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._sturm_route import routed
 
@@ -100,6 +101,8 @@ def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: 
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
     brackets = _Brackets(*(_points(x, n) for x, n in zip(ends, counts, strict=True)))
+    kinds = [*_sturm.types(matrix), *map(jax.typeof, brackets)]
+    brackets = _Brackets(*(varying_like(points, *kinds) for points in brackets))
     lower, upper = jax.lax.fori_loop(
         0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
     )

@@ -10,6 +10,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax._varying import varying_like
 from rmtjax.random._bits import normal_variates, random_words
 from rmtjax.random._gamma_derivative import with_derivative
 
@@ -162,6 +163,7 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
 
     # A negative excess means that nothing is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
+    start = varying_like(start, jax.typeof(jax.random.key_data(key)), jax.typeof(parameters))
     _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, key, start))
     proposals = proposals.ravel()[: b.size].reshape(b.shape)
     return proposals.real, jnp.maximum(proposals.imag, 0)

@@ -34,6 +34,7 @@ from jaxtyping import Array, Complex, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
+from rmtjax._varying import varying_like
 from rmtjax.laws._correlations.gap_probabilities import distribution, not_negative
 from rmtjax.linalg.internal import decompose_one_by_one
 from rmtjax.special.internal import hermite_functions, nodes_and_weights
@@ -180,4 +181,5 @@ def _pfaffian(matrix: Complex[Array, "m m"]) -> Complex[Array, ""]:
         value = jnp.where(chosen == k + 1, value, -value) * pivot
         return (a - _skew(jnp.outer(a[k] / pivot, a[k + 1])), value), None
 
-    return jax.lax.scan(eliminate, (matrix, jnp.ones((), matrix.dtype)), jnp.arange(0, index.size, 2))[0][1]
+    one = varying_like(jnp.ones((), matrix.dtype), jax.typeof(matrix))
+    return jax.lax.scan(eliminate, (matrix, one), jnp.arange(0, index.size, 2))[0][1]
