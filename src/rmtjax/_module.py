@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import math
 from functools import cache
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -39,7 +39,7 @@ class AbstractModule(eqx.Module):
     properties named in `_derived`.
     """
 
-    _derived: ClassVar[tuple[str, ...]] = ()
+    _derived = tuple[str, ...]()
 
     __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
 
