@@ -45,6 +45,7 @@ HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.
 GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
 POSITIVE = jnp.array([0.3, 1.7, 5.2])
+LEVELS = jnp.array([0.1, 0.9, 1.8, 3.2, 4.3, 6.1])
 
 
 def gauge_invariant(a: Any) -> tuple:
@@ -125,6 +126,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.soft_edge_gap_probabilities": Call(
         lambda s: rmt.laws.soft_edge_gap_probabilities(s, 1, 2), (SPECTRUM,), second_derivative=False
     ),
+    "rmtjax.linalg.MaskedValues": lambda: rmt.statistics.spacings(LEVELS),
     "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),
     "rmtjax.linalg.schatten_norm": Call(rmt.linalg.schatten_norm, (SYMMETRIC, 3.0)),
@@ -178,6 +180,39 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.special.piecewise_chebyshev": Elsewhere("special/test_chebyshev.py"),
     "rmtjax.special.sine_kernel": Call(rmt.special.sine_kernel, (SPECTRUM, SPECTRUM[::-1])),
     "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
+    "rmtjax.statistics.Estimate": Elsewhere("statistics/test_over_samples.py"),
+    "rmtjax.statistics.Unfolded": Elsewhere("statistics/unfolding/test_unfold.py"),
+    "rmtjax.statistics.gap_ratios": Call(
+        lambda levels: rmt.statistics.gap_ratios(levels, where=levels < 5).mean(), (LEVELS,)
+    ),
+    "rmtjax.statistics.number_probabilities": Call(
+        lambda levels: rmt.statistics.number_probabilities(levels, 0.7, max_count=1, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.number_skewness": Call(
+        lambda levels: rmt.statistics.number_skewness(levels, 0.7, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.number_variance": Call(
+        lambda levels: rmt.statistics.number_variance(levels, 0.7, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.over_samples": Elsewhere("statistics/test_over_samples.py"),
+    "rmtjax.statistics.rigidity": Call(
+        lambda levels: rmt.statistics.rigidity(levels, 0.7, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.spacings": Call(
+        lambda levels: rmt.statistics.spacings(levels, where=levels < 5).mean() ** 2, (LEVELS,)
+    ),
+    "rmtjax.statistics.unfold": Call(
+        lambda levels: rmt.statistics.unfold(levels, rmt.laws.Semicircle(5.0)).levels.values, (LEVELS[:4],)
+    ),
+    "rmtjax.statistics.unfold_local": Call(
+        lambda levels: rmt.statistics.unfold_local(levels, 1).levels.values[1:-1], (LEVELS,)
+    ),
+    "rmtjax.statistics.unfold_phases": Call(
+        lambda levels: rmt.statistics.unfold_phases(levels / 3).levels.values, (LEVELS,)
+    ),
+    "rmtjax.statistics.unfold_polynomial": Call(
+        lambda levels: rmt.statistics.unfold_polynomial(levels, 2).levels.values, (LEVELS,)
+    ),
     "rmtjax.testing.check_composable": Elsewhere("test_composability.py"),
     "rmtjax.testing.check_derivatives": Elsewhere("testing/test_derivatives.py"),
     "rmtjax.testing.check_dtypes": Elsewhere("testing/test_dtypes.py"),

@@ -2,7 +2,8 @@
 
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
-level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation` and `rmtjax.special` hold the rest.
+level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rmtjax.special` and
+`rmtjax.statistics` hold the rest.
 `rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` have to be imported by name; `python -m rmtjax.doctor` checks
 the installation.
 """
@@ -15,6 +16,7 @@ from rmtjax import linalg as linalg
 from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
+from rmtjax import statistics as statistics
 from rmtjax._cache import enable_compilation_cache as enable_compilation_cache
 from rmtjax.ensembles import COE as COE
 from rmtjax.ensembles import CSE as CSE

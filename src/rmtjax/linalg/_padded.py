@@ -146,6 +146,42 @@ class PaddedSpectrum(AbstractModule):
         return jnp.take_along_axis(self.values, place, axis=-1)
 
 
+class MaskedValues(AbstractModule):
+    """Values of which not all count: as many as there is room for, in an array of static size.
+
+    Args:
+        values: numbers; NaN where they do not count.
+        mask: True where they do.
+
+    Raises:
+        ValueError: the shapes differ, or `mask` is not boolean.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> spacings = MaskedValues(jnp.array([0.5, jnp.nan, 1.5]), jnp.array([True, False, True]))
+        >>> print(spacings.mean(), spacings.count())
+        1.0 2
+    """
+
+    values: Inexact[Array, "*batch n"]
+    mask: Bool[Array, "*batch n"]
+
+    def __init__(self, values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]):
+        self.values, self.mask = jnp.asarray(values), jnp.asarray(mask)
+        if self.mask.dtype != bool or self.mask.shape != self.values.shape:
+            raise _checks.refusal("mask", f"be booleans of the shape {self.values.shape}", mask)
+
+    def count(self) -> Int[Array, "*batch"]:
+        """How many values of each row count."""
+        return jnp.sum(self.mask, axis=-1)
+
+    def mean(self) -> Inexact[Array, "*batch"]:
+        """The mean of those of each row that count; NaN where there are none."""
+        count = self.count()
+        total = jnp.sum(jnp.where(self.mask, self.values, 0), axis=-1)
+        return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
+
+
 def _ranks(score: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
     """Rank of each level by its score, padding last; of two levels with equal scores the lower comes first."""
     return jnp.argsort(jnp.argsort(jnp.where(mask, score, jnp.inf), axis=-1), axis=-1)

@@ -9,7 +9,7 @@ import jax
 from jaxtyping import Array, Bool, PyTree, UInt32
 
 from rmtjax._module import AbstractModule
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg import MaskedValues, PaddedMatrix, PaddedSpectrum
 
 
 @jax.tree_util.register_dataclass
@@ -39,7 +39,8 @@ class Draws:
     def entries(self) -> Iterator[tuple[Array, Bool[Array, "..."]]]:
         """The arrays among the values, each with a mask that broadcasts against it.
 
-        The mask is False for draws that are not valid, and for the padding of a `PaddedSpectrum` or `PaddedMatrix`.
+        The mask is False for draws that are not valid, for the padding of a `PaddedSpectrum` or `PaddedMatrix`, and for
+        what does not count in `MaskedValues`.
         """
         for leaf in jax.tree.leaves(self.values, is_leaf=is_padded):
             values, mask = (leaf.values, leaf.mask) if is_padded(leaf) else (leaf, True)
@@ -80,4 +81,4 @@ class AbstractReducer(AbstractModule):
 
 def is_padded(node: object) -> bool:
     """Whether a node is a container with padding, whose arrays belong together."""
-    return isinstance(node, PaddedSpectrum | PaddedMatrix)
+    return isinstance(node, PaddedSpectrum | PaddedMatrix | MaskedValues)

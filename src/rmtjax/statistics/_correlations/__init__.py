@@ -1,0 +1,1 @@
+"""Several levels at once: how their number in an interval fluctuates."""

@@ -1,0 +1,1 @@
+"""Distances between neighbouring levels and their ratios."""

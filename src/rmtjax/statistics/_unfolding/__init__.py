@@ -1,0 +1,1 @@
+"""Levels of mean spacing 1, whatever their density."""

@@ -1,0 +1,71 @@
+"""What an unfolding returns: levels of mean spacing 1, and how well it did."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rmtjax._module import AbstractModule
+from rmtjax.linalg import MaskedValues
+
+
+class Unfolded(AbstractModule):
+    r"""Unfolded levels, and what tells whether to trust them.
+
+    The residuals are those of the staircase, $y_i - (i - \tfrac12)$ for unfolded levels y: what is left of it once its
+    smooth part has been taken away.
+
+    Args:
+        levels: `linalg.MaskedValues`, which every statistic takes; what was dropped does not count.
+        mean_spacing: of the levels that count, 1 if all is right.
+        residual: root of the mean squared residual. With the right smooth part it is some 0.5 for random matrices and
+            $\sqrt{n/15}$ for independent levels; less means that fluctuations were unfolded away, more that the smooth
+            part is wrong.
+        trend: slope of the residuals, the relative error of the mean density.
+        below, above: the share of each spectrum that was dropped at its lower and its upper end.
+        monotone: whether unfolded levels ascend.
+
+    Example:
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> unfolded = rmt.statistics.unfold(jnp.linspace(0.05, 0.95, 10), lambda x: 11 * x)  # a density 10 % too high
+        >>> print(f"{unfolded.trend:.2f} {unfolded.mean_spacing:.2f}")
+        0.10 1.10
+    """
+
+    levels: MaskedValues
+    mean_spacing: Float[Array, "*batch"]
+    residual: Float[Array, "*batch"]
+    trend: Float[Array, "*batch"]
+    below: Float[Array, "*batch"]
+    above: Float[Array, "*batch"]
+    monotone: Bool[Array, "*batch"]
+
+
+def diagnosed(
+    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], counted: Bool[Array, "*batch n"], offset: Any = 0
+) -> Unfolded:
+    """The record of unfolded values; `counted` says which levels there were, `mask` which of them are left."""
+    rank = jnp.cumsum(counted, axis=-1) - 0.5 + offset
+    number, kept = jnp.sum(counted, axis=-1), jnp.sum(mask, axis=-1)
+    mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
+    residual = jnp.where(mask, values - rank, 0)
+    centred = jnp.where(mask, rank - mean(rank)[..., None], 0)
+    spread = jnp.sum(centred**2, axis=-1)
+    place, first = jnp.arange(mask.shape[-1]), jnp.argmax(mask, axis=-1, keepdims=True)
+    share = lambda dropped: jnp.sum(counted & ~mask & dropped, axis=-1) / jnp.maximum(number, 1)
+    low = jnp.min(values, axis=-1, where=mask, initial=jnp.inf)
+    high = jnp.max(values, axis=-1, where=mask, initial=-jnp.inf)
+    before = jnp.where(mask, values, -jnp.inf)
+    highest = jnp.pad(jax.lax.cummax(before, axis=before.ndim - 1), [(0, 0)] * (mask.ndim - 1) + [(1, 0)])
+    highest = highest.at[..., 0].set(-jnp.inf)[..., :-1]
+    several = kept > 1
+    return Unfolded(
+        levels=MaskedValues(jnp.where(mask, values, jnp.nan), mask),
+        mean_spacing=jnp.where(several, (high - low) / jnp.where(several, kept - 1, 1), jnp.nan),
+        residual=jnp.where(kept > 0, jnp.sqrt(mean(residual**2)), jnp.nan),
+        trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),
+        below=share(place < first),
+        above=share(place > first),
+        monotone=jnp.all(~mask | (values >= highest), axis=-1),
+    )
