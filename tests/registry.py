@@ -109,6 +109,10 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.bulk_gap_probabilities": Call(
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),
+    "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
+    "rmtjax.laws.circular_number_variance": Call(
+        lambda length: rmt.laws.circular_number_variance(length, 7, 1), (jnp.array([0.3, 5.2]),)
+    ),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
     "rmtjax.laws.hard_edge_gap_probabilities": Call(
         lambda s, alpha: rmt.laws.hard_edge_gap_probabilities(s, alpha, 2, 1),
