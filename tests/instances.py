@@ -53,6 +53,10 @@ def made(expression: str, dtype: Any = None) -> Any:
     return jax.tree.map(lambda leaf: narrow(jnp.asarray(leaf)), value)
 
 
+# The phases of a matrix of two blocks.
+TWO_BLOCKS = "lambda k: jnp.sort(jax.vmap(COE(100).eigenphases)(jax.random.split(k)).ravel())"
+
+
 def mapped(method: str, number: int) -> str:
     """The draws of many matrices."""
     return f"jax.jit(jax.vmap({method}))(jax.random.split(key, {number}))"
@@ -301,6 +305,16 @@ LAWS: dict[str, Law] = {
         ("BerryRobnik(0.25)", "BerryRobnik(0.75)"),
         "BerryRobnik(0.4)",
         (Contract("BerryRobnik(0.4)"), Contract("BerryRobnik(0.0)", "never")),
+        quantity="spacings",
+    ),
+    "SuperposedSpacing": Law(
+        "Superposed sequences",
+        "several independent sequences of levels, as with a symmetry that was not used",
+        ("SuperposedSpacing([1, 1], [0.5, 0.5])", "SuperposedSpacing([0, 1, 2, 4], [0.125, 0.25, 0.5, 0.125])"),
+        "SuperposedSpacing([0, 2], [0.4, 0.6])",
+        (Contract("SuperposedSpacing([1, 2], [0.4, 0.6])", "never"),),
+        draws=f"jnp.diff({mapped(TWO_BLOCKS, 50)}).ravel() * 100 / jnp.pi",
+        caption="spacings of two blocks, each COE(100)",
         quantity="spacings",
     ),
     "GapRatioSurmise": Law(

@@ -28,10 +28,12 @@ X = jnp.array([-0.83, 0.21, 0.64])
 
 
 def normalised(law):
-    """The law with weights that sum to 1, as a law demands: the battery changes every number by itself."""
-    if not hasattr(law, "weights"):
-        return law
-    return eqx.tree_at(lambda mixture: mixture.weights, law, law.weights / law.weights.sum())
+    """The law with shares that sum to 1, as a law demands: the battery changes every number by itself."""
+    for name in ("weights", "fractions"):
+        if hasattr(law, name):
+            shares = getattr(law, name)
+            law = eqx.tree_at(lambda mixture, name=name: getattr(mixture, name), law, shares / shares.sum())
+    return law
 
 
 def check_in_parameters(fn, parameters, second_derivative=False):

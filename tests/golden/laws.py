@@ -9,6 +9,7 @@ with the same values.
 import functools
 import itertools
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -463,6 +464,25 @@ def spacing(beta: int, k: int) -> list[dict]:
     return rows
 
 
+def superposed(*sequences: tuple[int, float]) -> list[dict]:
+    """Spacings of sequences of given β and share, as divided differences of the product of their empty intervals."""
+    empty = {
+        0: lambda s: (-s).exp(),
+        1: lambda s: spacing_table.parity_probabilities(s)[0][0],
+        2: lambda s: math.prod(values[0] for values in spacing_table.parity_probabilities(s)),
+        4: lambda s: sum(values[0] for values in spacing_table.parity_probabilities(2 * s)) / 2,
+    }
+    rows = []
+    for s in (2.0**-10, 0.25, 0.875, 1.25, 2.0, 6.0, 12.0):
+        ctx.prec = 1200
+        step = arb(s) * spacing_table.STEP
+        points = (arb(s) - step, arb(s), arb(s) + step)
+        below, here, above = (math.prod(empty[beta](share * x) for beta, share in sequences) for x in points)
+        sf, slope = (below - above) / (2 * step), (below - 2 * here + above) / step**2
+        rows.append({"x": s, "pdf": number(slope), "cdf": number(1 - sf), "sf": number(sf)})
+    return rows
+
+
 LAWS = {
     "Semicircle(2.0)": lambda: semicircle(2.0),
     "Semicircle(0.75)": lambda: semicircle(0.75),
@@ -532,6 +552,11 @@ EDGES = {
 }
 SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
 
+SUPERPOSED = {
+    "SuperposedSpacing([1, 1], [0.5, 0.5])": ((1, 0.5), (1, 0.5)),
+    "SuperposedSpacing([0, 1, 2, 4], [0.125, 0.25, 0.5, 0.125])": ((0, 0.125), (1, 0.25), (2, 0.5), (4, 0.125)),
+}
+
 
 def entry(expression: str) -> dict:
     """The entry of the table for one law."""
@@ -540,6 +565,8 @@ def entry(expression: str) -> dict:
         source, rows = "Fredholm determinants in ball arithmetic", tracy_widom(*EDGES[expression])
     elif expression in SPACINGS:
         source, rows = "Fredholm determinants in ball arithmetic", spacing(*SPACINGS[expression])
+    elif expression in SUPERPOSED:
+        source, rows = "Fredholm determinants in ball arithmetic", superposed(*SUPERPOSED[expression])
     elif expression in PLANAR:
         source, rows = "the density in the plane", PLANAR[expression]()
     else:
@@ -551,7 +578,7 @@ def entry(expression: str) -> dict:
 
 def table(known: dict[str, dict]) -> dict:
     """All laws; those that are known are taken as they are."""
-    expressions = (*LAWS, *EDGES, *SPACINGS, *PLANAR)
+    expressions = (*LAWS, *EDGES, *SPACINGS, *SUPERPOSED, *PLANAR)
     laws = [known[expression] if expression in known else entry(expression) for expression in expressions]
     return {"generator": "tests/golden/laws.py", "digits": DIGITS, "laws": laws}
 

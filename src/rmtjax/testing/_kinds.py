@@ -113,6 +113,7 @@ LAWS: dict[type, tuple] = {
     laws.Spacing: (_DYSON, st.sampled_from([0, 1])),
     laws.SphericalLaw: (),
     laws.StochasticAiry: (_BETA,),
+    laws.SuperposedSpacing: (st.just((1, 2)), _weights(2)),
     laws.Symmetrized: (st.builds(laws.MarchenkoPastur, st.floats(0.1, 0.9), _SCALE),),
     laws.TracyWidom: (
         _DYSON,

@@ -15,10 +15,10 @@ from rmtjax import _checks
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special import chebyshev_series, piecewise_chebyshev
 
-# The panels of the table, each of width _WIDTH, fill [0, _REACH]; the expansion beyond is fitted up to _FARTHEST.
-_REACH = 20.0
+# The panels of the table, each of width WIDTH, fill [0, REACH]; the expansion beyond is fitted up to _FARTHEST.
+REACH = 20.0
 _FARTHEST = 40.0
-_WIDTH = 0.5
+WIDTH = 0.5
 # By the β of the table: the largest number k of levels inside a spacing, and the row of the table for k = 0.
 _MOST = {1: 7, 2: 3}
 _FIRST = {1: 0, 2: 8}
@@ -31,16 +31,23 @@ class _Table(NamedTuple):
 
 
 @functools.cache
-def _table() -> _Table:
+def table() -> _Table:
+    """The table: by row and panel the series of the tail and of its slope, and by row the series beyond the panels."""
     return _Table(**load(Path(__file__).with_suffix(".npz")))
 
 
 @functools.cache
 def _joints(row: int, number: int, power: int) -> tuple[np.ndarray, np.ndarray]:
     """Log F at the upper ends of the panels below the switch, and log(1 - F) at the ends of those above it."""
-    starts, ends = at_ends(_table().tail[row])
-    lower = ends[:number] + power * np.log(_WIDTH * np.arange(1, number + 1))
+    starts, ends = at_ends(table().tail[row])
+    lower = ends[:number] + power * np.log(WIDTH * np.arange(1, number + 1))
     return lower, np.append(starts[number:], ends[-1])
+
+
+def variable_beyond(inverse: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The variable of the series beyond the panels, as a function of 1/s; NumPy arrays are as welcome."""
+    middle, half = (1 / REACH + 1 / _FARTHEST) / 2, (1 / REACH - 1 / _FARTHEST) / 2
+    return (inverse - middle) / half
 
 
 class Spacing(AbstractTabulatedLaw):
@@ -107,39 +114,42 @@ class Spacing(AbstractTabulatedLaw):
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        return jnp.arange(0, _REACH + 1) / self._stretch()
+        return jnp.arange(0, REACH + 1) / self._stretch()
 
     def _switch(self) -> float:
         return (self._inside() + 1) / self._stretch()
 
     def _right(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
         """Log(1 - F) for s to the right of the table."""
+        power, linear, square = self._growth()
+        series = chebyshev_series(table().right[self._row()].tolist(), variable_beyond(1 / s))
+        return series + power * jnp.log(s) + linear * s - square * s**2
+
+    def _growth(self) -> tuple[float, float, float]:
+        """The factors of log s, s and -s² in log(1 - F) far out."""
         beta, k = self._index(), self._inside()
-        middle, half = (1 / _REACH + 1 / _FARTHEST) / 2, (1 / _REACH - 1 / _FARTHEST) / 2
-        series = chebyshev_series(_table().right[self._row()].tolist(), (1 / s - middle) / half)
         power = 1 - (beta * k * (k - 1) + 2 * k * (beta - 1)) / 4 - (1 / 8 if beta == 1 else 1 / 4)
-        linear = (beta * k + beta / 2 - 1) * math.pi / 2
-        return series + power * jnp.log(s) + linear * s - beta * (math.pi / 4 * s) ** 2
+        return power, (beta * k + beta / 2 - 1) * math.pi / 2, beta * (math.pi / 4) ** 2
 
     def _tail_and_slope(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         s = self._stretch() * x
-        right = s > _REACH
-        inside = lambda table: piecewise_chebyshev(table[self._row()], 0.0, _WIDTH, jnp.where(right, 0, s))
-        far = jnp.where(right, s, _REACH)
+        right = s > REACH
+        inside = lambda rows: piecewise_chebyshev(rows[self._row()], 0.0, WIDTH, jnp.where(right, 0, s))
+        far = jnp.where(right, s, REACH)
         log_sf, fall = jax.jvp(self._right, (far,), (jnp.ones_like(s),))
         below = s < self._inside() + 1
         log_s = jnp.log(jnp.where(below, s, 1))
-        tail = jnp.where(right, log_sf, inside(_table().tail) + self._power() * log_s)
-        slope = jnp.where(right, jnp.log(-fall), inside(_table().slope) - log_s)
+        tail = jnp.where(right, log_sf, inside(table().tail) + self._power() * log_s)
+        slope = jnp.where(right, jnp.log(-fall), inside(table().slope) - log_s)
         return tail, slope + math.log(self._stretch())
 
     def _guess(self, below: Float[Array, "..."], above: Float[Array, "..."]) -> tuple[Array, Array]:
-        number = int((self._inside() + 1) / _WIDTH)
+        number = int((self._inside() + 1) / WIDTH)
         rising, falling = (jnp.asarray(a, below.dtype) for a in _joints(self._row(), number, self._power()))
-        ends = jnp.arange(_WIDTH, _REACH + _WIDTH, _WIDTH, dtype=below.dtype)
+        ends = jnp.arange(WIDTH, REACH + WIDTH, WIDTH, dtype=below.dtype)
         # The leading terms give the guess in the first panel and beyond the last one.
-        start = _WIDTH * jnp.exp((below - rising[0]) / self._power())
-        gauss = _REACH * jnp.sqrt(above / falling[-1])
+        start = WIDTH * jnp.exp((below - rising[0]) / self._power())
+        gauss = REACH * jnp.sqrt(above / falling[-1])
         lower = jnp.where(below < rising[0], start, jnp.interp(below, rising, ends[:number]))
         upper = jnp.where(above < falling[-1], gauss, jnp.interp(-above, -falling, ends[number - 1 :]))
         return lower / self._stretch(), upper / self._stretch()
