@@ -114,6 +114,9 @@ PUBLIC: dict[str, Any] = {
         lambda length: rmt.laws.circular_number_variance(length, 7, 1), (jnp.array([0.3, 5.2]),)
     ),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
+    "rmtjax.laws.gaussian_form_factor": Call(
+        lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))
+    ),
     "rmtjax.laws.hard_edge_gap_probabilities": Call(
         lambda s, alpha: rmt.laws.hard_edge_gap_probabilities(s, alpha, 2, 1),
         (POSITIVE[:2], 0.7),

@@ -13,6 +13,7 @@ from rmtjax.laws._correlations.circular import circular_number_variance as circu
 from rmtjax.laws._correlations.gap_probabilities import bulk_gap_probabilities as bulk_gap_probabilities
 from rmtjax.laws._correlations.gap_probabilities import hard_edge_gap_probabilities as hard_edge_gap_probabilities
 from rmtjax.laws._correlations.gap_probabilities import soft_edge_gap_probabilities as soft_edge_gap_probabilities
+from rmtjax.laws._correlations.gaussian_form_factor import gaussian_form_factor as gaussian_form_factor
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_gap_probabilities as hermite_gap_probabilities
 from rmtjax.laws._correlations.number_variance import number_variance as number_variance
 from rmtjax.laws._correlations.number_variance import rigidity as rigidity

@@ -271,7 +271,7 @@ def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
     inside = jnp.abs(x) < math.sqrt(2 * n) + 40
     limit = jnp.where(jnp.isnan(x), jnp.nan, 0)
     x = jnp.where(inside, x, 0)
-    first, exponent = _gaussian(x)
+    first, exponent = scaled_gaussian(x)
     large = 2.0**32
 
     def step(state: tuple[Array, ...], k: Float[Array, ""]) -> tuple[tuple[Array, ...], Array]:
@@ -297,7 +297,7 @@ def hermite_functions_jvp(n: int, primals: tuple, tangents: tuple) -> tuple[Arra
     return functions[:-1], slope * tangent
 
 
-def _gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
+def scaled_gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
     """The mantissa, near 1, and the binary exponent of exp(-x²/2), to a few ulp however small it is."""
     square, rounding = pair_product(x, x)
     exponent = jnp.round(square / (2 * math.log(2)))

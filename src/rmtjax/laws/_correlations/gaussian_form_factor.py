@@ -1,0 +1,161 @@
+r"""Form factor of the GUE at finite n.
+
+Derivation. Let the weight be $e^{-x^2}$, $M_{kl}(\tau) = \int \varphi_k e^{i\tau x} \varphi_l\,dx$ with orthonormal
+Hermite functions, and $\ell_j(y) = e^{-y/2} L_j(y)$, so that $M_{jj}(\tau) = \ell_j(\tau^2/2)$. Then
+
+$$E \sum_j e^{i\tau x_j} = \sum_{k<n} M_{kk} = e^{-\tau^2/4} L_{n-1}^{(1)}(\tau^2/2), \qquad
+\mathrm{Var} \sum_j e^{i\tau x_j} = n - F, \quad F = \sum_{k,l<n} |M_{kl}|^2 .$$
+
+The double sum becomes a single one. With the matrix O of $e^{i\tau x}$ and the projection P on the first n functions,
+F is the trace of $P O P O^*$, and as $[x, P]$ has rank 2
+
+$$F'' = -n \big[M_{nn} M_{n-1,n-1} - |M_{n,n-1}|^2\big] = -\sum_{i<n} (2i + 1)\,u_i u_{n-1-i}\,\ell_{2i+1}(\tau^2),
+\qquad u_i = 4^{-i} \binom{2i}i .$$
+
+The last step is that of a beam splitter: in the coordinates $(x_1 \pm x_2)/\sqrt2$ the operator $e^{i\tau(x_1 - x_2)}$
+acts on one oscillator only, and the state $|n, n-1\rangle$ holds 2i + 1 of its quanta with the probability $(2i + 1)\,
+u_i u_{n-1-i}/(2n)$. For $T_j = \sum_{i \le j} (-1)^i \ell_i(\tau^2)$ the differential equation of ℓ turns this into a
+recurrence for the coefficients of F, which
+
+$$F = \sum_{j=0}^{2n-2} w_{\lceil j/2 \rceil} T_j, \qquad w_i = 2 (n - i)\,u_i u_{n-i}$$
+
+solves. The weights are positive, and their sum is of order n: nothing of the size of the double sum cancels.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax.laws._correlations.gap_probabilities import not_negative
+from rmtjax.special.internal import scaled_gaussian
+
+# The size from which the pair of functions is divided by 2^32.
+_LARGE = 2.0**32
+
+
+def gaussian_form_factor(
+    times: RealLike, n: int, beta: int = 2, scale: RealScalarLike = 1.0, *, connected: bool = False
+) -> Float[Array, "..."]:
+    r"""Spectral form factor $K(t) = \frac1n E\big|\sum_j e^{i t \lambda_j}\big|^2$ of the GUE of n levels, exactly.
+
+    It is the sum of a connected and a disconnected part, $\frac1n \mathrm{Var} \sum_j e^{it\lambda_j}$ and $\frac1n
+    \big|E \sum_j e^{it\lambda_j}\big|^2$. With $\tau = t s \sqrt{2/n}$ they are
+
+    $$1 - \frac1n \sum_{k,l<n} \frac{l!}{k!} \Big(\frac{\tau^2}2\Big)^{k-l} \Big[L_l^{(k-l)}(\tau^2/2)\Big]^2
+    e^{-\tau^2/2} \quad\text{and}\quad \frac1n \Big[L_{n-1}^{(1)}(\tau^2/2)\,e^{-\tau^2/4}\Big]^2 .$$
+
+    The double sum is computed as a single one, in 2n steps. The absolute error is about 10 + n/4 ulp, of 1 in the
+    connected and of n in the disconnected part. For many levels the connected part tends to $\frac2\pi
+    [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le 1$, and to 1 beyond: the average of
+    `form_factor(tau, 2)` over the semicircle, on which the Heisenberg time varies.
+
+    Convention: that of `GUE(n, scale)`, $E|H_{ij}|^2 = s^2/n$; K(0) = n.
+
+    Args:
+        times: any real numbers t; K is even in t.
+        n: number of levels; static.
+        beta: 2, the only class so far; static.
+        scale: s > 0.
+        connected: whether to leave out the disconnected part; static.
+
+    Raises:
+        ValueError: `n` is not an integer of at least 1, `beta` is not 2, `scale` is not positive, or `times` are not
+            real.
+
+    Example:
+        >>> print(f"{gaussian_form_factor(1.0, n=10):.5f} {gaussian_form_factor(10.0, n=10, connected=True):.5f}")
+        3.39314 0.60862
+
+    References:
+        Brézin and Hikami (1997), Phys. Rev. E 55, 4067; Mehta (2004), Random Matrices, section 6.2.
+    """
+    n = _checks.integer("n", n, at_least=1)
+    _checks.choice("beta", beta, (2,))
+    t = _checks.full_precision("times", _checks.real("times", times))
+    tau = t * _checks.positive("scale", scale) * (2 / n) ** 0.5
+    return _form_factor(tau, *(jnp.asarray(each, tau.dtype) for each in _coefficients(n)), connected)
+
+
+@functools.partial(compiled, static_argnums=3)
+def _form_factor(
+    tau: Float[Array, "..."], orders: Float[Array, " m"], weights: Float[Array, " m"], connected: bool
+) -> Float[Array, "..."]:
+    n = (orders.size + 1) // 2
+    # Farther out all functions underflow: the variance is n, and the mean 0.
+    inside = jnp.abs(tau) < (8 * n) ** 0.5 + 40
+    near = jnp.where(inside, tau, 0)
+
+    def add(state: tuple, at: tuple) -> tuple[tuple, None]:
+        functions, alternating, total = state
+        order, weight = at
+        alternating = alternating + jnp.where(order % 2 == 0, 1, -1) * _value(functions)
+        return (_next(functions, order, near**2), alternating, total + weight * alternating), None
+
+    zero = jnp.zeros_like(near)
+    (_, _, total), _ = jax.lax.scan(add, (_first(near), zero, zero), (orders, weights))
+    values = jnp.where(inside, not_negative(1 - total / n), 1)
+    if not connected:
+
+        def add_diagonal(state: tuple, order: Float[Array, ""]) -> tuple[tuple, None]:
+            functions, total = state
+            return (_next(functions, order, near**2 / 2), total + _value(functions)), None
+
+        # A recurrence for the polynomials L^(1) would be shorter, and lose n times as many digits near t = 0.
+        (_, mean), _ = jax.lax.scan(add_diagonal, (_first(near * 0.5**0.5), zero), orders[:n])
+        values += jnp.where(inside, mean**2 / n, 0)
+    return jnp.where(jnp.isnan(tau), tau, values)
+
+
+class _Functions(NamedTuple):
+    """Two consecutive functions $e^{-y/2} L_k(y)$, divided by the same power of 2."""
+
+    before: Float[Array, "..."]
+    now: Float[Array, "..."]
+    exponent: Int[Array, "..."]
+
+
+def _first(root: Float[Array, "..."]) -> _Functions:
+    """The functions of order -1 and 0 at y = root²."""
+    mantissa, exponent = _gaussian(root)
+    return _Functions(jnp.zeros_like(mantissa), mantissa, exponent)
+
+
+def _next(functions: _Functions, k: Float[Array, ""], y: Float[Array, "..."]) -> _Functions:
+    after = ((2 * k + 1 - y) * functions.now - k * functions.before) / (k + 1)
+    grown = jnp.abs(after) > _LARGE
+    unit = jnp.where(grown, 1 / _LARGE, 1)
+    return _Functions(functions.now * unit, after * unit, functions.exponent + jnp.where(grown, 32, 0))
+
+
+def _value(functions: _Functions) -> Float[Array, "..."]:
+    return jnp.ldexp(functions.now, functions.exponent)
+
+
+@jax.custom_jvp
+def _gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
+    """The mantissa and the exponent of exp(-x²/2)."""
+    return scaled_gaussian(x)
+
+
+@_gaussian.defjvp
+def _(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
+    # The exponent is constant but for jumps that the mantissa makes up for.
+    (x,), (tangent,) = primals, tangents
+    mantissa, exponent = _gaussian(x)
+    return (mantissa, exponent), (-x * mantissa * tangent, np.zeros(exponent.shape, jax.dtypes.float0))
+
+
+@functools.cache
+def _coefficients(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers j = 0, …, 2n - 2 and the weights of the T_j."""
+    i = np.arange(1, n + 1)
+    u = np.cumprod(np.append(1, (2 * i - 1) / (2 * i)))
+    w = (2 * (n - np.arange(n + 1)) * u * u[::-1])[:n]
+    return np.arange(2 * n - 1), np.append(w[0], np.repeat(w[1:], 2))

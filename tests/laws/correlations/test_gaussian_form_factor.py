@@ -1,0 +1,100 @@
+"""Form factor of the GUE: the double sum in mpmath, the limit, matrices, derivatives, bad input."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.laws import gaussian_form_factor
+from rmtjax.testing import check_derivatives
+from tests.statistical import assert_mean
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+TIMES = np.float32([1e-3, 0.3, 1.0, 3.7, 10.0, 25.0, 60.0, 200.0])
+
+
+def parts(n, time):
+    """The connected and the disconnected part, from the matrix elements of exp(iτx)."""
+    y = mpmath.mpf(float(time)) ** 2 / n
+    powers = lambda k, a: ((-y) ** i * mpmath.binomial(k + a, k - i) / mpmath.factorial(i) for i in range(k + 1))
+    element = lambda k, l: mpmath.factorial(l) / mpmath.factorial(k) * y ** (k - l) * sum(powers(l, k - l)) ** 2
+    double = sum((2 if l < k else 1) * element(k, l) for k in range(n) for l in range(k + 1)) * mpmath.exp(-y)
+    return float(1 - double / n), float((sum(powers(n - 1, 1)) * mpmath.exp(-y / 2)) ** 2 / n)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 24])
+def test_the_double_sum(n, dtype):
+    with mpmath.workdps(60):
+        connected, disconnected = np.array([parts(n, t) for t in TIMES]).T
+    eps = np.finfo(dtype).eps
+    got = gaussian_form_factor(jnp.asarray(TIMES, dtype), n, connected=True)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, connected, atol=20 * eps)
+    whole = gaussian_form_factor(jnp.asarray(-2 * TIMES, dtype), n, scale=0.5)
+    np.testing.assert_allclose(whole, connected + disconnected, atol=40 * eps * n)
+
+
+def test_two_levels_by_integration():
+    # The trace and the difference of the levels are independent; E|Σ exp(itλ)|² = 2 + 2 E cos(t d), with the density
+    # of the difference d² exp(-d²/2), as λ² has the weight exp(-λ²) for n = 2.
+    density = lambda d: d**2 * mpmath.exp(-(d**2) / 2)
+    with mpmath.workdps(20):
+        for t in (0.7, 2.0, 5.0):
+            mean = mpmath.quad(lambda d, t=t: density(d) * mpmath.cos(t * d), mpmath.linspace(0, 16, 9))
+            expected = 1 + mean / mpmath.quad(density, mpmath.linspace(0, 16, 9))
+            np.testing.assert_allclose(gaussian_form_factor(t, 2), float(expected), rtol=1e-12)
+
+
+def test_many_levels():
+    # The form factor of the bulk, averaged over the semicircle of local Heisenberg times.
+    n, kappa = 1000, np.array([0.01, 0.2, 0.5, 0.9, 1.1, 4.0])
+    inside = np.minimum(kappa, 1)
+    limit = 2 / np.pi * (inside * np.sqrt(1 - inside**2) + np.arcsin(inside))
+    np.testing.assert_allclose(gaussian_form_factor(2 * n * kappa, n, connected=True), limit, atol=2e-6)
+
+
+@pytest.mark.float32
+def test_the_range_of_times():
+    eps = float(jnp.finfo(jnp.result_type(float)).eps)
+    times = jnp.array([0.0, 1e6, np.inf, np.nan])
+    np.testing.assert_allclose(gaussian_form_factor(times, 9), [9, 1, 1, np.nan], rtol=20 * eps)
+    connected = gaussian_form_factor(times, 9, connected=True)
+    np.testing.assert_allclose(connected, [0, 1, 1, np.nan], atol=20 * eps)
+    assert connected[0] >= 0
+    slopes = jax.vmap(jax.grad(lambda t: gaussian_form_factor(t, 9)))(times)
+    np.testing.assert_array_equal(slopes[:2], 0)
+    assert np.isfinite(slopes[2])
+
+
+def test_derivatives():
+    t = jnp.array([0.1, 1.3, 7.0, 11.0])
+    check_derivatives(lambda t, s: gaussian_form_factor(t, 5, 2, s), t, jnp.asarray(1.2))
+    # E|Σ exp(itλ)|² = n² - t² (n Σ λ² - (Σ λ)²) + …, of mean n² - t² (n² - 1).
+    curvature = jax.grad(jax.grad(lambda t: gaussian_form_factor(t, 5)))(0.0)
+    np.testing.assert_allclose(curvature, -2 * (5**2 - 1) / 5, rtol=1e-12)
+
+
+def test_matrices():
+    ensemble, times = rmt.GUE(6, 1.3), jnp.array([0.8, 2.0, 4.0, 9.0])
+
+    def measure(key):
+        levels = ensemble.eigenvalues(key)
+        return jnp.abs(jnp.exp(1j * times[:, None] * levels).sum(-1)) ** 2 / 6
+
+    draws = np.asarray(rmt.simulate(measure, jax.random.key(2), 20000))
+    for values, mean in zip(draws.T, gaussian_form_factor(times, 6, scale=1.3), strict=True):
+        assert_mean(values, float(mean))
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="`beta` must be one of 2, got 1"):
+        gaussian_form_factor(1.0, 5, 1)
+    with pytest.raises(ValueError, match="`n` must be an integer of at least 1, got 0"):
+        gaussian_form_factor(1.0, 0)
+    with pytest.raises(ValueError, match="`scale` must be positive and finite"):
+        gaussian_form_factor(1.0, 3, scale=-1.0)
+    with pytest.raises(ValueError, match="`times` must be real"):
+        gaussian_form_factor(1j, 3)
