@@ -71,7 +71,7 @@ def test_the_range_of_times():
 
 def test_derivatives():
     t = jnp.array([0.1, 1.3, 7.0, 11.0])
-    check_derivatives(lambda t, s: gaussian_form_factor(t, 5, 2, s), t, jnp.asarray(1.2))
+    check_derivatives(lambda t, s: gaussian_form_factor(t, 5, 2, s), t, jnp.asarray(1.2), second_derivative=True)
     # E|Σ exp(itλ)|² = n² - t² (n Σ λ² - (Σ λ)²) + …, of mean n² - t² (n² - 1).
     curvature = jax.grad(jax.grad(lambda t: gaussian_form_factor(t, 5)))(0.0)
     np.testing.assert_allclose(curvature, -2 * (5**2 - 1) / 5, rtol=1e-12)

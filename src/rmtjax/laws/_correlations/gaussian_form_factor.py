@@ -80,7 +80,8 @@ def gaussian_form_factor(
     _checks.choice("beta", beta, (2,))
     t = _checks.full_precision("times", _checks.real("times", times))
     tau = t * _checks.positive("scale", scale) * (2 / n) ** 0.5
-    return _form_factor(tau, *(jnp.asarray(each, tau.dtype) for each in _coefficients(n)), connected)
+    orders, weights = (jnp.asarray(each, tau.dtype) for each in _coefficients(n))
+    return _form_factor(tau, orders, weights, connected)
 
 
 @functools.partial(compiled, static_argnums=3)
@@ -135,7 +136,8 @@ def _next(functions: _Functions, k: Float[Array, ""], y: Float[Array, "..."]) ->
 
 
 def _value(functions: _Functions) -> Float[Array, "..."]:
-    return jnp.ldexp(functions.now, functions.exponent)
+    # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan.
+    return functions.now * jnp.ldexp(jnp.ones((), functions.now.dtype), functions.exponent)
 
 
 @jax.custom_jvp
