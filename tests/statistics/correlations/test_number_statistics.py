@@ -164,9 +164,7 @@ def test_circle():
     phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(5), 400)
     levels = rmt.statistics.unfold_phases(phases).levels
     found = over_samples(lambda x: number_variance(x, lengths, period=n), levels)
-    # Mehta (2004), section 11.1: the levels of CUE have K(t) = min(t/n, 1).
-    t = np.arange(1, 200_000)[:, None]
-    exact = 2 * n / np.pi**2 * np.sum(np.minimum(t / n, 1) * np.sin(np.pi * t * np.asarray(lengths) / n) ** 2 / t**2, 0)
+    exact = rmt.laws.circular_number_variance(lengths, n, 2)
     assert np.abs((found.value - exact) / found.standard_error).max() < 4.5
     # A whole turn without the point that it begins with: the count is that of all levels.
     assert number_variance(levels, float(n), period=n).max() < 1e-6
