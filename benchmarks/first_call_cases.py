@@ -27,6 +27,7 @@ SILENT = (
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
+    r"rmtjax\.statistics\.(Estimate|Unfolded|over_samples)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 
@@ -286,6 +287,10 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     rare = lambda key: rmt.simulate_rare(rmt.GUE(30), "largest", 3.0, key).log_probability
     series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
     return {
+        "rmtjax.laws.circular_form_factor": lambda: (
+            lambda times: rmt.laws.circular_form_factor(times, 30, 1),
+            (jnp.arange(60),),
+        ),
         # A function that makes a law.
         "rmtjax.laws.wigner_cat": lambda: (lambda x: rmt.laws.wigner_cat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),
         "rmtjax.laws.mean_gap_ratio": lambda: (lambda: rmt.laws.mean_gap_ratio(2), ()),

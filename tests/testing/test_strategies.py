@@ -21,7 +21,7 @@ N = 4
 
 def exists(strategy, condition):
     """Whether some draw has a property."""
-    settings = hypothesis.settings(max_examples=500, derandomize=True, database=None, deadline=None)
+    settings = hypothesis.settings(max_examples=2000, derandomize=True, database=None, deadline=None)
     hypothesis.find(strategy, condition, settings=settings)
 
 
