@@ -317,6 +317,17 @@ LAWS: dict[str, Law] = {
         caption="spacings of two blocks, each COE(100)",
         quantity="spacings",
     ),
+    "GapRatio": Law(
+        "Gap ratios",
+        "ratios of consecutive spacings of large random matrices",
+        ("GapRatio(2)", "GapRatio(1)", "GapRatio(4)"),
+        "GapRatio(1)",
+        (Contract("GapRatio(1)"), Contract("GapRatio(4)", "never")),
+        draws="(lambda s: jnp.minimum(s[:, 1:] / s[:, :-1], s[:, :-1] / s[:, 1:]))"
+        f"(jnp.diff({mapped('CUE(200).eigenphases', 50)}))",
+        caption="ratios of CUE(200)",
+        quantity="ratios",
+    ),
     "GapRatioSurmise": Law(
         "Surmise for gap ratios",
         "ratios of consecutive spacings of random matrices, approximately",

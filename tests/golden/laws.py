@@ -22,9 +22,10 @@ from mpmath import inf, mp, mpf, pi, sqrt
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "scripts"))
+import gap_ratio_table  # noqa: E402
 import spacing_table  # noqa: E402
 import tracy_widom_table  # noqa: E402
-from ball_arithmetic import gauss_legendre  # noqa: E402
+from ball_arithmetic import chebyshev_coefficients, gauss_legendre  # noqa: E402
 
 DIGITS, WORKING_DIGITS, BITS = 25, 50, 512
 # Points for bounded laws: fractions of each band, and distances from a hard edge, where its power law shows.
@@ -483,6 +484,19 @@ def superposed(*sequences: tuple[int, float]) -> list[dict]:
     return rows
 
 
+def bulk_gap_ratio(beta: int) -> list[dict]:
+    ctx.prec, nodes = gap_ratio_table.BITS, 20
+    series = [arb(gap_ratio_table.node(beta, k, nodes)) for k in range(nodes)]
+    law, rows = gap_ratio_table.Law(beta, chebyshev_coefficients(series)), []
+    for r in RATIOS:
+        v, y = arb(r) / (1 + arb(r)), (1 - arb(r)) / (1 + arb(r))
+        # The density is computed at the point itself.
+        density = 2 * (1 - v) ** 2 * gap_ratio_table.fraction_density(beta, v)
+        cdf, sf = v ** (beta + 1) * law.lower(v), y * law.upper(y)
+        rows.append({"x": r, "pdf": number(density), "cdf": number(cdf), "sf": number(sf)})
+    return rows
+
+
 LAWS = {
     "Semicircle(2.0)": lambda: semicircle(2.0),
     "Semicircle(0.75)": lambda: semicircle(0.75),
@@ -551,6 +565,7 @@ EDGES = {
     "StochasticAiry(4.0)": ((1, 2), "2^⅔"),
 }
 SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
+BULK_GAP_RATIOS = {f"GapRatio({beta})": beta for beta in (1, 2, 4)}
 
 SUPERPOSED = {
     "SuperposedSpacing([1, 1], [0.5, 0.5])": ((1, 0.5), (1, 0.5)),
@@ -567,6 +582,8 @@ def entry(expression: str) -> dict:
         source, rows = "Fredholm determinants in ball arithmetic", spacing(*SPACINGS[expression])
     elif expression in SUPERPOSED:
         source, rows = "Fredholm determinants in ball arithmetic", superposed(*SUPERPOSED[expression])
+    elif expression in BULK_GAP_RATIOS:
+        source, rows = "bordered Fredholm determinants, 18 digits", bulk_gap_ratio(BULK_GAP_RATIOS[expression])
     elif expression in PLANAR:
         source, rows = "the density in the plane", PLANAR[expression]()
     else:
@@ -578,7 +595,7 @@ def entry(expression: str) -> dict:
 
 def table(known: dict[str, dict]) -> dict:
     """All laws; those that are known are taken as they are."""
-    expressions = (*LAWS, *EDGES, *SPACINGS, *SUPERPOSED, *PLANAR)
+    expressions = (*LAWS, *EDGES, *SPACINGS, *SUPERPOSED, *BULK_GAP_RATIOS, *PLANAR)
     laws = [known[expression] if expression in known else entry(expression) for expression in expressions]
     return {"generator": "tests/golden/laws.py", "digits": DIGITS, "laws": laws}
 

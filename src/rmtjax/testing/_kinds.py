@@ -95,6 +95,7 @@ LAWS: dict[type, tuple] = {
     laws.EllipticLaw: (_CORRELATION, _SCALE),
     laws.FreePoisson: (_RATIO, _SCALE),
     laws.FussCatalan: (st.sampled_from([1, 2, 3]),),
+    laws.GapRatio: (_DYSON,),
     laws.GapRatioSurmise: (_BETA,),
     laws.GeneralMarchenkoPastur: (_RATIO, _numbers(2, 0.1, 4), _weights(2)),
     laws.HardEdge: (st.floats(0.1, 20), _DYSON),
