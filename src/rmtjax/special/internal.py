@@ -31,3 +31,5 @@ from rmtjax.special._sine_integral import auxiliary as auxiliary
 from rmtjax.special._sine_integral import cosine_integral as cosine_integral
 from rmtjax.special._sine_integral import sine_integral as sine_integral
 from rmtjax.special._sine_integral import sine_tail as sine_tail
+from rmtjax.special._student import student_interval as student_interval
+from rmtjax.special._student import student_multiple as student_multiple

@@ -10,6 +10,7 @@ from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax.special.internal import student_interval
 
 
 class Estimate(AbstractModule):
@@ -40,14 +41,7 @@ class Estimate(AbstractModule):
         Returns:
             The lower and the upper ends.
         """
-        # Not at the top: `import rmtjax` shall not take the time of SciPy.
-        from scipy.special import stdtrit
-
-        if not 0 < level < 1:
-            raise _checks.refusal("level", "lie in (0, 1)", level)
-        times = float(stdtrit(self.samples - 1, (1 + level) / 2))
-        end = lambda sign: jax.tree.map(lambda x, error: x + sign * times * error, self.value, self.standard_error)
-        return end(-1), end(1)
+        return student_interval(level, self.value, self.standard_error, self.samples - 1)
 
 
 def over_samples(

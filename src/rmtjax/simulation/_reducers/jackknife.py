@@ -13,9 +13,9 @@ from jaxtyping import Float, Inexact, PyTree
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax.simulation import _reduction
-from rmtjax.simulation._reducers._intervals import multiple
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.moments import Moments
+from rmtjax.special.internal import student_interval
 
 
 class JackknifeResult(AbstractModule):
@@ -50,9 +50,7 @@ class JackknifeResult(AbstractModule):
         Returns:
             The lower and the upper ends.
         """
-        times = multiple(level, self.blocks - 1)
-        end = lambda sign: jax.tree.map(lambda x, error: x + sign * times * error, self.value, self.standard_error)
-        return end(-1), end(1)
+        return student_interval(level, self.value, self.standard_error, self.blocks - 1)
 
 
 class _State(NamedTuple):

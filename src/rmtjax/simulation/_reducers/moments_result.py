@@ -6,7 +6,7 @@ from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax.simulation._reducers._intervals import multiple
+from rmtjax.special.internal import student_interval
 
 
 class MomentsResult(AbstractModule):
@@ -59,9 +59,8 @@ class MomentsResult(AbstractModule):
         """
         if any(map(np.iscomplexobj, jax.tree.leaves(self.mean))):
             raise _checks.refusal("mean", "be real for an interval", self.mean)
-        reach = jax.tree.map(lambda count, error: multiple(level, count - 1) * error, self.count, self.standard_error)
-        end = lambda sign: jax.tree.map(lambda mean, reach: mean + sign * reach, self.mean, reach)
-        return end(-1), end(1)
+        degrees = jax.tree.map(lambda count: count - 1, self.count)
+        return student_interval(level, self.mean, self.standard_error, degrees)
 
     @property
     def variance_standard_error(self) -> PyTree:

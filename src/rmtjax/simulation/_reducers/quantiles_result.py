@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
-from rmtjax.simulation._reducers._intervals import multiple
+from rmtjax.special.internal import student_multiple
 
 # The window of the density, in standard errors.
 _WINDOW = 3
@@ -90,7 +90,7 @@ class QuantilesResult(AbstractModule):
         References:
             Woodruff (1952), Journal of the American Statistical Association 47, 635.
         """
-        times = multiple(level, max(1, self.kept - 1))
+        times = student_multiple(level, max(1, self.kept - 1))
         error = self.rank_standard_error
         ends = (self.quantile(np.clip(self.probabilities + sign * times * _known(error), 0, 1)) for sign in (-1, 1))
         lower, upper = (np.where(np.isnan(error), np.nan, end) for end in ends)
