@@ -27,7 +27,7 @@ SILENT = (
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
-    r"rmtjax\.statistics\.(Estimate|Unfolded|over_samples)",
+    r"rmtjax\.statistics\.(Estimate|FormFactor|Unfolded|over_samples)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 
@@ -290,6 +290,10 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.laws.circular_form_factor": lambda: (
             lambda times: rmt.laws.circular_form_factor(times, 30, 1),
             (jnp.arange(60),),
+        ),
+        "rmtjax.laws.circular_power_spectrum": lambda: (
+            lambda waves: rmt.laws.circular_power_spectrum(waves, 30, 1),
+            (jnp.arange(1, 16),),
         ),
         # A function that makes a law.
         "rmtjax.laws.wigner_cat": lambda: (lambda x: rmt.laws.wigner_cat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),

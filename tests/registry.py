@@ -113,6 +113,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.circular_number_variance": Call(
         lambda length: rmt.laws.circular_number_variance(length, 7, 1), (jnp.array([0.3, 5.2]),)
     ),
+    "rmtjax.laws.circular_power_spectrum": Elsewhere("laws/correlations/test_circular_power_spectrum.py"),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
     "rmtjax.laws.gaussian_form_factor": Call(
         lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))
@@ -189,6 +190,10 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
     "rmtjax.statistics.Estimate": Elsewhere("statistics/test_over_samples.py"),
     "rmtjax.statistics.Unfolded": Elsewhere("statistics/unfolding/test_unfold.py"),
+    "rmtjax.statistics.FormFactor": Elsewhere("statistics/correlations/test_form_factor.py"),
+    "rmtjax.statistics.form_factor": Call(
+        lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
+    ),
     "rmtjax.statistics.gap_ratios": Call(
         lambda levels: rmt.statistics.gap_ratios(levels, where=levels < 5).mean(), (LEVELS,)
     ),
@@ -202,6 +207,12 @@ PUBLIC: dict[str, Any] = {
         lambda levels: rmt.statistics.number_variance(levels, 0.7, where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.over_samples": Elsewhere("statistics/test_over_samples.py"),
+    "rmtjax.statistics.pair_correlation": Call(
+        lambda levels: rmt.statistics.pair_correlation(levels, jnp.array([0.0, 1.05, 2.55]), where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.power_spectrum": Call(
+        lambda levels: rmt.statistics.power_spectrum(levels, jnp.array([0.4, 2.0]), where=levels < 5), (LEVELS,)
+    ),
     "rmtjax.statistics.rigidity": Call(
         lambda levels: rmt.statistics.rigidity(levels, 0.7, where=levels < 5), (LEVELS,)
     ),

@@ -13,6 +13,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._correlations import windows
+from rmtjax.statistics._correlations.stretch import Stretch, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
 from rmtjax.statistics._levels import Spectrum, checked
 
@@ -210,59 +211,28 @@ def _averages(
     spectra = checked(levels, where)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
-    first = last = around = None
-    if period is not None:
-        if interval is not None:
-            raise _checks.refusal("interval", "be None on a circle", interval)
-        around = _checks.positive("period", period)
-    elif interval is not None:
-        first, last = _checks.interval("interval", interval)
     padded = where is None and not isinstance(levels, MaskedValues)
     values = jnp.where(spectra.mask, spectra.values, jnp.inf) if padded else spectra.compact
-    if values.shape[-1] == 0:
-        values = jnp.full((*values.shape[:-1], 1), jnp.inf, values.dtype)  # a place for no level
-    number = jnp.sum(spectra.mask, axis=-1)
-    fits = _FITS.kept("lengths", sizes, values, number, first, last, around)
-    result = _batch(name, max_count, values, number, sizes.ravel().astype(values.dtype), first, last, around)
-    shape = *values.shape[:-1], *sizes.shape, *(() if max_count is None else (max_count + 1,))
-    valid = _checks.both(valid, fits)
-    return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - values.ndim + 1))
-
-
-def _some_fit(sizes: Any, values: Any, number: Any, first: Any, last: Any, period: Any) -> Any:
-    """Whether at least one spectrum is longer than the longest window, and all fit on the circle."""
-    if sizes.size == 0:
-        return jnp.asarray(True)
-    ends = jnp.take_along_axis(jnp.asarray(values), jnp.maximum(jnp.asarray(number)[..., None] - 1, 0), axis=-1)
-    extent = jnp.where(number > 0, ends[..., 0] - values[..., 0], 0)
-    longest = sizes.max()
-    if period is not None:
-        return (longest <= period) & (extent <= period).all()
-    if last is not None:
-        return longest < last - first
-    return (longest < extent.max()) | (extent.max() <= 0)  # without two levels there is no window of any length
-
-
-_FITS = _checks.Rule(_some_fit, "be shorter than a spectrum (on a circle, at most the period, which holds all levels)")
+    part = stretch(values, spectra.mask, interval, period)
+    valid = _checks.both(valid, part.holds("lengths", sizes))
+    result = _batch(name, max_count, part, sizes.ravel().astype(values.dtype))
+    shape = *part.number.shape, *sizes.shape, *(() if max_count is None else (max_count + 1,))
+    return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - part.number.ndim))
 
 
 @partial(compiled, static_argnums=(0, 1))
-def _batch(
-    name: str, max_count: int | None, values: Array, number: Array, sizes: Array, first: Any, last: Any, period: Any
-) -> Array:
+def _batch(name: str, max_count: int | None, part: Stretch, sizes: Float[Array, " k"]) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
 
     def of_spectrum(levels: Float[Array, " n"], number: Array) -> Array:
-        start = levels[0] if first is None else first.astype(levels.dtype)
-        end = levels[jnp.maximum(number - 1, 0)] if last is None else last.astype(levels.dtype)
-        positions = end - sizes if period is None else jnp.broadcast_to(start + period, sizes.shape)
-        around = None if period is None else period.astype(levels.dtype)
-        track = Track(levels, number, start, positions.astype(levels.dtype), around)
+        one = part._replace(levels=levels, number=number)
+        positions = one.end - sizes if part.period is None else jnp.broadcast_to(one.start + part.period, sizes.shape)
+        track = Track(levels, number, one.start, positions, part.period)
         result = windows.average(track, sizes, measure, with_sums=name == "rigidity")
-        fits = (number > 0) & (positions > start)
+        fits = (number > 0) & (positions > one.start)
         return jnp.where(fits.reshape(-1, *(1,) * (result.ndim - 1)), result, jnp.nan)
 
     of_spectra = of_spectrum
-    for _ in number.shape:
+    for _ in part.number.shape:
         of_spectra = jax.vmap(of_spectra)
-    return of_spectra(values, number)
+    return of_spectra(part.levels, part.number)

@@ -1,0 +1,119 @@
+"""Form factors against the sum itself, independent levels, and the exact curves of random matrices at finite n."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.statistics import form_factor, over_samples, unfold_phases
+
+LEVELS = np.sort(np.random.default_rng(0).uniform(0, 12, (2, 3, 9)), axis=-1)
+# The first are equally spaced and go another way.
+TIMES = [np.linspace(-0.3, 2.1, 21), np.append(np.linspace(0, 2, 20), 2.3)]
+
+
+def by_definition(levels, times, weights=1.0):
+    waves = weights * np.exp(2j * np.pi * levels * times[:, None])
+    return waves.sum(-1) / np.sqrt(np.sum(np.ones_like(levels) * weights**2))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])
+def test_definition(times):
+    eps = float(jnp.finfo(jnp.result_type(float)).eps)
+    levels = jnp.asarray(LEVELS)
+    found = form_factor(levels, jnp.asarray(times))
+    assert found.amplitude.shape == (2, 3, 21)
+    exact = np.array([[by_definition(x, np.asarray(jnp.asarray(times))) for x in row] for row in np.asarray(levels)])
+    np.testing.assert_allclose(found.amplitude, exact, atol=500 * eps)
+    np.testing.assert_allclose(found.raw, np.abs(exact) ** 2, atol=2000 * eps)
+    np.testing.assert_allclose(found.disconnected, found.raw, atol=100 * eps)
+
+
+@pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])
+def test_weights_and_masks(times):
+    mask = np.random.default_rng(1).uniform(size=LEVELS.shape) < 0.6
+    mask[1, 2] = False
+    found = form_factor(LEVELS, times, window=(6.0, 1.5), where=mask)
+    for x, some, amplitude in zip(
+        LEVELS.reshape(6, 9), mask.reshape(6, 9), found.amplitude.reshape(6, 21), strict=True
+    ):
+        kept = x[some]
+        expected = by_definition(kept, times, np.exp(-((kept - 6.0) ** 2) / 4.5)) if kept.size else np.nan + times
+        np.testing.assert_allclose(amplitude, expected, atol=1e-13)
+
+
+def test_shapes_and_times_that_are_traced():
+    times = TIMES[0]
+    whole = form_factor(LEVELS, times)
+    np.testing.assert_allclose(jax.jit(form_factor)(LEVELS, times).raw, whole.raw, atol=1e-12)
+    np.testing.assert_allclose(form_factor(LEVELS, times.reshape(3, 7)).raw, whole.raw.reshape(2, 3, 3, 7), atol=1e-12)
+    assert form_factor(LEVELS[0, 0], 0.0).raw == 9
+    assert np.isnan(form_factor(jnp.zeros((2, 0)), times).raw).all()
+    padded = rmt.PaddedSpectrum(jnp.append(LEVELS[0, 0, :5], jnp.full(4, jnp.inf)), jnp.array(5))
+    np.testing.assert_allclose(form_factor(padded, times).raw, form_factor(LEVELS[0, 0, :5], times).raw, atol=1e-12)
+
+
+@pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])
+def test_derivatives(times):
+    x = jnp.asarray(LEVELS[0, 0])
+    total = lambda x: jnp.sum(form_factor(x, times, window=(6.0, 2.0)).raw * jnp.arange(21))
+    slope, step = jax.grad(total)(x), 1e-6
+    for i in range(9):
+        at = step * (jnp.arange(9) == i)
+        np.testing.assert_allclose(slope[i], (total(x + at) - total(x - at)) / (2 * step), rtol=1e-6, atol=1e-5)
+
+
+def test_independent_levels():
+    n, times = 30, np.linspace(0, 1.5, 16)
+    levels = jnp.sort(jax.random.uniform(jax.random.key(0), (4000, n), maxval=float(n)), axis=-1)
+    found = over_samples(lambda x: form_factor(x, times), levels, combine=lambda k: (k.raw, k.connected))
+    mean = np.sinc(n * times)
+    for value, error, exact in zip(
+        found.value, found.standard_error, (1 + (n - 1) * mean**2, 1 - mean**2), strict=True
+    ):
+        # At τ = 0 there is no randomness.
+        assert np.abs((value - exact)[1:] / error[1:]).max() < 5
+        np.testing.assert_allclose(value[0], exact[0], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "ensemble", [rmt.CUE(24), *(pytest.param(e(24), marks=pytest.mark.slow) for e in (rmt.COE, rmt.CSE))]
+)
+def test_ramp_and_plateau_on_the_circle(ensemble):
+    # Errors of 2 %: another β is off by a factor of 2 on the ramp.
+    n, beta = 24, {rmt.COE: 1, rmt.CUE: 2, rmt.CSE: 4}[type(ensemble)]
+    phases = rmt.simulate(ensemble.eigenphases, jax.random.key(beta), 3000)
+    k = jnp.arange(1, 3 * n)
+    found = over_samples(lambda x: form_factor(x, k / n).raw, unfold_phases(phases).levels)
+    distance = (found.value - rmt.laws.circular_form_factor(k, n, beta)) / found.standard_error
+    assert np.abs(distance).max() < 5.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 100])
+def test_slope_dip_ramp_and_plateau_of_the_gue(n):
+    levels = rmt.simulate(rmt.GUE(n).eigenvalues, jax.random.key(n), 4000)
+    t = jnp.concatenate([jnp.linspace(0.05, 8, 40), jnp.linspace(9, 3 * n, 40)])
+    parts = lambda k: (k.raw, k.connected)
+    found = over_samples(lambda x: form_factor(x, t / (2 * jnp.pi)), levels, combine=parts)
+    for value, error, connected in zip(found.value, found.standard_error, (False, True), strict=True):
+        exact = rmt.laws.gaussian_form_factor(t, n, connected=connected)
+        assert np.abs((value - exact) / error).max() < 5.3, connected
+    dip = float(found.value[0].min())
+    assert dip < 0.1 * float(found.value[0][-1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: form_factor([2.0, 1.0], 0.5), "`levels` must be ascending numbers"),
+        (lambda: form_factor([1.0, 2j], 0.5), "`levels` must be real"),
+        (lambda: form_factor([1.0, 2.0], jnp.array([0.5, jnp.inf])), "`times` must be finite"),
+        (lambda: form_factor([1.0, 2.0], 0.5, window=(0.0, -1.0)), "`window` must be positive"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,108 @@
+"""Pair correlations against counts of all pairs, independent levels, and the exact functions of random matrices."""
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+
+import rmtjax as rmt
+from rmtjax.statistics import over_samples, pair_correlation, unfold, unfold_phases
+
+# On a grid of 1/8, so that distances meet the edges.
+LEVELS = np.array([0, 3, 3, 8, 11, 12, 12, 12, 20, 31, 33, 40]) / 8
+EDGES = np.array([0, 3, 8, 9, 16]) / 8
+
+
+def counted(levels, edges, around=None):
+    distances = [y - x for i, x in enumerate(levels) for y in levels[i + 1 :]]
+    if around:
+        distances += [around - d for d in distances]
+    return np.array([sum(low <= d < high for d in distances) for low, high in pairwise(edges)])
+
+
+@pytest.mark.float32
+def test_counts():
+    eps = float(jnp.finfo(jnp.result_type(float)).eps)
+    width, middle = np.diff(EDGES), (EDGES[1:] + EDGES[:-1]) / 2
+    found = pair_correlation(jnp.asarray(LEVELS), EDGES)
+    np.testing.assert_allclose(found, counted(LEVELS, EDGES) / (width * (5 - middle)), rtol=10 * eps)
+    part = LEVELS[(LEVELS >= 0.375) & (LEVELS <= 4)]
+    found = pair_correlation(jnp.asarray(LEVELS), EDGES, interval=(0.375, 4.0))
+    np.testing.assert_allclose(found, counted(part, EDGES) / (width * (3.625 - middle)), rtol=10 * eps)
+    found = pair_correlation(jnp.asarray(LEVELS), EDGES, period=6)
+    np.testing.assert_allclose(found, counted(LEVELS, EDGES, 6) / (6 * width), rtol=10 * eps)
+
+
+def test_batches_masks_and_padding():
+    levels = np.sort(np.random.default_rng(0).uniform(0, 12, (2, 3, 12)), axis=-1)
+    mask = np.random.default_rng(1).uniform(size=levels.shape) < 0.7
+    for options in ({}, {"interval": (1.0, 11.0)}, {"period": 13.0}):
+        found = pair_correlation(levels, EDGES, where=mask, **options)
+        assert found.shape == (2, 3, 4)
+        each = [pair_correlation(levels[i, j][mask[i, j]], EDGES, **options) for i in range(2) for j in range(3)]
+        np.testing.assert_allclose(found.reshape(6, 4), jnp.stack(each), rtol=1e-12)
+    padded = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.5, 3.5], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
+    found = pair_correlation(padded, jnp.array([0.0, 0.75, 3.0]))
+    np.testing.assert_allclose(found, [[0, 5 / (2.25 * 1.625)], [0, np.nan]])
+    assert np.isnan(pair_correlation(jnp.zeros(0), EDGES)).all()
+    assert np.isnan(pair_correlation(jnp.ones(1), EDGES)).all()
+
+
+def bin_means(density, edges, weight=lambda r: 1.0):
+    """The means of a density in the bins, with a weight."""
+    mean = lambda a, b: scipy.integrate.quad(lambda r: weight(r) * density(r), a, b)[0]
+    total = [scipy.integrate.quad(weight, a, b)[0] for a, b in pairwise(edges)]
+    return np.array([mean(a, b) for a, b in pairwise(edges)]) / total
+
+
+def assert_close(found, exact):
+    distance = (found.value - exact) / found.standard_error
+    assert np.abs(distance).max() < 5, distance
+
+
+def test_independent_levels():
+    edges = np.array([0, 0.3, 1, 4, 9])
+    number = jax.random.poisson(jax.random.key(0), 20.0, (3000,))
+    levels = jax.random.uniform(jax.random.key(1), (3000, 60), maxval=20.0)
+    levels = jnp.sort(jnp.where(jnp.arange(60) < number[:, None], levels, jnp.inf), axis=-1)
+    samples = rmt.PaddedSpectrum(levels, number)
+    found = over_samples(lambda x: pair_correlation(x, edges, interval=(0.0, 20.0)), samples)
+    assert_close(found, 1.0)
+
+
+def test_circle():
+    n, edges = 20, np.linspace(0, 4, 9)
+    phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(2), 1000)
+    found = over_samples(lambda x: pair_correlation(x, edges, period=n), unfold_phases(phases).levels)
+    cluster = lambda r: (np.sin(np.pi * r) / (n * np.sin(np.pi * r / n))) ** 2 if r else 1.0
+    assert_close(found, bin_means(lambda r: 1 - cluster(r), edges))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ensemble", "beta"), [(rmt.GOE, 1), (rmt.GUE, 2), (rmt.GSE, 4)])
+def test_bulk(ensemble, beta):
+    n, edges = 400, np.linspace(0, 5, 26)
+    levels = rmt.simulate(ensemble(n).eigenvalues, jax.random.key(beta), 300)
+    levels = unfold(levels, ensemble(n).law()).levels
+    found = over_samples(lambda x: pair_correlation(x, edges, interval=(120.0, 280.0)), levels)
+    exact = bin_means(lambda r: float(rmt.laws.pair_correlation(r, beta)), edges, lambda r: 160 - r)
+    assert_close(found, exact)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pair_correlation([2.0, 1.0], [0.0, 1.0]), "`levels` must be ascending numbers"),
+        (lambda: pair_correlation(jnp.arange(9.0), [1.0]), "`edges` must have at least two entries"),
+        (lambda: pair_correlation(jnp.arange(9.0), [-1.0, 1.0]), "`edges` must be finite, ascending"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.0]), "`edges` must be shorter than a spectrum"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=7), "`edges` must be shorter .* the period"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=9, interval=(0, 1)), "`interval` must be None"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

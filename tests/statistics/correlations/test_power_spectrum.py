@@ -1,0 +1,96 @@
+"""Power spectra against the sum itself, a discrete Fourier transform, independent levels and circular ensembles."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.statistics import over_samples, power_spectrum, unfold_phases
+
+LEVELS = np.sort(np.random.default_rng(0).uniform(0, 12, (2, 3, 13)), axis=-1)
+OMEGA = np.array([[0.1, 0.7, 2.0], [np.pi, 4.0, 6.2]])
+
+
+def by_definition(levels, omega):
+    excess = np.diff(levels) - 1
+    total = (excess * np.exp(1j * omega[..., None] * np.arange(excess.size))).sum(-1)
+    return np.abs(total) ** 2 / (4 * excess.size * np.sin(omega / 2) ** 2)
+
+
+@pytest.mark.float32
+def test_definition():
+    found = power_spectrum(jnp.asarray(LEVELS), OMEGA)
+    assert found.shape == (2, 3, 2, 3)
+    exact = [[by_definition(x, OMEGA) for x in row] for row in LEVELS]
+    np.testing.assert_allclose(found, exact, rtol=2000 * float(jnp.finfo(found.dtype).eps))
+
+
+def test_the_fourier_transform_of_the_deviations():
+    levels = LEVELS[0, 0] - LEVELS[0, 0, 0]
+    levels *= 12 / levels[-1]  # the last deviation is 0
+    deviation = levels[:-1] - np.arange(12)
+    expected = np.abs(np.fft.fft(deviation)[1:]) ** 2 / 12
+    omega = 2 * np.pi * np.arange(1, 12) / 12
+    np.testing.assert_allclose(power_spectrum(levels, omega), expected, rtol=1e-11)
+    # The same levels on a circle, on which the last is the first.
+    np.testing.assert_allclose(power_spectrum(levels[:-1], omega, period=12), expected, rtol=1e-11)
+
+
+def test_masks_and_few_levels():
+    mask = np.random.default_rng(1).uniform(size=LEVELS.shape) < 0.7
+    for period in (None, 13.0):
+        found = power_spectrum(LEVELS, OMEGA, where=mask, period=period)
+        each = [power_spectrum(x[kept], OMEGA, period=period) for x, kept in zip(LEVELS[0], mask[0], strict=True)]
+        np.testing.assert_allclose(found[0], jnp.stack(each), rtol=1e-11)
+    for few in (jnp.zeros(0), jnp.ones(1)):
+        assert np.isnan(power_spectrum(few, 1.0))
+    np.testing.assert_allclose(power_spectrum(jnp.ones(1), 1.0, period=3.0), 4 / (4 * np.sin(0.5) ** 2))
+    padded = rmt.PaddedSpectrum(jnp.array([0.0, 1.0, 2.5, jnp.inf]), jnp.array(3))
+    np.testing.assert_allclose(power_spectrum(padded, OMEGA), power_spectrum(jnp.array([0.0, 1.0, 2.5]), OMEGA))
+
+
+def test_independent_levels():
+    levels = jnp.cumsum(jax.random.exponential(jax.random.key(0), (4000, 20)), axis=1)
+    found = over_samples(lambda x: power_spectrum(x, OMEGA), levels)
+    distance = (found.value - 1 / (4 * np.sin(OMEGA / 2) ** 2)) / found.standard_error
+    assert np.abs(distance).max() < 5
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "beta"),
+    [(rmt.CUE, 2), pytest.param(rmt.COE, 1, marks=pytest.mark.slow), pytest.param(rmt.CSE, 4, marks=pytest.mark.slow)],
+)
+def test_circle(ensemble, beta):
+    n = 20
+    k = np.arange(1, n // 2 + 1)
+    phases = rmt.simulate(ensemble(n).eigenphases, jax.random.key(3), 3000)
+    found = over_samples(lambda x: power_spectrum(x, 2 * np.pi * k / n, period=n), unfold_phases(phases).levels)
+    distance = (found.value - rmt.laws.circular_power_spectrum(k, n, beta)) / found.standard_error
+    assert np.abs(distance).max() < 5
+
+
+@pytest.mark.slow
+def test_one_over_f_noise_of_the_bulk():
+    # In the bulk of GOE(600) as on the circle, up to terms of order 1/n.
+    levels = rmt.simulate(rmt.GOE(600).eigenvalues, jax.random.key(4), 400)
+    levels = rmt.statistics.unfold(levels, rmt.GOE(600).law()).levels.values[:, 200:401]
+    k = np.array([4, 8, 16, 32, 48])
+    found = over_samples(lambda x: power_spectrum(x, 2 * np.pi * k / 96), levels)
+    exact = rmt.laws.circular_power_spectrum(k, 96, 1)
+    assert np.abs(found.value / exact - 1).max() < 0.03 + 5 * (found.standard_error / exact).max()
+    assert (found.standard_error / exact).max() < 0.08
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: power_spectrum([2.0, 1.0], 0.5), "`levels` must be ascending numbers"),
+        (lambda: power_spectrum([1.0, 2.0], 0.0), "`frequencies` must lie between 0 and 2π"),
+        (lambda: power_spectrum([1.0, 2.0], 7.0), "`frequencies` must lie between 0 and 2π"),
+        (lambda: power_spectrum([1.0, 4.0], 1.0, period=2), "`levels` must fit on the circle"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
