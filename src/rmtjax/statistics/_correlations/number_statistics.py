@@ -4,7 +4,6 @@ import math
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -185,16 +184,18 @@ def number_probabilities(
     return _averages("number_probabilities", levels, lengths, where, interval, period, max_count)
 
 
-def _squared_deviation(window: Window, lengths: Float[Array, " k"]) -> Float[Array, " k"]:
-    return (window.inside - lengths) ** 2
+def _squared_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, " k"]) -> Float[Array, "b k"]:
+    return by * (window.inside - lengths) ** 2
 
 
-def _cubed_deviation(window: Window, lengths: Float[Array, " k"]) -> Float[Array, " k"]:
-    return (window.inside - lengths) ** 3
+def _cubed_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, " k"]) -> Float[Array, "b k"]:
+    return by * (window.inside - lengths) ** 3
 
 
-def _each_count(max_count: int, window: Window, lengths: Float[Array, " k"]) -> Float[Array, "k counts"]:
-    return (window.inside[:, None] == jnp.arange(max_count + 1)).astype(lengths.dtype)
+def _each_count(
+    max_count: int, window: Window, by: Float[Array, "b k"], _: Float[Array, " k"]
+) -> Float[Array, "b k counts"]:
+    return jnp.where(window.inside[..., None] == jnp.arange(max_count + 1), by[..., None], 0)
 
 
 _MEASURES: dict[str, Measure] = {
@@ -224,15 +225,15 @@ def _averages(
 def _batch(name: str, max_count: int | None, part: Stretch, sizes: Float[Array, " k"]) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
 
-    def of_spectrum(levels: Float[Array, " n"], number: Array) -> Array:
-        one = part._replace(levels=levels, number=number)
-        positions = one.end - sizes if part.period is None else jnp.broadcast_to(one.start + part.period, sizes.shape)
-        track = Track(levels, number, one.start, positions, part.period)
-        result = windows.average(track, sizes, measure, with_sums=name == "rigidity")
-        fits = (number > 0) & (positions > one.start)
-        return jnp.where(fits.reshape(-1, *(1,) * (result.ndim - 1)), result, jnp.nan)
-
-    of_spectra = of_spectrum
-    for _ in part.number.shape:
-        of_spectra = jax.vmap(of_spectra)
-    return of_spectra(part.levels, part.number)
+    part = part.flat
+    count = part.levels.shape[1]
+    start = part.start[..., None]
+    if part.period is None:
+        levels, last, events = part.levels, part.end[..., None] - sizes, 2 * count + 1
+    else:
+        # A level comes twice: before the first position, and when the window has gone round.
+        levels, last, events = part.two_rounds, start + part.period + 0 * sizes, 3 * count + 1
+    track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)
+    result = windows.average(track, sizes, measure, events, with_sums=name == "rigidity")
+    fits = (part.number[:, None] > 0) & (last > start)
+    return jnp.where(fits.reshape(*fits.shape, *(1,) * (result.ndim - 2)), result, jnp.nan)

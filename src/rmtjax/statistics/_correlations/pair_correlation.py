@@ -83,8 +83,7 @@ def _density(part: Stretch, edges: Float[Array, " bins_and_one"]) -> Float[Array
     place = jnp.arange(part.levels.size)
     counted, levels = place < part.number, part.levels
     if part.period is not None:
-        levels = jnp.sort(jnp.concatenate([levels, levels + part.period]))
-        pairs_in_bin, length = _pairs(levels, part.levels, counted, edges), part.period
+        pairs_in_bin, length = _pairs(part.two_rounds, part.levels, counted, edges), part.period
         weight = length * jnp.diff(edges)
     else:
         counted &= (part.levels >= part.start) & (part.levels <= part.end)

@@ -36,6 +36,19 @@ class Stretch(NamedTuple):
             return self.last
         return jnp.take_along_axis(self.levels, jnp.maximum(self.number[..., None] - 1, 0), axis=-1)[..., 0]
 
+    @property
+    def flat(self) -> "Stretch":
+        """The same with one axis for the batch."""
+        levels = self.levels.reshape(self.number.size, self.levels.shape[-1])
+        each = lambda end: end if end is None else jnp.broadcast_to(end, self.number.shape).ravel()
+        return Stretch(levels, self.number.ravel(), each(self.first), each(self.last), self.period)
+
+    @property
+    def two_rounds(self) -> Float[Array, "*batch m"]:
+        """On a circle the levels and those of the next round."""
+        assert self.period is not None
+        return jnp.sort(jnp.concatenate([self.levels, self.levels + self.period], axis=-1), axis=-1)
+
     def on_circle(self, name: str) -> Any:
         """Whether the levels of each spectrum fit on the circle, as `Rule.kept` returns it."""
         return _ON_CIRCLE.kept(name, *self)
