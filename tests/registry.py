@@ -110,6 +110,10 @@ PUBLIC: dict[str, Any] = {
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),
     "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
+    "rmtjax.laws.circular_linear_statistic_variance": Call(
+        lambda a: rmt.laws.circular_linear_statistic_variance(lambda t: jnp.exp(a * jnp.cos(t)), 1, 5, num_nodes=16),
+        (jnp.array(0.7),),
+    ),
     "rmtjax.laws.circular_number_variance": Call(
         lambda length: rmt.laws.circular_number_variance(length, 7, 1), (jnp.array([0.3, 5.2]),)
     ),
@@ -127,7 +131,19 @@ PUBLIC: dict[str, Any] = {
         lambda lower, upper: rmt.laws.hermite_gap_probabilities(3, (lower, upper), 1, 2),
         (jnp.array(-0.3), jnp.array(1.1)),
     ),
+    "rmtjax.laws.linear_statistic_mean": Call(
+        lambda a, beta: rmt.laws.linear_statistic_mean(lambda x: jnp.exp(a * x), 5, beta, num_nodes=16),
+        (jnp.array(0.7), jnp.array(1.5)),
+    ),
+    "rmtjax.laws.linear_statistic_variance": Call(
+        lambda a, beta: rmt.laws.linear_statistic_variance(lambda x: jnp.exp(a * x), beta, (-a, 2.0), num_nodes=16),
+        (jnp.array(0.7), jnp.array(1.5)),
+    ),
     "rmtjax.laws.mean_gap_ratio": Elsewhere("laws/spacings/test_gap_ratio.py"),
+    "rmtjax.laws.mean_inverse_participation_ratio": Call(
+        lambda q: rmt.laws.mean_inverse_participation_ratio(5, 1, q), (POSITIVE,)
+    ),
+    "rmtjax.laws.mean_participation_entropy": Elsewhere("laws/eigenvectors/test_participation.py"),
     "rmtjax.laws.number_variance": Call(lambda length: rmt.laws.number_variance(length, 1), (jnp.array([0.3, 5.2]),)),
     "rmtjax.laws.pair_correlation": Call(lambda r: rmt.laws.pair_correlation(r, 1), (jnp.array([0.3, 5.2]),)),
     "rmtjax.laws.rigidity": Call(lambda length: rmt.laws.rigidity(length, 1), (jnp.array([0.3, 5.2]),)),
@@ -193,10 +209,26 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.statistics.FormFactor": Elsewhere("statistics/correlations/test_form_factor.py"),
     "rmtjax.statistics.form_factor": Call(
         lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
+    "rmtjax.statistics.condition_number": Call(
+        lambda levels: rmt.statistics.condition_number(levels, where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.gap_ratios": Call(
         lambda levels: rmt.statistics.gap_ratios(levels, where=levels < 5).mean(), (LEVELS,)
     ),
+    "rmtjax.statistics.inverse_participation_ratio": Call(
+        rmt.statistics.inverse_participation_ratio, (HERMITIAN, jnp.array([0.7, 2.0]))
+    ),
+    "rmtjax.statistics.level_density": Call(
+        lambda levels: rmt.statistics.level_density(levels, jnp.array([0.0, 2.0, 4.5]), where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.linear_statistic": Call(
+        lambda levels, a: rmt.statistics.linear_statistic(levels, lambda x: jnp.cos(a * x), where=levels < 5),
+        (LEVELS, jnp.array(0.7)),
+    ),
+    "rmtjax.statistics.log_determinant": Call(
+        lambda levels: rmt.statistics.log_determinant(levels, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.multifractal_dimension": Call(rmt.statistics.multifractal_dimension, (GENERAL, 2.0)),
     "rmtjax.statistics.number_probabilities": Call(
         lambda levels: rmt.statistics.number_probabilities(levels, 0.7, max_count=1, where=levels < 5), (LEVELS,)
     ),
@@ -213,12 +245,26 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.statistics.power_spectrum": Call(
         lambda levels: rmt.statistics.power_spectrum(levels, jnp.array([0.4, 2.0]), where=levels < 5), (LEVELS,)
     ),
+    "rmtjax.statistics.participation_entropy": Call(
+        rmt.statistics.participation_entropy, (GENERAL, jnp.array([0.3, 1.0, 1.2]))
+    ),
+    "rmtjax.statistics.porter_thomas_intensities": Call(rmt.statistics.porter_thomas_intensities, (HERMITIAN,)),
     "rmtjax.statistics.rigidity": Call(
         lambda levels: rmt.statistics.rigidity(levels, 0.7, where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.spacings": Call(
         lambda levels: rmt.statistics.spacings(levels, where=levels < 5).mean() ** 2, (LEVELS,)
     ),
+    "rmtjax.statistics.spectral_ergodicity": Call(
+        lambda levels: rmt.statistics.spectral_ergodicity(
+            jnp.stack([levels, 2 * levels]), jnp.array([0.0, 2.0, 4.5]), where=levels < 5
+        ),
+        (LEVELS,),
+    ),
+    "rmtjax.statistics.spectral_ergodicity_distance": Call(
+        rmt.statistics.spectral_ergodicity_distance, (POSITIVE, POSITIVE[::-1])
+    ),
+    "rmtjax.statistics.subspace_overlap": Call(rmt.statistics.subspace_overlap, (GENERAL, GENERAL[:, :2] ** 2)),
     "rmtjax.statistics.unfold": Call(
         lambda levels: rmt.statistics.unfold(levels, rmt.laws.Semicircle(5.0)).levels.values, (LEVELS[:4],)
     ),

@@ -16,10 +16,19 @@ from rmtjax.laws._correlations.gap_probabilities import hard_edge_gap_probabilit
 from rmtjax.laws._correlations.gap_probabilities import soft_edge_gap_probabilities as soft_edge_gap_probabilities
 from rmtjax.laws._correlations.gaussian_form_factor import gaussian_form_factor as gaussian_form_factor
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_gap_probabilities as hermite_gap_probabilities
+from rmtjax.laws._correlations.linear_statistic import (
+    circular_linear_statistic_variance as circular_linear_statistic_variance,
+)
+from rmtjax.laws._correlations.linear_statistic import linear_statistic_mean as linear_statistic_mean
+from rmtjax.laws._correlations.linear_statistic import linear_statistic_variance as linear_statistic_variance
 from rmtjax.laws._correlations.number_variance import number_variance as number_variance
 from rmtjax.laws._correlations.number_variance import rigidity as rigidity
 from rmtjax.laws._correlations.two_point import form_factor as form_factor
 from rmtjax.laws._correlations.two_point import pair_correlation as pair_correlation
+from rmtjax.laws._eigenvectors.participation import (
+    mean_inverse_participation_ratio as mean_inverse_participation_ratio,
+)
+from rmtjax.laws._eigenvectors.participation import mean_participation_entropy as mean_participation_entropy
 from rmtjax.laws._eigenvectors.porter_thomas import EigenvectorIntensity as EigenvectorIntensity
 from rmtjax.laws._eigenvectors.porter_thomas import PorterThomas as PorterThomas
 from rmtjax.laws._extremes.hard_edge import HardEdge as HardEdge

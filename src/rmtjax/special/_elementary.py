@@ -26,3 +26,24 @@ def square_root(x: Float[Array, ""]) -> Float[Array, ""]:
     """√x, with derivative 0 instead of infinity at x = 0."""
     zero = x == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
+
+
+def exp_slope(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient (e^z - 1)/z, by its Taylor series where its derivatives would cancel (14 terms reach 1e-16)."""
+    near = jnp.abs(z) < 0.5
+    small, large = jnp.where(near, z, 0), jnp.where(near, 1, z)
+    series = jnp.ones_like(z)
+    for k in range(14, 1, -1):
+        series = 1 + small / k * series
+    return jnp.where(near, series, jnp.expm1(large) / large)
+
+
+def log_slope(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient log(1 + z)/z, z > -1, by the series of the area tangent near 0 (10 terms reach 1e-18)."""
+    near = jnp.abs(z) < 0.25
+    small, large = jnp.where(near, z, 0), jnp.where(near, 1, z)
+    square = (small / (2 + small)) ** 2
+    series = jnp.zeros_like(z)
+    for k in range(9, -1, -1):
+        series = 1 / (2 * k + 1) + square * series
+    return jnp.where(near, 2 / (2 + small) * series, jnp.log1p(large) / large)

@@ -84,6 +84,14 @@ def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
     return step - jnp.sum(jnp.where(k < count, jnp.log1p(0.5 / (a + k)), 0))
 
 
+def log_gamma_quotient(a: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Logarithm of $\Gamma(a + q)/\Gamma(a)$ for positive a and a + q, by Stirling's series at a + 16 and below."""
+    a, q = jnp.broadcast_arrays(a, q)
+    far, steps = a + _SHIFT, a[..., None] + jnp.arange(_SHIFT, dtype=a.dtype)
+    quotient = _log_norm(far + q) - _log_norm(far) - q + far * jnp.log1p(q / far) + q * jnp.log(far + q)
+    return quotient - jnp.sum(jnp.log1p(q[..., None] / steps), axis=-1)
+
+
 def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
     r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, for a > 16 by Stirling's series."""
     large = a > _SHIFT

@@ -8,13 +8,16 @@ from rmtjax.special._classical_weights import HermiteWeight as HermiteWeight
 from rmtjax.special._classical_weights import JacobiWeight as JacobiWeight
 from rmtjax.special._classical_weights import LaguerreWeight as LaguerreWeight
 from rmtjax.special._classical_weights import Values as Values
+from rmtjax.special._elementary import exp_slope as exp_slope
 from rmtjax.special._elementary import log_one_minus_exp as log_one_minus_exp
+from rmtjax.special._elementary import log_slope as log_slope
 from rmtjax.special._elementary import square_root as square_root
 from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
 from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
 from rmtjax.special._incomplete import log_beta_density as log_beta_density
 from rmtjax.special._incomplete import log_beta_tails as log_beta_tails
 from rmtjax.special._incomplete import log_gamma_density as log_gamma_density
+from rmtjax.special._incomplete import log_gamma_quotient as log_gamma_quotient
 from rmtjax.special._incomplete import log_gamma_step as log_gamma_step
 from rmtjax.special._incomplete import log_gamma_tails as log_gamma_tails
 from rmtjax.special._kernels import hermite_functions as hermite_functions

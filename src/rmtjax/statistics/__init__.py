@@ -1,4 +1,4 @@
-"""Statistics of ascending spectra: unfolding, distances, numbers in intervals, each with its standard error."""
+"""Statistics of ascending spectra and of eigenvectors, each with its standard error."""
 
 from rmtjax.statistics._correlations.form_factor import FormFactor as FormFactor
 from rmtjax.statistics._correlations.form_factor import form_factor as form_factor
@@ -8,6 +8,17 @@ from rmtjax.statistics._correlations.number_statistics import number_variance as
 from rmtjax.statistics._correlations.number_statistics import rigidity as rigidity
 from rmtjax.statistics._correlations.pair_correlation import pair_correlation as pair_correlation
 from rmtjax.statistics._correlations.power_spectrum import power_spectrum as power_spectrum
+from rmtjax.statistics._eigenvectors.components import porter_thomas_intensities as porter_thomas_intensities
+from rmtjax.statistics._eigenvectors.components import subspace_overlap as subspace_overlap
+from rmtjax.statistics._eigenvectors.participation import inverse_participation_ratio as inverse_participation_ratio
+from rmtjax.statistics._eigenvectors.participation import multifractal_dimension as multifractal_dimension
+from rmtjax.statistics._eigenvectors.participation import participation_entropy as participation_entropy
+from rmtjax.statistics._global.density import level_density as level_density
+from rmtjax.statistics._global.density import spectral_ergodicity as spectral_ergodicity
+from rmtjax.statistics._global.density import spectral_ergodicity_distance as spectral_ergodicity_distance
+from rmtjax.statistics._global.sums import condition_number as condition_number
+from rmtjax.statistics._global.sums import linear_statistic as linear_statistic
+from rmtjax.statistics._global.sums import log_determinant as log_determinant
 from rmtjax.statistics._over_samples import Estimate as Estimate
 from rmtjax.statistics._over_samples import over_samples as over_samples
 from rmtjax.statistics._spacings.spacings import gap_ratios as gap_ratios

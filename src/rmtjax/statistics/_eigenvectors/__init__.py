@@ -1,0 +1,1 @@
+"""How eigenvectors are spread over the components of a basis."""

@@ -1,0 +1,176 @@
+"""How many components of a basis an eigenvector is spread over."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealLike
+from rmtjax.special.internal import exp_slope, log_slope
+
+Vectors = Inexact[Array, "*batch n k"]
+
+
+def inverse_participation_ratio(vectors: Vectors, q: RealLike = 2.0) -> Float[Array, "..."]:
+    r"""Moments of the intensities of each vector, $I_q = \sum_i |v_i|^{2q}$ for $\sum_i |v_i|^2 = 1$.
+
+    $I_2$ is 1 for a vector with one component, and 1/n for one that is spread evenly; its inverse counts the
+    components that participate. The mean for vectors of invariant ensembles is `laws.mean_inverse_participation_ratio`.
+
+    Args:
+        vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; of any length, as each is
+            normalised here.
+        q: exponents of any shape. A component 0 gives 0 for q ≥ 0, and infinity below.
+
+    Returns:
+        Values of the shape `(..., k)` followed by that of q; NaN for a vector 0. Differentiable; for q ≤ 1/2, where the
+        slope at a component 0 is infinite, 0 takes its place.
+
+    Raises:
+        ValueError: the vectors have fewer than two axes, or q is not finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(inverse_participation_ratio(jnp.array([[1.0, 1.0], [0.0, 1.0]])))
+        [1.  0.5]
+
+    References:
+        Wegner (1980), Z. Phys. B 36, 209; Evers and Mirlin (2008), Rev. Mod. Phys. 80, 1355.
+    """
+    return _of_exponents(_moments, vectors, q)
+
+
+def participation_entropy(vectors: Vectors, q: RealLike = 1.0) -> Float[Array, "..."]:
+    r"""Entropy of Rényi of the intensities $p_i = |v_i|^2$ of each vector, for q = 1 that of Shannon.
+
+    $$S_q = \frac1{1 - q} \log \sum_i p_i^q, \qquad S_1 = -\sum_i p_i \log p_i .$$
+
+    It is 0 for a vector with one component and log n for one that is spread evenly. Around q = 1 it is computed from
+    the deviations of log p from its mean, so that it and its derivatives have all digits there. The mean of $S_1$ for
+    vectors of invariant ensembles is `laws.mean_participation_entropy`.
+
+    Args:
+        vectors: real or complex, the columns of `(..., n, k)`, of any length.
+        q: exponents of any shape, which may be traced. Components 0 do not count for q ≥ 0 (q = 0 gives the logarithm
+            of the number of the others), and make S infinite below.
+
+    Returns:
+        Values of the shape `(..., k)` followed by that of q, in nats; NaN for a vector 0. Differentiable in the vectors
+        and in q.
+
+    Raises:
+        ValueError: the vectors have fewer than two axes, or q is not finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(participation_entropy(jnp.ones((8, 1)), jnp.array([0.5, 1.0, 2.0])) / jnp.log(2))
+        [[3. 3. 3.]]
+
+    References:
+        Rényi (1961), Proc. 4th Berkeley Symp. 1, 547; Luitz, Alet and Laflorencie (2014), Phys. Rev. Lett. 112, 057203.
+    """
+    return _of_exponents(_entropies, vectors, q)
+
+
+def multifractal_dimension(vectors: Vectors, q: RealLike) -> Float[Array, "..."]:
+    r"""The dimension $D_q = S_q / \log n$ of each vector, with the entropy of `participation_entropy`.
+
+    For $q \ne 1$ that is $\sum_i |v_i|^{2q} = n^{-(q - 1) D_q}$, and q = 1 is the information dimension. It is 1 for an
+    extended vector and 0 for a localised one, up to corrections of order 1/log n: extrapolate in n.
+
+    Args:
+        vectors: real or complex, the columns of `(..., n, k)`, of any length.
+        q: exponents of any shape, which may be traced.
+
+    Returns:
+        Values of the shape `(..., k)` followed by that of q; NaN for n = 1 and for a vector 0. Differentiable.
+
+    Raises:
+        ValueError: the vectors have fewer than two axes, or q is not finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> vector = jnp.zeros((16, 1)).at[:4].set(0.5)
+        >>> print(multifractal_dimension(vector, 2.0))
+        [0.5]
+
+    References:
+        Evers and Mirlin (2008), Rev. Mod. Phys. 80, 1355.
+    """
+    return _of_exponents(_dimensions, vectors, q)
+
+
+def checked_vectors(name: str, value: object) -> Vectors:
+    """Columns of numbers, at least one number in each.
+
+    Raises:
+        ValueError: there are fewer than two axes, or columns of no numbers.
+    """
+    vectors = _checks.numbers(name, value)
+    if vectors.ndim < 2 or vectors.shape[-2] == 0:
+        raise _checks.refusal(name, "have vectors in columns, `(..., n, k)`", vectors.shape)
+    return vectors
+
+
+def scaled(vectors: Vectors) -> Vectors:
+    """The vectors with a largest component of order 1, whose squares stay in the range of the dtype; NaN for 0."""
+    largest = jnp.maximum(jnp.abs(vectors.real), jnp.abs(vectors.imag)).max(-2, keepdims=True)
+    return vectors / jax.lax.stop_gradient(largest)
+
+
+def squares(vectors: Vectors) -> Float[Array, "*batch n k"]:
+    """The squared absolute values, with a derivative also at 0."""
+    return vectors.real**2 + vectors.imag**2
+
+
+def intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
+    """The squared absolute values of the components of each vector over their sum; NaN for a vector 0."""
+    each = squares(scaled(vectors))
+    return each / each.sum(-2, keepdims=True)
+
+
+def _of_exponents(quantity: Any, vectors: object, q: object) -> Float[Array, "..."]:
+    """A quantity of vectors, for exponents of any shape."""
+    columns = checked_vectors("vectors", vectors)
+    exponents = _checks.ALL_FINITE("q", _checks.full_precision("q", _checks.real("q", q)))
+    found = quantity(columns, exponents.ravel().astype(jnp.finfo(columns.dtype).dtype))
+    return found.reshape(*columns.shape[:-2], columns.shape[-1], *exponents.shape)
+
+
+def _logarithms(vectors: Vectors) -> tuple[Array, Array, Array]:
+    """Intensities p, which of them are 0, and log p, there 0; with an axis for the exponents."""
+    p = intensities(vectors)[..., None]
+    zero = p == 0
+    return p, zero, jnp.log(jnp.where(zero, 1, p))
+
+
+@compiled
+def _moments(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"]:
+    _, zero, log_p = _logarithms(vectors)
+    return jnp.sum(jnp.where(zero, jnp.where(q < 0, jnp.inf, 0), jnp.exp(q * log_p)), axis=-3)
+
+
+def _renyi(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"]:
+    p, zero, log_p = _logarithms(vectors)
+    shannon = -jnp.sum(p * log_p, axis=-3)
+    # Σ p^q = e^{-tS} Σ p e^{td} with t = q - 1 and d = log p + S of mean 0: the last sum is at least 1.
+    near = jnp.abs(q - 1) < 0.5
+    t = jnp.where(near, q - 1, 0)
+    d = jnp.where(zero, 0, log_p + shannon[..., None, :, :])
+    excess = jnp.sum(p * d * exp_slope(t * d), axis=-3)
+    other = jnp.where(near, 2, q)
+    exponents = jnp.where(zero, jnp.where(other < 0, jnp.inf, -jnp.inf), other * log_p)
+    far = jax.nn.logsumexp(exponents, axis=-3) / (1 - other)
+    return jnp.where(near, shannon - excess * log_slope(t * excess), far)
+
+
+_entropies = compiled(_renyi)
+
+
+@compiled
+def _dimensions(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"]:
+    size = jnp.log(jnp.asarray(vectors.shape[-2], q.dtype))
+    return jnp.where(size > 0, _renyi(vectors, q) / jnp.where(size > 0, size, 1), jnp.nan)

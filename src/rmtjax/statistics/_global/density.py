@@ -1,0 +1,193 @@
+"""Densities of spectra on bins, and how much they differ within an ensemble."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealLike
+from rmtjax.linalg import MaskedValues
+from rmtjax.statistics._levels import Levels, Spectrum, checked
+
+_ASCENDING = _checks.Rule(
+    lambda edges: (abs(edges) < math.inf).all() & (edges[1:] > edges[:-1]).all(), "be finite and strictly ascending"
+)
+_DISTRIBUTION = _checks.Rule(lambda values: ~(values < 0).any(), "not be negative")
+
+
+def level_density(
+    levels: Spectrum, edges: RealLike, *, where: Bool[Array, "*batch n"] | None = None
+) -> Float[Array, "*batch k"]:
+    r"""Density of the levels of each spectrum on bins, normalised by the number of levels.
+
+    $$\rho(b_k) = \frac{N(b_k)}{n\,|b_k|}$$
+
+    for N of n levels in the bin. Levels outside of the bins stay in the normalisation: the integral is the share of
+    levels between the first edge and the last. Levels of one matrix depend on one another, so error bars are those over
+    matrices, as `over_samples` takes them; for levels that repel they are shorter than the square root of the count
+    would have it, the more so the wider the bin.
+
+    Args:
+        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        edges: at least two finite numbers, strictly ascending; compared in the dtype of the levels. A level on an edge
+            belongs to the bin above it, and one on the last edge to the last bin, as for `rmt.Histogram`.
+        where: which of the levels count.
+
+    Returns:
+        A value for each bin, on a last axis behind those of the batch; NaN where no level counts. The counts are exact,
+        also in float32. A step function of the levels, whose derivative is 0.
+
+    Raises:
+        ValueError: the levels are not ascending numbers, or the edges are no such numbers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt
+        >>> levels = jax.vmap(rmt.GUE(50).eigenvalues)(jax.random.split(jax.random.key(0), 100))
+        >>> of_each = lambda levels: rmt.statistics.level_density(levels, jnp.array([-0.5, 0.5]))
+        >>> density = rmt.statistics.over_samples(of_each, levels)
+        >>> print(f"{density.value[0]:.3f} ± {density.standard_error[0]:.3f}")  # the semicircle has 0.315
+        0.317 ± 0.002
+
+    References:
+        Mehta (2004), Random Matrices, chapter 4; the theory is `laws.LevelDensity` and the law of the ensemble.
+    """
+    spectra, bins, valid = _checked(levels, edges, where)
+    values, number = _ascending(levels, spectra, where)
+    return _checks.masked(valid, spectra.masked(_density(values, number, bins), 1))
+
+
+def spectral_ergodicity(
+    levels: Spectrum, edges: RealLike, *, where: Bool[Array, "*batch m n"] | None = None
+) -> Float[Array, "*batch k"]:
+    r"""The metric of Thirumalai and Mountain: how far single spectra are from the average over their ensemble.
+
+    $$\Omega(b_k) = \frac1M \sum_{j=1}^M n_j \big[p_j(b_k) - \bar p(b_k)\big]^2, \qquad
+    p_j = \frac{N_j(b_k)}{n_j}, \quad \bar p = \frac{\sum_j N_j(b_k)}{\sum_j n_j}$$
+
+    with the number $N_j$ of the $n_j$ levels of the matrix j in a bin. For matrices of one order n it is
+    $\frac1{Mn} \sum_j (N_j - \bar N)^2$, the variance of the count over its mean for all bins together. Independent
+    levels have the mean $(1 - \frac1M)\,p\,(1 - p)$, with the share p of a bin, whatever the orders; levels of circular
+    ensembles $(1 - \frac1M)\,\Sigma^2(n p)/n$ with `laws.circular_number_variance`, which falls as $\log n/n$: they are
+    ergodic. The factor $1 - \frac1M$ is the bias of few matrices.
+
+    Matrices of mixed order can also be made comparable by repeating their levels periodically, as Süzen does:
+    `spectral_ergodicity(spectra.periodic("random", key), edges)`. Which levels are repeated is a choice that the result
+    depends on, see `PaddedSpectrum.periodic`; without it nothing is repeated, and a large matrix weighs more.
+
+    Convention: counts and not densities, as in Süzen's paper; the bins may differ in width.
+
+    Args:
+        levels: ascending levels of M ≥ 2 matrices, `(..., M, n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; axes
+            before these two are a batch of ensembles. An error comes from several ensembles, by `over_samples`.
+        edges: as in `level_density`.
+        where: which of the levels count; a matrix without any is left out.
+
+    Returns:
+        A value for each bin; NaN where fewer than two matrices have levels. A step function of the levels, whose
+        derivative is 0.
+
+    Raises:
+        ValueError: there are fewer than two matrices, the levels are not ascending numbers, or the edges are not.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(spectral_ergodicity(jnp.array([[0.1, 0.4, 0.6, 0.9], [0.1, 0.2, 0.3, 0.9]]), [0.0, 0.5, 1.0]))
+        [0.0625 0.0625]
+
+    References:
+        Thirumalai and Mountain (1990), Phys. Rev. A 42, 4574; Süzen, Weber and Cerdà (2017), arXiv:1704.08303; Süzen,
+        Cerdà and Weber (2019), arXiv:1911.07831, for periodic spectra.
+    """
+    spectra, bins, valid = _checked(levels, edges, where)
+    if spectra.values.ndim < 2 or spectra.values.shape[-2] < 2:
+        raise _checks.refusal("levels", "be those of at least two matrices, `(..., M, n)`", spectra.values.shape)
+    values, number = _ascending(levels, spectra, where)
+    of_all = spectra.valid if spectra.valid is True else spectra.valid.all(-1, keepdims=True)
+    return _checks.masked(_checks.both(valid, of_all), _ergodicity(values, number, bins))
+
+
+def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float[Array, "..."]:
+    r"""How far apart two spectral ergodicities are, such as those of matrices of two sizes.
+
+    $$D = \sum_k \Big[\Omega_k \log_2 \frac{\Omega_k}{\Omega_k'} + \Omega_k' \log_2 \frac{\Omega_k'}{\Omega_k}\Big]
+    = \sum_k (\Omega_k - \Omega_k') \log_2 \frac{\Omega_k}{\Omega_k'},$$
+
+    the divergence of Kullback and Leibler in both directions. Bins where both are 0 give 0, and D is infinite where one
+    of them is: take the same bins for both, not wider than the spectra. Nothing is added to the empty bins.
+
+    Args:
+        ergodicity: Ω ≥ 0 of the bins on the last axis, by `spectral_ergodicity`.
+        other: Ω', broadcast against it.
+
+    Returns:
+        One number for each batch, not negative; differentiable where it is finite.
+
+    Raises:
+        ValueError: a value is negative.
+
+    Example:
+        >>> print(spectral_ergodicity_distance([0.5, 0.25, 0.0], [0.25, 0.25, 0.0]))
+        0.25
+
+    References:
+        Süzen, Weber and Cerdà (2017), arXiv:1704.08303.
+    """
+    one, two = _checks.real("ergodicity", ergodicity), _checks.real("other", other)
+    valid = _checks.both(_DISTRIBUTION.kept("ergodicity", one), _DISTRIBUTION.kept("other", two))
+    return _checks.masked(valid, _distance(*jnp.broadcast_arrays(one, two)))
+
+
+def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, " k+1"], Any]:
+    """The levels, the edges in their dtype, and whether the edges are valid."""
+    spectra = checked(levels, where)
+    bins = _checks.real("edges", edges)
+    if bins.ndim != 1 or bins.size < 2:
+        raise _checks.refusal("edges", "be at least two numbers", edges)
+    bins = bins.astype(spectra.values.dtype)
+    return spectra, bins, _ASCENDING.kept("edges", bins)
+
+
+def _ascending(levels: Any, spectra: Levels, where: Any) -> tuple[Float[Array, "*batch n"], Int[Array, "*batch"]]:
+    """The levels that count, with `+inf` behind them, and their number."""
+    padded = where is None and not isinstance(levels, MaskedValues)
+    values = jnp.where(spectra.mask, spectra.values, jnp.inf) if padded else spectra.compact
+    return values, jnp.sum(spectra.mask, axis=-1)
+
+
+def _in_bins(levels: Float[Array, " n"], edges: Float[Array, " k+1"]) -> Int[Array, " k"]:
+    """How many of the ascending levels each bin holds; it takes its lower edge, and the last bin both of its edges."""
+    below = jnp.searchsorted(levels, edges[:-1])
+    return jnp.diff(below, append=jnp.sum(levels <= edges[-1], keepdims=True))
+
+
+_counts = jnp.vectorize(_in_bins, signature="(n),(j)->(k)")
+
+
+@compiled
+def _density(
+    values: Float[Array, "*batch n"], number: Int[Array, "*batch"], edges: Float[Array, " k+1"]
+) -> Float[Array, "*batch k"]:
+    total = number[..., None] * jnp.diff(edges)
+    return jnp.where(total > 0, _counts(values, edges) / jnp.where(total > 0, total, 1), jnp.nan)
+
+
+@compiled
+def _ergodicity(
+    values: Float[Array, "*batch m n"], number: Int[Array, "*batch m"], edges: Float[Array, " k+1"]
+) -> Float[Array, "*batch k"]:
+    counts, size = _counts(values, edges), number[..., None]
+    average = counts.sum(-2, keepdims=True) / jnp.maximum(size.sum(-2, keepdims=True), 1).astype(values.dtype)
+    deviation = counts / jnp.maximum(size, 1).astype(values.dtype) - average
+    matrices = jnp.sum(size > 0, axis=-2)
+    return jnp.where(matrices > 1, jnp.sum(size * deviation**2, axis=-2) / jnp.maximum(matrices, 1), jnp.nan)
+
+
+@compiled
+def _distance(one: Float[Array, "*batch k"], other: Float[Array, "*batch k"]) -> Float[Array, "*batch"]:
+    empty = (one == 0) | (other == 0)
+    full, full_other = jnp.where(empty, 1, one), jnp.where(empty, 1, other)
+    differences = (full - full_other) * (jnp.log2(full) - jnp.log2(full_other))
+    return jnp.sum(jnp.where(empty, jnp.where(one == other, 0, jnp.inf), differences), axis=-1)
