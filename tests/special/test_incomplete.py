@@ -10,6 +10,7 @@ from rmtjax.special._incomplete import (
     log_beta_density,
     log_beta_tails,
     log_gamma_density,
+    log_gamma_quotient,
     log_gamma_step,
     log_gamma_tails,
 )
@@ -88,3 +89,14 @@ def test_derivatives(second_derivative):
     np.testing.assert_allclose(
         jax.jit(jax.grad(lambda a: gamma(a, jnp.asarray(9.0))[1]))(jnp.asarray(1.7)), expected, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_quotient_of_gamma_functions(dtype):
+    a, q = np.meshgrid(np.array([0.5, 2, 15.5, 1e5], dtype), np.array([-0.4, 0, 0.25, 3, 40], dtype))
+    exact = np.vectorize(lambda a, q: float(mpmath.loggamma(mpmath.mpf(a) + mpmath.mpf(q)) - mpmath.loggamma(a)))
+    with mpmath.workdps(30):
+        expected = exact(a.astype(float), q.astype(float))
+    found = log_gamma_quotient(jnp.asarray(a), jnp.asarray(q))
+    assert found.dtype == dtype
+    assert (abs(found - expected) <= 20 * (1 + abs(q)) * np.finfo(dtype).eps).all()

@@ -74,6 +74,17 @@ def test_gaussian_ensembles(getkey, beta):
     assert abs(sums.var() / variance - 1) < 4.9 * (2 / draws) ** 0.5 + 1.2 / n
 
 
+@pytest.mark.slow
+def test_the_variance_depends_on_the_support_only(getkey):
+    # Wishart and Jacobi levels, on their own supports; the density of the levels does not matter.
+    draws, f = 4000, lambda x: jnp.exp(1.5 * x)
+    n, m1, m2 = 60, 90, 150
+    for ensemble, beta in ((rmt.Wishart(n, 2 * n, 1), 1.0), (rmt.Jacobi(n, m1, m2, 2), 2.0)):
+        sums = np.asarray(linear_statistic(rmt.simulate(ensemble.eigenvalues, getkey(), draws), f), np.float64)
+        limit = float(linear_statistic_variance(f, beta, ensemble.law().support()))
+        assert abs(sums.var() / limit - 1) < 4.9 * (2 / draws) ** 0.5 + 3 / n
+
+
 def two_angles(f, beta):
     """The variance for two levels by the joint density |sin(u/2)|^β of their distance, exact for even β."""
     grid = 2 * np.pi * np.arange(64) / 64 - np.pi

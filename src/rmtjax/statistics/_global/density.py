@@ -68,7 +68,7 @@ def spectral_ergodicity(
     p_j = \frac{N_j(b_k)}{n_j}, \quad \bar p = \frac{\sum_j N_j(b_k)}{\sum_j n_j}$$
 
     with the number $N_j$ of the $n_j$ levels of the matrix j in a bin. For matrices of one order n it is
-    $\frac1{Mn} \sum_j (N_j - \bar N)^2$, the variance of the count over its mean for all bins together. Independent
+    $\frac1{Mn} \sum_j (N_j - \bar N)^2$, the variance of the count divided by the order. Independent
     levels have the mean $(1 - \frac1M)\,p\,(1 - p)$, with the share p of a bin, whatever the orders; levels of circular
     ensembles $(1 - \frac1M)\,\Sigma^2(n p)/n$ with `laws.circular_number_variance`, which falls as $\log n/n$: they are
     ergodic. The factor $1 - \frac1M$ is the bias of few matrices.
@@ -178,11 +178,14 @@ def _density(
 def _ergodicity(
     values: Float[Array, "*batch m n"], number: Int[Array, "*batch m"], edges: Float[Array, " k+1"]
 ) -> Float[Array, "*batch k"]:
-    counts, size = _counts(values, edges), number[..., None]
-    average = counts.sum(-2, keepdims=True) / jnp.maximum(size.sum(-2, keepdims=True), 1).astype(values.dtype)
-    deviation = counts / jnp.maximum(size, 1).astype(values.dtype) - average
+    counts, size = _counts(values, edges), number[..., None].astype(values.dtype)
+    total = jnp.maximum(size.sum(-2, keepdims=True), 1)
+    deviation = counts - size * (counts.sum(-2, keepdims=True) / total)
+    # The rounding of a large mean count is the same for all: what it leaves in the mean of the deviations is taken out.
+    deviation -= size * (deviation.sum(-2, keepdims=True) / total)
     matrices = jnp.sum(size > 0, axis=-2)
-    return jnp.where(matrices > 1, jnp.sum(size * deviation**2, axis=-2) / jnp.maximum(matrices, 1), jnp.nan)
+    sum_of_squares = jnp.sum(deviation**2 / jnp.maximum(size, 1), axis=-2)
+    return jnp.where(matrices > 1, sum_of_squares / jnp.maximum(matrices, 1), jnp.nan)
 
 
 @compiled
