@@ -115,11 +115,12 @@ def numpy_ratios(levels: np.ndarray) -> np.ndarray:
 
 def loaded(package: str, module: str) -> Any:
     """A module of another package, without what its `__init__` imports for pictures; None if it is not installed."""
-    spec = importlib.util.find_spec(package)
-    if spec is None:
-        return None
-    sys.modules[package] = shell = types.ModuleType(package)
-    shell.__path__ = spec.submodule_search_locations
+    if package not in sys.modules:
+        spec = importlib.util.find_spec(package)
+        if spec is None:
+            return None
+        sys.modules[package] = shell = types.ModuleType(package)
+        shell.__path__ = spec.submodule_search_locations
     return importlib.import_module(f"{package}.{module}")
 
 

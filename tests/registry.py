@@ -207,10 +207,11 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.statistics.Estimate": Elsewhere("statistics/test_over_samples.py"),
     "rmtjax.statistics.Unfolded": Elsewhere("statistics/unfolding/test_unfold.py"),
     "rmtjax.statistics.FormFactor": Elsewhere("statistics/correlations/test_form_factor.py"),
-    "rmtjax.statistics.form_factor": Call(
-        lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
     "rmtjax.statistics.condition_number": Call(
         lambda levels: rmt.statistics.condition_number(levels, where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.form_factor": Call(
+        lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.gap_ratios": Call(
         lambda levels: rmt.statistics.gap_ratios(levels, where=levels < 5).mean(), (LEVELS,)
@@ -240,7 +241,8 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.statistics.over_samples": Elsewhere("statistics/test_over_samples.py"),
     "rmtjax.statistics.pair_correlation": Call(
-        lambda levels: rmt.statistics.pair_correlation(levels, jnp.array([0.0, 1.05, 2.55]), where=levels < 5), (LEVELS,)
+        lambda levels: rmt.statistics.pair_correlation(levels, jnp.array([0.0, 1.05, 2.55]), where=levels < 5),
+        (LEVELS,),
     ),
     "rmtjax.statistics.power_spectrum": Call(
         lambda levels: rmt.statistics.power_spectrum(levels, jnp.array([0.4, 2.0]), where=levels < 5), (LEVELS,)
