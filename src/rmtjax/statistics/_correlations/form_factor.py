@@ -1,6 +1,7 @@
 """The spectral form factor of unfolded spectra, and its disconnected part."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -67,7 +68,7 @@ def form_factor(
     The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
 
     Equally spaced times, at least 16 whose values are known when the function is called or traced, are a matrix
-    product, ten to thirty times as fast as others. No time costs more memory than its result.
+    product, some ten times as fast as others. No time costs more memory than its result.
 
     Convention: $e^{2\pi i \tau x}$, so that for levels of mean spacing 1 the time τ is in units of the Heisenberg time,
     as in `laws.form_factor`. With raw eigenvalues λ and τ = t/2π it is `laws.gaussian_form_factor(t, n)`, with phases
@@ -120,6 +121,8 @@ def form_factor(
 
 # From this number of times on the product is faster.
 _FEW = 16
+# So many numbers of a tile stay in the cache of a core.
+_TILE = 1 << 15
 
 
 def _equally_spaced(times: Array) -> tuple[float, float] | None:
@@ -132,18 +135,53 @@ def _equally_spaced(times: Array) -> tuple[float, float] | None:
     return (float(t[0]), float(step)) if error <= 4 * jnp.finfo(times.dtype).eps * np.abs(t).max() else None
 
 
-def _waves(x: Float[Array, "..."], tau: Float[Array, ""]) -> Complex[Array, "..."]:
-    """The numbers exp(2πiτx); whole turns are taken away before a rounding of π could count."""
-    turns = tau * x
-    return jnp.exp(2j * jnp.pi * (turns - jnp.round(turns)))
+# The Taylor coefficients of sin(πt)/t and cos(πt) in t², which for |t| ≤ 1/2 have all digits.
+_SINE, _COSINE = (
+    [(-1) ** k * math.pi ** (2 * k + odd) / math.factorial(2 * k + odd) for k in range(12)] for odd in (1, 0)
+)
+
+
+def _cosine_and_sine(turns: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Cosine and sine of 2π turns. As polynomials they are vectorised: ten times as fast as the functions of JAX."""
+    part = turns - jnp.round(turns)
+    half_sine, half_cosine = part * _polynomial(_SINE, part**2), _polynomial(_COSINE, part**2)
+    return 1 - 2 * half_sine**2, 2 * half_sine * half_cosine
+
+
+def _polynomial(coefficients: list[float], x: Float[Array, "..."]) -> Float[Array, "..."]:
+    total = jnp.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total
 
 
 @compiled
 def _at(x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"]) -> Array:
-    """The sums Z at any times, one after the other, so that nothing has the size of levels times times."""
-    # Without the checkpoint a gradient in reverse mode would keep all waves.
-    at = jax.checkpoint(lambda tau: jnp.sum(weights * _waves(x, tau), axis=-1))
-    return jnp.moveaxis(jax.lax.map(at, tau), 0, -1)
+    """The sums Z at any times, in tiles of levels x times that fit into the cache."""
+    n = x.shape[-1]
+    columns = min(max(_TILE // max(n, 1), 1), tau.size)
+    tiles = jnp.pad(tau, (0, -tau.size % max(columns, 1))).reshape(-1, columns)
+
+    def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, "tiles columns"]:
+        x, weights = spectrum
+
+        def of_tile(times: Float[Array, " columns"]) -> Complex[Array, " columns"]:
+            cosine, sine = _cosine_and_sine(x[:, None] * times)
+            total = lambda wave: jnp.matmul(weights, wave, precision="highest")
+            return jax.lax.complex(total(cosine), total(sine))
+
+        # Without the checkpoint a gradient in reverse mode would keep all waves.
+        return jax.lax.map(jax.checkpoint(of_tile), tiles)
+
+    return _of_each(of_spectrum, x, weights)[..., : tau.size]
+
+
+def _of_each(function: Callable, x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]) -> Array:
+    """A function of a spectrum and its weights for one after the other, its values on the last axis."""
+    batch = x.shape[:-1]
+    each = (leaf.reshape(math.prod(batch), x.shape[-1]) for leaf in (x, weights))
+    values = jax.lax.map(function, tuple(each))
+    return values.reshape(*batch, math.prod(values.shape[1:]))
 
 
 @partial(compiled, static_argnums=(4, 5))
@@ -160,13 +198,12 @@ def _on_grid(
     def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, " k"]:
         x, weights = spectrum
         one = varying_like(jnp.ones(x.shape, jnp.result_type(x, 1j)), jax.typeof(x))
-        along = _powers(one, _waves(x, step), columns)
-        down = _powers(weights * _waves(x, start), _waves(x, columns * step), rows)
+        factor = lambda time: jax.lax.complex(*_cosine_and_sine(time * x))
+        along = _powers(one, factor(step), columns)
+        down = _powers(weights * factor(start), factor(columns * step), rows)
         return jnp.matmul(down, along.T, precision="highest").ravel()
 
-    batch = x.shape[:-1]
-    each = (leaf.reshape(math.prod(batch), x.shape[-1]) for leaf in (x, weights))
-    return jax.lax.map(of_spectrum, tuple(each)).reshape(*batch, rows * columns)
+    return _of_each(of_spectrum, x, weights)
 
 
 def _powers(first: Complex[Array, " n"], factor: Complex[Array, " n"], count: int) -> Complex[Array, "count n"]:
