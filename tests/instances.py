@@ -347,6 +347,12 @@ LAWS: dict[str, Law] = {
         (Contract("PoissonGapRatio()", "never"),),
         quantity="ratios",
     ),
+    "ComplexSpacingRatio": Law(
+        "Complex spacing ratios",
+        "ratios of the distances to the two nearest levels of large Ginibre matrices",
+        ("ComplexSpacingRatio()",),
+        "ComplexSpacingRatio()",
+    ),
     # Components of eigenvectors
     "PorterThomas": Law(
         "Porter and Thomas",

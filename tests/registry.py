@@ -139,6 +139,7 @@ PUBLIC: dict[str, Any] = {
         lambda a, beta: rmt.laws.linear_statistic_variance(lambda x: jnp.exp(a * x), beta, (-a, 2.0), num_nodes=16),
         (jnp.array(0.7), jnp.array(1.5)),
     ),
+    "rmtjax.laws.mean_complex_spacing_ratio": Elsewhere("laws/spacings/test_complex_spacing_ratio.py"),
     "rmtjax.laws.mean_gap_ratio": Elsewhere("laws/spacings/test_gap_ratio.py"),
     "rmtjax.laws.mean_inverse_participation_ratio": Call(
         lambda q: rmt.laws.mean_inverse_participation_ratio(5, 1, q), (POSITIVE,)
@@ -212,6 +213,10 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.statistics.form_factor": Call(
         lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
+    ),
+    "rmtjax.statistics.complex_spacing_ratios": Call(
+        lambda levels: rmt.statistics.complex_spacing_ratios(levels + 1j * levels**2, where=levels < 5).values[:5],
+        (LEVELS,),
     ),
     "rmtjax.statistics.gap_ratios": Call(
         lambda levels: rmt.statistics.gap_ratios(levels, where=levels < 5).mean(), (LEVELS,)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import mpmath
 import numpy as np
 from flint import arb, ctx
-from mpmath import inf, mp, mpf, pi, sqrt
+from mpmath import exp, inf, mp, mpf, pi, sqrt
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "scripts"))
@@ -419,6 +419,35 @@ def single_ring():
     return planar(lambda r: mpmath.diff(disc, r) / (2 * pi * r), (1.3125, 1.4375, 1.5625), disc)
 
 
+def complex_spacing_ratio():
+    """Ginibre matrices, conditioned on a level at the origin: the determinant of two points, nothing divided out."""
+    nodes = [((number(x) + 1) * 10, number(w) * 10) for x, w in gauss_legendre(160)]
+
+    def rows(s):
+        # Γ(j + 2, s) by its recurrence.
+        values = [exp(-s) * (1 + s)]
+        for j in range(1, 90):
+            values.append((j + 1) * values[-1] + exp(-s) * s ** (j + 1))
+        return values
+
+    gammas = [rows(s) for s, _ in nodes]
+    empty = [mpmath.fprod(g / mpmath.gamma(j + 2) for j, g in enumerate(row)) for row in gammas]
+    weights = [w * s**3 * p for (s, w), p in zip(nodes, empty, strict=True)]
+    power = lambda x, row: mpmath.polyval([1 / g for g in reversed(row)], x)
+    cross = lambda x, row: mpmath.polyval([1 / g**2 for g in reversed(row)], x)
+
+    def integral(t, mixed):
+        terms = zip(nodes, weights, gammas, strict=True)
+        parts = (w * exp(-s * (1 + t)) * (power(s, g) * power(s * t, g) - mixed(s, g)) for (s, _), w, g in terms)
+        return t / pi * mpmath.fsum(parts)
+
+    density = lambda x: integral(x**2, lambda s, g: power(s * x, g) ** 2)
+    circle = lambda t: integral(t, lambda s, g: cross(s**2 * t, g))
+    rule = [((number(x) + 1) / 2, number(w) / 2) for x, w in gauss_legendre(30)]
+    disc = lambda r: pi * r**2 * mpmath.fsum(w * circle(x * r**2) for x, w in rule)
+    return planar(density, (2.0**-10, 0.25, 0.75, 1 - 2.0**-6), disc)
+
+
 PLANAR = {
     "CircularLaw(2.0)": lambda: planar(lambda r: 1 / (4 * pi), (0.25, 1.0, 1.75)),
     "CircularPowerLaw(2)": lambda: planar(lambda r: 1 / (2 * pi * r), (0.0625, 0.5, 0.9375)),
@@ -426,6 +455,7 @@ PLANAR = {
     "SphericalLaw()": lambda: planar(lambda r: 1 / (pi * (1 + r**2) ** 2), (0.0625, 1.0, 8.0)),
     "TruncatedUnitaryLaw(0.5)": lambda: planar(lambda r: 1 / (pi * (1 - r**2) ** 2), (0.0625, 0.5, 0.6875)),
     "SingleRing([1.0, 2.0])": single_ring,
+    "ComplexSpacingRatio()": complex_spacing_ratio,
 }
 
 

@@ -1,14 +1,15 @@
-"""The first argument of every statistic: ascending levels, with a mask where not all of them count."""
+"""The first argument of every statistic: levels, with a mask where not all of them count."""
 
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Real
+from jaxtyping import Array, Bool, Float, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 
 Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues
+PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
 
 
 def _ascend(values: Any, mask: Any) -> Any:
@@ -19,14 +20,17 @@ def _ascend(values: Any, mask: Any) -> Any:
 
 
 _ASCENDING = _checks.Rule(_ascend, "be ascending numbers")
+_FINITE = _checks.Rule(lambda values, mask: ((abs(values) < jnp.inf) | ~mask).all(-1), "be finite numbers")
 
 
 class Levels(NamedTuple):
     """Levels whose padding is 0, which of them count, and whether each spectrum is valid."""
 
-    values: Float[Array, "*batch n"]
+    values: Inexact[Array, "*batch n"]
     mask: Bool[Array, "*batch n"]
     valid: Any
+    # Whether what does not count is known to stand behind all that does.
+    at_end: bool = False
 
     def masked(self, result: Any, axes: int) -> Any:
         """The result with NaN for spectra that are not valid; it has so many axes besides those of the batch."""
@@ -36,7 +40,13 @@ class Levels(NamedTuple):
     @property
     def compact(self) -> Float[Array, "*batch n"]:
         """The levels that count, ascending, with `+inf` behind them."""
-        return jnp.sort(jnp.where(self.mask, self.values, jnp.inf), axis=-1)
+        ascending = jnp.where(self.mask, self.values, jnp.inf)
+        return ascending if self.at_end else jnp.sort(ascending, axis=-1)
+
+
+def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """The staircase at each level that counts, halfway up its step: 1/2, 3/2 and so on."""
+    return jnp.cumsum(mask, axis=-1) - 0.5
 
 
 def checked(levels: object, where: object, *, name: str = "levels") -> Levels:
@@ -45,19 +55,40 @@ def checked(levels: object, where: object, *, name: str = "levels") -> Levels:
     Raises:
         ValueError: they are not real, not ascending where they count, or have no axis; `where` is no mask of them.
     """
+    values, mask, at_end = _with_mask(levels, where, name)
+    values = _checks.real(name, values)
+    return Levels(jnp.where(mask, values, 0), mask, _ASCENDING.kept(name, values, mask), at_end)
+
+
+def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
+    """Real or complex levels in any order, finite where they count.
+
+    Raises:
+        ValueError: they are not finite where they count, or have no axis; `where` is no mask of them.
+    """
+    values, mask, at_end = _with_mask(levels, where, name)
+    return Levels(jnp.where(mask, values, 0), mask, _FINITE.kept(name, values, mask), at_end)
+
+
+def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array, "*batch n"]:
+    """Booleans, broadcast to the shape of the levels."""
+    array = jnp.asarray(mask)
+    if array.dtype != bool or array.ndim > len(shape):
+        raise _checks.refusal(name, "be booleans that broadcast to the levels", array)
+    try:
+        return jnp.broadcast_to(array, shape)
+    except ValueError:
+        raise _checks.refusal(name, f"broadcast to the shape {shape} of the levels", array.shape) from None
+
+
+def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Array, bool]:
+    """Levels, which of them count, and whether the others are known to be at the end."""
     mask: Any = True if where is None else where
+    at_end = where is None and not isinstance(levels, MaskedValues)
     if isinstance(levels, PaddedSpectrum | MaskedValues):
         mask = levels.mask & mask
         levels = levels.values
-    values = _checks.full_precision(name, _checks.real(name, levels))
+    values = _checks.numbers(name, levels)
     if values.ndim == 0:
         raise _checks.refusal(name, "have an axis of levels", values.shape)
-    mask = jnp.asarray(mask)
-    if mask.dtype != bool or mask.ndim > values.ndim:
-        raise _checks.refusal("where", "be booleans that broadcast to the levels", mask)
-    try:
-        mask = jnp.broadcast_to(mask, values.shape)
-    except ValueError:
-        raise _checks.refusal("where", f"broadcast to the shape {values.shape} of the levels", mask.shape) from None
-    valid = _ASCENDING.kept(name, values, mask)
-    return Levels(jnp.where(mask, values, 0), mask, valid)
+    return values, mask_of("where", mask, values.shape), at_end

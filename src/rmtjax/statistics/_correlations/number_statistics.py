@@ -10,7 +10,6 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike, RealScalarLike
-from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._correlations import windows
 from rmtjax.statistics._correlations.stretch import Stretch, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
@@ -212,11 +211,9 @@ def _averages(
     spectra = checked(levels, where)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
-    padded = where is None and not isinstance(levels, MaskedValues)
-    values = jnp.where(spectra.mask, spectra.values, jnp.inf) if padded else spectra.compact
-    part = stretch(values, spectra.mask, interval, period)
+    part = stretch(spectra.compact, spectra.mask, interval, period)
     valid = _checks.both(valid, part.holds("lengths", sizes))
-    result = _batch(name, max_count, part, sizes.ravel().astype(values.dtype))
+    result = _batch(name, max_count, part, sizes.ravel().astype(spectra.values.dtype))
     shape = *part.number.shape, *sizes.shape, *(() if max_count is None else (max_count + 1,))
     return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - part.number.ndim))
 

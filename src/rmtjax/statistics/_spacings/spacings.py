@@ -1,14 +1,15 @@
 """Distances between neighbouring levels and ratios of these."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Spectrum, checked
 
-_TIES = ("drop", "nan", "zero")
+# What 0/0 may be.
+TIES = ("drop", "nan", "zero")
 
 
 def spacings(levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"] | None = None) -> MaskedValues:
@@ -76,7 +77,7 @@ def gap_ratios(
         110, 084101; for order > 1 Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305.
     """
     order = _checks.integer("order", order, at_least=1)
-    _checks.choice("ties", ties, _TIES)
+    _checks.choice("ties", ties, TIES)
     spectra = checked(levels, where)
     values, mask = _gap_ratios(spectra.values, spectra.mask, order, ties)
     return MaskedValues(spectra.masked(values, 1), mask)
@@ -111,8 +112,15 @@ def _ratios(
     left, right = distances[..., :count], distances[..., order:]
     larger = jnp.maximum(left, right)
     inside = _run(mask, 2 * order + 1)
-    defined = inside & (larger > 0)
-    ratio = jnp.where(defined, jnp.minimum(left, right), 0) / jnp.where(defined, larger, 1)
+    return divided(jnp.minimum(left, right), larger, inside, ties)
+
+
+def divided(
+    smaller: Inexact[Array, "*batch m"], larger: Inexact[Array, "*batch m"], inside: Bool[Array, "*batch m"], ties: str
+) -> tuple[Inexact[Array, "*batch m"], Bool[Array, "*batch m"]]:
+    """Ratios inside of the mask by the rule for 0/0, and which of them count."""
+    defined = inside & (larger != 0)
+    ratio = jnp.where(defined, smaller, 0) / jnp.where(defined, larger, 1)
     if ties == "drop":
         inside = defined
     return jnp.where(defined | (inside if ties == "zero" else False), ratio, jnp.nan), inside

@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
 from rmtjax.statistics._unfolding.unfolded import Unfolded, diagnosed
 
 Mask = Bool[Array, "*batch n"] | None
@@ -81,8 +81,9 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
     spectra = checked(phases, where, name="phases")
     number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
     values = number * spectra.values / (2 * jnp.pi)
-    rank = jnp.cumsum(spectra.mask, axis=-1) - 0.5
-    offset = jnp.sum(jnp.where(spectra.mask, values - rank, 0), axis=-1, keepdims=True) / jnp.maximum(number, 1)
+    offset = jnp.sum(jnp.where(spectra.mask, values - ranks(spectra.mask), 0), axis=-1, keepdims=True) / jnp.maximum(
+        number, 1
+    )
     return _unfolded(spectra, values, spectra.mask, offset)
 
 
@@ -172,7 +173,7 @@ def _unfolded(spectra: Levels, values: Array, mask: Array, offset: Any = 0) -> U
 
 def _middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
     number = jnp.sum(mask, axis=-1, keepdims=True)
-    rank = jnp.cumsum(mask, axis=-1) - 0.5
+    rank = ranks(mask)
     return (rank > share * number) & (rank < (1 - share) * number)
 
 
@@ -196,7 +197,7 @@ def _next_polynomial(t: Array, state: tuple[Array, Array], _: None) -> tuple[tup
 @partial(compiled, static_argnums=(2, 3))
 def _fitted(x: Array, mask: Array, degree: int, pooled: bool) -> Array:
     shape = x.shape
-    rank = jnp.where(mask, jnp.cumsum(mask, axis=-1) - 0.5, 0)
+    rank = jnp.where(mask, ranks(mask), 0)
     if pooled:
         x, mask, rank = (leaf.reshape(1, -1) for leaf in (x, mask, rank))
         order = jnp.argsort(jnp.where(mask, x, jnp.inf), axis=-1)

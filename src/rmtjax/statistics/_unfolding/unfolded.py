@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues
+from rmtjax.statistics._levels import ranks
 
 
 class Unfolded(AbstractModule):
@@ -46,7 +47,7 @@ def diagnosed(
     values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], counted: Bool[Array, "*batch n"], offset: Any = 0
 ) -> Unfolded:
     """The record of unfolded values; `counted` says which levels there were, `mask` which of them are left."""
-    rank = jnp.cumsum(counted, axis=-1) - 0.5 + offset
+    rank = ranks(counted) + offset
     number, kept = jnp.sum(counted, axis=-1), jnp.sum(mask, axis=-1)
     mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
     residual = jnp.where(mask, values - rank, 0)

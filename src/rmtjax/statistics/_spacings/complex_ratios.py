@@ -1,0 +1,99 @@
+"""Ratios of the distances to the two nearest levels, in the plane."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax.linalg import MaskedValues
+from rmtjax.statistics._levels import PlanarSpectrum, checked_in_plane, mask_of
+from rmtjax.statistics._spacings.spacings import TIES, divided
+
+
+def complex_spacing_ratios(
+    levels: PlanarSpectrum,
+    *,
+    where: Bool[Array, "*batch n"] | None = None,
+    centres: Bool[Array, "*batch n"] | None = None,
+    ties: str = "drop",
+    block: int = 128,
+) -> MaskedValues:
+    r"""The nearest neighbour of each level in the plane, seen from it in units of the next one; needs no unfolding.
+
+    $$z_i = \frac{\lambda_i^{(1)} - \lambda_i}{\lambda_i^{(2)} - \lambda_i}, \qquad |z_i| \le 1,$$
+
+    with the nearest neighbour $\lambda_i^{(1)}$ and the next $\lambda_i^{(2)}$. In the bulk of large spectra the law is
+    `laws.ComplexSpacingRatio` for Ginibre matrices, and `laws.CircularLaw`, the uniform one, for independent levels;
+    the means of |z| and cos arg z are `laws.mean_complex_spacing_ratio(beta)`. Levels at the edge of the spectrum have
+    their neighbours on one side. Their share falls as $n^{-1/2}$ only: take the ratios of the bulk, with
+    `centres=jnp.abs(levels) < 0.8` for a spectrum in the unit disc.
+
+    All pairs are compared, O(n²) in time, in blocks of rows: the memory is O(n · block) besides that of the levels.
+
+    Args:
+        levels: complex levels in any order, `(..., n)`, or `linalg.MaskedValues`; real ones are points on a line, and
+            have real ratios in [-1, 1].
+        where: which of the levels count; the others are no neighbours.
+        centres: the levels whose ratios are taken, with all that count as their neighbours; by default each.
+        ties: what 0/0 is, where a level is threefold or more: `"drop"` leaves it out, `"nan"` and `"zero"` give this
+            value. In all cases its derivative is 0; static.
+        block: number of rows, at least 1; static.
+
+    Returns:
+        `linalg.MaskedValues` with `(..., n)` values, one for each level; without two neighbours it does not count. Of
+        neighbours at one distance that of the smaller index is the nearest. Differentiable in the levels where no two
+        distances are equal.
+
+    Raises:
+        ValueError: the levels are not finite numbers, `where` or `centres` is no mask of them, `block` is no whole
+            number of at least 1, or there is no such rule for ties.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> ratios = complex_spacing_ratios(jnp.array([0.0, 1.0, 2.0j]), centres=jnp.array([True, False, False]))
+        >>> print(ratios.values[0], ratios.count())
+        -0.5j 1
+
+    References:
+        Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019.
+    """
+    block = _checks.integer("block", block, at_least=1)
+    _checks.choice("ties", ties, TIES)
+    spectra = checked_in_plane(levels, where)
+    inside = spectra.mask
+    if centres is not None:
+        inside &= mask_of("centres", centres, inside.shape)
+    values, mask = _ratios(spectra.values, spectra.mask, inside, ties, block)
+    return MaskedValues(spectra.masked(values, 1), mask)
+
+
+@partial(compiled, static_argnums=(3, 4))
+def _ratios(
+    levels: Inexact[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    inside: Bool[Array, "*batch n"],
+    ties: str,
+    block: int,
+) -> tuple[Inexact[Array, "*batch n"], Bool[Array, "*batch n"]]:
+    shape = levels.shape
+    if levels.size == 0:
+        return levels, mask
+    spectra, counted = levels.reshape(-1, shape[-1]), mask.reshape(-1, shape[-1])
+    rows = jnp.indices(spectra.shape).reshape(2, -1).T
+    search = partial(_nearest, jax.lax.stop_gradient(spectra), counted)
+    nearest, following = jax.lax.map(search, rows, batch_size=min(block, rows.shape[0])).T
+    step = lambda place: jnp.take_along_axis(spectra, place.reshape(spectra.shape), axis=-1).reshape(shape) - levels
+    inside = inside & (jnp.sum(mask, axis=-1, keepdims=True) > 2)
+    return divided(step(nearest), step(following), inside, ties)
+
+
+def _nearest(spectra: Inexact[Array, "m n"], counted: Bool[Array, "m n"], row: Int[Array, " 2"]) -> Int[Array, " 2"]:
+    """The two levels nearest to one."""
+    levels, index = spectra[row[0]], jnp.arange(spectra.shape[-1])
+    # The modulus, not its square, as that of a tiny difference is 0.
+    distance = jnp.where(counted[row[0]] & (index != row[1]), jnp.abs(levels - levels[row[1]]), jnp.inf)
+    nearest = jnp.argmin(distance)
+    return jnp.stack([nearest, jnp.argmin(jnp.where(index == nearest, jnp.inf, distance))])
