@@ -206,6 +206,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.special.sine_kernel": Call(rmt.special.sine_kernel, (SPECTRUM, SPECTRUM[::-1])),
     "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
     "rmtjax.statistics.Estimate": Elsewhere("statistics/test_over_samples.py"),
+    "rmtjax.statistics.LevelRepulsion": Elsewhere("statistics/spacings/test_level_repulsion.py"),
     "rmtjax.statistics.Unfolded": Elsewhere("statistics/unfolding/test_unfold.py"),
     "rmtjax.statistics.FormFactor": Elsewhere("statistics/correlations/test_form_factor.py"),
     "rmtjax.statistics.condition_number": Call(
@@ -235,6 +236,9 @@ PUBLIC: dict[str, Any] = {
         lambda levels: rmt.statistics.log_determinant(levels, where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.multifractal_dimension": Call(rmt.statistics.multifractal_dimension, (GENERAL, 2.0)),
+    "rmtjax.statistics.level_repulsion": Call(
+        lambda levels: rmt.statistics.level_repulsion(levels, 1.2, where=levels < 5).exponent, (LEVELS,)
+    ),
     "rmtjax.statistics.number_probabilities": Call(
         lambda levels: rmt.statistics.number_probabilities(levels, 0.7, max_count=1, where=levels < 5), (LEVELS,)
     ),

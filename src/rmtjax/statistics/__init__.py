@@ -22,6 +22,8 @@ from rmtjax.statistics._global.sums import log_determinant as log_determinant
 from rmtjax.statistics._over_samples import Estimate as Estimate
 from rmtjax.statistics._over_samples import over_samples as over_samples
 from rmtjax.statistics._spacings.complex_ratios import complex_spacing_ratios as complex_spacing_ratios
+from rmtjax.statistics._spacings.level_repulsion import LevelRepulsion as LevelRepulsion
+from rmtjax.statistics._spacings.level_repulsion import level_repulsion as level_repulsion
 from rmtjax.statistics._spacings.spacings import gap_ratios as gap_ratios
 from rmtjax.statistics._spacings.spacings import spacings as spacings
 from rmtjax.statistics._unfolding.unfold import unfold as unfold

@@ -94,14 +94,15 @@ def _spaced(values: Float[Array, "*batch n"], order: int) -> Float[Array, "*batc
     return values[..., order:] - values[..., : max(values.shape[-1] - order, 0)]
 
 
-def _spaced_where_counted(
+def spaced_where_counted(
     values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: int
 ) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
+    """The spacings, NaN where they do not count, and which of them do."""
     inside = _run(mask, order + 1)
     return jnp.where(inside, _spaced(values, order), jnp.nan), inside
 
 
-_spacings = compiled(_spaced_where_counted, static_argnums=2)
+_spacings = compiled(spaced_where_counted, static_argnums=2)
 
 
 def _ratios(
