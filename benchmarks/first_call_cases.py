@@ -27,7 +27,7 @@ SILENT = (
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
-    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|Unfolded|over_samples)",
+    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded|over_samples)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 

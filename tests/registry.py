@@ -207,6 +207,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.spectral_radius": Call(rmt.spectral_radius, (GENERAL,)),
     "rmtjax.statistics.Estimate": Elsewhere("statistics/test_over_samples.py"),
     "rmtjax.statistics.LevelRepulsion": Elsewhere("statistics/spacings/test_level_repulsion.py"),
+    "rmtjax.statistics.PolynomialDegree": Elsewhere("statistics/unfolding/test_degree.py"),
     "rmtjax.statistics.Unfolded": Elsewhere("statistics/unfolding/test_unfold.py"),
     "rmtjax.statistics.FormFactor": Elsewhere("statistics/correlations/test_form_factor.py"),
     "rmtjax.statistics.condition_number": Call(
@@ -260,6 +261,10 @@ PUBLIC: dict[str, Any] = {
         rmt.statistics.participation_entropy, (GENERAL, jnp.array([0.3, 1.0, 1.2]))
     ),
     "rmtjax.statistics.porter_thomas_intensities": Call(rmt.statistics.porter_thomas_intensities, (HERMITIAN,)),
+    "rmtjax.statistics.polynomial_degree": Call(
+        lambda levels: rmt.statistics.polynomial_degree(jnp.stack([levels, 1.2 * levels]), (1, 3), folds=2).scores,
+        (LEVELS,),
+    ),
     "rmtjax.statistics.rigidity": Call(
         lambda levels: rmt.statistics.rigidity(levels, 0.7, where=levels < 5), (LEVELS,)
     ),
@@ -278,6 +283,9 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.statistics.subspace_overlap": Call(rmt.statistics.subspace_overlap, (GENERAL, GENERAL[:, :2] ** 2)),
     "rmtjax.statistics.unfold": Call(
         lambda levels: rmt.statistics.unfold(levels, rmt.laws.Semicircle(5.0)).levels.values, (LEVELS[:4],)
+    ),
+    "rmtjax.statistics.unfold_kernel": Call(
+        lambda levels: rmt.statistics.unfold_kernel(levels, 0.7, where=levels < 5).levels.values[:5], (LEVELS,)
     ),
     "rmtjax.statistics.unfold_local": Call(
         lambda levels: rmt.statistics.unfold_local(levels, 1).levels.values[1:-1], (LEVELS,)

@@ -1,17 +1,14 @@
-"""Unfolding by a density that is known, or by one that is fitted to the spectra."""
+"""Unfolding by a density that is known, by phases, or by the spacings nearby."""
 
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
-from rmtjax._varying import varying_like
-from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
+from rmtjax.statistics._levels import Spectrum, checked, ranks
 from rmtjax.statistics._unfolding.unfolded import Unfolded, diagnosed
 
 Mask = Bool[Array, "*batch n"] | None
@@ -52,11 +49,11 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
         raise _checks.refusal("law", "have a method `cdf`, or be an increasing function", law)
     if cdf is None:
         values = jnp.broadcast_to(jnp.asarray(law(spectra.values)), spectra.values.shape)
-        return _unfolded(spectra, values, spectra.mask)
+        return diagnosed(spectra, values, spectra.mask)
     number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
     probabilities = cdf(spectra.values)
     inside = (probabilities > 0) & (probabilities < 1)
-    return _unfolded(spectra, number * probabilities, spectra.mask & inside)
+    return diagnosed(spectra, number * probabilities, spectra.mask & inside)
 
 
 def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
@@ -84,50 +81,7 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
     offset = jnp.sum(jnp.where(spectra.mask, values - ranks(spectra.mask), 0), axis=-1, keepdims=True) / jnp.maximum(
         number, 1
     )
-    return _unfolded(spectra, values, spectra.mask, offset)
-
-
-def unfold_polynomial(
-    levels: Spectrum, degree: int, *, pooled: bool = True, drop: RealScalarLike = 0.0, where: Mask = None
-) -> Unfolded:
-    r"""Levels of mean spacing 1 by a polynomial, fitted to the staircase by least squares.
-
-    The staircase $N(x_i) = i - \tfrac12$ of all spectra together is far smoother than that of each, so a pooled fit
-    takes less of the fluctuations away: with m spectra the degree may be some m times larger. A fit to each spectrum of
-    its own lowers number variance and rigidity at all lengths above about n/degree. The polynomial is a Chebyshev
-    series on the range of the levels.
-
-    Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
-        degree: of the polynomial, at least 1; static.
-        pooled: one fit to all spectra of the batch, which must be of one ensemble; or one to each.
-        drop: share of each spectrum to drop at either end, where polynomials fit worst; in [0, 1/2).
-        where: which of the levels count.
-
-    Returns:
-        `Unfolded`: see whether it is `monotone`; a polynomial need not be.
-
-    Raises:
-        ValueError: the levels are not ascending numbers, `drop` is out of range, or `degree` is no whole number from 1
-            to n - 1.
-
-    Example:
-        >>> import jax, rmtjax as rmt
-        >>> levels = jax.vmap(rmt.GOE(100).eigenvalues)(jax.random.split(jax.random.key(0), 50))
-        >>> unfolded = unfold_polynomial(levels, 9, drop=0.1)
-        >>> print(f"{rmt.statistics.spacings(unfolded.levels).mean().mean():.2f}")
-        1.00
-
-    References:
-        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1.
-    """
-    degree = _checks.integer("degree", degree, at_least=1)
-    spectra = checked(levels, where)
-    if degree >= spectra.values.shape[-1]:
-        raise _checks.refusal("degree", f"be below the number of levels, {spectra.values.shape[-1]}", degree)
-    share = _DROP("drop", _checks.scalar("drop", drop))
-    values = _fitted(spectra.values, spectra.mask, degree, pooled)
-    return _unfolded(spectra, values, spectra.mask & _middle(spectra.mask, share))
+    return diagnosed(spectra, values, spectra.mask, offset)
 
 
 def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfolded:
@@ -161,54 +115,7 @@ def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfold
     spectra = checked(levels, where)
     if 2 * window >= spectra.values.shape[-1]:
         raise _checks.refusal("window", f"be below half of the number of levels, {spectra.values.shape[-1]}", window)
-    return _unfolded(spectra, *_local(spectra.values, spectra.mask, window))
-
-
-_DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
-
-
-def _unfolded(spectra: Levels, values: Array, mask: Array, offset: Any = 0) -> Unfolded:
-    return diagnosed(spectra.masked(values, 1), mask, spectra.mask, offset)
-
-
-def _middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
-    number = jnp.sum(mask, axis=-1, keepdims=True)
-    rank = ranks(mask)
-    return (rank > share * number) & (rank < (1 - share) * number)
-
-
-def _chebyshev(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], degree: int) -> Float[Array, "*batch n k"]:
-    """The polynomials of Chebyshev on the range of the levels, as columns."""
-    low = jnp.min(x, axis=-1, keepdims=True, where=mask, initial=jnp.inf)
-    high = jnp.max(x, axis=-1, keepdims=True, where=mask, initial=-jnp.inf)
-    width = jnp.where(high > low, high - low, 1)
-    t = 2 * (x - jnp.where(high >= low, low, 0)) / width - 1
-    # The recurrence, as the arc cosine has no derivative at the ends.
-    state = varying_like(jnp.ones_like(t), jax.typeof(t)), t
-    _, columns = jax.lax.scan(partial(_next_polynomial, t), state, length=degree + 1)
-    return jnp.moveaxis(columns, 0, -1)
-
-
-def _next_polynomial(t: Array, state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
-    now, following = state
-    return (following, 2 * t * following - now), now
-
-
-@partial(compiled, static_argnums=(2, 3))
-def _fitted(x: Array, mask: Array, degree: int, pooled: bool) -> Array:
-    shape = x.shape
-    rank = jnp.where(mask, ranks(mask), 0)
-    if pooled:
-        x, mask, rank = (leaf.reshape(1, -1) for leaf in (x, mask, rank))
-        order = jnp.argsort(jnp.where(mask, x, jnp.inf), axis=-1)
-        number = jnp.maximum(jnp.sum(jnp.any(mask.reshape(shape), axis=-1)), 1)
-        together = (jnp.arange(x.size) + 0.5)[None] / number
-        rank = jnp.zeros_like(rank).at[:, order[0]].set(together.astype(rank.dtype))
-    columns = jnp.where(mask[..., None], _chebyshev(x, mask, degree), 0)
-    # An orthogonal basis keeps the digits: the columns are far from orthogonal on the levels.
-    basis, _ = jnp.linalg.qr(columns)
-    coefficients = jnp.sum(basis * jnp.where(mask, rank, 0)[..., None], axis=-2, keepdims=True)
-    return jnp.sum(basis * coefficients, axis=-1).reshape(shape)
+    return diagnosed(spectra, *_local(spectra.values, spectra.mask, window))
 
 
 @partial(compiled, static_argnums=2)

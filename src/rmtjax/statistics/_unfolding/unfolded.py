@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import ranks
+from rmtjax.statistics._levels import Levels, ranks
 
 
 class Unfolded(AbstractModule):
@@ -43,17 +45,35 @@ class Unfolded(AbstractModule):
     monotone: Bool[Array, "*batch"]
 
 
+DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
+
+
+@compiled
+def middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
+    """The levels that count without this share at either end."""
+    number, rank = jnp.sum(mask, axis=-1, keepdims=True), ranks(mask)
+    return mask & (rank > share * number) & (rank < (1 - share) * number)
+
+
 def diagnosed(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], counted: Bool[Array, "*batch n"], offset: Any = 0
+    spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any = 0
 ) -> Unfolded:
-    """The record of unfolded values; `counted` says which levels there were, `mask` which of them are left."""
+    """The record of unfolded values; `mask` says which of the levels are left."""
+    return _record(spectra.masked(values, 1), mask, spectra.mask, offset)
+
+
+@compiled
+def _record(
+    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], counted: Bool[Array, "*batch n"], offset: Any
+) -> Unfolded:
     rank = ranks(counted) + offset
     number, kept = jnp.sum(counted, axis=-1), jnp.sum(mask, axis=-1)
     mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
     residual = jnp.where(mask, values - rank, 0)
     centred = jnp.where(mask, rank - mean(rank)[..., None], 0)
     spread = jnp.sum(centred**2, axis=-1)
-    place, first = jnp.arange(mask.shape[-1]), jnp.argmax(mask, axis=-1, keepdims=True)
+    place = jnp.arange(mask.shape[-1])
+    first = jnp.min(jnp.where(mask, place, place.size), axis=-1, keepdims=True, initial=place.size)
     share = lambda dropped: jnp.sum(counted & ~mask & dropped, axis=-1) / jnp.maximum(number, 1)
     low = jnp.min(values, axis=-1, where=mask, initial=jnp.inf)
     high = jnp.max(values, axis=-1, where=mask, initial=-jnp.inf)

@@ -1,0 +1,155 @@
+"""Unfolding by a staircase that is smoothed with a Gaussian kernel."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import erf
+from jaxtyping import Array, Bool, Float
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealScalarLike
+from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, diagnosed, middle
+
+# Pairs of levels whose terms are computed side by side.
+_PAIRS = 1 << 17
+
+
+def unfold_kernel(
+    levels: Spectrum,
+    bandwidth: RealScalarLike,
+    *,
+    pooled: bool = True,
+    drop: RealScalarLike = 0.0,
+    where: Bool[Array, "*batch n"] | None = None,
+) -> Unfolded:
+    r"""Levels of mean spacing 1 by the staircase, smoothed with a Gaussian kernel of width h.
+
+    $$\bar N(x) = \sum_j \Phi\Big(\frac{x - x_j}h\Big) + \sum_{x_j > a} \Big[\Phi\Big(\frac{x + x_j - 2a}h\Big) - 1\Big]
+    + \sum_{x_j < b} \Phi\Big(\frac{x + x_j - 2b}h\Big)$$
+
+    with the distribution function Φ of the normal law. The levels are reflected at the lowest, a, and at the highest,
+    b, so that equal distances remain equal and N̄ goes from 1/2 to n - 1/2, as long as h is at most a sixth of b - a.
+    Where the density has a slope at an end, the reflection bends it within h of there: drop that share.
+
+    With w levels within h, a fit to each spectrum takes the share $e^{-k^2 w^2/2}$ of its fluctuations of wave number k
+    per level away, so that number variance and rigidity level off at lengths above some 2w: the number variance of
+    independent levels at $2(\sqrt2 - 1)w/\sqrt\pi = 0.47w$ in the place of L. The pooled staircase follows the
+    fluctuations of each of m spectra by one part in m only.
+
+    Args:
+        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        bandwidth: the standard deviation h > 0 of the kernel, in the unit of the levels: a few to many spacings, and
+            less than the distance over which the mean density changes.
+        pooled: one staircase of all spectra of the batch, which must be of one ensemble; or one of each.
+        drop: share of each spectrum to drop at either end; in [0, 1/2).
+        where: which of the levels count.
+
+    Returns:
+        `Unfolded`. It takes O(n²) for each spectrum, and O(n) memory. The staircase of a pool of m spectra is computed
+        at every m-th level, with two derivatives, and at the others by the polynomial of degree 5 that fits. For h of
+        two spacings of `GOE(100)` this is off by 2e-6 levels inside, and by up to 0.003 next to the ends.
+
+    Raises:
+        ValueError: the levels are not ascending numbers, `bandwidth` is not positive and finite, or `drop` is out of
+            range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(unfold_kernel(jnp.arange(5.0), 0.5).levels.values)
+        [0.5 1.5 2.5 3.5 4.5]
+
+    References:
+        Silverman (1986), Density Estimation for Statistics and Data Analysis, section 2.10, for the reflection.
+    """
+    width = _checks.positive("bandwidth", bandwidth)
+    spectra = checked(levels, where)
+    share = DROP("drop", _checks.scalar("drop", drop))
+    values = _smoothed(spectra.values, spectra.mask, width.astype(spectra.values.dtype), pooled)
+    return diagnosed(spectra, values, middle(spectra.mask, share))
+
+
+class _Pool(NamedTuple):
+    """Ascending levels, and whether they count in each of the three sums."""
+
+    levels: Float[Array, " n"]
+    counted: Bool[Array, " n"]
+    # Without the level at an end, which is its own mirror image.
+    above_low: Bool[Array, " n"]
+    below_high: Bool[Array, " n"]
+    low: Float[Array, ""]
+    high: Float[Array, ""]
+    bandwidth: Float[Array, ""]
+
+
+@partial(compiled, static_argnums=3)
+def _smoothed(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], bandwidth: Float[Array, ""], pooled: bool
+) -> Float[Array, "*batch n"]:
+    if x.size == 0:
+        return x
+    spectra = x.size // x.shape[-1]
+    pools = (1, -1) if pooled else (spectra, -1)
+    of_pool = partial(_staircase, bandwidth, spectra if pooled else 1)
+    values = jax.vmap(of_pool)(x.reshape(pools), mask.reshape(pools)).reshape(x.shape)
+    return values / jnp.maximum(jnp.sum(jnp.any(mask, axis=-1)), 1) if pooled else values
+
+
+def _staircase(
+    bandwidth: Float[Array, ""], size: int, x: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> Float[Array, " n"]:
+    """The smooth staircase of a pool at all of its levels: each by itself, or between those of numbers 0, size, …."""
+    order = jnp.argsort(jnp.where(mask, x, jnp.inf))
+    place, last = jnp.arange(x.size), jnp.maximum(jnp.sum(mask) - 1, 0)
+    counted, levels = mask[order], x[order][jnp.minimum(place, last)]
+    low, high = levels[0], levels[last]
+    pool = _Pool(levels, counted, counted & (levels > low), counted & (levels < high), low, high, bandwidth)
+    nodes = levels if size == 1 else levels[jnp.minimum(jnp.arange(x.size // size + 1) * size, last)]
+    block = min(nodes.size, max(1, _PAIRS // x.size))
+    # Kept for a derivative, the terms of all pairs would take O(n²) memory.
+    at = lambda fn: jax.lax.map(jax.checkpoint(partial(fn, pool)), nodes, batch_size=block)
+    if size == 1:
+        values = at(_value)
+    else:
+        jets, left = at(_jet), place // size
+        values = _between(levels, nodes[left], nodes[left + 1], jets[left].T, jets[left + 1].T)
+    return jnp.zeros_like(values).at[order].set(values)
+
+
+def _images(pool: _Pool, x: Float[Array, ""]) -> Iterator[tuple[int, int, Array, Array]]:
+    """The three sums at one point: the sign of each, that of x in it, the arguments of Φ, and which of them count."""
+    yield 1, 1, (x - pool.levels) / pool.bandwidth, pool.counted
+    yield -1, -1, ((pool.low - x) + (pool.low - pool.levels)) / pool.bandwidth, pool.above_low
+    yield 1, 1, ((x - pool.high) + (pool.levels - pool.high)) / pool.bandwidth, pool.below_high
+
+
+def _value(pool: _Pool, x: Float[Array, ""]) -> Float[Array, ""]:
+    """The smooth staircase at one point."""
+    terms = (sign * jnp.where(which, 1 + erf(u / 2**0.5), 0) / 2 for sign, _, u, which in _images(pool, x))
+    return jnp.sum(sum(terms, jnp.zeros_like(pool.levels)))
+
+
+def _jet(pool: _Pool, x: Float[Array, ""]) -> Float[Array, " 3"]:
+    """The smooth staircase and two derivatives at one point."""
+    slope = curvature = jnp.zeros_like(pool.levels)
+    for sign, direction, u, which in _images(pool, x):
+        density = sign * jnp.where(which, jnp.exp(-(u**2) / 2), 0) / (2 * jnp.pi) ** 0.5
+        slope, curvature = slope + direction * density, curvature - u * density
+    return jnp.stack([_value(pool, x), jnp.sum(slope) / pool.bandwidth, jnp.sum(curvature) / pool.bandwidth**2])
+
+
+def _between(
+    x: Float[Array, " n"], left: Float[Array, " n"], right: Float[Array, " n"], here: Array, there: Array
+) -> Float[Array, " n"]:
+    """The polynomial of degree 5 with these values and two derivatives at both ends of an interval."""
+    width = right - left
+    t = (x - left) / jnp.where(width > 0, width, 1)
+    scale = jnp.stack([jnp.ones_like(width), width, width**2])
+    (f, g, h), (value, slope, curvature) = scale * here, scale * there
+    d, e, c = value - f - g - h / 2, slope - g - h, curvature - h
+    upper = 10 * d - 4 * e + c / 2 + t * (-15 * d + 7 * e - c + t * (6 * d - 3 * e + c / 2))
+    return f + t * (g + t * (h / 2 + t * upper))
