@@ -9,7 +9,6 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
-from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 _ASCENDING = _checks.Rule(
@@ -55,8 +54,8 @@ def level_density(
         Mehta (2004), Random Matrices, chapter 4; the theory is `laws.LevelDensity` and the law of the ensemble.
     """
     spectra, bins, valid = _checked(levels, edges, where)
-    values, number = _ascending(levels, spectra, where)
-    return _checks.masked(valid, spectra.masked(_density(values, number, bins), 1))
+    density = _density(spectra.compact, jnp.sum(spectra.mask, axis=-1), bins)
+    return _checks.masked(valid, spectra.masked(density, 1))
 
 
 def spectral_ergodicity(
@@ -104,9 +103,10 @@ def spectral_ergodicity(
     spectra, bins, valid = _checked(levels, edges, where)
     if spectra.values.ndim < 2 or spectra.values.shape[-2] < 2:
         raise _checks.refusal("levels", "be those of at least two matrices, `(..., M, n)`", spectra.values.shape)
-    values, number = _ascending(levels, spectra, where)
     of_all = spectra.valid if spectra.valid is True else spectra.valid.all(-1, keepdims=True)
-    return _checks.masked(_checks.both(valid, of_all), _ergodicity(values, number, bins))
+    return _checks.masked(
+        _checks.both(valid, of_all), _ergodicity(spectra.compact, jnp.sum(spectra.mask, axis=-1), bins)
+    )
 
 
 def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float[Array, "..."]:
@@ -148,13 +148,6 @@ def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, 
         raise _checks.refusal("edges", "be at least two numbers", edges)
     bins = bins.astype(spectra.values.dtype)
     return spectra, bins, _ASCENDING.kept("edges", bins)
-
-
-def _ascending(levels: Any, spectra: Levels, where: Any) -> tuple[Float[Array, "*batch n"], Int[Array, "*batch"]]:
-    """The levels that count, with `+inf` behind them, and their number."""
-    padded = where is None and not isinstance(levels, MaskedValues)
-    values = jnp.where(spectra.mask, spectra.values, jnp.inf) if padded else spectra.compact
-    return values, jnp.sum(spectra.mask, axis=-1)
 
 
 def _in_bins(levels: Float[Array, " n"], edges: Float[Array, " k+1"]) -> Int[Array, " k"]:
