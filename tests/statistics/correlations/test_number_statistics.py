@@ -114,6 +114,7 @@ def test_what_is_not_there_is_nan():
         np.isnan(number_variance(two, jnp.array([0.5, 2.0]))), [[False, False], [False, True]]
     )
     assert number_variance(jnp.arange(4.0), 0.0) == 0
+    assert number_variance(jnp.zeros((0, 4)), jnp.array([0.5, 2.0])).shape == (0, 2)
 
 
 def test_derivatives():

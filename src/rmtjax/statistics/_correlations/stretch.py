@@ -93,7 +93,8 @@ def _some_fit(sizes: Any, *parts: Any) -> Any:
         return (longest <= part.period) & (extent <= part.period).all()
     if part.first is not None and part.last is not None:
         return longest < part.last - part.first
-    return (longest < extent.max()) | (extent.max() <= 0)  # without two levels there is no window of any length
+    most = extent.max(initial=0)
+    return (longest < most) | (most <= 0)  # without two levels there is no window of any length
 
 
 _FITS = _checks.Rule(_some_fit, "be shorter than a spectrum (on a circle, at most the period, which holds all levels)")
