@@ -1,3 +1,7 @@
-"""Plots of spectra together with laws. They need matplotlib: `pip install "rmtjax[plot]"`."""
+"""Plots of spectra and their statistics together with laws. They need matplotlib: `pip install "rmtjax[plot]"`."""
 
+from rmtjax.plotting._number_statistics import number_variance as number_variance
+from rmtjax.plotting._number_statistics import rigidity as rigidity
+from rmtjax.plotting._spacings import gap_ratios as gap_ratios
+from rmtjax.plotting._spacings import spacings as spacings
 from rmtjax.plotting._spectral_density import spectral_density as spectral_density

@@ -13,6 +13,10 @@ LAW_LINES: tuple[dict[str, Any], ...] = (
     {"color": "#CC79A7", "linestyle": (0, (1.2, 1.5)), "linewidth": 1.8},
 )
 
+# The reference of each β looks the same in all plots.
+REFERENCES = {0: LAW_LINES[3], 1: LAW_LINES[0], 2: LAW_LINES[1], 4: LAW_LINES[2]}
+REFERENCE_NAMES = {0: "independent levels", 1: "β = 1", 2: "β = 2", 4: "β = 4"}
+
 _SETTINGS = {
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -1,0 +1,150 @@
+"""Plots of number variance and rigidity: the mean, the band, the curves, the view; and refusals."""
+
+import sys
+
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+
+import rmtjax as rmt
+from rmtjax import plotting, statistics
+
+# Student's quantile of 97.5 % with four degrees of freedom, by table.
+STUDENT = 2.7764451
+LENGTHS = np.array([4.0, 0.5, 1.0, 2.5])
+SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
+PLOTS = [
+    (plotting.number_variance, statistics.number_variance, rmt.laws.number_variance),
+    (plotting.rigidity, statistics.rigidity, rmt.laws.rigidity),
+]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def names(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def band(ax):
+    """Abscissas, lower and upper ends of the band."""
+    (area,) = ax.collections
+    vertices = area.get_paths()[0].vertices
+    x = np.unique(vertices[:, 0])
+    ends = [vertices[np.isclose(vertices[:, 0], each), 1] for each in x]
+    return x, np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
+
+
+@pytest.mark.parametrize(("plot", "statistic", "law"), PLOTS)
+def test_mean_with_band_over_spectra_and_exact_curves(plot, statistic, law):
+    ax = plot(SPECTRA, LENGTHS, betas=[0, 1, 2, 4])
+    each = np.asarray(statistic(SPECTRA, np.sort(LENGTHS)), np.float64)
+    estimate, *references = ax.lines
+    np.testing.assert_array_equal(estimate.get_xdata(), np.sort(LENGTHS))
+    np.testing.assert_allclose(estimate.get_ydata(), each.mean(axis=0), rtol=1e-6)
+    x, low, high = band(ax)
+    error = STUDENT * each.std(axis=0, ddof=1) / 5**0.5
+    np.testing.assert_allclose(x, np.sort(LENGTHS))
+    np.testing.assert_allclose(low, each.mean(axis=0) - error, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(high, each.mean(axis=0) + error, rtol=1e-5)
+    assert names(ax) == ["5 spectra", "independent levels", "β = 1", "β = 2", "β = 4"]
+    for beta, line in zip((0, 1, 2, 4), references, strict=True):
+        grid, values = line.get_data()
+        assert (grid[0], grid[-1]) == (0.5, 4.0)
+        assert np.diff(grid).max() < 0.01
+        np.testing.assert_allclose(values, law(grid, beta), rtol=1e-5)
+    assert ax.get_xlabel() == "L"
+    assert ax.get_ylim()[0] == 0
+    assert len({line.get_linestyle() + str(line._dash_pattern) for line in references}) == 4
+
+
+def test_on_a_circle_the_curve_is_that_of_so_many_levels():
+    levels = np.sort(np.random.default_rng(1).uniform(0, 20, (5, 20)), axis=1)
+    ax = plotting.number_variance(levels, np.linspace(0, 20, 9), betas=[0, 2], period=20)
+    estimate, independent, unitary = ax.lines
+    assert estimate.get_ydata()[-1] == pytest.approx(0, abs=1e-6)  # the whole circle holds all of the levels
+    length, values = independent.get_data()
+    np.testing.assert_allclose(values, length * (1 - length / 20), atol=1e-5)
+    np.testing.assert_allclose(unitary.get_ydata(), rmt.laws.circular_number_variance(length, 20, 2), atol=1e-5)
+
+
+def test_interval_and_mask_are_those_of_the_statistic():
+    where, interval = np.arange(20) != 7, (2.0, 15.0)
+    ax = plotting.number_variance(SPECTRA, LENGTHS, where=where, interval=interval, betas=[])
+    each = statistics.number_variance(SPECTRA, np.sort(LENGTHS), where=where, interval=interval)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-6)
+    assert names(ax) == ["5 spectra"]
+
+
+def test_one_spectrum_has_no_band():
+    for levels in (SPECTRA[0], SPECTRA[:1]):
+        ax = plotting.number_variance(levels, LENGTHS)
+        assert not ax.collections
+        each = statistics.number_variance(SPECTRA[0], np.sort(LENGTHS))
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), each, rtol=1e-6)
+        assert names(ax)[0] == "1 spectrum"
+
+
+def test_all_axes_of_a_batch_are_spectra():
+    ax = plotting.rigidity(SPECTRA[:4].reshape(2, 2, 20), LENGTHS)
+    np.testing.assert_allclose(
+        ax.lines[0].get_ydata(), plotting.rigidity(SPECTRA[:4], LENGTHS).lines[0].get_ydata(), rtol=1e-6
+    )
+    assert names(ax)[0] == "4 spectra"
+
+
+def test_where_a_spectrum_is_too_short_the_line_has_a_gap():
+    padded = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
+    ax = plotting.number_variance(padded, [0.5, 2.0])
+    np.testing.assert_array_equal(np.isnan(ax.lines[0].get_ydata()), [False, True])
+    assert np.isfinite(ax.get_ylim()).all()
+
+
+def test_further_spectra_share_the_curves_and_have_another_colour():
+    ax = plotting.number_variance(SPECTRA, LENGTHS, label="some", betas=[1])
+    assert plotting.number_variance(2 * SPECTRA, LENGTHS, label="others", betas=[1, 2], ax=ax) is ax
+    assert names(ax) == ["some", "β = 1", "others", "β = 2"]
+    first, _, second, _ = ax.lines
+    assert not same_color(first.get_color(), second.get_color())
+    assert same_color(ax.collections[1].get_facecolor()[0, :3], second.get_color())
+    highest = max(line.get_ydata().max() for line in (first, second))
+    assert ax.get_ylim()[1] > highest
+    assert len(plt.get_fignums()) == 1
+
+
+def test_view_ends_near_the_levels_and_not_at_the_highest_curve():
+    rigid = np.arange(60.0)
+    ax = plotting.number_variance(rigid, np.linspace(0.1, 30, 50))
+    assert ax.lines[1].get_ydata().max() == pytest.approx(30)
+    assert 0.25 < ax.get_ylim()[1] < 0.5
+    independent = np.cumsum(np.random.default_rng(2).exponential(size=(5, 60)), axis=1)
+    ax = plotting.number_variance(independent, np.linspace(0.1, 30, 50))
+    assert ax.get_ylim()[1] > max(band(ax)[2].max(), 30)
+
+
+@pytest.mark.parametrize(
+    ("levels", "lengths", "options", "message"),
+    [
+        (SPECTRA[:, ::-1], LENGTHS, {}, "`levels` must be ascending numbers"),
+        (SPECTRA, 1.0, {}, "`lengths` must be a vector"),
+        (SPECTRA, [100.0], {}, "`lengths` must be shorter"),
+        (SPECTRA, LENGTHS, {"betas": [1, 3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
+        (SPECTRA[:0], LENGTHS, {}, "`levels` must be those of at least one spectrum"),
+        (SPECTRA, LENGTHS, {"interval": (2, 1)}, "`interval`"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(levels, lengths, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.number_variance(levels, lengths, **options)
+    assert plt.get_fignums() == []
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "rmtjax\[plot\]"'):
+        plotting.rigidity(SPECTRA, LENGTHS)

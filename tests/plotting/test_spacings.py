@@ -1,0 +1,131 @@
+"""Histograms of spacings and ratios: heights, errors, laws, the legend; and refusals."""
+
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+
+import rmtjax as rmt
+from rmtjax import plotting
+
+# Student's quantile of 97.5 % with 297 degrees of freedom, by table.
+STUDENT = 1.9680
+# Spectra of different size, with infinite padding; the last two have neither spacings nor ratios.
+SIZES = np.append(np.random.default_rng(1).integers(3, 16, 298), [1, 0])
+SPECTRA = np.cumsum(np.random.default_rng(0).exponential(size=(300, 15)), axis=1)
+PADDED = rmt.PaddedSpectrum(jnp.asarray(np.where(np.arange(15) < SIZES[:, None], SPECTRA, np.inf)), jnp.asarray(SIZES))
+SPACINGS = [np.diff(row[:size]) for row, size in zip(SPECTRA, SIZES, strict=True)]
+RATIOS = [np.minimum(s[1:], s[:-1]) / np.maximum(s[1:], s[:-1]) for s in SPACINGS]
+EDGES = np.array([0.0, 0.3, 0.5, 0.9])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def names(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def intervals(ax):
+    (container,) = ax.containers
+    (lines,) = container.lines[2]
+    return np.array(lines.get_segments())[:, :, 1].T
+
+
+def jackknife(numerators, denominators):
+    """The standard error of a ratio of sums, by leaving each spectrum out."""
+    m, above, below = len(numerators), sum(numerators), sum(denominators)
+    without = np.array([(above - a) / (below - b) for a, b in zip(numerators, denominators, strict=True)])
+    return np.sqrt((m - 1) / m * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+
+
+@pytest.mark.parametrize(("plot", "values"), [(plotting.spacings, SPACINGS), (plotting.gap_ratios, RATIOS)])
+def test_bars_are_the_density_of_all_values_with_errors_over_spectra(plot, values):
+    ax = plot(PADDED, bins=EDGES)
+    counts, total = [np.histogram(each, EDGES)[0] for each in values[:-2]], [len(each) for each in values[:-2]]
+    (bars,) = ax.patches
+    density = sum(counts) / sum(total) / np.diff(EDGES)
+    np.testing.assert_array_equal(bars.get_data().edges, EDGES)
+    np.testing.assert_allclose(bars.get_data().values, density, rtol=1e-5)
+    low, high = intervals(ax)
+    np.testing.assert_allclose((low + high) / 2, density, rtol=1e-4)
+    # The error is one of first order, which for so many spectra is the same.
+    np.testing.assert_allclose((high - low) / 2, STUDENT * jackknife(counts, total) / np.diff(EDGES), rtol=0.02)
+    shown = names(ax)[0].removeprefix("298 spectra, mean ").split(" ± ")
+    mean, error = np.concatenate(values).mean(), jackknife([each.sum() for each in values[:-2]], total)
+    np.testing.assert_allclose(np.array(shown, float), [mean, error], atol=0.06 * error)
+    assert ax.get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("plot", "laws"),
+    [
+        (plotting.spacings, [rmt.laws.PoissonSpacing(), *map(rmt.laws.Spacing, (1, 2, 4))]),
+        (plotting.gap_ratios, [rmt.laws.PoissonGapRatio(), *map(rmt.laws.GapRatio, (1, 2, 4))]),
+    ],
+)
+def test_laws_are_exact_and_over_all_bins(plot, laws):
+    ax = plot(SPECTRA, betas=[0, 1, 2, 4], label="levels", bins=20)
+    assert names(ax) == ["levels", "independent levels", "β = 1", "β = 2", "β = 4"]
+    edges = ax.patches[0].get_data().edges
+    assert edges.size == 21
+    for line, law in zip(ax.lines[-4:], laws, strict=True):
+        grid, density = line.get_data()
+        np.testing.assert_allclose(grid[[0, -1]], edges[[0, -1]])
+        np.testing.assert_allclose(density, law.pdf(grid), rtol=1e-5)
+        assert np.trapezoid(density, grid) == pytest.approx(float(law.cdf(grid[-1])), abs=1e-3)
+
+
+def test_one_spectrum_has_no_bars_of_error():
+    ax = plotting.spacings(SPECTRA[0], bins=[0.0, 1.0, 9.0])
+    spacings = np.diff(SPECTRA[0])
+    np.testing.assert_allclose(ax.patches[0].get_data().values[0], np.mean(spacings <= 1), rtol=1e-6)
+    assert not ax.containers
+    assert names(ax)[0] == f"1 spectrum, mean {spacings.mean():.3g}"
+
+
+def test_values_on_edges_and_outside_of_them():
+    """As with numpy a bin holds its lower edge, the last one both; values outside count in the total."""
+    levels = np.cumsum([0.0, 0.5, 1.0, 1.0, 2.0, 2.5, 0.25])
+    ax = plotting.spacings(levels, bins=[0.5, 1.0, 2.0], betas=[])
+    np.testing.assert_allclose(ax.patches[0].get_data().values, [1 / 6 / 0.5, 3 / 6])
+
+
+def test_mask_leaves_out_what_a_level_belongs_to():
+    where = np.arange(15) != 4
+    ax = plotting.spacings(SPECTRA, where=where, bins=EDGES)
+    kept = np.delete(np.diff(SPECTRA, axis=1), [3, 4], axis=1)
+    height = np.histogram(kept, EDGES)[0] / kept.size / np.diff(EDGES)
+    np.testing.assert_allclose(ax.patches[0].get_data().values, height, rtol=1e-5)
+
+
+def test_further_spectra_share_the_laws_and_have_another_colour():
+    ax = plotting.gap_ratios(SPECTRA, label="some", betas=[0])
+    assert plotting.gap_ratios(SPECTRA**2, label="others", betas=[0, 1], ax=ax) is ax
+    assert names(ax) == ["some", "independent levels", "others", "β = 1"]
+    first, second = ax.patches
+    assert not same_color(first.get_facecolor(), second.get_facecolor())
+    assert ax.get_ylim()[1] > max(patch.get_data().values.max() for patch in ax.patches)
+
+
+@pytest.mark.parametrize(
+    ("levels", "options", "message"),
+    [
+        (SPECTRA[:, ::-1], {}, "`levels` must be ascending numbers"),
+        (SPECTRA[:, :1], {}, "`levels` must have spacings"),
+        (SPECTRA[:0], {}, "`levels` must have spacings"),
+        (SPECTRA, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
+        (SPECTRA, {"bins": 0}, "`bins` must be .* at least 1, got 0"),
+        (SPECTRA, {"bins": [0.0]}, "`bins` must be a number of bins, or finite and strictly ascending edges"),
+        (SPECTRA, {"bins": [1.0, 0.0]}, "`bins` must be a number of bins, or finite and strictly ascending edges"),
+        (SPECTRA, {"bins": [0.0, np.inf]}, "`bins` must be a number of bins, or finite and strictly ascending edges"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(levels, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.spacings(levels, **options)
+    assert plt.get_fignums() == []
