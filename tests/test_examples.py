@@ -132,6 +132,73 @@ def test_tracy_widom(tmp_path, capsys):
     assert all(0 < distance < 0.11 for distance in furthest)
 
 
+def test_matrix_of_the_spin_chain():
+    matrices = load("spin_chain.py")["ring"]
+    exchange, spins = matrices(8)
+    assert exchange.shape == (70, 70)
+    np.testing.assert_array_equal(spins.sum(axis=1), 0)
+    np.testing.assert_array_equal(exchange, exchange.T)
+    # The known energy of the ground state of 8 spins, and that of the ferromagnet.
+    levels = np.linalg.eigvalsh(exchange)
+    np.testing.assert_allclose(levels[[0, -1]], [-3.651093, 2.0], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_spin_chain(tmp_path, capsys):
+    output = tmp_path / "chain.png"
+    load("spin_chain.py")["main"](output=output)
+    assert_is_a_picture(output)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("12 spins")]
+    h, ratio, error = (np.array([float(line[i].strip(":,")) for line in lines]) for i in (4, 5, 7))
+    # As published: the two limits, and the crossover near h = 2.5 at this length.
+    for strength, beta in ((0.5, 1), (1.0, 1), (10.0, 0)):
+        (at,) = np.flatnonzero(h == strength)
+        assert abs(ratio[at] - rmt.laws.mean_gap_ratio(beta)) < 5 * error[at]
+    assert (error < 0.008).all()
+    assert [line[-1] for line in lines if float(line[4].strip(":")) <= 2] == 4 * ["chaotic"]
+    assert [line[-1] for line in lines if float(line[4].strip(":")) >= 3] == 4 * ["localised"]
+
+
+# From the tables of A. M. Odlyzko; numbers 6709 and 6710 are the close pair that Lehmer found.
+ZEROS = {
+    1: 14.134725141735,
+    2: 21.022039638772,
+    3: 25.010857580146,
+    10: 49.773832477672,
+    100: 236.524229665816,
+    1000: 1419.422480945996,
+    6709: 7005.062866175,
+    6710: 7005.100564674,
+}
+
+
+def test_zeros_of_zeta():
+    zeros = load("zeta_zeros.py")["first_zeros"]
+    with jax.enable_x64(True):
+        found = np.asarray(zeros(7000))
+    assert found.shape == (7000,)
+    assert (np.diff(found) > 0.03).all()
+    for number, zero in ZEROS.items():
+        # With three terms of the remainder the error of Z falls like t^(-7/4); a close pair magnifies it.
+        assert found[number - 1] == pytest.approx(zero, abs=2e-9 + 0.02 * zero**-1.75, rel=0)
+
+
+@pytest.mark.slow
+def test_zeta_zeros(tmp_path, capsys):
+    output = tmp_path / "zeros.png"
+    load("zeta_zeros.py")["main"]([f"--output={output}"])
+    assert_is_a_picture(output)
+    printed = capsys.readouterr().out
+    number = lambda after: float(printed.split(after)[1].split()[0])
+    assert "100,000 zeros up to t = 74920.827499" in printed
+    assert abs(number("at the last tenth: ")) < 0.001  # a pair that is missed anywhere makes it 2
+    assert abs(number("ratio of the second half: ") - rmt.laws.mean_gap_ratio(2)) < 0.015
+    assert number("ratio of the second half: ") < number("ratio of the first tenth: ")
+    assert printed.split("nearest: ")[1].startswith("β = 2")
+    assert number("from the GUE: ") > 0.3
+    assert number("from Berry: ") < 0.03
+
+
 def test_multi_host_on_one(tmp_path, capsys):
     options = ["--n=20", "--draws=200", f"--checkpoint={tmp_path / 'gue'}"]
     load("multi_host.py")["main"](options)

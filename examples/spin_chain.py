@@ -1,0 +1,59 @@
+"""A disordered chain of spins: chaotic or not? The mean gap ratio tells, and needs no unfolding.
+
+The Heisenberg ring at magnetisation 0 has levels of the GOE in weak random fields, independent ones in strong: Pal and
+Huse (2010), Phys. Rev. B 82, 174411; Luitz, Laflorencie and Alet (2015), Phys. Rev. B 91, 081103.
+"""
+
+from itertools import combinations
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import rmtjax as rmt
+from rmtjax import statistics
+
+
+def ring(length: int) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix of Σ S_i·S_{i+1} between the states with half of the spins up, and the spins ±1/2 of each state."""
+    states = [sum(1 << site for site in up) for up in combinations(range(length), length // 2)]
+    place = {state: i for i, state in enumerate(states)}
+    spins = (np.array(states)[:, None] >> np.arange(length)) % 2 - 0.5
+    exchange = np.diag((spins * np.roll(spins, -1, axis=1)).sum(axis=1))
+    for pair in ((1 << site) | (1 << (site + 1) % length) for site in range(length)):
+        for state in (state for state in states if 0 < state & pair < pair):  # one up, one down: they change places
+            exchange[place[state], place[state ^ pair]] += 0.5
+    return exchange, spins
+
+
+def middle_levels(key: jax.Array, disorder: jax.Array, exchange: jax.Array, spins: jax.Array) -> jax.Array:
+    """The middle third of the spectrum, for independent fields that are uniform in (-h, h)."""
+    fields = jax.random.uniform(key, spins.shape[1:], spins.dtype, -disorder, disorder)
+    levels = rmt.eigvalsh(exchange + jnp.diag(spins @ fields))
+    return levels[levels.size // 3 : -(levels.size // 3)]
+
+
+def main(realisations: int = 32, output: str = "spin_chain.png") -> None:
+    """Hold the ratio against both limits, for so many realisations of 12 spins, and more of fewer."""
+    chaotic, localised = rmt.laws.mean_gap_ratio(1), rmt.laws.mean_gap_ratio(0)
+    strengths, mean_ratio = np.array([0.5, 1, 1.5, 2, 2.5, 3, 4, 6, 10]), lambda x: statistics.gap_ratios(x).mean()
+    figure, ax = plt.subplots(layout="constrained")
+    for length in (8, 10, 12):
+        matrices, number = ring(length), realisations * 2 ** (12 - length)
+        draws = [rmt.simulate(middle_levels, jax.random.key(0), number, args=(h, *matrices)) for h in strengths]
+        estimates = [statistics.over_samples(mean_ratio, levels) for levels in draws]
+        ratios, errors = np.array([(each.value, each.standard_error) for each in estimates]).T
+        ax.errorbar(strengths, ratios, 2 * errors, fmt=".-", capsize=2, label=f"{length} spins, ± 2 errors")
+        for h, ratio, error in zip(strengths, ratios, errors, strict=True):
+            verdict = "chaotic" if ratio > (chaotic + localised) / 2 else "localised"
+            print(f"{length:2} spins, h = {h:4}: {ratio:.4f} ± {error:.4f}, {verdict}")
+    ax.axhline(chaotic, color="black", label="GOE, exact", zorder=0)
+    ax.axhline(localised, color="black", linestyle=":", label="independent levels", zorder=0)
+    ax.set(xlabel="strength of the disorder h", ylabel="mean gap ratio")
+    ax.legend(frameon=False)
+    figure.savefig(output, dpi=200)
+
+
+if __name__ == "__main__":
+    main()
