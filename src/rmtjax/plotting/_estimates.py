@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
 from rmtjax.laws import AbstractLaw
@@ -21,34 +22,43 @@ _MARK = "estimate"
 
 def curve(
     points: Float[Array, " k"],
-    values: Float[Array, "*batch k"],
+    each: PyTree[Float[Array, "*batch k"]],
     reference: Callable[[np.ndarray, int], Any],
     betas: Iterable[int],
     *,
     names: tuple[str, str],
     label: str | None,
     ax: Any,
+    combine: Callable[[Any], Any] | None = None,
+    grid: Float[np.ndarray, " m"] | None = None,
+    logarithmic: bool = False,
 ) -> Any:
     """Draw the mean over spectra of a statistic at some points, with a band, and `reference(grid, beta)` for each β.
 
-    The band holds the mean with 95 % confidence. The view begins at 0 and ends at 1.6 times the highest point of the
-    band, or where the highest reference does.
+    The band holds the mean, or the function `combine` of means, with 95 % confidence. The view begins at 0 and ends at
+    1.6 times the highest point of the band, or where the highest reference does; with logarithmic axes it holds all.
     """
-    each = np.asarray(values).reshape(-1, points.size)
-    if len(each) == 0:
-        raise _checks.refusal("levels", "be those of at least one spectrum", values.shape[:-1])
+    each = jax.tree.map(lambda values: np.asarray(values).reshape(-1, points.size), each)
+    number = len(jax.tree.leaves(each)[0])
+    if number == 0:
+        raise _checks.refusal("levels", "be those of at least one spectrum", (number,))
     order = np.argsort(points)
-    x, (mean, interval, _) = np.asarray(points)[order], _mean(each[:, order])
-    grid = np.linspace(x[0], x[-1], _FINE)
+    x = np.asarray(points)[order]
+    mean, interval, _ = _mean(jax.tree.map(lambda values: values[:, order], each), combine)
+    grid = np.linspace(x[0], x[-1], _FINE) if grid is None else grid
     references = {beta: np.asarray(reference(grid, beta)) for beta in betas}
 
     axes = _style.new_axes() if ax is None else ax
     color = _next_color(axes)
     if interval:
         axes.fill_between(x, *interval, color=color, alpha=0.35, linewidth=0, zorder=1)
-    label = _spectra(len(each)) if label is None else label
+    label = _spectra(number) if label is None else label
     axes.plot(x, mean, ".-", color=color, markersize=4, linewidth=0.8, zorder=2, label=label, gid=_MARK)
-    _draw_references(axes, grid, references, np.nanmax(interval[1] if interval else mean, initial=0))
+    if logarithmic:
+        axes.set(xscale="log", yscale="log")
+    else:
+        _set_view(axes, references.values(), np.nanmax(interval[1] if interval else mean, initial=0))
+    _draw_references(axes, grid, references)
     return _finished(axes, names)
 
 
@@ -81,15 +91,19 @@ def histogram(
     if interval:
         middle, bars = (edges[:-1] + edges[1:]) / 2, (density - interval[0], interval[1] - density)
         axes.errorbar(middle, density, bars, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
-    _draw_references(axes, grid, references, density.max())
+    _set_view(axes, references.values(), density.max())
+    _draw_references(axes, grid, references)
     return _finished(axes, (name, "density"))
 
 
-def _mean(each: Float[np.ndarray, "m ..."]) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None, Any]:
+def _mean(
+    each: PyTree[Float[np.ndarray, "m ..."]], combine: Callable[[Any], Any] | None = None
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None, Any]:
     """The mean over spectra, and, if there are several, its 95 % confidence interval and standard error."""
-    if len(each) == 1:
-        return each[0], None, None
-    estimate = over_samples(lambda each: each, each)
+    if len(jax.tree.leaves(each)[0]) == 1:
+        one = jax.tree.map(lambda values: values[0], each)
+        return np.asarray(one if combine is None else combine(one)), None, None
+    estimate = over_samples(lambda each: each, each, combine=combine)
     low, high = estimate.interval()
     return np.asarray(estimate.value), (np.asarray(low), np.asarray(high)), np.asarray(estimate.standard_error)
 
@@ -134,11 +148,14 @@ def _with_error(value: float, error: Any) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def _draw_references(axes: Any, grid: np.ndarray, references: Mapping[int, np.ndarray], highest: float) -> None:
-    """Draw the curves that are not there yet, and set the view."""
-    drawn = {line.get_label() for line in axes.lines}
-    top = max((curve.max() for curve in references.values()), default=0)
+def _set_view(axes: Any, references: Iterable[np.ndarray], highest: float) -> None:
+    top = max((curve.max(initial=0) for curve in references), default=0)
     axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * highest, min(1.05 * top, 1.6 * highest)))
+
+
+def _draw_references(axes: Any, grid: np.ndarray, references: Mapping[int, np.ndarray]) -> None:
+    """Draw the curves that are not there yet."""
+    drawn = {line.get_label() for line in axes.lines}
     for beta, values in references.items():
         if _style.REFERENCE_NAMES[beta] not in drawn:
             axes.plot(grid, values, **_style.REFERENCES[beta], zorder=3, label=_style.REFERENCE_NAMES[beta])

@@ -1,0 +1,186 @@
+"""Plots of correlations between levels, in distance, time and frequency."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Array, Bool
+
+from rmtjax import _checks, laws, statistics
+from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax.plotting import _estimates
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The size of the spectra on a circle whose power spectrum is drawn: it is 4e-5, relative, from that of large spectra.
+_MANY = 100
+
+
+def pair_correlation(
+    levels: Any,
+    edges: RealLike,
+    *,
+    betas: Iterable[int] = (0, 1, 2),
+    where: Bool[Array, "*batch n"] | None = None,
+    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    period: RealScalarLike | None = None,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the pair correlation of unfolded spectra, with its error, and the exact curves.
+
+    The points are the means of `statistics.pair_correlation` over the spectra, in the middle of the bins, with a band
+    that holds the true mean with 95 % confidence; a single spectrum has none. The curves are `laws.pair_correlation`.
+
+    Args:
+        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
+            spectra are independent.
+        edges: of the bins of distances, ascending from 0 or above.
+        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        where: which of the levels count.
+        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
+        period: the length of the circle if the levels lie on one.
+        label: name of the spectra in the legend; by default their number.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: as for `statistics.pair_correlation`; there is no spectrum; or a β is none of these.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
+        >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
+        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
+        >>> ax = rmt.plotting.pair_correlation(unfolded, jnp.linspace(0, 3, 31), betas=[2], period=30)
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['50 spectra', 'β = 2']
+    """
+    ends = _checks.vector("edges", edges)
+    values = statistics.pair_correlation(levels, ends, where=where, interval=interval, period=period)
+    names, middle = ("r", r"pair correlation $R_2(r)$"), (ends[1:] + ends[:-1]) / 2
+    return _estimates.curve(middle, values, laws.pair_correlation, betas, names=names, label=label, ax=ax)
+
+
+def form_factor(
+    levels: Any,
+    times: RealLike,
+    *,
+    betas: Iterable[int] = (0, 1, 2),
+    connected: bool = True,
+    window: tuple[RealScalarLike, RealScalarLike] | None = None,
+    where: Bool[Array, "*batch n"] | None = None,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the form factor of unfolded spectra, with its error, and the exact curves.
+
+    The line is that of `statistics.form_factor` over the spectra, with a band that holds it with 95 % confidence. The
+    curves are `laws.form_factor`, for large spectra.
+
+    Args:
+        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
+            spectra are independent.
+        times: a vector of τ, in units of the Heisenberg time.
+        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        connected: without the square of the mean amplitude, which takes several spectra to be known; or raw.
+        window: centre and width of Gaussian weights, as for `statistics.form_factor`.
+        where: which of the levels count.
+        label: name of the spectra in the legend; by default their number.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: as for `statistics.form_factor`; `times` are no vector; a β is none of these; or there are no two
+            spectra for the connected part.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
+        >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
+        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
+        >>> ax = rmt.plotting.form_factor(unfolded, jnp.linspace(0, 2, 41), betas=[1, 2])
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['50 spectra', 'β = 1', 'β = 2']
+    """
+    points = _checks.vector("times", times)
+    values = statistics.form_factor(levels, points, window=window, where=where)
+    if connected and values.raw.size == points.size:
+        raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
+    names = r"$\tau$", r"form factor $K(\tau)$"
+    part = _connected if connected else _raw
+    return _estimates.curve(points, values, laws.form_factor, betas, names=names, label=label, ax=ax, combine=part)
+
+
+def power_spectrum(
+    levels: Any,
+    frequencies: RealLike,
+    *,
+    betas: Iterable[int] = (0, 1, 2),
+    where: Bool[Array, "*batch n"] | None = None,
+    period: RealScalarLike | None = None,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the power spectrum of unfolded levels, with its error, and the curves of large spectra.
+
+    The line is the mean of `statistics.power_spectrum` over the spectra, with a band that holds the true mean with 95 %
+    confidence; a single spectrum has none. Both axes are logarithmic, so that the slopes -1 and -2 of chaos and of
+    independent levels are seen. The curves are those of `laws.circular_power_spectrum` at n = 100, which differ from
+    the limit of large spectra by 4e-5, from ω = 2π/100 on.
+
+    Args:
+        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
+            spectra are independent.
+        frequencies: a vector of ω between 0 and 2π.
+        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        where: which of the levels count.
+        period: the length of the circle if the levels lie on one.
+        label: name of the spectra in the legend; by default their number.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: as for `statistics.power_spectrum`; `frequencies` are no vector; there is no spectrum; or a β is
+            none of these.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
+        >>> independent = jnp.cumsum(jax.random.exponential(jax.random.key(0), (50, 100)), axis=1)
+        >>> ax = rmt.plotting.power_spectrum(independent, jnp.geomspace(0.1, 3, 20), betas=[0, 1])
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['50 spectra', 'independent levels', 'β = 1']
+    """
+    points = _checks.vector("frequencies", frequencies)
+    values = statistics.power_spectrum(levels, points, where=where, period=period)
+    waves = np.asarray(points, np.float64) * _MANY / (2 * np.pi)
+    # The first and the last of them, but for rounding.
+    first, last = max(1, math.ceil(waves.min() - 1e-3)), min(_MANY - 1, math.floor(waves.max() + 1e-3))
+    grid = 2 * np.pi / _MANY * np.arange(first, last + 1)
+    names = r"$\omega$", r"power spectrum $S(\omega)$"
+    return _estimates.curve(
+        points, values, _power_of_many, betas, names=names, label=label, ax=ax, grid=grid, logarithmic=True
+    )
+
+
+def _connected(mean: statistics.FormFactor) -> Array:
+    return mean.connected
+
+
+def _raw(mean: statistics.FormFactor) -> Array:
+    return mean.raw
+
+
+def _power_of_many(frequencies: np.ndarray, beta: int) -> Any:
+    if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
+        return 1 / (4 * np.sin(frequencies / 2) ** 2)
+    return laws.circular_power_spectrum(np.round(frequencies * _MANY / (2 * np.pi)), _MANY, beta)

@@ -1,0 +1,126 @@
+"""Plots of pair correlation, form factor and power spectrum: means, bands, curves, axes; and refusals."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax import plotting, statistics
+from tests.plotting.test_number_statistics import STUDENT, band, names
+
+SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
+EDGES = np.linspace(0.0, 3.0, 7)
+TIMES = np.array([0.1, 0.7, 0.4, 1.3])
+FREQUENCIES = 2 * np.pi * np.array([2.0, 5.0, 10.0, 48.0]) / 100
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("plot", "points", "x", "statistic", "law"),
+    [
+        (
+            plotting.pair_correlation,
+            EDGES,
+            (EDGES[1:] + EDGES[:-1]) / 2,
+            lambda x: statistics.pair_correlation(x, EDGES),
+            rmt.laws.pair_correlation,
+        ),
+        (
+            plotting.form_factor,
+            TIMES,
+            np.sort(TIMES),
+            lambda x: statistics.form_factor(x, np.sort(TIMES)).raw,
+            rmt.laws.form_factor,
+        ),
+        (
+            plotting.power_spectrum,
+            FREQUENCIES,
+            FREQUENCIES,
+            lambda x: statistics.power_spectrum(x, FREQUENCIES),
+            lambda omega, beta: rmt.laws.circular_power_spectrum(np.round(omega * 50 / np.pi), 100, beta),
+        ),
+    ],
+    ids=["pair correlation", "form factor", "power spectrum"],
+)
+def test_mean_with_band_over_spectra_and_exact_curves(plot, points, x, statistic, law):
+    options = {"connected": False} if plot is plotting.form_factor else {}
+    ax = plot(SPECTRA, points, betas=[1, 2], **options)
+    each = np.asarray(statistic(SPECTRA), np.float64)
+    estimate, *references = ax.lines
+    np.testing.assert_allclose(estimate.get_xdata(), x, rtol=1e-6)
+    np.testing.assert_allclose(estimate.get_ydata(), each.mean(axis=0), rtol=2e-5)
+    found, low, high = band(ax)
+    error = STUDENT * each.std(axis=0, ddof=1) / 5**0.5
+    np.testing.assert_allclose(found, x, rtol=1e-6)
+    np.testing.assert_allclose(low, each.mean(axis=0) - error, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(high, each.mean(axis=0) + error, rtol=1e-4)
+    assert names(ax) == ["5 spectra", "β = 1", "β = 2"]
+    for beta, line in zip((1, 2), references, strict=True):
+        grid, values = line.get_data()
+        np.testing.assert_allclose(grid[[0, -1]], x[[0, -1]], rtol=1e-6)
+        np.testing.assert_allclose(values, law(grid, beta), rtol=1e-5)
+    assert len(plot(SPECTRA[:1], points, **options).collections) == 0
+
+
+def test_connected_form_factor_by_the_jackknife():
+    ax = plotting.form_factor(SPECTRA, TIMES, window=(10.0, 4.0))
+    tau = np.sort(TIMES)
+    weights = np.exp(-(((SPECTRA - 10) / 4) ** 2) / 2)
+    sums = np.sum(weights[..., None] * np.exp(2j * np.pi * SPECTRA[..., None] * tau), axis=1)
+    squared = np.sum(weights**2, axis=1)[:, None]
+    raw, amplitude = abs(sums) ** 2 / squared, sums / np.sqrt(squared)
+    connected = lambda kept: raw[kept].mean(axis=0) - abs(amplitude[kept].mean(axis=0)) ** 2
+    without = np.array([connected(np.arange(5) != i) for i in range(5)])
+    value = 5 * connected(np.arange(5)) - 4 * without.mean(axis=0)
+    error = STUDENT * np.sqrt(4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), value, rtol=1e-4, atol=1e-5)
+    _, low, high = band(ax)
+    np.testing.assert_allclose(high - low, 2 * error, rtol=1e-3)
+
+
+def test_power_spectrum_on_logarithmic_axes_with_the_curve_of_independent_levels():
+    ax = plotting.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), betas=[0], period=40)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    omega, values = ax.lines[1].get_data()
+    # Curves begin at 2π/100.
+    np.testing.assert_allclose(omega[[0, -1]], [0.02 * np.pi, 0.94 * np.pi])
+    np.testing.assert_allclose(values, 1 / (2 - 2 * np.cos(omega)))
+    each = statistics.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), period=40)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-5)
+    low, high = ax.get_ylim()
+    assert 0 < low < min(line.get_ydata().min() for line in ax.lines)
+    assert high > max(line.get_ydata().max() for line in ax.lines)
+
+
+def test_without_a_frequency_of_the_curves_there_is_none():
+    ax = plotting.power_spectrum(SPECTRA, np.array([0.01, 0.02]))
+    assert [line.get_xdata().size for line in ax.lines] == [2, 0, 0, 0]
+
+
+def test_interval_of_pair_correlation():
+    ax = plotting.pair_correlation(SPECTRA, EDGES, interval=(3.0, 12.0), betas=[])
+    each = statistics.pair_correlation(SPECTRA, EDGES, interval=(3.0, 12.0))
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plotting.pair_correlation(SPECTRA, 1.0), "`edges` must be a vector"),
+        (lambda: plotting.pair_correlation(SPECTRA, EDGES, betas=[3]), "`beta` must be 0, 1, 2 or 4, got 3"),
+        (lambda: plotting.form_factor(SPECTRA[0], TIMES), "`levels` must be those of several spectra"),
+        (lambda: plotting.form_factor(SPECTRA[:0], TIMES), "`levels` must be those of at least one spectrum"),
+        (lambda: plotting.form_factor(SPECTRA, TIMES[:, None]), "`times` must be a vector"),
+        (lambda: plotting.power_spectrum(SPECTRA, [9.0]), "`frequencies`"),
+        (lambda: plotting.power_spectrum(SPECTRA, FREQUENCIES, betas=[3]), "`beta` must be 0, 1, 2 or 4, got 3"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    assert plt.get_fignums() == []
