@@ -122,6 +122,10 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.gaussian_form_factor": Call(
         lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))
     ),
+    "rmtjax.laws.gaussian_number_variance": Call(
+        lambda lower, scale: rmt.laws.gaussian_number_variance(lower, 0.7, 3, 1, scale),
+        (jnp.array([-0.4, 0.1]), jnp.array(1.2)),
+    ),
     "rmtjax.laws.hard_edge_gap_probabilities": Call(
         lambda s, alpha: rmt.laws.hard_edge_gap_probabilities(s, alpha, 2, 1),
         (POSITIVE[:2], 0.7),

@@ -15,6 +15,7 @@ from rmtjax.laws._correlations.gap_probabilities import bulk_gap_probabilities a
 from rmtjax.laws._correlations.gap_probabilities import hard_edge_gap_probabilities as hard_edge_gap_probabilities
 from rmtjax.laws._correlations.gap_probabilities import soft_edge_gap_probabilities as soft_edge_gap_probabilities
 from rmtjax.laws._correlations.gaussian_form_factor import gaussian_form_factor as gaussian_form_factor
+from rmtjax.laws._correlations.gaussian_number_variance import gaussian_number_variance as gaussian_number_variance
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_gap_probabilities as hermite_gap_probabilities
 from rmtjax.laws._correlations.linear_statistic import (
     circular_linear_statistic_variance as circular_linear_statistic_variance,

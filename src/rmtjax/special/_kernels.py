@@ -280,7 +280,10 @@ def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
         grown = jnp.abs(after) > large
         unit = jnp.where(grown, 1 / large, 1)
         following = now * unit, after * unit, exponent + jnp.where(grown, 32, 0)
-        return following, jnp.ldexp(now, exponent)
+        # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan; the power
+        # is that of a function scaled to 1, so that it is a normal number where the function is one.
+        power = jnp.ldexp(jnp.ones((), now.dtype), exponent + 32)
+        return following, now / large * power
 
     start = jnp.zeros_like(first), first * np.pi**-0.25, exponent
     functions = jax.lax.scan(step, start, jnp.arange(n, dtype=x.dtype))[1]

@@ -95,20 +95,22 @@ def _probabilities(
     return jnp.pad(not_negative(values), (0, max(count - n, 0)))
 
 
-def _quadrature(size: int, a: Float[Array, ""], b: Float[Array, ""]) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
+def hermite_quadrature(
+    size: int, a: Float[Array, ""], b: Float[Array, ""]
+) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
     """Nodes and weights on (a, b) that resolve products of two functions."""
     return nodes_and_weights(a, b, 2 * size + int(13 * math.sqrt(size)) + 60)
 
 
 def _unitary(n: int, a: Float[Array, ""], b: Float[Array, ""], count: int) -> Float[Array, " k"]:
-    x, w = _quadrature(n, a, b)
+    x, w = hermite_quadrature(n, a, b)
     functions = hermite_functions(n, x)
     return distribution(decompose_one_by_one((w * functions) @ functions.T)[0], count)
 
 
 def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, count: int) -> Float[Array, " k"]:
     """E(0), …, E(count) for β = 1 and 4, as the coefficients of P."""
-    whole, inside, corners, border = _skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
+    whole, inside, corners, border = skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
     # The Fourier transform of P at roots of unity gives its coefficients. P(1) is 1, and conjugate roots have conjugate
     # values: the upper ones suffice. The number of roots is odd, as -1 is a zero of P for half of the line and odd n.
     degree = size // 2 if beta == 4 else size
@@ -123,11 +125,11 @@ def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, c
     return (1 + 2 * jnp.real(phases @ jax.vmap(_pfaffian)(matrices))) / num_roots
 
 
-def _skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: bool) -> tuple[Array, ...]:
+def skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: bool) -> tuple[Array, ...]:
     r"""The matrices A, H and W of the module's docstring, and the factor of z - 1 in the border $\int h \rho$."""
-    x, w = _quadrature(size, a, b)
+    x, w = hermite_quadrature(size, a, b)
     known = _known(size, jnp.concatenate([x, jnp.stack([a, b])]))
-    h, e = (jnp.asarray(each, x.dtype) @ known for each in _basis(size, odd=odd))
+    h, e = (jnp.asarray(each, x.dtype) @ known for each in skew_basis(size, odd=odd))
     h, e, (e_at_a, e_at_b) = h[:, :-2], e[:, :-2], e[:, -2:].T
     whole = jnp.asarray(np.kron(np.eye(h.shape[0] // 2), [[0, 1], [-1, 0]]), x.dtype)
     last = jnp.zeros_like(e_at_a).at[-1].set(size % 2)
@@ -140,7 +142,7 @@ def _known(size: int, x: Float[Array, " q"]) -> Float[Array, "m q"]:
 
 
 @functools.cache
-def _basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
+def skew_basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
     r"""The coefficients of the functions h and e in the known ones.
 
     They use $\varphi_k' = c_{k-1} \varphi_{k-1} - c_k \varphi_{k+1}$, $c_k = \sqrt{(k + 1)/2}$, and its integral.
