@@ -280,8 +280,8 @@ def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
         grown = jnp.abs(after) > large
         unit = jnp.where(grown, 1 / large, 1)
         following = now * unit, after * unit, exponent + jnp.where(grown, 32, 0)
-        # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan; the power
-        # is that of a function scaled to 1, so that it is a normal number where the function is one.
+        # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan. The
+        # other factor is at most 1, so that the power of 2 is a normal number where the function is one.
         power = jnp.ldexp(jnp.ones((), now.dtype), exponent + 32)
         return following, now / large * power
 

@@ -1,4 +1,4 @@
-"""Form factor of the GUE: the double sum in mpmath, the limit, matrices, derivatives, bad input."""
+"""Form factor of the Gaussian ensembles: the double sum for β = 2, joint densities, limits, matrices, bad input."""
 
 import jax
 import jax.numpy as jnp
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.laws import gaussian_form_factor
+from rmtjax.laws import form_factor, gaussian_form_factor
 from rmtjax.testing import check_derivatives
+from tests.cases import further
+from tests.laws.correlations.joint_density import rule
 from tests.statistical import assert_mean
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
@@ -37,15 +39,40 @@ def test_the_double_sum(n, dtype):
     np.testing.assert_allclose(whole, connected + disconnected, atol=40 * eps * n)
 
 
-def test_two_levels_by_integration():
+@pytest.mark.parametrize("beta", [1, 2, 4])
+def test_two_levels_by_integration(beta):
     # The trace and the difference of the levels are independent; E|Σ exp(itλ)|² = 2 + 2 E cos(t d), with the density
-    # of the difference d² exp(-d²/2), as λ² has the weight exp(-λ²) for n = 2.
-    density = lambda d: d**2 * mpmath.exp(-(d**2) / 2)
+    # d^β exp(-β d²/4) of the difference d, as λ² has the weight exp(-β λ²/2) for n = 2.
+    density = lambda d: d**beta * mpmath.exp(-beta * d**2 / 4)
+    panels = mpmath.linspace(0, 24, 13)
     with mpmath.workdps(20):
-        for t in (0.7, 2.0, 5.0):
-            mean = mpmath.quad(lambda d, t=t: density(d) * mpmath.cos(t * d), mpmath.linspace(0, 16, 9))
-            expected = 1 + mean / mpmath.quad(density, mpmath.linspace(0, 16, 9))
-            np.testing.assert_allclose(gaussian_form_factor(t, 2), float(expected), rtol=1e-12)
+        for t in (0.7, 2.0, 5.0, 30.0):
+            mean = mpmath.quad(lambda d, t=t: density(d) * mpmath.cos(t * d), panels)
+            expected = 1 + mean / mpmath.quad(density, panels)
+            np.testing.assert_allclose(gaussian_form_factor(t, 2, beta), float(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("beta", [1, 4])
+def test_the_joint_density(beta, dtype):
+    times, eps = np.array([0.0, 0.25, 1.0, 2.5], dtype), max(np.finfo(dtype).eps, 1e-14)
+    for n in (1, 2, 3):
+        levels, mass = rule(n, beta, nodes=50)
+        waves = np.exp(1j * times[:, None, None] * levels).sum(-1)
+        mean, square = waves @ mass, abs(waves) ** 2 @ mass
+        got = gaussian_form_factor(times, n, beta)
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, square / n, atol=40 * n * eps)
+        connected = gaussian_form_factor(times / 2, n, beta, 2.0, connected=True)
+        np.testing.assert_allclose(connected, (square - abs(mean) ** 2) / n, atol=40 * eps)
+
+
+@pytest.mark.parametrize("beta", [1, 4])
+def test_average_over_the_semicircle(beta):
+    n, kappa = 200, np.array([0.05, 0.2, 0.6, 1.3, 4.0])
+    angle = (np.arange(4000) + 0.5) * np.pi / 4000
+    local = form_factor(kappa[:, None] / np.sin(angle), beta) @ np.sin(angle) ** 2 * 2 / 4000
+    np.testing.assert_allclose(gaussian_form_factor(2 * n * kappa, n, beta, connected=True), local, atol=2.5e-3)
 
 
 def test_many_levels():
@@ -57,41 +84,50 @@ def test_many_levels():
 
 
 @pytest.mark.float32
-def test_the_range_of_times():
+@pytest.mark.parametrize("beta", [1, 2, 4])
+def test_the_range_of_times(beta):
     eps = float(jnp.finfo(jnp.result_type(float)).eps)
-    times = jnp.array([0.0, 1e6, np.inf, np.nan])
-    np.testing.assert_allclose(gaussian_form_factor(times, 9), [9, 1, 1, np.nan], rtol=20 * eps)
-    connected = gaussian_form_factor(times, 9, connected=True)
+    times = jnp.array([0.0, 1e8, np.inf, np.nan])
+    np.testing.assert_allclose(gaussian_form_factor(times, 9, beta), [9, 1, 1, np.nan], rtol=20 * eps)
+    connected = gaussian_form_factor(times, 9, beta, connected=True)
     np.testing.assert_allclose(connected, [0, 1, 1, np.nan], atol=20 * eps)
     assert connected[0] >= 0
-    slopes = jax.vmap(jax.grad(lambda t: gaussian_form_factor(t, 9)))(times)
-    np.testing.assert_array_equal(slopes[:2], 0)
+    slopes = jax.vmap(jax.grad(lambda t: gaussian_form_factor(t, 9, beta)))(times)
+    np.testing.assert_allclose(slopes[:2], 0, atol=20 * eps)
     assert np.isfinite(slopes[2])
+
+
+def test_late_times_of_the_goe():
+    # Levels that repel linearly leave a tail: with the even φ_p² of n = 6 it begins as -2 Σ (p + 1/2)/(n τ²).
+    tail = -2 * (0.5 + 2.5 + 4.5) / 6 / (1e4**2 * 2 / 6)
+    np.testing.assert_allclose(gaussian_form_factor(1e4, 6, 1) - 1, tail, rtol=1e-5)
 
 
 def test_derivatives():
     t = jnp.array([0.1, 1.3, 7.0, 11.0])
     check_derivatives(lambda t, s: gaussian_form_factor(t, 5, 2, s), t, jnp.asarray(1.2), second_derivative=True)
+    check_derivatives(lambda t: gaussian_form_factor(t, 5, 1), t, second_derivative=True)
     # E|Σ exp(itλ)|² = n² - t² (n Σ λ² - (Σ λ)²) + …, of mean n² - t² (n² - 1).
     curvature = jax.grad(jax.grad(lambda t: gaussian_form_factor(t, 5)))(0.0)
     np.testing.assert_allclose(curvature, -2 * (5**2 - 1) / 5, rtol=1e-12)
 
 
-def test_matrices():
-    ensemble, times = rmt.GUE(6, 1.3), jnp.array([0.8, 2.0, 4.0, 9.0])
+@pytest.mark.parametrize("ensemble", [rmt.GUE(6, 1.3), rmt.GOE(7, 1.3), *further(rmt.GSE(6, 1.3), rmt.GOE(6, 1.3))])
+def test_matrices(ensemble):
+    beta, n, times = round(float(ensemble._beta())), ensemble.n, jnp.array([0.8, 2.0, 4.0, 9.0])
 
     def measure(key):
         levels = ensemble.eigenvalues(key)
-        return jnp.abs(jnp.exp(1j * times[:, None] * levels).sum(-1)) ** 2 / 6
+        return jnp.abs(jnp.exp(1j * times[:, None] * levels).sum(-1)) ** 2 / n
 
     draws = np.asarray(rmt.simulate(measure, jax.random.key(2), 20000))
-    for values, mean in zip(draws.T, gaussian_form_factor(times, 6, scale=1.3), strict=True):
+    for values, mean in zip(draws.T, gaussian_form_factor(times, n, beta, 1.3), strict=True):
         assert_mean(values, float(mean))
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="`beta` must be one of 2, got 1"):
-        gaussian_form_factor(1.0, 5, 1)
+    with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
+        gaussian_form_factor(1.0, 5, 3)
     with pytest.raises(ValueError, match="`n` must be an integer of at least 1, got 0"):
         gaussian_form_factor(1.0, 0)
     with pytest.raises(ValueError, match="`scale` must be positive and finite"):

@@ -1,8 +1,5 @@
 """Number variance of the Gaussian ensembles: joint densities, gap probabilities, the limit, matrices, bad input."""
 
-import itertools
-import math
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,43 +9,11 @@ import rmtjax as rmt
 from rmtjax.laws import gaussian_number_variance, hermite_gap_probabilities, number_variance
 from rmtjax.testing import check_derivatives
 from tests.cases import further
+from tests.laws.correlations.joint_density import rule
 from tests.statistical import assert_mean
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 BETAS = [1, 2, 4]
-
-
-def ascending(count, start, end, nodes=32):
-    """Nodes and weights of ascending points in an interval, by a Gauss rule in the largest and in ratios."""
-    t, w = np.polynomial.legendre.leggauss(nodes)
-    points, weights = np.zeros((1, 0)), np.ones(1)
-    for _ in range(count):
-        top = points[:, :1] if points.shape[1] else np.full((1, 1), end)
-        below = start + (top - start) * (t + 1) / 2
-        weights = (weights[:, None] * (top - start) / 2 * w).ravel()
-        points = np.hstack([below.reshape(-1, 1), np.repeat(points, nodes, axis=0)])
-    return points, weights
-
-
-def variance_of_joint_density(n, a, b, beta):
-    """The variance of the number of levels in (a, b), the weight exp(-β n x²/4) being e^-49 at the ends."""
-    end, mass = 14 / math.sqrt(beta * n), np.zeros(n + 1)
-    panels = [(-end, a), (a, b), (b, end)]
-    for counts in itertools.product(range(n + 1), repeat=3):
-        if sum(counts) != n:
-            continue
-        points, weights = np.zeros((1, 0)), np.ones(1)
-        for count, panel in zip(counts, panels, strict=True):
-            more, factors = ascending(count, *panel)
-            points = np.hstack([np.repeat(points, len(more), axis=0), np.tile(more, (len(points), 1))])
-            weights = np.outer(weights, factors).ravel()
-        density = np.exp(-beta * n / 4 * (points**2).sum(1))
-        for i, j in itertools.combinations(range(n), 2):
-            density = density * (points[:, j] - points[:, i]) ** beta
-        mass[counts[1]] += weights @ density
-    k = np.arange(n + 1)
-    mean = k @ mass / mass.sum()
-    return (k - mean) ** 2 @ mass / mass.sum()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -58,7 +23,9 @@ def test_the_joint_density(beta, dtype):
     for n in (1, 2, 3):
         got = gaussian_number_variance(a, b, n, beta)
         assert got.dtype == dtype
-        expected = variance_of_joint_density(n, float(a), float(b), beta)
+        levels, mass = rule(n, beta, (float(a), float(b)))
+        counts = ((levels > a) & (levels < b)).sum(1)
+        expected = (counts - counts @ mass) ** 2 @ mass
         np.testing.assert_allclose(got, expected, rtol=0, atol=max(40 * np.finfo(dtype).eps, 1e-13))
 
 
