@@ -80,7 +80,7 @@ def gaussian_form_factor(
         >>> print(f"{gaussian_form_factor(1.0, n=10):.5f} {gaussian_form_factor(1.0, n=10, beta=1):.5f}")
         3.39314 3.10479
         >>> print(f"{gaussian_form_factor(10.0, n=10, beta=4, connected=True):.5f}")
-        0.60862
+        0.44425
 
     References:
         Brézin and Hikami (1997), Phys. Rev. E 55, 4067; Mehta (2004), Random Matrices, sections 6.2, 7.2 and 8.1.
