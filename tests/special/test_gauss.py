@@ -19,6 +19,19 @@ def test_hermite(num_nodes):
         assert abs(weights @ nodes ** (2 * num_nodes) / math.gamma(num_nodes + 0.5) - 1) > 1e-6
 
 
+@pytest.mark.parametrize("num_nodes", [1, 2, 7, 60, 1500])
+def test_legendre(num_nodes):
+    nodes, weights = gauss_legendre(num_nodes)
+    np.testing.assert_array_equal(nodes, np.sort(nodes))
+    if num_nodes <= 60:
+        np.testing.assert_allclose(nodes, np.polynomial.legendre.leggauss(num_nodes)[0], rtol=0, atol=4e-16)
+    for k in range(0, min(2 * num_nodes, 40), 2):
+        np.testing.assert_allclose(weights @ nodes**k, 2 / (k + 1), rtol=4e-14)
+    # The highest even power that is integrated exactly, which is that of the outermost nodes and weights.
+    top = 2 * num_nodes - 2
+    np.testing.assert_allclose(weights @ nodes**top, 2 / (top + 1), rtol=1e-10)
+
+
 @pytest.mark.parametrize("alpha", [-0.9, 0.0, 3.5])
 @pytest.mark.parametrize("num_nodes", [1, 2, 7, 200])
 def test_laguerre(num_nodes, alpha):

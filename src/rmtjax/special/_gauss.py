@@ -130,10 +130,22 @@ def _rule(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rul
 
 
 def _legendre(num_nodes: int) -> Rule:
-    """NumPy's nodes, with weights that are accurate near the ends too, where NumPy's lose four digits and more."""
-    x, _ = np.polynomial.legendre.leggauss(num_nodes)
+    """Newton's method from Tricomi's approximation: O(q²), and weights that are accurate near the ends too.
+
+    NumPy's are O(q³), seconds for a thousand nodes, and its weights lose four digits and more near the ends.
+    """
+    q, k = num_nodes, np.arange(num_nodes, 0, -1)
+    x = (1 - (q - 1) / (8 * q**3)) * np.cos(np.pi * (4 * k - 1) / (4 * q + 2))
+    for _ in range(5):
+        value, slope = _legendre_polynomial(q, x)
+        x = x - value * (1 - x) * (1 + x) / slope
+    # w = 2(1 - x²)/[(1 - x²) P']², where P makes up for the rounding of x.
+    return x, 2 * (1 - x) * (1 + x) / _legendre_polynomial(q, x)[1] ** 2
+
+
+def _legendre_polynomial(degree: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The polynomial P and (1 - x²) P', which is q (P_{q-1} - x P) for the degree q."""
     before, here = np.zeros_like(x), np.ones_like(x)
-    for k in range(num_nodes):
+    for k in range(degree):
         before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
-    # w = 2(1 - x²)/[(1 - x²) P']² with (1 - x²) P' = q (P_{q-1} - x P_q), where P_q makes up for the rounding of x.
-    return x, 2 * (1 - x) * (1 + x) / (num_nodes * (before - x * here)) ** 2
+    return here, degree * (before - x * here)
