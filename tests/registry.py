@@ -118,6 +118,9 @@ PUBLIC: dict[str, Any] = {
         lambda length: rmt.laws.circular_number_variance(length, 7, 1), (jnp.array([0.3, 5.2]),)
     ),
     "rmtjax.laws.circular_power_spectrum": Elsewhere("laws/correlations/test_circular_power_spectrum.py"),
+    "rmtjax.laws.circular_rigidity": Call(
+        lambda length: rmt.laws.circular_rigidity(length, 7, 1), (jnp.array([0.3, 5.2]),)
+    ),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
     "rmtjax.laws.gaussian_form_factor": Call(
         lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))

@@ -48,6 +48,7 @@ def check_in_parameters(fn, parameters, second_derivative=False):
 # These have long programs, and tests of their own for the derivatives.
 LONG = {
     "rmtjax.laws.circular_number_variance",
+    "rmtjax.laws.circular_rigidity",
     "rmtjax.laws.gaussian_form_factor",
     "rmtjax.laws.gaussian_number_variance",
     "rmtjax.laws.hard_edge_gap_probabilities",
