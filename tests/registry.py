@@ -121,6 +121,10 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.circular_rigidity": Call(
         lambda length: rmt.laws.circular_rigidity(length, 7, 1), (jnp.array([0.3, 5.2]),)
     ),
+    "rmtjax.laws.crossover_form_factor": Call(
+        lambda tau, coupling: rmt.laws.crossover_form_factor(tau, coupling),
+        (jnp.array([0.2, 1.6]), jnp.array([0.02, 0.4])),
+    ),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
     "rmtjax.laws.gaussian_form_factor": Call(
         lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))
