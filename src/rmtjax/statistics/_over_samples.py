@@ -95,5 +95,6 @@ def over_samples(
     parts = jax.vmap(combine)(without)
     deviations = jax.tree.map(lambda part: part - jnp.mean(part, axis=0), parts)
     error = lambda deviation: jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0))
-    corrected = lambda whole, part: number * whole - (number - 1) * jnp.mean(part, axis=0)
+    # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
+    corrected = lambda whole, part: whole - (number - 1) * jnp.mean(part - whole, axis=0)
     return Estimate(jax.tree.map(corrected, combine(means), parts), jax.tree.map(error, deviations), number)

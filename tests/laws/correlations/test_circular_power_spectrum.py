@@ -58,6 +58,12 @@ def test_many_levels(beta):
     np.testing.assert_allclose(first, 64 / (2 * np.pi**2 * beta), rtol=0.03)
 
 
+def test_large_sizes_keep_their_digits():
+    # For a low frequency the fast waves of the determinant matter: with too few nodes they were lost from n = 125 on.
+    values = [float(circular_power_spectrum(n // 40, n, 2)) for n in (40, 80, 160)]
+    assert abs((values[2] - values[1]) / (values[1] - values[0]) - 0.25) < 1e-3
+
+
 @pytest.mark.float32
 def test_range_and_symmetry():
     n = 10

@@ -106,9 +106,10 @@ def _power_spectrum(
 def _eigenvalues(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Weights of a rule on (0, n/2), and the eigenvalues of the kernel on even and odd functions at its nodes.
 
-    The determinant oscillates at most as $e^{i\pi s}$, for which n/2 nodes and some more have all digits.
+    The determinant is a sum of waves $e^{i(\omega + 2\pi j)s}$, whose amplitudes fall as s to the power
+    $-(\omega + 2\pi j)^2/2\pi^2$. For $|\omega + 2\pi j| \le 3\pi$ some 1.2 n nodes are enough.
     """
-    nodes, weights = gauss_legendre(n // 2 + 40)
+    nodes, weights = gauss_legendre(n + n // 4 + 40)
     p = (np.arange(n) - (n - 1) / 2)[n // 2 :]  # not negative
     share = np.where(p == 0, 0.5**0.5, 1)
     even, odd = [], []
