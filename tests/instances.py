@@ -307,6 +307,14 @@ LAWS: dict[str, Law] = {
         (Contract("BerryRobnik(0.4)"), Contract("BerryRobnik(0.0)", "never")),
         quantity="spacings",
     ),
+    "CrossoverSurmise": Law(
+        "From the GOE to the GUE",
+        "the spacing of the two levels of a 2×2 matrix whose time-reversal symmetry is broken in part",
+        ("CrossoverSurmise(0.0625)", "CrossoverSurmise(0.5)"),
+        "CrossoverSurmise(0.25)",
+        (Contract("CrossoverSurmise(0.25)"), Contract("CrossoverSurmise(1e-6)", "never")),
+        quantity="spacings",
+    ),
     "SuperposedSpacing": Law(
         "Superposed sequences",
         "several independent sequences of levels, as with a symmetry that was not used",

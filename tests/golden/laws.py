@@ -311,6 +311,15 @@ def berry_robnik(rho):
     return Law("Berry and Robnik 1984", density, (0, inf), DECAYING)
 
 
+def crossover_surmise(epsilon):
+    e = mpf(epsilon)
+    c = 1 - e**2
+    # The length of a normal vector with the deviations 1, 1 and ε, and its mean as that over the directions.
+    mean = 2 * sqrt(2 / pi) * mpmath.quad(lambda u: sqrt(1 - c * u**2), [0, 1])
+    length = lambda t: t / sqrt(c) * mpmath.exp(-(t**2) / 2) * mpmath.erf(t * sqrt(c / 2) / e)
+    return Law("Lenz and Haake 1990", lambda s: mean * length(s * mean), (0, inf), DECAYING)
+
+
 def gap_ratio(beta):
     b = mpf(beta)
     f = lambda r: (r + r**2) ** b / (1 + r + r**2) ** (1 + 3 * b / 2)
@@ -563,6 +572,8 @@ LAWS = {
     "Brody(0.5)": lambda: brody(0.5),
     "BerryRobnik(0.25)": lambda: berry_robnik(0.25),
     "BerryRobnik(0.75)": lambda: berry_robnik(0.75),
+    "CrossoverSurmise(0.0625)": lambda: crossover_surmise(0.0625),
+    "CrossoverSurmise(0.5)": lambda: crossover_surmise(0.5),
     "GapRatioSurmise(1.0)": lambda: gap_ratio(1.0),
     "GapRatioSurmise(2.0)": lambda: gap_ratio(2.0),
     "GapRatioSurmise(4.0)": lambda: gap_ratio(4.0),

@@ -49,6 +49,7 @@ from rmtjax.laws._spacings.brody import Brody as Brody
 from rmtjax.laws._spacings.bulk_gap_ratio import GapRatio as GapRatio
 from rmtjax.laws._spacings.complex_spacing_ratio import ComplexSpacingRatio as ComplexSpacingRatio
 from rmtjax.laws._spacings.complex_spacing_ratio import mean_complex_spacing_ratio as mean_complex_spacing_ratio
+from rmtjax.laws._spacings.crossover_surmise import CrossoverSurmise as CrossoverSurmise
 from rmtjax.laws._spacings.gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._spacings.gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._spacings.gap_ratio import mean_gap_ratio as mean_gap_ratio

@@ -91,6 +91,7 @@ LAWS: dict[type, tuple] = {
     laws.CircularLaw: (st.floats(1, 10), st.floats(0, 0.9)),
     laws.CircularPowerLaw: (st.sampled_from([1, 2, 3]), _SCALE),
     laws.ComplexSpacingRatio: (),
+    laws.CrossoverSurmise: (st.floats(0, 1),),
     laws.DeformedSemicircle: (_numbers(2), _weights(2), _SCALE),
     laws.EigenvectorIntensity: (st.just(5), _DYSON),
     laws.EllipticLaw: (_CORRELATION, _SCALE),

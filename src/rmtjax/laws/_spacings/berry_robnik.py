@@ -81,7 +81,7 @@ class BerryRobnik(AbstractLaw):
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         regular, chaotic, a = self._rates()
         y = a * x
-        factor = regular**2 * _erfcx(y) + 2 * chaotic * (regular + a * y)
+        factor = regular**2 * erfcx(y) + 2 * chaotic * (regular + a * y)
         return jnp.log(factor) - regular * x - y**2
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -92,15 +92,15 @@ class BerryRobnik(AbstractLaw):
         regular, chaotic, a = self._rates()
         far = x > 1
         s = jnp.where(far, x, 1)
-        tail = jnp.log(regular * _erfcx(a * s) + chaotic) - regular * s - (a * s) ** 2
+        tail = jnp.log(regular * erfcx(a * s) + chaotic) - regular * s - (a * s) ** 2
         return jnp.where(far, tail, jnp.log1p(-self._cdf(jnp.where(far, 1, x))))
 
     def _mean_density(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quotient P(S ≤ x)/x, which does not underflow with x."""
         regular, chaotic, a = self._rates()
         y = a * x
-        wigner = a * (regular * _erf_ratio(y) + chaotic * _rise_of_square(y))
-        return regular * _rise(regular * x) + jnp.exp(-regular * x) * wigner
+        wigner = a * (regular * erf_ratio(y**2) + chaotic * _rise_of_square(y))
+        return regular * rise(regular * x) + jnp.exp(-regular * x) * wigner
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return x * self._mean_density(x)
@@ -132,16 +132,16 @@ class BerryRobnik(AbstractLaw):
         return self.rho**0 if k < 2 else super()._moment(k)
 
 
-def _erf_ratio(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient erf(y)/y, near 0 from its series, since derivatives of the quotient cancel there."""
-    small = y < 0.1
-    near, far = jnp.where(small, y, 0), jnp.where(small, 1, y)
-    series = _series(near**2, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
+def erf_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient erf(y)/y as a function of y², near 0 from its series, since derivatives of the quotient cancel."""
+    small = square < 0.01
+    near, far = jnp.where(small, square, 0), jnp.sqrt(jnp.where(small, 1, square))
+    series = _series(near, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
     return jnp.where(small, series, erf(far) / far)
 
 
-def _rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient (1 - e^{-x})/x, near 0 from its series for the same reason as in `_erf_ratio`."""
+def rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The quotient (1 - e^{-x})/x, near 0 from its series for the same reason as in `erf_ratio`."""
     small = x < 0.1
     near, far = jnp.where(small, x, 0), jnp.where(small, 1, x)
     return jnp.where(small, _series(near, [1 / math.factorial(k + 1) for k in range(12)]), -jnp.expm1(-far) / far)
@@ -159,10 +159,10 @@ def _rise_of_square(y: Float[Array, "..."]) -> Float[Array, "..."]:
     """The quotient (1 - e^{-y²})/y for y ≥ 0, also where y² overflows."""
     far = y > 1e3
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 1)
-    return jnp.where(far, 1 / far_y, near_y * _rise(near_y**2))
+    return jnp.where(far, 1 / far_y, near_y * rise(near_y**2))
 
 
-def _erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
+def erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, from y = 8 on by its asymptotic series."""
     far = y > 8
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 8)
