@@ -171,6 +171,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.linalg.stieltjes": Call(rmt.linalg.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
     "rmtjax.plotting.form_factor": Elsewhere("plotting/test_correlations.py"),
     "rmtjax.plotting.gap_ratios": Elsewhere("plotting/test_spacings.py"),
+    "rmtjax.plotting.number_probabilities": Elsewhere("plotting/test_number_statistics.py"),
+    "rmtjax.plotting.number_skewness": Elsewhere("plotting/test_number_statistics.py"),
     "rmtjax.plotting.number_variance": Elsewhere("plotting/test_number_statistics.py"),
     "rmtjax.plotting.pair_correlation": Elsewhere("plotting/test_correlations.py"),
     "rmtjax.plotting.power_spectrum": Elsewhere("plotting/test_correlations.py"),

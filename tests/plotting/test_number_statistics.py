@@ -1,6 +1,8 @@
-"""Plots of number variance and rigidity: the mean, the band, the curves, the view; and refusals."""
+"""Plots of numbers of levels in intervals: the mean, the band, the curves, the view; and refusals."""
 
+import math
 import sys
+from functools import reduce
 
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -38,6 +40,26 @@ def band(ax):
     x = np.unique(vertices[:, 0])
     ends = [vertices[np.isclose(vertices[:, 0], each), 1] for each in x]
     return x, np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
+
+
+def counts_of_many(length, beta):
+    """The law of the number of levels of large spectra, from the even and the odd functions of the sine kernel."""
+    if beta == 0:
+        return np.array([length**k * math.exp(-length) / math.factorial(k) for k in range(60)])
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    quarter = (2 if beta == 4 else 1) * length / 4
+    x, scale = quarter * (1 + nodes), quarter * np.sqrt(weights[:, None] * weights)
+    even, odd = (
+        reduce(np.convolve, [[1 - p, p] for p in np.linalg.eigvalsh(scale * (np.sinc(x[:, None] - x) + parity))])
+        for parity in (np.sinc(x[:, None] + x), -np.sinc(x[:, None] + x))
+    )
+    if beta == 2:
+        return np.convolve(even, odd)
+    if beta == 4:
+        return (even + odd) / 2
+    # Those of two neighbouring numbers together, of which the last probabilities are 0.
+    pairs = np.column_stack([even, odd]).ravel()
+    return np.array([np.sum(pairs[k + 1 :: 2]) - np.sum(pairs[k + 2 :: 2]) for k in range(pairs.size - 1)])
 
 
 @pytest.mark.parametrize(("plot", "statistic", "law"), PLOTS)
@@ -125,6 +147,74 @@ def test_view_ends_near_the_levels_and_not_at_the_highest_curve():
     independent = np.cumsum(np.random.default_rng(2).exponential(size=(5, 60)), axis=1)
     ax = plotting.number_variance(independent, np.linspace(0.1, 30, 50))
     assert ax.get_ylim()[1] > max(band(ax)[2].max(), 30)
+
+
+def test_skewness_is_that_of_all_spectra_by_the_jackknife_with_exact_curves():
+    ax = plotting.number_skewness(SPECTRA, LENGTHS, betas=[0, 1, 2, 4])
+    second = np.asarray(statistics.number_variance(SPECTRA, np.sort(LENGTHS)), np.float64)
+    third = np.asarray(statistics.number_skewness(SPECTRA, np.sort(LENGTHS)), np.float64)
+    skewness = lambda kept: third[kept].mean(axis=0) / second[kept].mean(axis=0) ** 1.5
+    without = np.array([skewness(np.arange(5) != i) for i in range(5)])
+    value = 5 * skewness(np.arange(5)) - 4 * without.mean(axis=0)
+    error = STUDENT * np.sqrt(4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    estimate, *references = ax.lines
+    np.testing.assert_allclose(estimate.get_ydata(), value, rtol=1e-3, atol=1e-4)
+    x, low, high = band(ax)
+    np.testing.assert_allclose(x, np.sort(LENGTHS))
+    np.testing.assert_allclose(high - low, 2 * error, rtol=1e-3)
+    for beta, line in zip((0, 1, 2, 4), references, strict=True):
+        grid, values = line.get_data()
+        assert (grid[0], grid[-1], grid.size) == (0.5, 4.0, 101)
+        for place in (0, 30, 100):
+            probabilities = counts_of_many(grid[place], beta)
+            deviation = np.arange(probabilities.size) - grid[place]
+            second, third = (np.sum(probabilities * deviation**k) for k in (2, 3))
+            assert values[place] == pytest.approx(third / second**1.5, abs=2e-5), beta
+    bottom, top = ax.get_ylim()
+    assert bottom < min(low.min(), references[3].get_ydata().min()) < 0
+    assert top > high.max()
+
+
+def test_a_line_for_each_number_of_levels():
+    ax = plotting.number_probabilities(SPECTRA, LENGTHS, max_count=2, betas=[0, 1, 2, 4])
+    each = np.asarray(statistics.number_probabilities(SPECTRA, np.sort(LENGTHS), max_count=2), np.float64)
+    estimates, references = ax.lines[:3], np.reshape(ax.lines[3:], (4, 3))
+    assert names(ax) == ["5 spectra", "independent levels", "β = 1", "β = 2", "β = 4"]
+    assert len({line.get_color() for line in estimates}) == 1
+    for k, line in enumerate(estimates):
+        np.testing.assert_allclose(line.get_ydata(), each[..., k].mean(axis=0), atol=1e-6)
+        vertices = ax.collections[k].get_paths()[0].vertices
+        at_first = vertices[np.isclose(vertices[:, 0], 0.5), 1]
+        error = STUDENT * each[:, 0, k].std(ddof=1) / 5**0.5
+        np.testing.assert_allclose(np.ptp(at_first), 2 * error, rtol=1e-4, atol=1e-6)
+        for beta, curves in zip((0, 1, 2, 4), references, strict=True):
+            grid, values = curves[k].get_data()
+            for place in (0, 30, 100):
+                assert values[place] == pytest.approx(counts_of_many(grid[place], beta)[k], abs=2e-6)
+    place = each.mean(axis=0).argmax(axis=0)
+    assert [(text.get_text(), text.xy[0]) for text in ax.texts] == [
+        (str(k), np.sort(LENGTHS)[place[k]]) for k in range(3)
+    ]
+    assert plotting.number_probabilities(SPECTRA, LENGTHS, max_count=2, betas=[1], label="again", ax=ax) is ax
+    assert names(ax)[-1] == "again"
+    assert (len(ax.lines), len(ax.texts)) == (18, 3)
+    assert not same_color(ax.lines[-1].get_color(), estimates[0].get_color())
+
+
+@pytest.mark.parametrize(
+    ("plot", "lengths", "options", "message"),
+    [
+        (plotting.number_skewness, [0.0, 1.0], {}, "`lengths` must be above 0 for a skewness"),
+        (plotting.number_skewness, LENGTHS, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
+        (plotting.number_probabilities, LENGTHS, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
+        (plotting.number_probabilities, LENGTHS, {"max_count": 1.5}, "`max_count` must be an integer"),
+        (plotting.number_probabilities, 1.0, {}, "`lengths` must be a vector"),
+    ],
+)
+def test_bad_input_of_skewness_and_probabilities(plot, lengths, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot(SPECTRA, lengths, **options)
+    assert plt.get_fignums() == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from rmtjax.plotting._correlations import form_factor as form_factor
 from rmtjax.plotting._correlations import pair_correlation as pair_correlation
 from rmtjax.plotting._correlations import power_spectrum as power_spectrum
+from rmtjax.plotting._number_statistics import number_probabilities as number_probabilities
+from rmtjax.plotting._number_statistics import number_skewness as number_skewness
 from rmtjax.plotting._number_statistics import number_variance as number_variance
 from rmtjax.plotting._number_statistics import rigidity as rigidity
 from rmtjax.plotting._spacings import gap_ratios as gap_ratios

@@ -60,7 +60,7 @@ def spacings(
     References:
         Mehta (2004), Random Matrices, section 1.5.
     """
-    edges, references = _edges(bins, 4.0), {beta: _spacing_law(beta) for beta in betas}
+    edges, references = _edges(bins, 4.0), {beta: _spacing_law(beta).pdf for beta in betas}
     values = statistics.spacings(levels, where=where)
     return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
 
@@ -105,7 +105,7 @@ def gap_ratios(
     References:
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101.
     """
-    edges, references = _edges(bins, 1.0), {beta: _ratio_law(beta) for beta in betas}
+    edges, references = _edges(bins, 1.0), {beta: _ratio_law(beta).pdf for beta in betas}
     values = statistics.gap_ratios(levels, where=where)
     return _estimates.histogram(values, edges, references, name="ratios", label=label, ax=ax)
 
