@@ -73,6 +73,36 @@ def test_bars_are_the_density_with_binomial_errors(samples, bins):
     np.testing.assert_array_equal(error_bars(ax)[:, 0, 0], [-0.5, 0.5, 2.0])
 
 
+def test_errors_over_spectra_of_different_size():
+    sizes = np.append(np.random.default_rng(0).integers(3, 16, 298), [1, 0])
+    values = np.random.default_rng(1).normal(size=(300, 15))
+    spectra = rmt.PaddedSpectrum(
+        jnp.asarray(np.sort(np.where(np.arange(15) < sizes[:, None], values, np.inf), axis=1)), jnp.asarray(sizes)
+    )
+    edges = np.array([-1.0, 0.0, 0.5, 2.0])
+    ax = spectral_density(spectra, bins=edges, errors="spectra")
+    counts = np.array([np.histogram(row[:size], edges)[0] for row, size in zip(values, sizes, strict=True)])[:299]
+    # Leaving one spectrum out.
+    without = (counts.sum(axis=0) - counts) / (sizes.sum() - sizes[:299, None]) / np.diff(edges)
+    jackknife = np.sqrt(298 / 299 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    low, high = error_bars(ax)[:, :, 1].T
+    np.testing.assert_allclose((low + high) / 2, counts.sum(axis=0) / sizes.sum() / np.diff(edges), rtol=1e-5)
+    np.testing.assert_allclose((high - low) / 2, jackknife, rtol=0.02)
+
+
+def test_errors_over_draws_of_levels_that_come_together(getkey):
+    """Three equal levels are as good as one."""
+    draw, edges = lambda key: jnp.repeat(jax.random.uniform(key), 3), np.array([0.0, 0.2, 0.7, 1.0])
+    key = getkey()
+    levels = rmt.simulate(draw, key, 400)
+    share = np.histogram(levels, edges)[0] / 1200
+    expected = np.sqrt(share * (1 - share) / 399) / np.diff(edges)
+    streamed = rmt.simulate(draw, key, 400, reduce=rmt.Histogram(edges))
+    for ax in (spectral_density(streamed), spectral_density(levels, bins=edges, errors="spectra")):
+        low, high = error_bars(ax)[:, :, 1].T
+        np.testing.assert_allclose((high - low) / 2, expected, rtol=1e-4)
+
+
 def test_padding_is_left_out():
     spectra = rmt.PaddedSpectrum(jnp.array([[-1.0, 0.5, jnp.inf], [-2.0, 1.0, 2.0]]), jnp.array([2, 3]))
     ax = spectral_density(spectra, bins=np.array([-3.0, 0.0, 3.0]))
@@ -242,6 +272,8 @@ def test_a_higher_law_is_in_view():
         (LEVELS, {"bins": np.array([0.0, 0.0, 1.0])}, "`bins` must be finite and strictly ascending"),
         (LEVELS, {"bins": np.array([0.0, np.nan])}, "`bins` must be finite and strictly ascending"),
         (LEVELS, {"bins": np.array([0.0])}, "`bins` must be finite and strictly ascending"),
+        (LEVELS, {"errors": "matrices"}, "`errors` must be one of 'levels', 'spectra', got 'matrices'"),
+        (LEVELS, {"errors": "spectra"}, "`samples` must be those of two spectra or more"),
         (LEVELS, {"law": SEMICIRCLE.pdf}, "`law` must be a law"),
         (LEVELS, {"law": {"pdf": SEMICIRCLE.pdf}}, "`law` must be a law"),
     ],

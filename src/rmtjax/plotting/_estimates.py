@@ -79,7 +79,7 @@ def histogram(
 
     Values outside of the edges count in the total. The view ends at 1.6 times the highest bar, or at that of a law.
     """
-    counts, totals, sums = _means.counts(values, edges)
+    counts, totals, sums = _means.counts(np.asarray(values.values), np.asarray(values.mask), edges)
     if not totals.any():
         raise _checks.refusal("levels", f"have {name}", values.values.shape)
     heights, interval, _ = _means.mean(_means.parts(counts, totals) / np.diff(edges))

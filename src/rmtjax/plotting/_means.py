@@ -6,9 +6,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, PyTree
+from jaxtyping import Bool, Float, PyTree
 
-from rmtjax.linalg import MaskedValues
 from rmtjax.statistics import over_samples
 
 
@@ -34,14 +33,15 @@ def parts(numbers: Float[np.ndarray, "m ..."], totals: Float[np.ndarray, " m"]) 
     return ratio + (numbers - ratio * totals) / totals.mean(axis=0)
 
 
-def counts(values: MaskedValues, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def counts(
+    values: Float[np.ndarray, "*batch n"], mask: Bool[np.ndarray, "*batch n"], edges: Float[np.ndarray, " k+1"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each spectrum the numbers of values in the bins, the number of all, and their sum."""
-    *batch, size = values.values.shape
-    number = math.prod(batch)
-    each, mask = (np.asarray(array).reshape(number, size) for array in (values.values, values.mask))
+    *batch, size = values.shape
+    number, bins = math.prod(batch), edges.size - 1
+    each, mask = values.reshape(number, size), mask.reshape(number, size)
     inside = mask & (each >= edges[0]) & (each <= edges[-1])
     spectrum, _ = np.nonzero(inside)
-    bins = edges.size - 1
     place = np.minimum(np.searchsorted(edges, each[inside], side="right") - 1, bins - 1)
-    inside = np.bincount(spectrum * bins + place, minlength=number * bins).reshape(number, bins)
-    return inside, mask.sum(axis=1), np.where(mask, each, 0).sum(axis=1)
+    numbers = np.bincount(spectrum * bins + place, minlength=number * bins).reshape(number, bins)
+    return numbers, mask.sum(axis=1), np.where(mask, each, 0).sum(axis=1)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.linalg import PaddedSpectrum
-from rmtjax.plotting import _bins, _style
+from rmtjax.plotting import _bins, _means, _style
 from rmtjax.simulation import HistogramResult
 
 if TYPE_CHECKING:
@@ -24,18 +24,20 @@ def spectral_density(
     law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
     bins: int | str | RealLike = "auto",
     quantity: str = "levels",
+    errors: str = "levels",
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
 
-    A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of
-    $\pm\sqrt{c(1-c/t)}/(t w)$, the standard deviation if all t levels were independent. The levels of one matrix are
-    not, they repel each other: of k levels that a matrix has in a bin on average, the number fluctuates by about one
-    instead of $\sqrt k$. Where whole spectra are pooled in bins that hold many levels of each, the bars are therefore
-    far too long, and the histogram should stay well inside of them. They are about right where a bin is narrower than
-    the spacing of levels, right for one level of each matrix, as the largest, and too short by up to $\sqrt k$ where
-    levels are repeated k-fold.
+    A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of one standard error to
+    either side. With `errors="levels"` it is $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is right
+    for one level of each matrix, as the largest, and where a bin is narrower than the spacing of levels; for k-fold
+    levels it is too short by up to $\sqrt k$. The levels of one matrix repel each other: of k that a matrix has in a bin
+    on average, the number fluctuates by about one instead of $\sqrt k$. Where whole spectra are pooled,
+    `errors="spectra"` takes the error from the spread over them, which is true whatever the levels do; for spectra of
+    one size it is that of `statistics.level_density` by `statistics.over_samples`. A `HistogramResult` of several draws
+    brings its own, from the spread over the draws.
 
     A law is drawn on its support, but at most 5 % of the bins' range beyond the bins; its jumps are vertical. A point
     mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice
@@ -49,6 +51,8 @@ def spectral_density(
             and stretched a little, so that none straddles an end of the support of a law. A `HistogramResult` has its
             own bins. Levels outside the edges count in t.
         quantity: what the samples are, such as "spacings" or "ratios": the name of the axis.
+        errors: whether each of the levels is independent, `"levels"`, or the rows on the last axis are, `"spectra"`. It
+            has no part in a `HistogramResult`.
         label: name of the histogram in the legend; by default the number of levels, or of that quantity.
         ax: where to draw, by default a new figure. Further histograms and laws on the same axes look different.
 
@@ -57,18 +61,19 @@ def spectral_density(
 
     Raises:
         ValueError: `samples` are not real numbers, empty or not finite; `bins` are not ascending, or are given with a
-            `HistogramResult`; `law` is not a law.
+            `HistogramResult`; `law` is not a law; `errors` is no such choice, or those over spectra are asked for and
+            there are no two with levels.
         ImportError: matplotlib is not installed.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
         >>> levels = rmt.simulate(rmt.GOE(20).eigenvalues, jax.random.key(0), 50)
-        >>> ax = rmt.plotting.spectral_density(levels, law=rmt.laws.Semicircle(), bins=20)
+        >>> ax = rmt.plotting.spectral_density(levels, law=rmt.laws.Semicircle(), bins=20, errors="spectra")
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['1,000 levels', 'law']
     """
     laws = _named_laws(law)
-    histogram = _histogram(samples, bins, laws)
+    histogram = _histogram(samples, bins, laws, _checks.choice("errors", errors, ("levels", "spectra")))
     axes: Any = _style.new_axes() if ax is None else ax
     _draw_histogram(axes, histogram, f"{histogram.total:,} {quantity}" if label is None else label)
     for name, each in laws.items():
@@ -79,15 +84,16 @@ def spectral_density(
     return axes
 
 
-def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw]) -> HistogramResult:
-    """The samples as counts in bins."""
+def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors: str) -> HistogramResult:
+    """The samples as counts in bins, with standard errors where they are known."""
     if isinstance(samples, HistogramResult):
         if not (isinstance(bins, str) and bins == "auto"):
             raise _checks.refusal("bins", "be left out where `samples` is a `HistogramResult`", bins)
         if samples.total == 0:
             raise _checks.refusal("samples", "hold at least one level", samples)
         return samples
-    levels = _levels(samples)
+    values, mask = _levels(samples)
+    levels = values[mask]
     try:
         edges = np.histogram_bin_edges(levels, bins)
         ascending = bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges.size > 1)
@@ -99,24 +105,30 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw]) -> Hist
         edges = _bins.aligned(edges, laws.values())
     counts, _ = np.histogram(levels, edges)
     below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
-    return HistogramResult(counts, edges, int(below), int(above))
+    if errors == "levels":
+        return HistogramResult(counts, edges, int(below), int(above))
+    each, number, _ = _means.counts(values, mask, edges)
+    if np.sum(number > 0) < 2:
+        raise _checks.refusal("samples", "be those of two spectra or more, for errors over them", values.shape)
+    _, _, error = _means.mean(_means.parts(each, number) / np.diff(edges))
+    return HistogramResult(counts, edges, int(below), int(above), number.size, error)
 
 
-def _levels(samples: Any) -> Float[np.ndarray, " m"]:
-    """The levels without padding, in one row of float64."""
+def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
+    """The levels in float64, and which of them are no padding."""
     values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
     if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
         raise _checks.refusal(
             "samples", "be real levels, a `PaddedSpectrum` or a `HistogramResult`", type(samples).__name__
         )
-    levels = values[np.asarray(samples.mask)] if isinstance(samples, PaddedSpectrum) else values.ravel()
-    levels = levels.astype(np.float64)
+    mask = np.asarray(samples.mask) if isinstance(samples, PaddedSpectrum) else np.ones(values.shape, bool)
+    levels = values[mask].astype(np.float64)
     if levels.size == 0:
         raise _checks.refusal("samples", "hold at least one level", values.shape)
     strange = levels[~np.isfinite(levels)]
     if strange.size:
         raise _checks.refusal("samples", "be finite", strange[0])
-    return levels
+    return values.astype(np.float64), mask
 
 
 def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
@@ -135,7 +147,8 @@ def _draw_histogram(ax: Any, histogram: HistogramResult, label: str) -> None:
     color = _style.FILLS[earlier % len(_style.FILLS)]
     look = {"facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6}
     edges, density, share = histogram.edges, histogram.density(), histogram.counts / histogram.total
-    error = np.sqrt(share * (1 - share) / histogram.total) / np.diff(edges)
+    of_independent = np.sqrt(share * (1 - share) / histogram.total) / np.diff(edges)
+    error = np.where(np.isnan(histogram.standard_error), of_independent, histogram.standard_error)
     ax.stairs(density, edges, fill=True, **look, zorder=1, label=label)
     centers = (edges[:-1] + edges[1:]) / 2
     ax.errorbar(centers, density, error, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
