@@ -31,10 +31,10 @@ def spectral_density(
     r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
 
     A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of one standard error to
-    either side. With `errors="levels"` it is $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is right
-    for one level of each matrix, as the largest, and where a bin is narrower than the spacing of levels; for k-fold
-    levels it is too short by up to $\sqrt k$. The levels of one matrix repel each other: of k that a matrix has in a bin
-    on average, the number fluctuates by about one instead of $\sqrt k$. Where whole spectra are pooled,
+    either side. With `errors="levels"` it is $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is
+    right for one level of each matrix, as the largest, and where a bin is narrower than the spacing of levels; for
+    k-fold levels it is too short by up to $\sqrt k$. The levels of one matrix repel each other: of k that a matrix has
+    in a bin on average, the number fluctuates by about one instead of $\sqrt k$. Where whole spectra are pooled,
     `errors="spectra"` takes the error from the spread over them, which is true whatever the levels do; for spectra of
     one size it is that of `statistics.level_density` by `statistics.over_samples`. A `HistogramResult` of several draws
     brings its own, from the spread over the draws.
