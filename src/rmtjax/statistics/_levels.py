@@ -1,7 +1,9 @@
 """The first argument of every statistic: levels, with a mask where not all of them count."""
 
+import math
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Real
 
@@ -14,12 +16,15 @@ PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
 
 def _ascend(values: Any, mask: Any) -> Any:
     """For each spectrum, whether those levels that count are numbers in ascending order."""
-    is_number = (values == values) | ~mask
-    in_order = (values[..., 1:] >= values[..., :-1]) | ~mask[..., 1:] | ~mask[..., :-1]
+    is_number = (abs(values) < math.inf) | ~mask
+    # A level is held against the highest that counts before it, also across others that do not.
+    counted = jnp.where(mask, values, -math.inf)
+    highest = jax.lax.cummax(counted, axis=counted.ndim - 1)
+    in_order = (values[..., 1:] >= highest[..., :-1]) | ~mask[..., 1:]
     return is_number.all(-1) & in_order.all(-1)
 
 
-_ASCENDING = _checks.Rule(_ascend, "be ascending numbers")
+_ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they count")
 _FINITE = _checks.Rule(lambda values, mask: ((abs(values) < jnp.inf) | ~mask).all(-1), "be finite numbers")
 
 

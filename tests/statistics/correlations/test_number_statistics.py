@@ -107,6 +107,16 @@ def test_batches_masks_and_padding():
     np.testing.assert_allclose(found.ravel(), jnp.stack(each), rtol=1e-12)
 
 
+def test_vmap_is_a_batch_of_long_and_short_spectra():
+    levels = jnp.array([[0.0, 0.4, 1.1, 2.0], [0.0, 5.0, 9.0, 20.0]])
+    for statistic in (number_variance, rigidity):
+        each = lambda x, statistic=statistic: statistic(x, jnp.array([0.5, 5.0]))
+        np.testing.assert_allclose(jax.vmap(each)(levels), each(levels), rtol=1e-6)
+    edges = jnp.array([0.0, 1.0, 5.0])
+    pairs = lambda x: rmt.statistics.pair_correlation(x, edges)
+    np.testing.assert_allclose(jax.vmap(pairs)(levels), pairs(levels), rtol=1e-6)
+
+
 def test_what_is_not_there_is_nan():
     assert np.isnan(number_variance(jnp.array([1.0, 2.0, 9.0]), 1.0, where=jnp.zeros(3, bool)))
     two = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
@@ -180,6 +190,11 @@ def test_circle():
     [
         (lambda: number_variance(jnp.array([1.0, 0.5, 2.0]), 0.1), "`levels` must be ascending numbers"),
         (lambda: number_variance(jnp.array([1.0, jnp.nan]), 0.1), "`levels` must be ascending numbers"),
+        (lambda: number_variance(jnp.array([1.0, 2.0, jnp.inf]), 0.1), "`levels` must be ascending .* finite"),
+        (
+            lambda: number_variance(jnp.array([0.0, 5, 9, 1, 2]), 0.1, where=jnp.array([1, 1, 0, 1, 1], bool)),
+            "`levels` must be ascending numbers",
+        ),
         (lambda: number_variance(jnp.array([1.0, 2j]), 0.1), "`levels` must be real"),
         (lambda: number_variance(1.0, 0.1), "`levels` must have an axis of levels"),
         (lambda: number_variance(jnp.arange(5.0), -1.0), "`lengths` must be finite and not negative"),

@@ -25,23 +25,31 @@ class FormFactor(AbstractModule):
     of `form_factor` does.
 
     Args:
-        raw: $K = |Z|^2 / \sum_i w_i^2$, of the shape of the batch followed by that of the times.
-        amplitude: $Z / \sqrt{\sum_i w_i^2}$.
+        power: $|Z|^2$, of the shape of the batch followed by that of the times.
+        amplitude: Z.
+        norm: $\sum_i w_i^2$. With weights it differs from spectrum to spectrum together with Z, so that only the
+            quotient of the means is free of bias.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> mean = FormFactor(raw=jnp.asarray(1.5), amplitude=jnp.asarray(0.3 + 0.4j))
-        >>> print(f"{mean.disconnected:.2f} + {mean.connected:.2f}")
-        0.25 + 1.25
+        >>> mean = FormFactor(power=jnp.asarray(6.0), amplitude=jnp.asarray(0.6 + 0.8j), norm=jnp.asarray(4.0))
+        >>> print(f"{mean.raw:.2f} = {mean.disconnected:.2f} + {mean.connected:.2f}")
+        1.50 = 0.25 + 1.25
     """
 
-    raw: Float[Array, "..."]
+    power: Float[Array, "..."]
     amplitude: Complex[Array, "..."]
+    norm: Float[Array, "..."]
+
+    @property
+    def raw(self) -> Float[Array, "..."]:
+        """The form factor K."""
+        return self.power / self.norm
 
     @property
     def disconnected(self) -> Float[Array, "..."]:
         """The square of the mean amplitude, the part of the mean density."""
-        return self.amplitude.real**2 + self.amplitude.imag**2
+        return (self.amplitude.real**2 + self.amplitude.imag**2) / self.norm
 
     @property
     def connected(self) -> Float[Array, "..."]:
@@ -62,7 +70,9 @@ def form_factor(
     \qquad w_i = e^{-(x_i - c)^2/2\sigma^2} .$$
 
     It does not average itself: K of one spectrum is a random number whose standard deviation is its mean, however large
-    the spectrum. Average over spectra, and over times if the curve allows it. The mean of `raw` is unbiased.
+    the spectrum. Average over spectra, and over times if the curve allows it. The mean of `raw` is unbiased; with a
+    window, whose weights differ from spectrum to spectrum, that of the means is: `combine=lambda k: k.raw`. A window
+    smooths K over a width of $1/(2\sqrt 2 \pi\sigma)$ in τ.
     Its disconnected part, a peak of width 1/n at τ = 0 with tails from hard ends of the spectrum, hides the correlation
     hole; the weights w, which go smoothly to 0 inside of the spectrum, take the tails away, or the part is subtracted.
     The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
@@ -101,10 +111,12 @@ def form_factor(
         not self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
     """
     spectra = checked(levels, where)
-    tau = _checks.ALL_FINITE("times", _checks.real("times", times))
+    with jax.ensure_compile_time_eval():  # known times stay known under a transformation of the levels
+        tau = _checks.ALL_FINITE("times", _checks.real("times", times))
     weights = spectra.mask.astype(spectra.values.dtype)
     if window is not None:
-        centre, width = _checks.scalar("window", window[0]), _checks.positive("window", window[1])
+        ends = _checks.scalar("window", window[0]), _checks.positive("window", window[1])
+        centre, width = (end.astype(weights.dtype) for end in ends)
         weights = weights * jnp.exp(-(((spectra.values - centre) / width) ** 2) / 2)
     grid = _equally_spaced(tau)
     if grid is None:
@@ -114,9 +126,10 @@ def form_factor(
         start, step = (jnp.asarray(part, weights.dtype) for part in grid)
         sums = _on_grid(spectra.values, weights, start, step, -(-tau.size // columns), columns)
     norm = jnp.sum(weights**2, axis=-1, keepdims=True)
-    amplitude = jnp.where(norm > 0, sums[..., : tau.size] / jnp.sqrt(jnp.where(norm > 0, norm, 1)), jnp.nan)
-    amplitude = spectra.masked(amplitude.reshape(*norm.shape[:-1], *tau.shape), tau.ndim)
-    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude)
+    counted = jnp.broadcast_to(jnp.where(norm > 0, norm, jnp.nan), (*norm.shape[:-1], tau.size))
+    shape = *norm.shape[:-1], *tau.shape
+    amplitude = spectra.masked(sums[..., : tau.size].reshape(shape), tau.ndim)
+    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, counted.reshape(shape))
 
 
 # From this number of times on the product is faster.
@@ -159,8 +172,8 @@ def _polynomial(coefficients: list[float], x: Float[Array, "..."]) -> Float[Arra
 def _at(x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"]) -> Array:
     """The sums Z at any times, in tiles of levels x times that fit into the cache."""
     n = x.shape[-1]
-    columns = min(max(_TILE // max(n, 1), 1), tau.size)
-    tiles = jnp.pad(tau, (0, -tau.size % max(columns, 1))).reshape(-1, columns)
+    columns = max(min(_TILE // max(n, 1), tau.size), 1)
+    tiles = jnp.pad(tau, (0, -tau.size % columns)).reshape(-1, columns)
 
     def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, "tiles columns"]:
         x, weights = spectrum

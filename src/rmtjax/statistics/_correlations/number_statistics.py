@@ -46,7 +46,7 @@ def number_variance(
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
-        longer. Differentiable in the levels almost everywhere, and not in the lengths.
+        longer. Differentiable in levels and lengths almost everywhere.
 
     Raises:
         ValueError: the levels are not ascending numbers or do not fit on the circle, a length is negative, infinite or
@@ -212,7 +212,9 @@ def _averages(
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
     part = stretch(spectra.compact, spectra.mask, interval, period)
-    valid = _checks.both(valid, part.holds("lengths", sizes))
+    part.refuse_longer("lengths", sizes)
+    if period is not None:
+        spectra = spectra._replace(valid=_checks.both(spectra.valid, part.on_circle("levels")))
     result = _batch(name, max_count, part, sizes.ravel().astype(spectra.values.dtype))
     shape = *part.number.shape, *sizes.shape, *(() if max_count is None else (max_count + 1,))
     return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - part.number.ndim))

@@ -64,7 +64,9 @@ def pair_correlation(
         raise _checks.refusal("edges", "have at least two entries", ends.size)
     ends = _EDGES("edges", ends).astype(spectra.values.dtype)
     part = stretch(spectra.compact, spectra.mask, interval, period)
-    ends = _checks.masked(part.holds("edges", ends), ends)
+    part.refuse_longer("edges", ends)
+    if period is not None:
+        spectra = spectra._replace(valid=_checks.both(spectra.valid, part.on_circle("levels")))
     return spectra.masked(_densities(part, ends), 1)
 
 

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
@@ -53,9 +54,10 @@ class Stretch(NamedTuple):
         """Whether the levels of each spectrum fit on the circle, as `Rule.kept` returns it."""
         return _ON_CIRCLE.kept(name, *self)
 
-    def holds(self, name: str, lengths: Array) -> Any:
-        """Whether lengths are shorter than the longest of the spectra, as `Rule.kept` returns it."""
-        return _FITS.kept(name, lengths, *self)
+    def refuse_longer(self, name: str, lengths: Array) -> None:
+        """Refuse lengths that no spectrum has; under a transformation nothing, as the results are NaN one by one."""
+        if not any(isinstance(leaf, Tracer) for leaf in (lengths, *self)):
+            _FITS.kept(name, lengths, *self)
 
 
 def stretch(levels: Float[Array, "*batch n"], mask: Any, interval: object, period: Any) -> Stretch:

@@ -22,9 +22,9 @@ class Unfolded(AbstractModule):
     Args:
         levels: `linalg.MaskedValues`, which every statistic takes; what was dropped does not count.
         mean_spacing: of the levels that count, 1 if all is right.
-        residual: root of the mean squared residual. With the right smooth part it is some 0.5 for random matrices and
-            $\sqrt{n/15}$ for independent levels; less means that fluctuations were unfolded away, more that the smooth
-            part is wrong.
+        residual: root of the mean squared residual. With the right smooth part it is 0.5 to 1 for random matrices,
+            and for n independent levels $\sqrt{n/6}$ by a known law, $\sqrt{n/12}$ on the circle, $\sqrt{n/15}$ once a
+            line is fitted; less means that fluctuations were unfolded away, more that the smooth part is wrong.
         trend: slope of the residuals, the relative error of the mean density.
         below, above: the share of each spectrum that was dropped at its lower and its upper end.
         monotone: whether unfolded levels ascend.
