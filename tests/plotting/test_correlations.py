@@ -73,8 +73,8 @@ def test_connected_form_factor_by_the_jackknife():
     weights = np.exp(-(((SPECTRA - 10) / 4) ** 2) / 2)
     sums = np.sum(weights[..., None] * np.exp(2j * np.pi * SPECTRA[..., None] * tau), axis=1)
     squared = np.sum(weights**2, axis=1)[:, None]
-    raw, amplitude = abs(sums) ** 2 / squared, sums / np.sqrt(squared)
-    connected = lambda kept: raw[kept].mean(axis=0) - abs(amplitude[kept].mean(axis=0)) ** 2
+    power = lambda kept: (abs(sums[kept]) ** 2).mean(axis=0) - abs(sums[kept].mean(axis=0)) ** 2
+    connected = lambda kept: power(kept) / squared[kept].mean(axis=0)
     without = np.array([connected(np.arange(5) != i) for i in range(5)])
     value = 5 * connected(np.arange(5)) - 4 * without.mean(axis=0)
     error = STUDENT * np.sqrt(4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
