@@ -315,6 +315,18 @@ LAWS: dict[str, Law] = {
         (Contract("CrossoverSurmise(0.25)"), Contract("CrossoverSurmise(1e-6)", "never")),
         quantity="spacings",
     ),
+    "PoissonCrossoverSurmise": Law(
+        "From independent levels to the GOE",
+        "the spacing of the two levels of a 2×2 Rosenzweig–Porter matrix: independent levels that a GOE(2) couples",
+        ("PoissonCrossoverSurmise(0.25)", "PoissonCrossoverSurmise(1.0)"),
+        "PoissonCrossoverSurmise(0.25)",
+        (
+            Contract("PoissonCrossoverSurmise(0.25)"),
+            Contract("PoissonCrossoverSurmise(1e-6)", "never"),
+            Contract("PoissonCrossoverSurmise(1e6)", "never"),
+        ),
+        quantity="spacings",
+    ),
     "SuperposedSpacing": Law(
         "Superposed sequences",
         "several independent sequences of levels, as with a symmetry that was not used",

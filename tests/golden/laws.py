@@ -320,6 +320,23 @@ def crossover_surmise(epsilon):
     return Law("Lenz and Haake 1990", lambda s: mean * length(s * mean), (0, inf), DECAYING)
 
 
+def poisson_crossover_surmise(coupling):
+    c = mpf(coupling)
+    mean = sqrt(pi) * mpmath.hyperu(mpf(-1) / 2, 0, c**2)
+    scaled = lambda y: mpmath.exp(y**2) * mpmath.erfc(y)
+
+    def density(s):
+        # The average of Rice's law over the exponential distance, as the angular integral of an error function.
+        t = mean * s / (2 * c)
+        count = int(60 + 10 * t)
+        # Where t is large only small angles count.
+        angles = count if t < c + 12 else int(count * 5 / t)
+        total = sum(scaled(c - t * mpmath.cospi((k + mpf(0.5)) / count)) for k in range(angles))
+        return mean * t * mpmath.exp(-(t**2)) * sqrt(pi) / count * total
+
+    return Law("Lenz and Haake 1991", density, (0, inf), DECAYING)
+
+
 def gap_ratio(beta):
     b = mpf(beta)
     f = lambda r: (r + r**2) ** b / (1 + r + r**2) ** (1 + 3 * b / 2)
@@ -574,6 +591,8 @@ LAWS = {
     "BerryRobnik(0.75)": lambda: berry_robnik(0.75),
     "CrossoverSurmise(0.0625)": lambda: crossover_surmise(0.0625),
     "CrossoverSurmise(0.5)": lambda: crossover_surmise(0.5),
+    "PoissonCrossoverSurmise(0.25)": lambda: poisson_crossover_surmise(0.25),
+    "PoissonCrossoverSurmise(1.0)": lambda: poisson_crossover_surmise(1.0),
     "GapRatioSurmise(1.0)": lambda: gap_ratio(1.0),
     "GapRatioSurmise(2.0)": lambda: gap_ratio(2.0),
     "GapRatioSurmise(4.0)": lambda: gap_ratio(4.0),

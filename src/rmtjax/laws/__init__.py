@@ -54,6 +54,7 @@ from rmtjax.laws._spacings.gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._spacings.gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._spacings.gap_ratio import mean_gap_ratio as mean_gap_ratio
 from rmtjax.laws._spacings.poisson import PoissonSpacing as PoissonSpacing
+from rmtjax.laws._spacings.poisson_crossover_surmise import PoissonCrossoverSurmise as PoissonCrossoverSurmise
 from rmtjax.laws._spacings.spacing import Spacing as Spacing
 from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing as SuperposedSpacing
 from rmtjax.laws._spacings.wigner_surmise import WignerSurmise as WignerSurmise

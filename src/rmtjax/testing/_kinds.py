@@ -107,6 +107,7 @@ LAWS: dict[type, tuple] = {
     laws.MarchenkoPastur: (_RATIO, _SCALE),
     laws.Mixture: (_weights(2), st.tuples(_SEMICIRCLE, _SEMICIRCLE)),
     laws.PeriodicPadding: (_SEMICIRCLE, _SHARE, _ARRANGEMENT, st.sampled_from([8, None])),
+    laws.PoissonCrossoverSurmise: (st.floats(0, 4),),
     laws.PoissonGapRatio: (),
     laws.PoissonSpacing: (st.sampled_from([0, 1, 2]),),
     laws.PorterThomas: (_DYSON,),

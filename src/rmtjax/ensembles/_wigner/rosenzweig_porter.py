@@ -18,7 +18,8 @@ class RosenzweigPorter(AbstractVarianceProfile):
 
     $H_{ii} = s\,\xi_{ii}$ and $H_{ij} = H_{ji} = s\,n^{-\gamma/2}\,\xi_{ij}$ for i < j, with independent standard
     normal ξ. As n → ∞ the eigenvectors are ergodic for γ < 1, fractal for 1 < γ < 2 and localised for γ > 2;
-    neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2.
+    neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2. `laws.PoissonCrossoverSurmise` is
+    the surmise for spacings between these limits.
 
     Convention: $E H_{ii}^2 = s^2$ and $E H_{ij}^2 = s^2 n^{-\gamma}$; nothing else is divided by n. The diagonal stays
     of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Authors differ in constant factors off the
