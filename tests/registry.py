@@ -125,6 +125,10 @@ PUBLIC: dict[str, Any] = {
         lambda tau, coupling: rmt.laws.crossover_form_factor(tau, coupling),
         (jnp.array([0.2, 1.6]), jnp.array([0.02, 0.4])),
     ),
+    "rmtjax.laws.crossover_number_variance": Call(
+        lambda lengths, coupling: rmt.laws.crossover_number_variance(lengths, coupling),
+        (jnp.array([0.7, 20.0]), jnp.array([0.02, 0.4])),
+    ),
     "rmtjax.laws.form_factor": Call(lambda tau: rmt.laws.form_factor(tau, 1), (jnp.array([0.2, 1.6]),)),
     "rmtjax.laws.gaussian_form_factor": Call(
         lambda times, scale: rmt.laws.gaussian_form_factor(times, 3, 2, scale), (POSITIVE, jnp.array(1.2))

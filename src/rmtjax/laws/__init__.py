@@ -13,6 +13,7 @@ from rmtjax.laws._correlations.circular import circular_number_variance as circu
 from rmtjax.laws._correlations.circular_power_spectrum import circular_power_spectrum as circular_power_spectrum
 from rmtjax.laws._correlations.circular_rigidity import circular_rigidity as circular_rigidity
 from rmtjax.laws._correlations.crossover import crossover_form_factor as crossover_form_factor
+from rmtjax.laws._correlations.crossover_number_variance import crossover_number_variance as crossover_number_variance
 from rmtjax.laws._correlations.gap_probabilities import bulk_gap_probabilities as bulk_gap_probabilities
 from rmtjax.laws._correlations.gap_probabilities import hard_edge_gap_probabilities as hard_edge_gap_probabilities
 from rmtjax.laws._correlations.gap_probabilities import soft_edge_gap_probabilities as soft_edge_gap_probabilities
