@@ -15,6 +15,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax._varying import varying_like
+from rmtjax.statistics._correlations.waves import cosine_and_sine, wave_sums
 from rmtjax.statistics._levels import Spectrum, checked
 
 
@@ -134,8 +135,6 @@ def form_factor(
 
 # From this number of times on the product is faster.
 _FEW = 16
-# So many numbers of a tile stay in the cache of a core.
-_TILE = 1 << 15
 
 
 def _equally_spaced(times: Array) -> tuple[float, float] | None:
@@ -148,45 +147,10 @@ def _equally_spaced(times: Array) -> tuple[float, float] | None:
     return (float(t[0]), float(step)) if error <= 4 * jnp.finfo(times.dtype).eps * np.abs(t).max() else None
 
 
-# The Taylor coefficients of sin(πt)/t and cos(πt) in t², which for |t| ≤ 1/2 have all digits.
-_SINE, _COSINE = (
-    [(-1) ** k * math.pi ** (2 * k + odd) / math.factorial(2 * k + odd) for k in range(12)] for odd in (1, 0)
-)
-
-
-def _cosine_and_sine(turns: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Cosine and sine of 2π turns. As polynomials they are vectorised: ten times as fast as the functions of JAX."""
-    part = turns - jnp.round(turns)
-    half_sine, half_cosine = part * _polynomial(_SINE, part**2), _polynomial(_COSINE, part**2)
-    return 1 - 2 * half_sine**2, 2 * half_sine * half_cosine
-
-
-def _polynomial(coefficients: list[float], x: Float[Array, "..."]) -> Float[Array, "..."]:
-    total = jnp.full_like(x, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        total = total * x + coefficient
-    return total
-
-
 @compiled
 def _at(x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"]) -> Array:
-    """The sums Z at any times, in tiles of levels x times that fit into the cache."""
-    n = x.shape[-1]
-    columns = max(min(_TILE // max(n, 1), tau.size), 1)
-    tiles = jnp.pad(tau, (0, -tau.size % columns)).reshape(-1, columns)
-
-    def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, "tiles columns"]:
-        x, weights = spectrum
-
-        def of_tile(times: Float[Array, " columns"]) -> Complex[Array, " columns"]:
-            cosine, sine = _cosine_and_sine(x[:, None] * times)
-            total = lambda wave: jnp.matmul(weights, wave, precision="highest")
-            return jax.lax.complex(total(cosine), total(sine))
-
-        # Without the checkpoint a gradient in reverse mode would keep all waves.
-        return jax.lax.map(jax.checkpoint(of_tile), tiles)
-
-    return _of_each(of_spectrum, x, weights)[..., : tau.size]
+    """The sums Z at any times."""
+    return _of_each(lambda spectrum: wave_sums(*spectrum, tau), x, weights)
 
 
 def _of_each(function: Callable, x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]) -> Array:
@@ -194,7 +158,7 @@ def _of_each(function: Callable, x: Float[Array, "*batch n"], weights: Float[Arr
     batch = x.shape[:-1]
     each = (leaf.reshape(math.prod(batch), x.shape[-1]) for leaf in (x, weights))
     values = jax.lax.map(function, tuple(each))
-    return values.reshape(*batch, math.prod(values.shape[1:]))
+    return values.reshape(*batch, *values.shape[1:])
 
 
 @partial(compiled, static_argnums=(4, 5))
@@ -211,7 +175,7 @@ def _on_grid(
     def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, " k"]:
         x, weights = spectrum
         one = varying_like(jnp.ones(x.shape, jnp.result_type(x, 1j)), jax.typeof(x))
-        factor = lambda time: jax.lax.complex(*_cosine_and_sine(time * x))
+        factor = lambda time: jax.lax.complex(*cosine_and_sine(time * x))
         along = _powers(one, factor(step), columns)
         down = _powers(weights * factor(start), factor(columns * step), rows)
         return jnp.matmul(down, along.T, precision="highest").ravel()

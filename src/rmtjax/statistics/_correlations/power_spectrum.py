@@ -9,6 +9,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.statistics._correlations.stretch import stretch
+from rmtjax.statistics._correlations.waves import wave_sums
 from rmtjax.statistics._levels import Spectrum, checked
 
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
@@ -75,8 +76,7 @@ def _powers(
     if period is not None:
         following = jnp.where(place == number[..., None] - 1, levels[..., :1] + period, following)
     excess = jnp.where(inside, jnp.where(inside, following, 1) - jnp.where(inside, levels, 0) - 1, 0)
-    angles = place[:, None] * omega
-    cosine, sine = (jnp.matmul(excess, wave(angles), precision="highest") for wave in (jnp.cos, jnp.sin))
+    sums = wave_sums(place.astype(omega.dtype), excess, omega / (2 * jnp.pi))
     defined = (count > 0)[..., None]
     divisor = jnp.where(defined, count[..., None], 1) * 4 * jnp.sin(omega / 2) ** 2
-    return jnp.where(defined, (cosine**2 + sine**2) / divisor, jnp.nan)
+    return jnp.where(defined, (sums.real**2 + sums.imag**2) / divisor, jnp.nan)
