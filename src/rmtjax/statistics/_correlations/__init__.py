@@ -1,1 +1,1 @@
-"""Several levels at once: how their number in an interval fluctuates."""
+"""Several levels at once: numbers in intervals, pairs, form factor and power spectrum."""

@@ -211,10 +211,9 @@ def _averages(
     spectra = checked(levels, where)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
-    part = stretch(spectra.compact, spectra.mask, interval, period)
+    part = stretch(spectra, interval, period)
     part.refuse_longer("lengths", sizes)
-    if period is not None:
-        spectra = spectra._replace(valid=_checks.both(spectra.valid, part.on_circle("levels")))
+    spectra = part.on_circle(spectra)
     result = _batch(name, max_count, part, sizes.ravel().astype(spectra.values.dtype))
     shape = *part.number.shape, *sizes.shape, *(() if max_count is None else (max_count + 1,))
     return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - part.number.ndim))

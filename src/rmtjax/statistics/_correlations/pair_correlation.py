@@ -63,10 +63,9 @@ def pair_correlation(
     if ends.size < 2:
         raise _checks.refusal("edges", "have at least two entries", ends.size)
     ends = _EDGES("edges", ends).astype(spectra.values.dtype)
-    part = stretch(spectra.compact, spectra.mask, interval, period)
+    part = stretch(spectra, interval, period)
     part.refuse_longer("edges", ends)
-    if period is not None:
-        spectra = spectra._replace(valid=_checks.both(spectra.valid, part.on_circle("levels")))
+    spectra = part.on_circle(spectra)
     return spectra.masked(_densities(part, ends), 1)
 
 

@@ -58,9 +58,8 @@ def power_spectrum(
     """
     spectra = checked(levels, where)
     omega = _FREQUENCIES("frequencies", _checks.real("frequencies", frequencies))
-    part = stretch(spectra.compact, spectra.mask, None, period)
-    if period is not None:
-        spectra = spectra._replace(valid=_checks.both(spectra.valid, part.on_circle("levels")))
+    part = stretch(spectra, None, period)
+    spectra = part.on_circle(spectra)
     powers = _powers(part.levels, part.number, part.period, omega.ravel().astype(part.levels.dtype))
     return spectra.masked(powers.reshape(*part.number.shape, *omega.shape), omega.ndim)
 

@@ -7,6 +7,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax.statistics._levels import Levels
 
 
 class Stretch(NamedTuple):
@@ -50,9 +51,11 @@ class Stretch(NamedTuple):
         assert self.period is not None
         return jnp.sort(jnp.concatenate([self.levels, self.levels + self.period], axis=-1), axis=-1)
 
-    def on_circle(self, name: str) -> Any:
-        """Whether the levels of each spectrum fit on the circle, as `Rule.kept` returns it."""
-        return _ON_CIRCLE.kept(name, *self)
+    def on_circle(self, spectra: Levels) -> Levels:
+        """The spectra it was made of, which are valid only where their levels fit on the circle, if there is one."""
+        if self.period is None:
+            return spectra
+        return spectra._replace(valid=_checks.both(spectra.valid, _ON_CIRCLE.kept("levels", *self)))
 
     def refuse_longer(self, name: str, lengths: Array) -> None:
         """Refuse lengths that no spectrum has; under a transformation nothing, as the results are NaN one by one."""
@@ -60,16 +63,16 @@ class Stretch(NamedTuple):
             _FITS.kept(name, lengths, *self)
 
 
-def stretch(levels: Float[Array, "*batch n"], mask: Any, interval: object, period: Any) -> Stretch:
-    """The arguments `interval` and `period` of a statistic, checked.
+def stretch(spectra: Levels, interval: object, period: Any) -> Stretch:
+    """Spectra, and where they are looked at by the arguments `interval` and `period`.
 
     Raises:
         ValueError: `interval` is not ascending or given together with `period`, or `period` is not positive.
     """
-    dtype = levels.dtype
+    levels, dtype = spectra.compact, spectra.values.dtype
     if levels.shape[-1] == 0:
         levels = jnp.full((*levels.shape[:-1], 1), jnp.inf, dtype)  # a place for no level
-    number = jnp.sum(mask, axis=-1)
+    number = jnp.sum(spectra.mask, axis=-1)
     if period is not None:
         if interval is not None:
             raise _checks.refusal("interval", "be None on a circle", interval)
