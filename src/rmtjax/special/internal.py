@@ -13,6 +13,8 @@ from rmtjax.special._elementary import log_one_minus_exp as log_one_minus_exp
 from rmtjax.special._elementary import log_slope as log_slope
 from rmtjax.special._elementary import square_root as square_root
 from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
+from rmtjax.special._error_functions import erf_ratio as erf_ratio
+from rmtjax.special._error_functions import erfcx as erfcx
 from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
 from rmtjax.special._incomplete import log_beta_density as log_beta_density
 from rmtjax.special._incomplete import log_beta_tails as log_beta_tails

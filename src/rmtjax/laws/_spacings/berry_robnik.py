@@ -17,13 +17,14 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import erf, erfc
+from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.special.internal import erf_ratio, erfcx, exp_slope
 
 
 class BerryRobnik(AbstractLaw):
@@ -100,7 +101,7 @@ class BerryRobnik(AbstractLaw):
         regular, chaotic, a = self._rates()
         y = a * x
         wigner = a * (regular * erf_ratio(y**2) + chaotic * _rise_of_square(y))
-        return regular * rise(regular * x) + jnp.exp(-regular * x) * wigner
+        return regular * exp_slope(-regular * x) + jnp.exp(-regular * x) * wigner
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return x * self._mean_density(x)
@@ -132,41 +133,8 @@ class BerryRobnik(AbstractLaw):
         return self.rho**0 if k < 2 else super()._moment(k)
 
 
-def erf_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient erf(y)/y as a function of y², near 0 from its series, since derivatives of the quotient cancel."""
-    small = square < 0.01
-    near, far = jnp.where(small, square, 0), jnp.sqrt(jnp.where(small, 1, square))
-    series = _series(near, [2 / math.sqrt(math.pi) / (math.factorial(k) * (2 * k + 1)) for k in range(7)])
-    return jnp.where(small, series, erf(far) / far)
-
-
-def rise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient (1 - e^{-x})/x, near 0 from its series for the same reason as in `erf_ratio`."""
-    small = x < 0.1
-    near, far = jnp.where(small, x, 0), jnp.where(small, 1, x)
-    return jnp.where(small, _series(near, [1 / math.factorial(k + 1) for k in range(12)]), -jnp.expm1(-far) / far)
-
-
-def _series(x: Float[Array, "..."], sizes: list[float]) -> Float[Array, "..."]:
-    """The power series in x with coefficients of the given sizes and alternating signs."""
-    total = jnp.zeros_like(x)
-    for size in reversed(sizes):
-        total = size - x * total
-    return total
-
-
 def _rise_of_square(y: Float[Array, "..."]) -> Float[Array, "..."]:
     """The quotient (1 - e^{-y²})/y for y ≥ 0, also where y² overflows."""
     far = y > 1e3
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 1)
-    return jnp.where(far, 1 / far_y, near_y * rise(near_y**2))
-
-
-def erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, from y = 8 on by its asymptotic series."""
-    far = y > 8
-    near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 8)
-    series = jnp.ones_like(y)
-    for k in range(12, 0, -1):
-        series = 1 - (2 * k - 1) / 2 / far_y**2 * series
-    return jnp.where(far, series / (far_y * math.sqrt(math.pi)), jnp.exp(near_y**2) * erfc(near_y))
+    return jnp.where(far, 1 / far_y, near_y * exp_slope(-(near_y**2)))

@@ -24,9 +24,8 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
-from rmtjax.laws._spacings.berry_robnik import erf_ratio, erfcx, rise
 from rmtjax.special import gauss_legendre
-from rmtjax.special.internal import log_one_minus_exp
+from rmtjax.special.internal import erf_ratio, erfcx, exp_slope, log_one_minus_exp
 
 # From this y on erf y is 1 to all digits; up to it a rule of so many nodes integrates the density.
 _LARGE, _NUM_NODES = 6.5, 40
@@ -140,7 +139,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         r, half = self._root(), t**2 / 2
         ratio = jnp.where(self._saturated(t), self.epsilon / t, 0)
         return 2 * jnp.log(t) + jnp.where(
-            self._saturated(t), jnp.log(rise(half) / 2 - ratio**2 / (r * (1 + r)) * jnp.exp(-half)), near
+            self._saturated(t), jnp.log(exp_slope(-half) / 2 - ratio**2 / (r * (1 + r)) * jnp.exp(-half)), near
         )
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
