@@ -150,7 +150,7 @@ def _equally_spaced(times: Array) -> tuple[float, float] | None:
 @compiled
 def _at(x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"]) -> Array:
     """The sums Z at any times."""
-    return _of_each(lambda spectrum: wave_sums(*spectrum, tau), x, weights)
+    return _of_each(lambda spectrum: wave_sums(spectrum[0], spectrum[1], tau), x, weights)
 
 
 def _of_each(function: Callable, x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]) -> Array:
