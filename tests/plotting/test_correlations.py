@@ -6,18 +6,13 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
-from tests.plotting.test_number_statistics import STUDENT, band, names
+from tests.plotting.drawn import band, names
+from tests.plotting.test_number_statistics import STUDENT
 
 SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
 EDGES = np.linspace(0.0, 3.0, 7)
 TIMES = np.array([0.1, 0.7, 0.4, 1.3])
 FREQUENCIES = 2 * np.pi * np.array([2.0, 5.0, 10.0, 48.0]) / 100
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

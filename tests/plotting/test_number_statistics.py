@@ -12,6 +12,7 @@ from matplotlib.colors import same_color
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
+from tests.plotting.drawn import band, names
 
 # Student's quantile of 97.5 % with four degrees of freedom, by table.
 STUDENT = 2.7764451
@@ -21,25 +22,6 @@ PLOTS = [
     (plotting.number_variance, statistics.number_variance, rmt.laws.number_variance),
     (plotting.rigidity, statistics.rigidity, rmt.laws.rigidity),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
-def names(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def band(ax):
-    """Abscissas, lower and upper ends of the band."""
-    (area,) = ax.collections
-    vertices = area.get_paths()[0].vertices
-    x = np.unique(vertices[:, 0])
-    ends = [vertices[np.isclose(vertices[:, 0], each), 1] for each in x]
-    return x, np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
 
 
 def counts_of_many(length, beta):

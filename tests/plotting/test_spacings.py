@@ -8,6 +8,7 @@ from matplotlib.colors import same_color
 
 import rmtjax as rmt
 from rmtjax import plotting
+from tests.plotting.drawn import names
 
 # Student's quantile of 97.5 % with 297 degrees of freedom, by table.
 STUDENT = 1.9680
@@ -18,16 +19,6 @@ PADDED = rmt.PaddedSpectrum(jnp.asarray(np.where(np.arange(15) < SIZES[:, None],
 SPACINGS = [np.diff(row[:size]) for row, size in zip(SPECTRA, SIZES, strict=True)]
 RATIOS = [np.minimum(s[1:], s[:-1]) / np.maximum(s[1:], s[:-1]) for s in SPACINGS]
 EDGES = np.array([0.0, 0.3, 0.5, 0.9])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
-def names(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def intervals(ax):

@@ -24,12 +24,6 @@ COUNTS = np.array([2, 2, 3])
 HISTOGRAM = rmt.simulation.HistogramResult(COUNTS, EDGES, 1, 1)
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def bars(ax):
     return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def form_factor(
     if connected and values.raw.size == points.size:
         raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
     names = r"$\tau$", r"form factor $K(\tau)$"
-    part = _connected if connected else _raw
+    part = attrgetter("connected" if connected else "raw")
     return _estimates.curve(points, values, laws.form_factor, betas, names=names, label=label, ax=ax, combine=part)
 
 
@@ -170,14 +171,6 @@ def power_spectrum(
     return _estimates.curve(
         points, values, _power_of_many, betas, names=names, label=label, ax=ax, grid=grid, logarithmic=True
     )
-
-
-def _connected(mean: statistics.FormFactor) -> Array:
-    return mean.connected
-
-
-def _raw(mean: statistics.FormFactor) -> Array:
-    return mean.raw
 
 
 def _power_of_many(frequencies: np.ndarray, beta: int) -> Any:
