@@ -62,7 +62,7 @@ def log_determinant(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None =
         where: which of the levels count.
 
     Returns:
-        One number for each spectrum: -inf with a level 0, whose derivative is then 0, and 0 where no level counts.
+        One number for each spectrum; -inf with a level 0, whose derivative is then 0, and 0 where no level counts.
 
     Raises:
         ValueError: the levels are not ascending numbers.
