@@ -72,6 +72,16 @@ def test_mean_ratio(getkey, beta, ensemble):
     assert abs(found.value - rmt.laws.mean_gap_ratio(beta)) < 4 * found.standard_error + 1e-4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("beta", "ensemble"), [(1, rmt.GOE), (2, rmt.GUE), (4, rmt.GSE)])
+def test_mean_ratio_to_four_digits(getkey, beta, ensemble):
+    eigenvalues = ensemble(200).eigenvalues
+    middle = lambda key: gap_ratios(eigenvalues(key)[50:150]).mean()
+    found = rmt.simulate(middle, getkey(), 32_000, reduce=rmt.Moments())
+    assert found.standard_error < 2e-4
+    assert abs(found.mean - rmt.laws.mean_gap_ratio(beta)) < 4 * found.standard_error
+
+
 def test_second_neighbours_of_independent_levels(getkey):
     levels = jnp.cumsum(jax.random.exponential(getkey(), (200, 100)), axis=-1)
     distances = over_samples(lambda x: jnp.mean(spacings(x, 2).values ** 2, axis=-1), levels)
