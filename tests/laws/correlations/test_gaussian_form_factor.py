@@ -39,6 +39,18 @@ def test_the_double_sum(n, dtype):
     np.testing.assert_allclose(whole, connected + disconnected, atol=40 * eps * n)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_mean_of_many_levels(dtype):
+    # Early times are the hard ones: there y = t²/n is far below an ulp of the orders 2k + 1.
+    n, times = 100, np.float32([2e-4, 1.7e-3, 6e-3, 0.0134, 0.05, 0.174, 0.6, 1.7, 6.0, 17.0, 50.0, 190.0])
+    with mpmath.workdps(150):
+        y = [mpmath.mpf(float(t)) ** 2 / n for t in times]
+        expected = np.array([float((mpmath.laguerre(n - 1, 1, y) * mpmath.exp(-y / 2)) ** 2 / n) for y in y])
+    got, connected = (gaussian_form_factor(jnp.asarray(times, dtype), n, connected=c) for c in (False, True))
+    error = abs(np.asarray(got, float) - np.asarray(connected, float) - expected)
+    assert (error < (10 + n / 2) * np.finfo(dtype).eps * np.maximum(1, expected)).all()
+
+
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_two_levels_by_integration(beta):
     # The trace and the difference of the levels are independent; E|Σ exp(itλ)|² = 2 + 2 E cos(t d), with the density

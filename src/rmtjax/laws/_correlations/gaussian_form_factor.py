@@ -57,10 +57,9 @@ def gaussian_form_factor(
     density and of the cluster function, by a trapezoidal rule that is right to rounding; the first call for an n takes
     O(n³) operations on the host (0.1 s for n = 200), and a time takes O(n).
 
-    The absolute error is about 10 + n/4 ulp, of 1 in the connected and of n in the disconnected part. For many levels
-    the connected part tends to the average of `form_factor(tau, beta)` over the semicircle, on which the Heisenberg
-    time varies; for β = 2 that is $\frac2\pi [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le
-    1$, and 1 beyond.
+    The absolute error is at most about 10 + n/2 ulp, of 1 or of K where that is larger. For many levels the connected
+    part tends to the average of `form_factor(tau, beta)` over the semicircle, on which the Heisenberg time varies; for
+    β = 2 that is $\frac2\pi [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le 1$, and 1 beyond.
 
     Convention: that of `GOE`, `GUE` and `GSE`, $E|H_{ij}|^2 = s^2/n$; at β = 4 each pair of equal levels counts as
     one. K(0) = n.
@@ -107,21 +106,16 @@ def _form_factor(
     def add(state: tuple, at: tuple) -> tuple[tuple, None]:
         functions, alternating, total = state
         order, weight = at
-        alternating = alternating + jnp.where(order % 2 == 0, 1, -1) * _value(functions)
+        alternating = alternating + jnp.where(order % 2 == 0, 1, -1) * _value(functions.now, functions)
         return (_next(functions, order, near**2), alternating, total + weight * alternating), None
 
     zero = jnp.zeros_like(near)
     (_, _, total), _ = jax.lax.scan(add, (_first(near), zero, zero), (orders, weights))
     values = jnp.where(inside, not_negative(1 - total / n), 1)
     if not connected:
-
-        def add_diagonal(state: tuple, order: Float[Array, ""]) -> tuple[tuple, None]:
-            functions, total = state
-            return (_next(functions, order, near**2 / 2), total + _value(functions)), None
-
-        # A recurrence for the polynomials L^(1) would be shorter, and lose n times as many digits near t = 0.
-        (_, mean), _ = jax.lax.scan(add_diagonal, (_first(near * 0.5**0.5), zero), orders[:n])
-        values += jnp.where(inside, mean**2 / n, 0)
+        step = lambda functions, order: (_next(functions, order, near**2 / 2), None)
+        functions, _ = jax.lax.scan(step, _first(near * 0.5**0.5), orders[:n])
+        values += jnp.where(inside, _value(functions.sum, functions) ** 2 / n, 0)
     return jnp.where(jnp.isnan(tau), tau, values)
 
 
@@ -146,29 +140,31 @@ def _form_factor_of_distances(
 
 
 class _Functions(NamedTuple):
-    """Two consecutive functions $e^{-y/2} L_k(y)$, divided by the same power of 2."""
+    r"""The function $e^{-y/2} L_k(y)$ and the sum of those before it, divided by the same power of 2."""
 
-    before: Float[Array, "..."]
+    sum: Float[Array, "..."]
     now: Float[Array, "..."]
     exponent: Int[Array, "..."]
 
 
 def _first(root: Float[Array, "..."]) -> _Functions:
-    """The functions of order -1 and 0 at y = root²."""
+    """The function of order 0 at y = root²."""
     mantissa, exponent = _gaussian(root)
     return _Functions(jnp.zeros_like(mantissa), mantissa, exponent)
 
 
 def _next(functions: _Functions, k: Float[Array, ""], y: Float[Array, "..."]) -> _Functions:
-    after = ((2 * k + 1 - y) * functions.now - k * functions.before) / (k + 1)
+    # L_{k+1} - L_k = -y (L_0 + … + L_k)/(k + 1): a small y is not added to the order, where it would lose its digits.
+    total = functions.sum + functions.now
+    after = functions.now - y * total / (k + 1)
     grown = jnp.abs(after) > _LARGE
     unit = jnp.where(grown, 1 / _LARGE, 1)
-    return _Functions(functions.now * unit, after * unit, functions.exponent + jnp.where(grown, 32, 0))
+    return _Functions(total * unit, after * unit, functions.exponent + jnp.where(grown, 32, 0))
 
 
-def _value(functions: _Functions) -> Float[Array, "..."]:
+def _value(mantissa: Float[Array, "..."], functions: _Functions) -> Float[Array, "..."]:
     # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan.
-    return functions.now * jnp.ldexp(jnp.ones((), functions.now.dtype), functions.exponent)
+    return mantissa * jnp.ldexp(jnp.ones((), mantissa.dtype), functions.exponent)
 
 
 @jax.custom_jvp
