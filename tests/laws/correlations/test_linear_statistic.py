@@ -110,6 +110,23 @@ def test_circle_exactly():
     )
 
 
+@pytest.mark.float32
+@pytest.mark.parametrize("num_nodes", [9, 10])
+def test_the_highest_degree_on_the_circle(num_nodes):
+    eps = float(jnp.finfo(jnp.result_type(float)).eps)
+    variance = lambda f, n=None: circular_linear_statistic_variance(f, 2, n, num_nodes=num_nodes)
+    # Waves of degree 4 < num_nodes/2 in any phase, real and complex; 2 |f_k|² min(k, n) for real ones.
+    for f, power in (
+        (lambda theta: 2 * jnp.cos(4 * theta + 0.7), 2),
+        (lambda theta: 2 * jnp.sin(4 * theta), 2),
+        (lambda theta: jnp.exp(-4j * theta), 1),
+    ):
+        np.testing.assert_allclose([variance(f), variance(f, 3)], [4 * power, 3 * power], rtol=100 * eps)
+    # At degree 5 ten points tell a cosine, but see nothing of a sine; nine see a wave of degree 4 in either.
+    cosine, sine = (variance(lambda theta, g=g: 2 * g(5 * theta)) for g in (jnp.cos, jnp.sin))
+    np.testing.assert_allclose([cosine, sine], [10, 0] if num_nodes == 10 else [8, 8], rtol=100 * eps, atol=1e-9)
+
+
 def test_diaconis_and_evans():
     # |f_k|² min(|k|, n) at β = 2; for a count in an arc the sum is the number variance, up to its far terms.
     f = lambda theta: jnp.exp(jnp.cos(theta))

@@ -120,9 +120,9 @@ def circular_linear_statistic_variance(
     f(\theta) = \sum_k f_k e^{i k \theta}$$
 
     with the form factor K of `circular_form_factor`, for which $n K(k) = \min(|k|, n)$ at β = 2. The coefficients are
-    those of the trigonometric polynomial through `num_nodes` points: exact for lower degree, and to rounding if f is
-    analytic and periodic. In the limit the variance is infinite for a function with a jump; at finite n the
-    error is of the order of n/`num_nodes`. For a count in an arc `circular_number_variance` is exact.
+    those of the trigonometric polynomial through `num_nodes` points: exact for a degree below `num_nodes`/2, and to
+    rounding if f is analytic and periodic. In the limit the variance is infinite for a function with a jump; at finite
+    n the error is of the order of n/`num_nodes`. For a count in an arc `circular_number_variance` is exact.
 
     Convention: density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$, as for `COE`, `CUE`, `CSE` and
     `CircularBeta`; at β = 4 each pair of equal levels counts as one.
@@ -156,8 +156,10 @@ def circular_linear_statistic_variance(
         beta = _checks.positive("beta", beta)
     values = _values(f, _angles(beta, num_nodes))
     times = np.abs(np.fft.fftfreq(num_nodes, 1 / num_nodes))
-    times = jnp.asarray(times, jnp.finfo(values.dtype).dtype)
-    weights = times * 2 / beta if n is None else n * circular_form_factor(times, n, int(beta))
+    # Through an even number of points the fastest wave is a cosine: half of it turns either way.
+    shares = np.where(2 * times == num_nodes, 0.5, 1)
+    times, shares = (jnp.asarray(each, jnp.finfo(values.dtype).dtype) for each in (times, shares))
+    weights = shares * (times * 2 / beta if n is None else n * circular_form_factor(times, n, int(beta)))
     return _circular_variance(values, weights)
 
 
