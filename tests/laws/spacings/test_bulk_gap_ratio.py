@@ -87,6 +87,23 @@ def test_the_script_makes_the_table(beta):
         np.testing.assert_allclose(row, gap_ratio_table.kept(again), rtol=0, atol=1e-15 * np.abs(row).max())
 
 
+@pytest.mark.parametrize("beta", BETAS)
+def test_three_levels_on_the_circle_are_near(beta):
+    # The joint density with spacings rs and s, where s runs up to a whole turn. The relative distance is 6/n⁴ at most.
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    r = np.concatenate([(nodes + 1) / 2, [1e-4, 1]])
+    turn = (nodes[:, None] + 1) / 2 * np.pi / (1 + r)
+    mass = np.abs(np.sin(r * turn) * np.sin(turn) * np.sin((1 + r) * turn)) ** beta * turn / (1 + r)
+    density = weights @ mass
+    density *= 2 / (density[:40] @ weights)
+    distance = np.abs(density / np.asarray(GapRatio(beta).pdf(r)) - 1).max() * 3**4
+    assert 3 < distance < 6
+    # The surmise is as far off as its text says.
+    near, far = np.asarray(GapRatioSurmise(beta).pdf(r[-2:]) / GapRatio(beta).pdf(r[-2:])) - 1
+    assert -0.055 < near < -0.04
+    assert 0.008 < far < 0.023
+
+
 def ratios(ensemble, key):
     """All ratios on the circle."""
     phases = ensemble.eigenphases(key)
