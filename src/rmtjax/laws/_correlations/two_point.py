@@ -87,7 +87,8 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
         0.65343 0.50000
 
     References:
-        Mehta (2004), Random Matrices, equations 6.2.17, 7.2.46 and 8.1.14; Haake (2010), section 4.10.
+        Mehta (2004), Random Matrices, equations 6.2.17, 7.2.46 and 8.1.14; Haake (2010), Quantum
+        signatures of chaos, chapter 4.
     """
     return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, BETAS))
 

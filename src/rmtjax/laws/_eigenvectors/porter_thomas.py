@@ -36,7 +36,7 @@ class PorterThomas(AbstractGeneralizedGamma):
         0.04550 0.01832
 
     References:
-        Porter and Thomas (1956), Phys. Rev. 104, 483; Haake (2010), Quantum signatures of chaos, section 4.9.
+        Porter and Thomas (1956), Phys. Rev. 104, 483; Haake (2010), Quantum signatures of chaos, chapter 4.
     """
 
     beta: int = eqx.field(static=True)
@@ -76,7 +76,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         0.01008 0.81818
 
     References:
-        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), section 4.9.
+        Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), chapter 4.
     """
 
     n: int = eqx.field(static=True)
