@@ -154,7 +154,7 @@ PUBLIC: dict[str, Any] = {
         lambda a, beta: rmt.laws.linear_statistic_variance(lambda x: jnp.exp(a * x), beta, (-a, 2.0), num_nodes=16),
         (jnp.array(0.7), jnp.array(1.5)),
     ),
-    "rmtjax.laws.mean_complex_spacing_ratio": Elsewhere("laws/spacings/test_complex_spacing_ratio.py"),
+    "rmtjax.laws.mean_complex_spacing_ratio": Elsewhere("laws/spacings/test_mean_complex_spacing_ratio.py"),
     "rmtjax.laws.mean_gap_ratio": Elsewhere("laws/spacings/test_gap_ratio.py"),
     "rmtjax.laws.mean_inverse_participation_ratio": Call(
         lambda q: rmt.laws.mean_inverse_participation_ratio(5, 1, q), (POSITIVE,)

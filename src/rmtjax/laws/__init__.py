@@ -49,11 +49,11 @@ from rmtjax.laws._spacings.berry_robnik import BerryRobnik as BerryRobnik
 from rmtjax.laws._spacings.brody import Brody as Brody
 from rmtjax.laws._spacings.bulk_gap_ratio import GapRatio as GapRatio
 from rmtjax.laws._spacings.complex_spacing_ratio import ComplexSpacingRatio as ComplexSpacingRatio
-from rmtjax.laws._spacings.complex_spacing_ratio import mean_complex_spacing_ratio as mean_complex_spacing_ratio
 from rmtjax.laws._spacings.crossover_surmise import CrossoverSurmise as CrossoverSurmise
 from rmtjax.laws._spacings.gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._spacings.gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._spacings.gap_ratio import mean_gap_ratio as mean_gap_ratio
+from rmtjax.laws._spacings.mean_complex_spacing_ratio import mean_complex_spacing_ratio as mean_complex_spacing_ratio
 from rmtjax.laws._spacings.poisson import PoissonSpacing as PoissonSpacing
 from rmtjax.laws._spacings.poisson_crossover_surmise import PoissonCrossoverSurmise as PoissonCrossoverSurmise
 from rmtjax.laws._spacings.spacing import Spacing as Spacing

@@ -1,11 +1,11 @@
-"""The law of complex spacing ratios: its mass, symmetry, samples, and means. Matrices are in the statistic's tests."""
+"""The law of complex spacing ratios: its mass, symmetry and samples. Matrices are in the statistic's tests."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.laws import ComplexSpacingRatio, mean_complex_spacing_ratio
+from rmtjax.laws import ComplexSpacingRatio
 from tests.statistical import assert_counts, assert_law
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -23,14 +23,6 @@ def test_mass():
     for radius in (0.3, 0.7, 1.0):
         mass = integral(np.ones_like, radius)
         np.testing.assert_allclose(mass, ComplexSpacingRatio().radial_cdf(radius), rtol=1e-12)
-
-
-def test_means():
-    np.testing.assert_allclose(mean_complex_spacing_ratio(2)[0], integral(np.abs), rtol=2e-13)
-    np.testing.assert_allclose(mean_complex_spacing_ratio(2)[1], integral(lambda z: z.real / np.abs(z)), rtol=2e-13)
-    assert mean_complex_spacing_ratio(0) == (2 / 3, 0)
-    with pytest.raises(ValueError, match="`beta` must be 0 or 2"):
-        mean_complex_spacing_ratio(1)
 
 
 @pytest.mark.float32

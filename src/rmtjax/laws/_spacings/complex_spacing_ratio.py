@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.planar import AbstractPlanarLaw
 from rmtjax.laws._core.tabulated import load
@@ -56,7 +55,7 @@ class ComplexSpacingRatio(AbstractPlanarLaw):
     and quantile of the modulus are right to 1e-13.
 
     Convention: this is the limit at a level in the bulk of complex Ginibre matrices. A level at the edge of a spectrum
-    has another law.
+    has another law; means over all levels at finite n are `mean_complex_spacing_ratio(2, n)`.
 
     Example:
         >>> law = ComplexSpacingRatio()
@@ -105,28 +104,3 @@ class ComplexSpacingRatio(AbstractPlanarLaw):
 
         angle = bracketed_root(excess, jnp.zeros_like(t), jnp.full_like(t, jnp.pi))
         return radius * jax.lax.complex(jnp.cos(angle), jnp.where(upper, 1, -1) * jnp.sin(angle))
-
-
-def mean_complex_spacing_ratio(beta: int) -> tuple[float, float]:
-    r"""Means of $|z|$ and $\cos\arg z$ of complex spacing ratios z in the bulk of large spectra.
-
-    Args:
-        beta: 0 for independent levels, whose ratios are uniform in the unit disc, or 2 for Ginibre matrices, whose
-            ratios have the law `ComplexSpacingRatio`.
-
-    Returns:
-        2/3 and 0 (β = 0), or 0.73866 and -0.24683 (β = 2), both to 13 digits.
-
-    Raises:
-        ValueError: `beta` is neither.
-
-    Example:
-        >>> print(mean_complex_spacing_ratio(2))
-        (0.7386601020935, -0.2468308160578)
-
-    References:
-        Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019; Dusa and Wettig (2022), Phys. Rev. E 105, 044144.
-    """
-    # As `scripts/complex_ratio_table.py` prints them.
-    known = {0: (2 / 3, 0.0), 2: (0.7386601020935, -0.2468308160578)}
-    return known[_checks.dyson_index(beta, tuple(known))]

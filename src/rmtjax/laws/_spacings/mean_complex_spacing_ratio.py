@@ -1,0 +1,196 @@
+r"""Means of complex spacing ratios, for infinitely many levels and for n.
+
+Derivation for n levels of a complex Ginibre matrix, with the weight $e^{-|z|^2}$. Rotations leave the ensemble as it
+is, so let the present level be at λ > 0, and u, v, … the positions of the others as seen from there. Around λ the
+levels of the infinite spectrum have the functions $\psi_j(u) = u^j e^{-|u|^2/2}/\sqrt{\pi j!}$, which are orthogonal on
+every disc around it; their masses there are $d_j = \gamma(j + 1, R^2)/j!$. A matrix of order n keeps of this space what
+the functions of the first n orders around the origin span, the matrix
+
+$$\Pi_{jk} = \sum_{l<n} T_{lj} T_{lk}, \qquad
+T_{lj} = (-1)^{l-j} T_{jl} = \sqrt{j!/l!}\,\lambda^{l-j} e^{-\lambda^2/2} L_j^{(l-j)}(\lambda^2), \qquad
+l T_{lj} = (j + \lambda^2) T_{lj} + \lambda \big[\sqrt j\,T_{l,j-1} + \sqrt{j+1}\,T_{l,j+1}\big],$$
+
+with the overlaps T of the functions around both points. The recurrence in j is stable up to j = l. The density at λ is
+$\Pi_{00}/\pi$. As only $\psi_0$ does not vanish there, the condition that a level is at λ takes its row and column out,
+$C = \Pi - \Pi_{\cdot 0} \Pi_{0 \cdot}/\Pi_{00}$, j ≥ 1. Of the other levels two are at u and w, |u| < |w| = R, and none
+else in the disc, with the density
+
+$$\det(1 - Cd) \big[Q(u, u)\,Q(w, w) - |Q(u, w)|^2\big], \qquad Q = (1 - Cd)^{-1} C, \quad d = \mathrm{diag}(d_j) .$$
+
+The angles of u and w are integrated at once, and |u| too: with $h_j = \gamma(j + \tfrac32, R^2)/j!$ and
+$b_j = 2 R^{2j+1} e^{-R^2}/j!$ the mean of |z| is the integral over R, and over λ with the density, of
+
+$$\det(1 - Cd) \sum_{jk} (Q_{jj} Q_{kk} - Q_{jk}^2)\,h_j b_k/R,$$
+
+and that of cos arg z of the same with $Q_{j,j+1} Q_{k,k+1} - Q_{jk} Q_{j+1,k+1}$ and the terms $h_j/\sqrt{j+1}$ and
+$R\,b_k/\sqrt{k+1}$. Only j up to $R^2$ and a few standard deviations of it matter, whatever n is, and far from the edge
+Π is 1: there the integrals have their limit.
+
+Independent levels of the unit disc, at the distance ρ from its centre: the circle of radius r around one of them has
+the half-angle φ(r) inside of the disc, so that another level has the distance r with the density $B = 2r\varphi/\pi$,
+and $C = 2r \sin\varphi/\pi$ is that with the cosine of its direction, seen from the line to the centre. Then
+
+$$E|z| = (n-1)(n-2) \int_0^1 2\rho\,d\rho \int dR \Big[1 - \int_0^R B\Big]^{n-3} \frac{B(R)}R \int_0^R r B(r)\,dr,$$
+
+and E cos arg z is the same with $C(R) \int_0^R C$. Up to r = 1 - ρ all is elementary; beyond, the point
+$e^{it}$ where the two circles meet is the variable.
+"""
+
+import functools
+import math
+
+import numpy as np
+import scipy  # loads `scipy.special` when it is first used
+
+from rmtjax import _checks
+from rmtjax.special import gauss_legendre
+
+# In the limit, for β = 0 and as `scripts/complex_ratio_table.py` prints it for β = 2.
+_LIMITS = {0: (2 / 3, 0.0), 2: (0.7386601020935, -0.2468308160578)}
+# From so far inside the edge on a level of a Ginibre matrix has ratios as in the limit, to 1e-12, and so far outside of
+# it the density is below 1e-12.
+_INSIDE, _OUTSIDE = 6.0, 4.2
+# At so many mean distances of independent levels a disc, and half of one, has two of them up to 1e-14.
+_FAR = 8.5
+
+
+def mean_complex_spacing_ratio(beta: int, n: int | None = None) -> tuple[float, float]:
+    r"""Means of $|z|$ and $\cos\arg z$ of complex spacing ratios z: exactly for n levels, or in the bulk as n → ∞.
+
+    A level at the edge of the spectrum has its neighbours on one side, which makes the cosine larger. The share of such
+    levels falls as $n^{-1/2}$ only, and so does the distance from the limit: at n = 100 the mean of the cosine is -0.17
+    for Ginibre matrices and 0.042 for independent levels, where the limits are -0.25 and 0. So ratios of all levels of
+    a matrix are to be compared with the means for its size, and ratios of levels in its bulk with the limit.
+
+    Convention: independent levels are uniform in a disc. The limit is the same for every shape, the mean at n is not.
+
+    Args:
+        beta: 0 for independent levels, whose ratios in the limit are uniform in the unit disc, or 2 for complex Ginibre
+            matrices, whose ratios in the limit have the law `ComplexSpacingRatio`.
+        n: number of levels, at least 3, for the mean over all of them; None for the limit. The first call for an n
+            takes some milliseconds on the host for β = 0, and half a second for β = 2, which grows as √n from 10⁴ on.
+
+    Returns:
+        2/3 and 0 (β = 0), or 0.73866 and -0.24683 (β = 2), both to 13 digits. With n both are right to 1e-13 (β = 0),
+        or to 1e-11 and n · 1e-15 (β = 2).
+
+    Raises:
+        ValueError: `beta` is neither, or `n` is not an integer of at least 3.
+
+    Example:
+        >>> print(mean_complex_spacing_ratio(2))
+        (0.7386601020935, -0.2468308160578)
+        >>> print("{:.5f} {:.5f}".format(*mean_complex_spacing_ratio(2, n=100)))
+        0.73391 -0.16981
+
+    References:
+        Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019; Dusa and Wettig (2022), Phys. Rev. E 105, 044144.
+    """
+    beta = _checks.dyson_index(beta, tuple(_LIMITS))
+    return _LIMITS[beta] if n is None else _finite(beta, _checks.integer("n", n, at_least=3))
+
+
+@functools.lru_cache(1024)
+def _finite(beta: int, n: int) -> tuple[float, float]:
+    modulus, cosine = _ginibre(n) if beta else _independent(n)
+    return float(modulus), float(cosine)
+
+
+def _ginibre(n: int) -> np.ndarray:
+    edge = math.sqrt(n)
+    start = max(edge - _INSIDE, 0)
+    total = start**2 / n * np.array(_LIMITS[2])
+    nodes, weights = gauss_legendre(48)
+    half = (edge + _OUTSIDE - start) / 2
+    for level, weight in zip(start + half * (nodes + 1), half * weights, strict=True):
+        # A larger disc holds two others, up to 1e-13 in the sum.
+        radius = max(3.7, min(5.1 + 0.75 * (level - edge), 6.3)) + 6 / (n - 1)
+        total += weight * 2 * level / n * _around(n, level, radius)
+    return total
+
+
+def _around(n: int, level: float, radius: float) -> np.ndarray:
+    """The two means at a level, times its density over that of the bulk, with neighbours in a disc."""
+    span = _span(n, level, _size(radius))
+    conditioned = span[1:, 1:] - span[1:, :1] * span[:1, 1:] / span[0, 0]
+    total = np.zeros(2)
+    nodes, weights = gauss_legendre(32)
+    for r, weight in zip(radius * (nodes + 1) / 2, radius / 2 * weights, strict=True):
+        j = np.arange(1, _size(r))
+        c = conditioned[: j.size, : j.size]
+        log_factorial = scipy.special.gammaln(j + 1)
+        hole = np.eye(j.size) - c * scipy.special.gammainc(j + 1, r**2)
+        q = np.linalg.solve(hole, c)
+        h = np.exp(scipy.special.gammaln(j + 1.5) - log_factorial) * scipy.special.gammainc(j + 1.5, r**2)
+        b = 2 * np.exp((2 * j + 1) * math.log(r) - r**2 - log_factorial)
+        modulus = _pairs(np.diag(q), q**2, h / r, b)
+        root = np.sqrt(j[1:])
+        cosine = _pairs(np.diag(q, 1), q[:-1, :-1] * q[1:, 1:], h[:-1] / root, r * b[:-1] / root)
+        total += weight * np.linalg.det(hole) * np.array([modulus, cosine])
+    return span[0, 0] * total
+
+
+def _pairs(single: np.ndarray, pair: np.ndarray, near: np.ndarray, far: np.ndarray) -> np.floating:
+    return np.dot(single, near) * np.dot(single, far) - np.dot(near, np.dot(pair, far))
+
+
+def _size(radius: float) -> int:
+    """How many functions count in a disc."""
+    # From 100 on LAPACK would start threads, which under load wait for each other. Where n is so small that the disc is
+    # large enough for that, the levels are in the span of the first functions.
+    return min(int(radius**2 + 6 * radius + 10), 99)
+
+
+def _span(n: int, shift: float, size: int) -> np.ndarray:
+    """The matrix Π of the first functions around a point, from overlaps with those of the first n orders."""
+    # Overlaps with functions farther inside are below 1e-20.
+    first = int(max(shift - math.sqrt(size) - 7, 0) ** 2)
+    order = np.arange(first, max(n, size))
+    overlaps = np.empty((order.size, size))
+    now = np.exp(order * math.log(shift) - (shift**2 + scipy.special.gammaln(order + 1)) / 2)
+    before = np.zeros_like(now)
+    for j in range(size):
+        overlaps[:, j] = now
+        after = ((order - j - shift**2) / shift * now - math.sqrt(j) * before) / math.sqrt(j + 1)
+        before, now = now, np.where(order > j, after, 0)
+    # Beyond j = l by symmetry.
+    square = overlaps[: max(size - first, 0), first:]
+    signs = (-1.0) ** np.arange(square.shape[0])
+    square += np.tril(signs[:, None] * square * signs, -1).T
+    overlaps = overlaps[: n - first]
+    return overlaps.T @ overlaps
+
+
+def _independent(n: int) -> np.ndarray:
+    nodes, weights = gauss_legendre(64)
+    unit, share = (nodes + 1) / 2, weights / 2
+    running = _running_integrals(nodes, weights)
+    reach = _FAR / math.sqrt(n)
+    width = min(1, reach)
+    total = (1 - width) ** 2 * np.array(_LIMITS[0])
+    # More nodes near the edge, where the distance ε from it is small against that of the neighbours.
+    for eps, weight in zip(width * unit**2, 2 * width * unit * share, strict=True):
+        rho = 1 - eps
+        others = lambda inside: (n - 1) * (n - 2) * (1 - inside) ** (n - 3)
+        r = eps * unit
+        modulus, cosine = eps * share @ (others(r**2) * 4 / 3 * r**3), 0.0
+        # At the angle t from the level the two circles meet. The distance grows on the scale of ε, as a square root.
+        scale = eps / math.sqrt(rho)
+        end = math.asinh(min(math.pi, reach) / scale)
+        t, dt = scale * np.sinh(end * unit), scale * np.cosh(end * unit) * end
+        r = np.sqrt(eps**2 + 4 * rho * np.sin(t / 2) ** 2)
+        phi, dr = np.arctan2(np.sin(t), rho - np.cos(t)), rho * np.sin(t) / r * dt
+        b, c = 2 / math.pi * r * phi * dr, 2 / math.pi * r * np.sin(phi) * dr
+        left = others(eps**2 + running @ b)
+        modulus += share @ (left * b / r * (2 / 3 * eps**3 + running @ (r * b)))
+        cosine += share @ (left * c * (running @ c))
+        total += weight * 2 * rho * np.array([modulus, cosine])
+    return total
+
+
+def _running_integrals(nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The matrix from values at Gauss's nodes on [0, 1] to the integrals from 0 up to each node."""
+    # (2k + 1) P_k is the derivative of P_{k+1} - P_{k-1}.
+    legendre = np.polynomial.legendre.legvander(nodes, nodes.size)
+    steps = legendre[:, 2:] - legendre[:, :-2]
+    return (np.outer(nodes + 1, weights) + steps @ (legendre[:, 1:-1].T * weights)) / 4
