@@ -299,6 +299,10 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.laws.wigner_cat": lambda: (lambda x: rmt.laws.wigner_cat(0.7, 1.5).pdf(x), (jnp.array([0.2, 0.7]),)),
         "rmtjax.laws.mean_complex_spacing_ratio": lambda: (lambda: rmt.laws.mean_complex_spacing_ratio(2), ()),
         "rmtjax.laws.mean_gap_ratio": lambda: (lambda: rmt.laws.mean_gap_ratio(2), ()),
+        "rmtjax.laws.mean_superposed_gap_ratio": lambda: (
+            lambda: rmt.laws.mean_superposed_gap_ratio([1, 1], [0.5, 0.5]),
+            (),
+        ),
         "rmtjax.laws.mean_participation_entropy": lambda: (lambda: rmt.laws.mean_participation_entropy(9, 2), ()),
         "rmtjax.random.chi": lambda: (rmt.random.chi, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.random.gamma": lambda: (rmt.random.gamma, (key(), jnp.arange(1.0, 101.0))),

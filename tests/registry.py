@@ -156,6 +156,7 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.laws.mean_complex_spacing_ratio": Elsewhere("laws/spacings/test_mean_complex_spacing_ratio.py"),
     "rmtjax.laws.mean_gap_ratio": Elsewhere("laws/spacings/test_gap_ratio.py"),
+    "rmtjax.laws.mean_superposed_gap_ratio": Elsewhere("laws/spacings/test_superposed_gap_ratio.py"),
     "rmtjax.laws.mean_inverse_participation_ratio": Call(
         lambda q: rmt.laws.mean_inverse_participation_ratio(5, 1, q), (POSITIVE,)
     ),

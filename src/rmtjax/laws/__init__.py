@@ -57,6 +57,7 @@ from rmtjax.laws._spacings.mean_complex_spacing_ratio import mean_complex_spacin
 from rmtjax.laws._spacings.poisson import PoissonSpacing as PoissonSpacing
 from rmtjax.laws._spacings.poisson_crossover_surmise import PoissonCrossoverSurmise as PoissonCrossoverSurmise
 from rmtjax.laws._spacings.spacing import Spacing as Spacing
+from rmtjax.laws._spacings.superposed_gap_ratio import mean_superposed_gap_ratio as mean_superposed_gap_ratio
 from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing as SuperposedSpacing
 from rmtjax.laws._spacings.wigner_surmise import WignerSurmise as WignerSurmise
 from rmtjax.laws._spectra.arcsine import Arcsine as Arcsine

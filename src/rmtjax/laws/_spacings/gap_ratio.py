@@ -151,7 +151,8 @@ def mean_gap_ratio(beta: int) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of large spectra.
 
     $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it is the mean of `GapRatio`,
-    to all digits; that of `GapRatioSurmise` is up to 1 % larger.
+    to all digits; that of `GapRatioSurmise` is up to 1 % larger. Spectra with unused symmetries have the smaller mean
+    `mean_superposed_gap_ratio`.
 
     Args:
         beta: 0, 1, 2 or 4.

@@ -43,6 +43,7 @@ import numpy as np
 import scipy  # loads `scipy.special` when it is first used
 
 from rmtjax import _checks
+from rmtjax.laws._core.running_integrals import running_integrals
 from rmtjax.special import gauss_legendre
 
 # In the limit, for β = 0 and as `scripts/complex_ratio_table.py` prints it for β = 2.
@@ -164,7 +165,7 @@ def _span(n: int, shift: float, size: int) -> np.ndarray:
 def _independent(n: int) -> np.ndarray:
     nodes, weights = gauss_legendre(64)
     unit, share = (nodes + 1) / 2, weights / 2
-    running = _running_integrals(nodes, weights)
+    running = running_integrals(nodes.size)
     reach = _FAR / math.sqrt(n)
     width = min(1, reach)
     total = (1 - width) ** 2 * np.array(_LIMITS[0])
@@ -186,11 +187,3 @@ def _independent(n: int) -> np.ndarray:
         cosine += share @ (left * c * (running @ c))
         total += weight * 2 * rho * np.array([modulus, cosine])
     return total
-
-
-def _running_integrals(nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The matrix from values at Gauss's nodes on [0, 1] to the integrals from 0 up to each node."""
-    # (2k + 1) P_k is the derivative of P_{k+1} - P_{k-1}.
-    legendre = np.polynomial.legendre.legvander(nodes, nodes.size)
-    steps = legendre[:, 2:] - legendre[:, :-2]
-    return (np.outer(nodes + 1, weights) + steps @ (legendre[:, 1:-1].T * weights)) / 4
