@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 
 Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues
@@ -47,6 +48,17 @@ class Levels(NamedTuple):
         """The levels that count, ascending, with `+inf` behind them."""
         ascending = jnp.where(self.mask, self.values, jnp.inf)
         return ascending if self.at_end else jnp.sort(ascending, axis=-1)
+
+    @property
+    def filled(self) -> Inexact[Array, "*batch n"]:
+        """The levels, with the lowest that counts in the place of those that do not, for a user's function."""
+        return _filled(self.values, self.mask)
+
+
+@compiled
+def _filled(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
+    lowest = jnp.min(jnp.where(mask, jax.lax.stop_gradient(values), jnp.inf), axis=-1, keepdims=True, initial=jnp.inf)
+    return jnp.where(mask, values, jnp.where(mask.any(-1, keepdims=True), lowest, 0))
 
 
 def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:

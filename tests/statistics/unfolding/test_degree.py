@@ -18,10 +18,10 @@ def scores_by_numpy(levels, mask, degrees, folds):
         each = np.zeros(len(spectra))
         for fold in range(folds):
             pool = np.sort(np.concatenate([x for s, x in enumerate(spectra) if s % folds != fold]))
-            count = (np.arange(pool.size) + 0.5) / sum(s % folds != fold for s in range(len(spectra)))
+            count = (np.arange(pool.size) + 0.5) / pool.size
             fit = np.polynomial.Chebyshev.fit(pool, count, degree, domain=ends)
             for s in range(fold, len(spectra), folds):
-                each[s] = np.mean((fit(spectra[s]) - np.arange(spectra[s].size) - 0.5) ** 2)
+                each[s] = np.mean((spectra[s].size * fit(spectra[s]) - np.arange(spectra[s].size) - 0.5) ** 2)
         scores.append(each)
     return np.array(scores)
 
@@ -76,6 +76,25 @@ def test_under_jit():
     np.testing.assert_allclose(found.scores, here.scores, rtol=1e-4)
     assert found.degree == here.degree
     assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4)) - jnp.arange(4.0)) == -1
+    assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4))) == -1  # of one distinct level
+
+
+@pytest.mark.float32
+def test_of_equal_scores_the_lowest_degree():
+    # All of these fit equal distances up to rounding.
+    found = polynomial_degree(jnp.arange(300.0) + jnp.zeros((6, 1)), (1, 2, 5, 9), folds=3)
+    assert found.best == found.degree == 1
+
+
+def test_spectra_of_several_sizes(getkey):
+    # Sectors of 20 and 40 levels with the density 6x(1 - x).
+    grid = np.linspace(0, 1, 20_001)
+    pick = lambda phases: jnp.interp(phases / (2 * jnp.pi) + 0.5, 3 * grid**2 - 2 * grid**3, grid)
+    small, large = (pick(rmt.simulate(rmt.CUE(n).eigenphases, getkey(), 60)) for n in (20, 40))
+    levels = jnp.concatenate([jnp.pad(small, ((0, 0), (0, 20)), constant_values=jnp.nan), large])
+    found = polynomial_degree(levels, range(1, 9), where=jnp.isfinite(levels))
+    assert found.degree == 3
+    assert found.scores[2] < 0.5  # of a picket of this kind, and 30 if staircases were pooled as they are
 
 
 @pytest.mark.parametrize(
@@ -87,6 +106,7 @@ def test_under_jit():
         (lambda x: polynomial_degree(x, (1, 4)), "`degrees` must ascend, and be below the number of levels, 4"),
         (lambda x: polynomial_degree(x, (0, 1)), "`degrees` must be an integer of at least 1"),
         (lambda x: polynomial_degree(x, (1, 2), folds=1), "`folds` must be an integer of at least 2"),
+        (lambda x: polynomial_degree(0 * x, (1, 2)), "`degrees` must be below the number of distinct levels, 1, got 2"),
         (lambda x: polynomial_degree(x, (1, 2), folds=7), "`folds` must be at most the number of spectra, 6"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Unfolding: known densities, fits against numpy, what local unfolding does, and the record."""
+"""Unfolding by known densities, by phases and by neighbours."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.statistics import number_variance, over_samples, unfold, unfold_local, unfold_phases, unfold_polynomial
+from rmtjax.statistics import number_variance, over_samples, unfold, unfold_local, unfold_phases
 
 
 def test_by_a_law(getkey):
@@ -37,38 +37,6 @@ def test_statistics_have_no_trend_after_exact_unfolding(getkey):
         assert abs(found.value - 10) < 4 * found.standard_error
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize("pooled", [False, True])
-def test_polynomials_are_numpys(getkey, pooled):
-    levels = np.sort(np.asarray(jax.random.normal(getkey(), (3, 40))), axis=-1)
-    found = unfold_polynomial(levels, 5, pooled=pooled)
-    flat = np.sort(levels.ravel())
-    for x, values in zip(levels, np.asarray(found.levels.values), strict=True):
-        at, count = (flat, (np.arange(120) + 0.5) / 3) if pooled else (x, np.arange(40) + 0.5)
-        expected = np.polynomial.Chebyshev.fit(at.astype(float), count, 5)(x.astype(float))
-        np.testing.assert_allclose(values, expected, atol=2e3 * np.finfo(levels.dtype).eps)
-
-
-def test_masks_and_ends(getkey):
-    levels = jnp.sort(jax.random.uniform(getkey(), (2, 30)), axis=-1)
-    mask = jnp.arange(30) < jnp.array([[30], [20]])
-    found = unfold_polynomial(jnp.where(mask, levels, jnp.inf), 3, where=mask, pooled=False, drop=0.1)
-    np.testing.assert_array_equal(found.levels.mask.sum(-1), [24, 16])
-    np.testing.assert_allclose(found.below, 0.1)
-    np.testing.assert_allclose(found.above, 0.1)
-    alone = unfold_polynomial(levels[1, :20], 3, drop=0.1)
-    np.testing.assert_allclose(found.levels.values[1, 2:18], alone.levels.values[2:18], rtol=1e-9)
-
-
-def test_the_record_sees_what_is_wrong():
-    x = jnp.linspace(0, 1, 50)
-    wave = unfold(x, lambda x: 50 * x + 3 * jnp.sin(40 * x))
-    assert not wave.monotone
-    assert 1.5 < wave.residual < 2.5  # 3/√2
-    assert unfold(x, lambda x: 50 * x).monotone
-    np.testing.assert_allclose(unfold_phases(jnp.linspace(-3.0, -3.0 + 2 * np.pi * 0.98, 50)).residual, 0, atol=1e-5)
-
-
 def test_local_unfolding_fakes_rigidity(getkey):
     # Independent levels have Σ²(L) = L; by 2w = 10 levels around each it stops growing at the window.
     levels = jnp.cumsum(jax.random.exponential(getkey(), (100, 400)), axis=-1)
@@ -81,13 +49,46 @@ def test_local_unfolding_fakes_rigidity(getkey):
     np.testing.assert_allclose(spacings.values[:, 5:-5], ratio, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.float32
+def test_neighbours_across_levels_that_do_not_count(getkey):
+    levels = jnp.sort(jax.random.normal(getkey(), (3, 14)), axis=-1)
+    mask = jnp.array([[True, False, True, True, False, False, True] * 2, [True] * 14, [True] * 3 + [False] * 11])
+    found = unfold_local(levels, 2, where=mask).levels
+    np.testing.assert_array_equal(found.mask[1:].sum(-1), [10, 0])
+    alone = unfold_local(levels[0][mask[0]], 2).levels
+    np.testing.assert_allclose(found.values[0][mask[0]], alone.values, rtol=1e-6)
+    np.testing.assert_array_equal(found.mask[0][mask[0]], alone.mask)
+    # 2w + 1 equal levels remain equal, without 0/0.
+    np.testing.assert_array_equal(unfold_local(jnp.zeros(7), 2).levels.values[2:5], [1.5, 1.5, 1.5])
+
+
+def test_a_function_is_asked_at_levels_that_count_only():
+    levels, mask = jnp.array([1.0, 2.0, 3.0, 4.0]), jnp.array([False, True, True, False])
+
+    def total(a):
+        return jnp.nansum(unfold(levels, lambda x: a * jnp.log(x - 1.5), where=mask).levels.values)
+
+    np.testing.assert_allclose(jax.grad(total)(2.0), np.log(0.5 * 1.5), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: unfold(jnp.arange(3.0), 1.0), "`law` must have a method `cdf`, or be an increasing function"),
-        (lambda: unfold_polynomial(jnp.arange(3.0), 3), "`degree` must be below the number of levels, 3"),
-        (lambda: unfold_polynomial(jnp.arange(3.0), 0), "`degree` must be an integer of at least 1"),
-        (lambda: unfold_polynomial(jnp.arange(3.0), 1, drop=0.5), r"`drop` must lie in \[0, 1/2\)"),
+        (
+            lambda: unfold(jnp.arange(3.0), rmt.laws.Uniform),
+            "`law` must have a method `cdf`",
+        ),
+        (lambda: unfold(jnp.arange(3.0), rmt.GOE(3)), r"`law` must be a law: `ensemble.law\(\)`, or `laws.LevelDensit"),
+        (
+            lambda: unfold(jnp.arange(3.0), lambda x: x[:2]),
+            r"`law` must return a real number for each level",
+        ),
+        (lambda: unfold(jnp.arange(3.0), lambda x: 1j * x), "`law` must return a real number for each level"),
+        (
+            lambda: unfold(jnp.arange(7.0), rmt.laws.Uniform(2.5, 2.75)),
+            "`law` must have levels within its support; 3 lie below it and 4 above",
+        ),
         (lambda: unfold_local(jnp.arange(4.0), 2), "`window` must be below half of the number of levels, 4"),
         (lambda: unfold_phases(jnp.array([1.0, 0.0])), "`phases` must be ascending numbers"),
     ],

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact
 
@@ -42,7 +41,7 @@ def linear_statistic(
         Johansson (1998), Duke Math. J. 91, 151; Lytova and Pastur (2009), Ann. Probab. 37, 1778.
     """
     spectra = checked(levels, where)
-    points = _counted(spectra.values, spectra.mask)
+    points = spectra.filled
     heights = jnp.asarray(f(points))
     if heights.ndim == 0:
         heights = jnp.broadcast_to(heights, points.shape)  # a constant
@@ -105,13 +104,6 @@ def condition_number(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None 
     """
     spectra = checked(levels, where)
     return spectra.masked(_condition_number(spectra.values, spectra.mask), 0)
-
-
-@compiled
-def _counted(values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-    """The levels, with the lowest that counts in the place of those that do not."""
-    lowest = jnp.min(jnp.where(mask, jax.lax.stop_gradient(values), jnp.inf), axis=-1, keepdims=True, initial=jnp.inf)
-    return jnp.where(mask, values, jnp.where(mask.any(-1, keepdims=True), lowest, 0))
 
 
 @compiled

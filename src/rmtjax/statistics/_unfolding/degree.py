@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +14,15 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Spectrum, checked, ranks
-from rmtjax.statistics._unfolding.polynomial import ascending, chebyshev, pooled_ranks
+from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
+from rmtjax.statistics._unfolding.polynomial import (
+    ENOUGH,
+    ascending,
+    distinct_levels,
+    fitted,
+    normalised_staircase,
+    scaled,
+)
 from rmtjax.statistics._unfolding.unfolded import DROP, middle
 
 
@@ -23,7 +31,7 @@ class PolynomialDegree(AbstractModule):
 
     Args:
         degree: the smallest degree whose score is less than one standard error above the best one.
-        best: the degree of the best score.
+        best: the degree of the best score; of several that differ by rounding, the smallest.
         scores: of each degree, the mean squared residual of the spectra left out.
         standard_errors: of the difference of each score from the best one, over spectra.
 
@@ -57,8 +65,9 @@ def polynomial_degree(
     $$\frac1m \sum_{s = 1}^m \frac1{n_s} \sum_i \big[\bar N_d^{(\neq s)}(x_{si}) - (i - \tfrac12)\big]^2 ,$$
 
     falls down to the fluctuations of the staircase itself, so differences count and not the size. They are compared
-    spectrum by spectrum, and of degrees that cannot be told apart the smallest is taken. All degrees come from one
-    orthogonal basis, so a ladder of them costs no more than the last.
+    spectrum by spectrum, and of degrees that cannot be told apart the smallest is taken. The pooled staircase is the
+    normalised one of `unfold_polynomial`, times the $n_s$ of the spectrum left out. All degrees come from one
+    orthogonal basis, so a ladder of them costs no more than the last, and O(m n) memory.
 
     Args:
         levels: ascending levels of m independent spectra of one ensemble, `(m, n)`, a `PaddedSpectrum`, or
@@ -73,7 +82,8 @@ def polynomial_degree(
 
     Raises:
         ValueError: the levels are not ascending numbers or have not two axes, `degrees` do not ascend from 1 or more to
-            n - 1 or less, `folds` is out of range, or `drop` is.
+            n - 1 or less, the folds but one have no more distinct levels than the last degree, `folds` is out of range,
+            or `drop` is.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -96,59 +106,58 @@ def polynomial_degree(
     if folds > number:
         raise _checks.refusal("folds", f"be at most the number of spectra, {number}", folds)
     share = DROP("drop", _checks.scalar("drop", drop))
-    inside = middle(spectra.mask, share)
-    found = _choice(spectra.values, spectra.mask, inside, ladder, folds)
+    choice, fewest = _choice(spectra, share, ladder, folds)
+    enough = ENOUGH.kept("degrees", np.array(ladder[-1]), fewest)
     valid = spectra.valid if spectra.valid is True else spectra.valid.all()
-    return _checks.masked(valid, PolynomialDegree(*found))
+    return _checks.masked(_checks.both(valid, enough), choice)
 
 
-@partial(compiled, static_argnums=(3, 4))
+@partial(compiled, static_argnums=(2, 3))
 def _choice(
-    x: Float[Array, "m n"], mask: Bool[Array, "m n"], inside: Bool[Array, "m n"], degrees: tuple[int, ...], folds: int
-) -> tuple[Int[Array, ""], Int[Array, ""], Float[Array, " k"], Float[Array, " k"]]:
-    residuals = _residuals(x, mask, degrees, folds)
+    spectra: Levels, share: Float[Array, ""], degrees: tuple[int, ...], folds: int
+) -> tuple[PolynomialDegree, Int[Array, ""]]:
+    """The choice, and how many distinct levels the folds have at least that a polynomial is fitted to."""
+    x, mask = spectra.values, spectra.mask
+    inside = middle(mask, share)
     counted = jnp.sum(inside, axis=-1)
-    each = jnp.sum(jnp.where(inside[..., None], residuals, 0) ** 2, axis=1) / jnp.maximum(counted, 1)[:, None]
-    spectra = counted > 0
-    number = jnp.sum(spectra)
-    mean = lambda values: jnp.sum(jnp.where(spectra[:, None], values, 0), axis=0) / number
-    scores, ladder = mean(each), jnp.asarray(np.array(degrees))
-    best = jnp.argmin(scores)
-    differences = each - each[:, best][:, None]
-    spread = mean((differences - mean(differences)) ** 2) / jnp.maximum(number - 1, 1)
-    errors = jnp.sqrt(jnp.where(spread > 0, spread, 0))
-    near = jnp.argmax((scores < scores[best] + errors) | (scores <= scores[best]))
-    return ladder[near], ladder[best], scores, errors
+    pool = _Pool(scaled(x, mask, (0, 1)), x, mask, inside, ascending(x, mask), jnp.arange(x.shape[0]) % folds)
+    by_fold, numbers = jax.lax.map(partial(_scores, pool, degrees[-1]), jnp.arange(folds))
+    ladder = np.array(degrees)
+    each = jnp.sum(by_fold, axis=0)[ladder - 1] / jnp.maximum(counted, 1)
+    some = counted > 0
+    mean = lambda values: jnp.sum(jnp.where(some, values, 0), axis=-1) / jnp.sum(some)
+    scores = mean(each)
+    # Residuals that differ by less than their rounding are equal, and the lowest of such degrees is the best.
+    rounding = 4 * jnp.finfo(x.dtype).eps * jnp.max(counted)
+    best = jnp.argmax(jnp.sqrt(scores) <= jnp.sqrt(jnp.min(scores)) + rounding)
+    differences = each - each[best]
+    spread = mean((differences - mean(differences)[:, None]) ** 2) / jnp.maximum(jnp.sum(some) - 1, 1)
+    errors = jnp.where(spread > 0, jnp.sqrt(jnp.where(spread > 0, spread, 1)), 0)
+    near = jnp.argmax((scores < scores[best] + errors) | (jnp.arange(ladder.size) == best))
+    return PolynomialDegree(jnp.asarray(ladder)[near], jnp.asarray(ladder)[best], scores, errors), jnp.min(numbers)
 
 
-def _residuals(
-    x: Float[Array, "m n"], mask: Bool[Array, "m n"], degrees: tuple[int, ...], folds: int
-) -> Float[Array, "m n k"]:
-    """What each degree misses of the staircase of each spectrum, by the fit to the other folds."""
-    pool, counted = x.reshape(-1), mask.reshape(-1)
-    basis, _ = jnp.linalg.qr(chebyshev(pool, counted, degrees[-1]))
-    fold = jnp.arange(x.shape[0]) % folds
-    predict = partial(_predictions, basis, mask, ascending(pool, counted), fold, degrees)
-    by_others = jnp.sum(jax.lax.map(predict, jnp.arange(folds)), axis=0)
-    return by_others.reshape(*x.shape, -1) - ranks(mask)[..., None]
+class _Pool(NamedTuple):
+    """All spectra: levels on [-1, 1] and as they are, which count and which enter scores, their order, their folds."""
+
+    t: Float[Array, "m n"]
+    levels: Float[Array, "m n"]
+    mask: Bool[Array, "m n"]
+    inside: Bool[Array, "m n"]
+    order: Int[Array, " p"]
+    fold: Int[Array, " m"]
 
 
-def _predictions(
-    basis: Float[Array, "p q"],
-    mask: Bool[Array, "m n"],
-    order: Int[Array, " p"],
-    fold: Int[Array, " m"],
-    degrees: tuple[int, ...],
-    left_out: Int[Array, ""],
-) -> Float[Array, "p k"]:
-    """The fits of all degrees at the levels of one fold, which they do not know; 0 elsewhere."""
-    here = (fold == left_out)[:, None]
-    others = mask & ~here
-    used, spectra = others.reshape(-1), jnp.maximum(jnp.sum(jnp.any(others, axis=-1)), 1)
-    staircase = jnp.where(used, pooled_ranks(used, order), 0) / spectra
-    # The basis is orthonormal on all levels, and nearly so, up to a number, on those of the other folds. Cholesky's
-    # factor makes it so in the order of the degrees: the fit of each degree is the sum of the terms up to it.
-    columns = jnp.where(used[:, None], basis, 0)
-    solve = partial(jax.scipy.linalg.solve_triangular, jnp.linalg.cholesky(columns.T @ columns), lower=True)
-    terms = solve(jnp.where((mask & here).reshape(-1, 1), basis, 0).T) * solve(columns.T @ staircase)[:, None]
-    return jnp.cumsum(terms, axis=0)[jnp.array(degrees)].T
+def _scores(pool: _Pool, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "degree m"], Int[Array, "1 1"]]:
+    """Sums of squares of what fits to the other folds miss of the staircases of one; and their distinct levels."""
+    here = (pool.fold == left_out)[:, None]
+    used = pool.mask & ~here
+    staircase = normalised_staircase(used, pool.order, pool.t.dtype)
+    missed = partial(_missed, pool, pool.inside & here)
+    _, each = fitted(pool.t, used, staircase, degree, (0, 1), missed, jnp.zeros_like(staircase))
+    return each, distinct_levels(pool.levels, used, pool.order)
+
+
+def _missed(pool: _Pool, scored: Bool[Array, "m n"], fit: Float[Array, "m n"]) -> Float[Array, " m"]:
+    number = jnp.sum(pool.mask, axis=-1, keepdims=True)
+    return jnp.sum(jnp.where(scored, number * fit - ranks(pool.mask).astype(fit.dtype), 0) ** 2, axis=-1)

@@ -12,8 +12,8 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Spectrum, checked
-from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, diagnosed, middle
+from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
 
 # Pairs of levels whose terms are computed side by side.
 _PAIRS = 1 << 17
@@ -45,7 +45,8 @@ def unfold_kernel(
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         bandwidth: the standard deviation h > 0 of the kernel, in the unit of the levels: a few to many spacings, and
             less than the distance over which the mean density changes.
-        pooled: one staircase of all spectra of the batch, which must be of one ensemble; or one of each.
+        pooled: one staircase of all spectra of the batch, which must have one normalised density; their numbers of
+            levels may differ, as for `unfold_polynomial`. Or one of each.
         drop: share of each spectrum to drop at either end; in [0, 1/2).
         where: which of the levels count.
 
@@ -69,8 +70,7 @@ def unfold_kernel(
     width = _checks.positive("bandwidth", bandwidth)
     spectra = checked(levels, where)
     share = DROP("drop", _checks.scalar("drop", drop))
-    values = _smoothed(spectra.values, spectra.mask, width.astype(spectra.values.dtype), pooled)
-    return diagnosed(spectra, values, middle(spectra.mask, share))
+    return _unfolded(spectra, width, share, pooled)
 
 
 class _Pool(NamedTuple):
@@ -87,6 +87,11 @@ class _Pool(NamedTuple):
 
 
 @partial(compiled, static_argnums=3)
+def _unfolded(spectra: Levels, bandwidth: Float[Array, ""], share: Float[Array, ""], pooled: bool) -> Unfolded:
+    values = _smoothed(spectra.values, spectra.mask, bandwidth.astype(spectra.values.dtype), pooled)
+    return recorded(together(spectra) if pooled else spectra, values, middle(spectra.mask, share))
+
+
 def _smoothed(
     x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], bandwidth: Float[Array, ""], pooled: bool
 ) -> Float[Array, "*batch n"]:
@@ -96,7 +101,10 @@ def _smoothed(
     pools = (1, -1) if pooled else (spectra, -1)
     of_pool = partial(_staircase, bandwidth, spectra if pooled else 1)
     values = jax.vmap(of_pool)(x.reshape(pools), mask.reshape(pools)).reshape(x.shape)
-    return values / jnp.maximum(jnp.sum(jnp.any(mask, axis=-1)), 1) if pooled else values
+    if not pooled:
+        return values
+    # The share of each spectrum in all levels: of one normalised density, their numbers may differ.
+    return values * (jnp.sum(mask, axis=-1, keepdims=True) / jnp.maximum(jnp.sum(mask), 1)).astype(x.dtype)
 
 
 def _staircase(

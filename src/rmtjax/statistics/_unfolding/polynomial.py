@@ -1,17 +1,19 @@
 """Unfolding by a polynomial."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._levels import Spectrum, checked, ranks
-from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, diagnosed, middle
+from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
+from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, distinct, middle, recorded, together
 
 
 def unfold_polynomial(
@@ -27,21 +29,27 @@ def unfold_polynomial(
     The staircase $N(x_i) = i - \tfrac12$ of all spectra together is far smoother than that of each, so a pooled fit
     takes less of the fluctuations away: with m spectra the degree may be some m times larger, and `polynomial_degree`
     finds it. A fit to each spectrum of its own lowers number variance and rigidity at all lengths above about n/degree.
-    The polynomial is a Chebyshev series on the range of the levels.
+    The polynomial is a series in those of Chebyshev, made orthogonal on the levels, and takes O(n) memory.
+
+    Pooled spectra share one normalised density, and their numbers of levels $n_s$ may differ, as those of symmetry
+    sectors do. The fit is to their normalised staircase $(i - \tfrac12)/\sum_s n_s$, where i counts the levels of all
+    of them, and $n_s$ times that unfolds each. So a spectrum weighs by its number of levels, which has the smallest
+    error for independent levels, and a smaller one than equal weights have for those that repel.
 
     Args:
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         degree: of the polynomial, at least 1; static.
-        pooled: one fit to all spectra of the batch, which must be of one ensemble; or one to each.
+        pooled: one fit to all spectra of the batch, which must have one normalised density; or one to each.
         drop: share of each spectrum to drop at either end, where polynomials fit worst; in [0, 1/2).
-        where: which of the levels count.
+        where: which of the levels count. Spectra of which it cuts off a part have no longer the density of the others.
 
     Returns:
-        `Unfolded`: see whether it is `monotone`; a polynomial need not be.
+        `Unfolded`: see whether it is `monotone`; a polynomial need not be. Where there are no more distinct levels than
+        the degree, NaN.
 
     Raises:
-        ValueError: the levels are not ascending numbers, `drop` is out of range, or `degree` is no whole number from 1
-            to n - 1.
+        ValueError: the levels are not ascending numbers, `drop` is out of range, or `degree` is no whole number of at
+            least 1 and below the number of distinct levels that count, in the pool or in at least one spectrum.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -51,54 +59,120 @@ def unfold_polynomial(
         1.00
 
     References:
-        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1.
+        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1; Forsythe (1957), J. SIAM 5, 74,
+        for the recurrence.
     """
     degree = _checks.integer("degree", degree, at_least=1)
     spectra = checked(levels, where)
     if degree >= spectra.values.shape[-1]:
         raise _checks.refusal("degree", f"be below the number of levels, {spectra.values.shape[-1]}", degree)
     share = DROP("drop", _checks.scalar("drop", drop))
-    values = _fitted(spectra.values, spectra.mask, degree, pooled)
-    return diagnosed(spectra, values, middle(spectra.mask, share))
+    unfolded, number = _unfolded(spectra, share, degree, pooled)
+    ENOUGH.kept("degree", degree, number)
+    return unfolded
+
+
+ENOUGH = _checks.Rule(
+    lambda degree, distinct: (degree < distinct).any() | (distinct.size == 0),
+    lambda distinct: f"be below the number of distinct levels, {distinct.max()}",
+)
 
 
 @partial(compiled, static_argnums=(2, 3))
-def _fitted(x: Array, mask: Array, degree: int, pooled: bool) -> Array:
-    shape = x.shape
-    rank = ranks(mask)
-    if pooled:
-        number = jnp.maximum(jnp.sum(jnp.any(mask, axis=-1)), 1)
-        x, mask = x.reshape(1, -1), mask.reshape(1, -1)
-        rank = pooled_ranks(mask[0], ascending(x[0], mask[0]))[None] / number
-    # An orthogonal basis keeps the digits: the columns are far from orthogonal on the levels.
-    basis, _ = jnp.linalg.qr(chebyshev(x, mask, degree))
-    coefficients = jnp.sum(basis * jnp.where(mask, rank, 0)[..., None], axis=-2, keepdims=True)
-    return jnp.sum(basis * coefficients, axis=-1).reshape(shape)
+def _unfolded(
+    spectra: Levels, share: Float[Array, ""], degree: int, pooled: bool
+) -> tuple[Unfolded, Int[Array, "*#batch 1"]]:
+    """The unfolded levels, and how many distinct ones each polynomial was fitted to."""
+    x, mask = spectra.values, spectra.mask
+    axes = tuple(range(x.ndim)) if pooled else (-1,)
+    order = ascending(x, mask) if pooled else None
+    staircase, number = normalised_staircase(mask, order, x.dtype), distinct_levels(x, mask, order)
+    # The recurrence loses orthogonality where there are hardly more levels than degrees. A second round then mends the
+    # fit: degree 15 to 40 normal levels, off by 1e-3 in float32, comes out to 1e-5, where a QR decomposition has 2e-4.
+    again = partial(fitted, scaled(x, mask, axes), mask, staircase, degree, axes, lambda fit: None)
+    start = varying_like(jnp.zeros_like(x), jax.typeof(x))
+    fit, _ = jax.lax.scan(lambda fit, _: again(fit), start, length=2)
+    values = jnp.sum(mask, axis=-1, keepdims=True) * jnp.where(degree < number, fit, jnp.nan)
+    return recorded(together(spectra) if pooled else spectra, values, middle(mask, share)), number
 
 
-def ascending(x: Float[Array, " n"], mask: Bool[Array, " n"]) -> Array:
+def ascending(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, " p"]:
     """The places of the levels of a pool in ascending order, those that do not count at the end."""
-    return jnp.argsort(jnp.where(mask, x, jnp.inf))
+    return jnp.argsort(jnp.where(mask, x, jnp.inf), axis=None)
 
 
-def pooled_ranks(mask: Bool[Array, " n"], order: Array) -> Float[Array, " n"]:
-    """The staircase of a pool of spectra, at each of its levels."""
-    rank = ranks(mask[order])
-    return jnp.zeros_like(rank).at[order].set(rank)
+def distinct_levels(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: Int[Array, " p"] | None
+) -> Int[Array, "*#batch 1"]:
+    """How many different levels count, in each spectrum or in the pool."""
+    if order is None:
+        return distinct(x, mask)[..., None]
+    return distinct(x.ravel()[order], mask.ravel()[order]).reshape((1,) * x.ndim)
 
 
-def chebyshev(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], degree: int) -> Float[Array, "*batch n k"]:
-    """The polynomials of Chebyshev on the range of the levels, as columns; 0 where a level does not count."""
-    low = jnp.min(x, axis=-1, keepdims=True, where=mask, initial=jnp.inf)
-    high = jnp.max(x, axis=-1, keepdims=True, where=mask, initial=-jnp.inf)
-    width = jnp.where(high > low, high - low, 1)
-    t = 2 * (x - jnp.where(high >= low, low, 0)) / width - 1
-    # The recurrence, as the arc cosine has no derivative at the ends.
-    state = varying_like(jnp.ones_like(t), jax.typeof(t)), t
-    _, columns = jax.lax.scan(partial(_next_polynomial, t), state, length=degree + 1)
-    return jnp.where(mask[..., None], jnp.moveaxis(columns, 0, -1), 0)
+def normalised_staircase(
+    used: Bool[Array, "*batch n"], order: Int[Array, " p"] | None, dtype: Any
+) -> Float[Array, "*batch n"]:
+    """The staircase from 0 to 1, at each level that is used, of its spectrum or, in this order, of the pool."""
+    if order is None:
+        return ranks(used).astype(dtype) / jnp.maximum(jnp.sum(used, axis=-1, keepdims=True), 1)
+    rank = ranks(used.ravel()[order]).astype(dtype)
+    return jnp.zeros_like(rank).at[order].set(rank).reshape(used.shape) / jnp.maximum(jnp.sum(used), 1)
 
 
-def _next_polynomial(t: Array, state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
-    now, following = state
-    return (following, 2 * t * following - now), now
+def scaled(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], axes: tuple[int, ...]) -> Array:
+    """The levels on [-1, 1]; 0 where they do not count. No fit depends on the unit, and so no derivative does."""
+    fixed = jax.lax.stop_gradient(x)
+    low = jnp.min(fixed, axis=axes, keepdims=True, where=mask, initial=jnp.inf)
+    high = jnp.max(fixed, axis=axes, keepdims=True, where=mask, initial=-jnp.inf)
+    several = high > low
+    return jnp.where(mask & several, 2 * (x - low) / jnp.where(several, high - low, 1) - 1, 0)
+
+
+class _State(NamedTuple):
+    """The last two of the polynomials that are orthonormal on the levels, their coupling, and the fit so far."""
+
+    before: Float[Array, "*batch n"]
+    last: Float[Array, "*batch n"]
+    coupling: Float[Array, "*#batch #n"]
+    fit: Float[Array, "*batch n"]
+
+
+def fitted(
+    t: Float[Array, "*batch n"],
+    used: Bool[Array, "*batch n"],
+    staircase: Float[Array, "*batch n"],
+    degree: int,
+    axes: tuple[int, ...],
+    seen: Callable[[Array], Any],
+    fit: Float[Array, "*batch n"],
+) -> tuple[Float[Array, "*batch n"], Any]:
+    """Least squares on the levels that are used: the last fit at all levels, and what is `seen` of degrees 1, 2, ….
+
+    The polynomials are those of Chebyshev, made orthogonal on the levels. They obey a recurrence of three terms, so
+    that neither a basis nor a matrix is stored, and the fit of each degree is that of the last with one more term. The
+    coefficient of a term is that of what is left by all others before, those of the given fit included.
+    """
+    total = lambda values: jnp.sum(jnp.where(used, values, 0), axis=axes, keepdims=True)
+    number = jnp.maximum(total(jnp.ones_like(t)), 1)
+    constant = jnp.zeros_like(t) + 1 / jnp.sqrt(number)
+    start = _State(jnp.zeros_like(t), constant, jnp.zeros_like(number), fit + total(staircase - fit) / number)
+    state, each = jax.lax.scan(
+        partial(_raised, total, t, staircase, seen),
+        jax.tree.map(lambda leaf: varying_like(leaf, jax.typeof(t)), start),
+        length=degree,
+    )
+    return state.fit, each
+
+
+def _raised(
+    total: Callable[[Array], Array], t: Array, staircase: Array, seen: Callable[[Array], Any], state: _State, _: None
+) -> tuple[_State, Any]:
+    """The fit of the next degree."""
+    following = (t - total(t * state.last**2)) * state.last - state.coupling * state.before
+    square = total(following**2)
+    regular = square > 0
+    norm = jnp.where(regular, jnp.sqrt(jnp.where(regular, square, 1)), 0)
+    following = following / jnp.where(regular, norm, 1)
+    fit = state.fit + total(following * (staircase - state.fit)) * following
+    return _State(state.last, following, norm, fit), seen(fit)

@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Spectrum, checked, ranks
-from rmtjax.statistics._unfolding.unfolded import Unfolded, diagnosed
+from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
+from rmtjax.statistics._unfolding.unfolded import Unfolded, recorded
 
 Mask = Bool[Array, "*batch n"] | None
 
@@ -22,15 +22,17 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
     Args:
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; n is how many count.
         law: the law of one level, any object with a method `cdf`: `ensemble.law()`, or `laws.LevelDensity(ensemble)`,
-            which is exact at finite n; or an increasing function, the mean number of levels below x, which is taken as
-            it is. Levels where it does not increase, those outside of the support, are dropped and counted.
+            which is exact at finite n. Levels outside of its support are dropped: the record has their shares, and its
+            mask tells which they are. Or an increasing function, the mean number of levels below x, which is taken as
+            it is, keeps all levels, and is asked at levels that count only.
         where: which of the levels count.
 
     Returns:
         `Unfolded`: the levels, from 0 to n, and how well they are unfolded.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or `law` is neither.
+        ValueError: the levels are not ascending numbers, all of them lie outside of the support, or `law` is neither,
+            as an ensemble is.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -44,16 +46,40 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
         section 3.2.1.
     """
     spectra = checked(levels, where)
-    cdf = getattr(law, "cdf", None)
-    if cdf is None and not callable(law):
+    cdf = None if isinstance(law, type) else getattr(law, "cdf", None)
+    if cdf is not None:
+        unfolded, numbers = _by_law(spectra, cdf(spectra.filled))
+        _SOME_INSIDE.kept("law", law, numbers)
+        return unfolded
+    if callable(getattr(law, "law", None)):
+        raise _checks.refusal("law", "be a law: `ensemble.law()`, or `laws.LevelDensity(ensemble)`", law)
+    if not callable(law) or isinstance(law, type):
         raise _checks.refusal("law", "have a method `cdf`, or be an increasing function", law)
-    if cdf is None:
-        values = jnp.broadcast_to(jnp.asarray(law(spectra.values)), spectra.values.shape)
-        return diagnosed(spectra, values, spectra.mask)
+    numbers, shape = jnp.asarray(law(spectra.filled)), spectra.values.shape
+    if numbers.shape not in ((), shape) or jnp.iscomplexobj(numbers):
+        raise _checks.refusal("law", f"return a real number for each level, of shape {shape}", numbers)
+    return _by_function(spectra, numbers)
+
+
+def _left_out(numbers: Any) -> str:
+    return f"have levels within its support; {numbers[0]} lie below it and {numbers[1]} above"
+
+
+_SOME_INSIDE = _checks.Rule(lambda _, numbers: (numbers[2] > 0) | (numbers.sum() == 0), _left_out)
+
+
+@compiled
+def _by_law(spectra: Levels, probabilities: Float[Array, "*batch n"]) -> tuple[Unfolded, Int[Array, " 3"]]:
+    """The unfolded levels, and how many there are below the support, above it and inside."""
     number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
-    probabilities = cdf(spectra.values)
     inside = (probabilities > 0) & (probabilities < 1)
-    return diagnosed(spectra, number * probabilities, spectra.mask & inside)
+    numbers = [jnp.sum(spectra.mask & part) for part in (probabilities <= 0, probabilities >= 1, inside)]
+    return recorded(spectra, number * probabilities, spectra.mask & inside), jnp.stack(numbers)
+
+
+@compiled
+def _by_function(spectra: Levels, numbers: Float[Array, "*#batch #n"]) -> Unfolded:
+    return recorded(spectra, jnp.broadcast_to(numbers, spectra.values.shape), spectra.mask)
 
 
 def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
@@ -76,12 +102,15 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
         True
     """
     spectra = checked(phases, where, name="phases")
+    return _on_circle(spectra)
+
+
+@compiled
+def _on_circle(spectra: Levels) -> Unfolded:
     number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
     values = number * spectra.values / (2 * jnp.pi)
-    offset = jnp.sum(jnp.where(spectra.mask, values - ranks(spectra.mask), 0), axis=-1, keepdims=True) / jnp.maximum(
-        number, 1
-    )
-    return diagnosed(spectra, values, spectra.mask, offset)
+    leads = jnp.where(spectra.mask, values - ranks(spectra.mask).astype(values.dtype), 0)
+    return recorded(spectra, values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1))
 
 
 def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfolded:
@@ -94,7 +123,7 @@ def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfold
     Args:
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         window: w ≥ 1, the number of levels to either side; static. The w levels at either end are dropped.
-        where: which of the levels count; it must leave no gap.
+        where: which of the levels count; the two sides of one that does not are neighbours.
 
     Returns:
         `Unfolded`.
@@ -115,18 +144,20 @@ def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfold
     spectra = checked(levels, where)
     if 2 * window >= spectra.values.shape[-1]:
         raise _checks.refusal("window", f"be below half of the number of levels, {spectra.values.shape[-1]}", window)
-    return diagnosed(spectra, *_local(spectra.values, spectra.mask, window))
+    return _by_neighbours(spectra, window, spectra.at_end)
 
 
-@partial(compiled, static_argnums=2)
-def _local(x: Array, mask: Array, window: int) -> tuple[Array, Array]:
-    n = x.shape[-1]
-    number, rank = jnp.sum(mask, axis=-1, keepdims=True), jnp.cumsum(mask, axis=-1) - 1
-    kept = mask & (rank >= window) & (rank < number - window)
+@partial(compiled, static_argnums=(1, 2))
+def _by_neighbours(spectra: Levels, window: int, at_end: bool) -> Unfolded:
+    # Of the levels that count alone: one that is masked in between is nobody's neighbour.
+    x, mask, n = spectra._replace(at_end=at_end).compact, spectra.mask, spectra.values.shape[-1]
+    number, place = jnp.sum(mask, axis=-1, keepdims=True), jnp.arange(n)
     mean = (x[..., 2 * window :] - x[..., : n - 2 * window]) / (2 * window)
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
     steps = jnp.diff(x, axis=-1, append=x[..., -1:])
-    inside = kept & jnp.roll(kept, -1, axis=-1) & (mean > 0)
+    inside = (place >= window) & (place < number - window - 1) & (mean > 0)  # Equal levels remain equal.
     scaled = jnp.where(inside, steps / jnp.where(inside, mean, 1), 0)
-    values = jnp.cumsum(scaled, axis=-1) - scaled
-    return values + window - 0.5, kept
+    values = jnp.cumsum(scaled, axis=-1) - scaled + window - 0.5
+    rank = jnp.cumsum(mask, axis=-1) - 1
+    kept = mask & (rank >= window) & (rank < number - window)
+    return recorded(spectra, jnp.take_along_axis(values, jnp.maximum(rank, 0), axis=-1), kept)

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Levels, ranks
@@ -24,9 +23,11 @@ class Unfolded(AbstractModule):
         mean_spacing: of the levels that count, 1 if all is right.
         residual: root of the mean squared residual. With the right smooth part it is 0.5 to 1 for random matrices,
             and for n independent levels $\sqrt{n/6}$ by a known law, $\sqrt{n/12}$ on the circle, $\sqrt{n/15}$ once a
-            line is fitted; less means that fluctuations were unfolded away, more that the smooth part is wrong.
+            line is fitted; less means that fluctuations were unfolded away, more that the smooth part is wrong. Where
+            it is 0 its derivative is, too.
         trend: slope of the residuals, the relative error of the mean density.
-        below, above: the share of each spectrum that was dropped at its lower and its upper end.
+        below, above: the share of each spectrum that was dropped at its lower and its upper end; `levels.mask` tells
+            which levels these are.
         monotone: whether unfolded levels ascend.
 
     Example:
@@ -48,45 +49,53 @@ class Unfolded(AbstractModule):
 DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
 
-@compiled
 def middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
     """The levels that count without this share at either end."""
     number, rank = jnp.sum(mask, axis=-1, keepdims=True), ranks(mask)
     return mask & (rank > share * number) & (rank < (1 - share) * number)
 
 
-def diagnosed(
+def together(spectra: Levels) -> Levels:
+    """Spectra of a pool, of which one that is not valid spoils all."""
+    return spectra._replace(valid=jnp.all(spectra.valid))
+
+
+def recorded(
     spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any = 0
 ) -> Unfolded:
-    """The record of unfolded values; `mask` says which of the levels are left."""
-    return _record(spectra.masked(values, 1), mask, spectra.mask, offset)
-
-
-@compiled
-def _record(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], counted: Bool[Array, "*batch n"], offset: Any
-) -> Unfolded:
-    rank = ranks(counted) + offset
-    number, kept = jnp.sum(counted, axis=-1), jnp.sum(mask, axis=-1)
+    """The record of unfolded values, of which `mask` says which are left; to be called in a compiled function."""
+    values = spectra.masked(values, 1)
+    rank = ranks(spectra.mask).astype(values.dtype) + offset
+    number, kept = jnp.sum(spectra.mask, axis=-1), jnp.sum(mask, axis=-1)
     mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
     residual = jnp.where(mask, values - rank, 0)
     centred = jnp.where(mask, rank - mean(rank)[..., None], 0)
-    spread = jnp.sum(centred**2, axis=-1)
+    squares, spread = mean(residual**2), jnp.sum(centred**2, axis=-1)
     place = jnp.arange(mask.shape[-1])
     first = jnp.min(jnp.where(mask, place, place.size), axis=-1, keepdims=True, initial=place.size)
-    share = lambda dropped: jnp.sum(counted & ~mask & dropped, axis=-1) / jnp.maximum(number, 1)
+    dropped = lambda where: jnp.sum(spectra.mask & ~mask & where, axis=-1)
+    share = lambda where: spectra.masked(dropped(where).astype(values.dtype) / jnp.maximum(number, 1), 0)
     low = jnp.min(values, axis=-1, where=mask, initial=jnp.inf)
     high = jnp.max(values, axis=-1, where=mask, initial=-jnp.inf)
-    before = jnp.where(mask, values, -jnp.inf)
-    highest = jnp.pad(jax.lax.cummax(before, axis=before.ndim - 1), [(0, 0)] * (mask.ndim - 1) + [(1, 0)])
-    highest = highest.at[..., 0].set(-jnp.inf)[..., :-1]
-    several = kept > 1
+    several, exact = kept > 1, squares == 0
+    residual_size = jnp.where(exact, 0, jnp.sqrt(jnp.where(exact, 1, squares)))
     return Unfolded(
         levels=MaskedValues(jnp.where(mask, values, jnp.nan), mask),
         mean_spacing=jnp.where(several, (high - low) / jnp.where(several, kept - 1, 1), jnp.nan),
-        residual=jnp.where(kept > 0, jnp.sqrt(mean(residual**2)), jnp.nan),
+        residual=jnp.where(kept > 0, residual_size, jnp.nan),
         trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),
         below=share(place < first),
         above=share(place > first),
-        monotone=jnp.all(~mask | (values >= highest), axis=-1),
+        monotone=jnp.all(~mask | (values >= _highest_before(values, mask)), axis=-1),
     )
+
+
+def _highest_before(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """The highest of those that count before each place; -inf before the first."""
+    highest = jax.lax.cummax(jnp.where(mask, x, -jnp.inf), axis=x.ndim - 1)
+    return jnp.concatenate([jnp.full_like(highest[..., :1], -jnp.inf), highest[..., :-1]], axis=-1)
+
+
+def distinct(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Array:
+    """How many different levels count, of ascending ones."""
+    return jnp.sum(mask & (x > _highest_before(x, mask)), axis=-1)
