@@ -123,7 +123,7 @@ def _choice(
     pool = _Pool(scaled(x, mask, (0, 1)), x, mask, inside, ascending(x, mask), jnp.arange(x.shape[0]) % folds)
     by_fold, numbers = jax.lax.map(partial(_scores, pool, degrees[-1]), jnp.arange(folds))
     ladder = np.array(degrees)
-    each = jnp.sum(by_fold, axis=0)[ladder - 1] / jnp.maximum(counted, 1)
+    each = jnp.sum(by_fold, axis=0)[ladder] / jnp.maximum(counted, 1)
     some = counted > 0
     mean = lambda values: jnp.sum(jnp.where(some, values, 0), axis=-1) / jnp.sum(some)
     scores = mean(each)
@@ -148,13 +148,13 @@ class _Pool(NamedTuple):
     fold: Int[Array, " m"]
 
 
-def _scores(pool: _Pool, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "degree m"], Int[Array, "1 1"]]:
+def _scores(pool: _Pool, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, "1 1"]]:
     """Sums of squares of what fits to the other folds miss of the staircases of one; and their distinct levels."""
     here = (pool.fold == left_out)[:, None]
     used = pool.mask & ~here
     staircase = normalised_staircase(used, pool.order, pool.t.dtype)
     missed = partial(_missed, pool, pool.inside & here)
-    _, each = fitted(pool.t, used, staircase, degree, (0, 1), missed, jnp.zeros_like(staircase))
+    _, each = fitted(pool.t, used, staircase, degree, (0, 1), seen=missed)
     return each, distinct_levels(pool.levels, used, pool.order)
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Spectrum, checked
 from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
 
 # Pairs of levels whose terms are computed side by side.
@@ -70,7 +70,8 @@ def unfold_kernel(
     width = _checks.positive("bandwidth", bandwidth)
     spectra = checked(levels, where)
     share = DROP("drop", _checks.scalar("drop", drop))
-    return _unfolded(spectra, width, share, pooled)
+    values, inside = _smoothed(spectra.values, spectra.mask, width.astype(spectra.values.dtype), share, pooled)
+    return recorded(together(spectra) if pooled else spectra, values, inside)
 
 
 class _Pool(NamedTuple):
@@ -86,25 +87,27 @@ class _Pool(NamedTuple):
     bandwidth: Float[Array, ""]
 
 
-@partial(compiled, static_argnums=3)
-def _unfolded(spectra: Levels, bandwidth: Float[Array, ""], share: Float[Array, ""], pooled: bool) -> Unfolded:
-    values = _smoothed(spectra.values, spectra.mask, bandwidth.astype(spectra.values.dtype), pooled)
-    return recorded(together(spectra) if pooled else spectra, values, middle(spectra.mask, share))
-
-
+@partial(compiled, static_argnums=4)
 def _smoothed(
-    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], bandwidth: Float[Array, ""], pooled: bool
-) -> Float[Array, "*batch n"]:
+    x: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    bandwidth: Float[Array, ""],
+    share: Float[Array, ""],
+    pooled: bool,
+) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
+    """The unfolded levels, and which of them are kept."""
+    inside = middle(mask, share)
     if x.size == 0:
-        return x
+        return x, inside
     spectra = x.size // x.shape[-1]
     pools = (1, -1) if pooled else (spectra, -1)
     of_pool = partial(_staircase, bandwidth, spectra if pooled else 1)
     values = jax.vmap(of_pool)(x.reshape(pools), mask.reshape(pools)).reshape(x.shape)
-    if not pooled:
-        return values
-    # The share of each spectrum in all levels: of one normalised density, their numbers may differ.
-    return values * (jnp.sum(mask, axis=-1, keepdims=True) / jnp.maximum(jnp.sum(mask), 1)).astype(x.dtype)
+    if pooled:
+        # The share of each spectrum in all levels: of one normalised density, their numbers may differ.
+        number = jnp.sum(mask, axis=-1, keepdims=True).astype(x.dtype)
+        values = values * number / jnp.maximum(jnp.sum(number), 1)
+    return values, inside
 
 
 def _staircase(

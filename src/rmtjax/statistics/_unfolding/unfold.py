@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
+from rmtjax.statistics._levels import Spectrum, checked, ranks
 from rmtjax.statistics._unfolding.unfolded import Unfolded, recorded
 
 Mask = Bool[Array, "*batch n"] | None
@@ -48,9 +48,9 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
     spectra = checked(levels, where)
     cdf = None if isinstance(law, type) else getattr(law, "cdf", None)
     if cdf is not None:
-        unfolded, numbers = _by_law(spectra, cdf(spectra.filled))
+        values, inside, numbers = _by_law(spectra.mask, cdf(spectra.filled))
         _SOME_INSIDE.kept("law", law, numbers)
-        return unfolded
+        return recorded(spectra, values, inside)
     if callable(getattr(law, "law", None)):
         raise _checks.refusal("law", "be a law: `ensemble.law()`, or `laws.LevelDensity(ensemble)`", law)
     if not callable(law) or isinstance(law, type):
@@ -58,7 +58,7 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
     numbers, shape = jnp.asarray(law(spectra.filled)), spectra.values.shape
     if numbers.shape not in ((), shape) or jnp.iscomplexobj(numbers):
         raise _checks.refusal("law", f"return a real number for each level, of shape {shape}", numbers)
-    return _by_function(spectra, numbers)
+    return recorded(spectra, jnp.broadcast_to(numbers, shape), spectra.mask)
 
 
 def _left_out(numbers: Any) -> str:
@@ -69,17 +69,13 @@ _SOME_INSIDE = _checks.Rule(lambda _, numbers: (numbers[2] > 0) | (numbers.sum()
 
 
 @compiled
-def _by_law(spectra: Levels, probabilities: Float[Array, "*batch n"]) -> tuple[Unfolded, Int[Array, " 3"]]:
-    """The unfolded levels, and how many there are below the support, above it and inside."""
-    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
-    inside = (probabilities > 0) & (probabilities < 1)
-    numbers = [jnp.sum(spectra.mask & part) for part in (probabilities <= 0, probabilities >= 1, inside)]
-    return recorded(spectra, number * probabilities, spectra.mask & inside), jnp.stack(numbers)
-
-
-@compiled
-def _by_function(spectra: Levels, numbers: Float[Array, "*#batch #n"]) -> Unfolded:
-    return recorded(spectra, jnp.broadcast_to(numbers, spectra.values.shape), spectra.mask)
+def _by_law(
+    mask: Bool[Array, "*batch n"], probabilities: Float[Array, "*batch n"]
+) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, " 3"]]:
+    """The unfolded levels, which of them are inside of the support, and how many are below it, above it and inside."""
+    inside = mask & (probabilities > 0) & (probabilities < 1)
+    numbers = [jnp.sum(part) for part in (mask & (probabilities <= 0), mask & (probabilities >= 1), inside)]
+    return jnp.sum(mask, axis=-1, keepdims=True) * probabilities, inside, jnp.stack(numbers)
 
 
 def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
@@ -102,15 +98,18 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
         True
     """
     spectra = checked(phases, where, name="phases")
-    return _on_circle(spectra)
+    return recorded(spectra, *_on_circle(spectra.values, spectra.mask))
 
 
 @compiled
-def _on_circle(spectra: Levels) -> Unfolded:
-    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
-    values = number * spectra.values / (2 * jnp.pi)
-    leads = jnp.where(spectra.mask, values - ranks(spectra.mask).astype(values.dtype), 0)
-    return recorded(spectra, values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1))
+def _on_circle(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
+) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Float[Array, "*batch 1"]]:
+    """The unfolded phases, which of them count, and by how much they lead the staircase on average."""
+    number = jnp.sum(mask, axis=-1, keepdims=True)
+    values = number * x / (2 * jnp.pi)
+    leads = jnp.where(mask, values - ranks(mask).astype(x.dtype), 0)
+    return values, mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
 
 
 def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfolded:
@@ -144,15 +143,16 @@ def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfold
     spectra = checked(levels, where)
     if 2 * window >= spectra.values.shape[-1]:
         raise _checks.refusal("window", f"be below half of the number of levels, {spectra.values.shape[-1]}", window)
-    return _by_neighbours(spectra, window, spectra.at_end)
+    return recorded(spectra, *_by_neighbours(spectra.compact, spectra.mask, window))
 
 
-@partial(compiled, static_argnums=(1, 2))
-def _by_neighbours(spectra: Levels, window: int, at_end: bool) -> Unfolded:
-    # Of the levels that count alone: one that is masked in between is nobody's neighbour.
-    x, mask, n = spectra._replace(at_end=at_end).compact, spectra.mask, spectra.values.shape[-1]
-    number, place = jnp.sum(mask, axis=-1, keepdims=True), jnp.arange(n)
-    mean = (x[..., 2 * window :] - x[..., : n - 2 * window]) / (2 * window)
+@partial(compiled, static_argnums=2)
+def _by_neighbours(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], window: int
+) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
+    """The unfolded levels, from those that count alone, and which of them are kept."""
+    number, place = jnp.sum(mask, axis=-1, keepdims=True), jnp.arange(x.shape[-1])
+    mean = (x[..., 2 * window :] - x[..., : -2 * window]) / (2 * window)
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
     steps = jnp.diff(x, axis=-1, append=x[..., -1:])
     inside = (place >= window) & (place < number - window - 1) & (mean > 0)  # Equal levels remain equal.
@@ -160,4 +160,4 @@ def _by_neighbours(spectra: Levels, window: int, at_end: bool) -> Unfolded:
     values = jnp.cumsum(scaled, axis=-1) - scaled + window - 0.5
     rank = jnp.cumsum(mask, axis=-1) - 1
     kept = mask & (rank >= window) & (rank < number - window)
-    return recorded(spectra, jnp.take_along_axis(values, jnp.maximum(rank, 0), axis=-1), kept)
+    return jnp.take_along_axis(values, jnp.maximum(rank, 0), axis=-1), kept

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Levels, ranks
@@ -57,13 +58,14 @@ def middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array
 
 def together(spectra: Levels) -> Levels:
     """Spectra of a pool, of which one that is not valid spoils all."""
-    return spectra._replace(valid=jnp.all(spectra.valid))
+    return spectra if spectra.valid is True else spectra._replace(valid=spectra.valid.all())
 
 
+@compiled
 def recorded(
     spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any = 0
 ) -> Unfolded:
-    """The record of unfolded values, of which `mask` says which are left; to be called in a compiled function."""
+    """The record of unfolded values, of which `mask` says which are left; a program that all unfoldings share."""
     values = spectra.masked(values, 1)
     rank = ranks(spectra.mask).astype(values.dtype) + offset
     number, kept = jnp.sum(spectra.mask, axis=-1), jnp.sum(mask, axis=-1)
