@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from rmtjax import _checks
 from rmtjax.laws import AbstractLaw
 
 
@@ -30,3 +32,14 @@ def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Fl
         for left, right in pairwise(cuts)
     ]
     return np.concatenate([below, *between, cuts[-1:], above])
+
+
+def chosen(bins: Any, start: float, end: float) -> Float[np.ndarray, " k+1"]:
+    """The edges of so many bins of one width from start to end, or those that are given."""
+    if np.ndim(bins) == 0:
+        return np.linspace(start, end, _checks.integer("bins", bins, at_least=1) + 1)
+    _checks.vector("bins", bins)
+    edges = np.asarray(bins, np.float64)
+    if edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        raise _checks.refusal("bins", "be a number of bins, or finite and strictly ascending edges", bins)
+    return edges

@@ -79,18 +79,21 @@ def histogram(
 
     Values outside of the edges count in the total. The view ends at 1.6 times the highest bar, or at that of a law.
     """
-    counts, totals, sums = _means.counts(np.asarray(values.values), np.asarray(values.mask), edges)
+    each, mask = np.asarray(values.values), np.asarray(values.mask)
+    totals = _means.rows(mask).sum(axis=1)
     if not totals.any():
         raise _checks.refusal("levels", f"have {name}", values.values.shape)
-    heights, interval, _ = _means.mean(_means.parts(counts, totals) / np.diff(edges))
-    mean, _, error = _means.mean(_means.parts(sums, totals))
+    heights, interval, _ = _means.mean(_means.parts(_means.binned(each, mask, edges), totals) / np.diff(edges))
+    if label is None:
+        sums = _means.rows(np.where(mask, each, 0)).sum(axis=1)
+        mean, _, error = _means.mean(_means.parts(sums, totals))
+        label = f"{spectra(int((totals > 0).sum()))}, mean {with_error(float(mean), error)}"
     grid = np.linspace(edges[0], edges[-1], _FINE)
     references = {beta: np.asarray(density(grid)) for beta, density in densities.items()}
 
     axes = _style.new_axes() if ax is None else ax
     color = _next_color(axes)
     look = {"facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6}
-    label = f"{spectra(int((totals > 0).sum()))}, mean {with_error(float(mean), error)}" if label is None else label
     axes.stairs(heights, edges, fill=True, **look, zorder=1, label=label, gid=_MARK)
     if interval:
         middle, bars = (edges[:-1] + edges[1:]) / 2, (heights - interval[0], interval[1] - heights)

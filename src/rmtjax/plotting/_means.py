@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Bool, Float, PyTree
+from jaxtyping import Bool, Float, PyTree, Shaped
 
 from rmtjax.statistics import over_samples
 
@@ -33,15 +33,21 @@ def parts(numbers: Float[np.ndarray, "m ..."], totals: Float[np.ndarray, " m"]) 
     return ratio + (numbers - ratio * totals) / totals.mean(axis=0)
 
 
-def counts(
-    values: Float[np.ndarray, "*batch n"], mask: Bool[np.ndarray, "*batch n"], edges: Float[np.ndarray, " k+1"]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each spectrum the numbers of values in the bins, the number of all, and their sum."""
+def binned(
+    values: Float[np.ndarray, "*batch n"],
+    mask: Bool[np.ndarray, "*batch n"],
+    edges: Float[np.ndarray, " k+1"],
+    weights: Float[np.ndarray, "*batch n"] | None = None,
+) -> Float[np.ndarray, "m k"]:
+    """For each spectrum the numbers of values that count in the bins, or the sums of their weights there."""
+    each, inside = rows(values), rows(mask & (values >= edges[0]) & (values <= edges[-1]))
+    spectrum, bins = np.nonzero(inside)[0], edges.size - 1
+    place = spectrum * bins + np.minimum(np.searchsorted(edges, each[inside], side="right") - 1, bins - 1)
+    sums = np.bincount(place, None if weights is None else rows(weights)[inside], len(each) * bins)
+    return sums.reshape(-1, bins)
+
+
+def rows(values: Shaped[np.ndarray, "*batch n"]) -> Shaped[np.ndarray, "m n"]:
+    """All axes of a batch as one."""
     *batch, size = values.shape
-    number, bins = math.prod(batch), edges.size - 1
-    each, mask = values.reshape(number, size), mask.reshape(number, size)
-    inside = mask & (each >= edges[0]) & (each <= edges[-1])
-    spectrum, _ = np.nonzero(inside)
-    place = np.minimum(np.searchsorted(edges, each[inside], side="right") - 1, bins - 1)
-    numbers = np.bincount(spectrum * bins + place, minlength=number * bins).reshape(number, bins)
-    return numbers, mask.sum(axis=1), np.where(mask, each, 0).sum(axis=1)
+    return values.reshape(math.prod(batch), size)

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from jaxtyping import Array, Bool
 
 from rmtjax import _checks, laws, statistics
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
-from rmtjax.plotting import _estimates
+from rmtjax.plotting import _bins, _estimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +59,7 @@ def spacings(
     References:
         Mehta (2004), Random Matrices, section 1.5.
     """
-    edges, references = _edges(bins, 4.0), {beta: _spacing_law(beta).pdf for beta in betas}
+    edges, references = _bins.chosen(bins, 0.0, 4.0), {beta: _spacing_law(beta).pdf for beta in betas}
     values = statistics.spacings(levels, where=where)
     return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
 
@@ -105,7 +104,7 @@ def gap_ratios(
     References:
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101.
     """
-    edges, references = _edges(bins, 1.0), {beta: _ratio_law(beta).pdf for beta in betas}
+    edges, references = _bins.chosen(bins, 0.0, 1.0), {beta: _ratio_law(beta).pdf for beta in betas}
     values = statistics.gap_ratios(levels, where=where)
     return _estimates.histogram(values, edges, references, name="ratios", label=label, ax=ax)
 
@@ -116,14 +115,3 @@ def _spacing_law(beta: int) -> AbstractLaw:
 
 def _ratio_law(beta: int) -> AbstractLaw:
     return laws.GapRatio(beta) if _checks.dyson_index(beta, _BETAS) else laws.PoissonGapRatio()
-
-
-def _edges(bins: Any, end: float) -> np.ndarray:
-    """The edges of so many bins from 0 to the end, or those that are given."""
-    if np.ndim(bins) == 0:
-        return np.linspace(0, end, _checks.integer("bins", bins, at_least=1) + 1)
-    _checks.vector("bins", bins)
-    edges = np.asarray(bins, np.float64)
-    if edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-        raise _checks.refusal("bins", "be a number of bins, or finite and strictly ascending edges", bins)
-    return edges

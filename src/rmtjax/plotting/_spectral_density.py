@@ -107,10 +107,10 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
     below, above = np.sum(levels < edges[0]), np.sum(levels > edges[-1])
     if errors == "levels":
         return HistogramResult(counts, edges, int(below), int(above))
-    each, number, _ = _means.counts(values, mask, edges)
+    number = _means.rows(mask).sum(axis=1)
     if np.sum(number > 0) < 2:
         raise _checks.refusal("samples", "be those of two spectra or more, for errors over them", values.shape)
-    _, _, error = _means.mean(_means.parts(each, number) / np.diff(edges))
+    _, _, error = _means.mean(_means.parts(_means.binned(values, mask, edges), number) / np.diff(edges))
     return HistogramResult(counts, edges, int(below), int(above), number.size, error)
 
 

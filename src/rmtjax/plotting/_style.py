@@ -28,12 +28,21 @@ _SETTINGS = {
 
 def new_axes() -> Any:
     """Axes in a new figure."""
+    return _new_figure((6.4, 4.0), 1)[0]
+
+
+def new_pair() -> Any:
+    """Two axes side by side in a new figure."""
+    return _new_figure((9.6, 4.0), 2)
+
+
+def _new_figure(size: tuple[float, float], columns: int) -> Any:
     plt = pyplot()
     # Outside of the context: the first figure of a notebook makes matplotlib interactive, which is a setting too, and
     # one that would be taken back, so that no further figure were shown.
-    figure = plt.figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = plt.figure(figsize=size, layout="constrained")
     with plt.rc_context(_SETTINGS):
-        return figure.add_subplot()
+        return figure.subplots(1, columns, squeeze=False)[0]
 
 
 def pyplot() -> ModuleType:

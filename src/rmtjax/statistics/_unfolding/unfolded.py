@@ -21,6 +21,7 @@ class Unfolded(AbstractModule):
 
     Args:
         levels: `linalg.MaskedValues`, which every statistic takes; what was dropped does not count.
+        deviation: the residual of each level; NaN for those that do not count.
         mean_spacing: of the levels that count, 1 if all is right.
         residual: root of the mean squared residual. With the right smooth part it is 0.5 to 1 for random matrices,
             and for n independent levels $\sqrt{n/6}$ by a known law, $\sqrt{n/12}$ on the circle, $\sqrt{n/15}$ once a
@@ -39,6 +40,7 @@ class Unfolded(AbstractModule):
     """
 
     levels: MaskedValues
+    deviation: Float[Array, "*batch n"]
     mean_spacing: Float[Array, "*batch"]
     residual: Float[Array, "*batch"]
     trend: Float[Array, "*batch"]
@@ -83,6 +85,7 @@ def recorded(
     residual_size = jnp.where(exact, 0, jnp.sqrt(jnp.where(exact, 1, squares)))
     return Unfolded(
         levels=MaskedValues(jnp.where(mask, values, jnp.nan), mask),
+        deviation=jnp.where(mask, residual, jnp.nan),
         mean_spacing=jnp.where(several, (high - low) / jnp.where(several, kept - 1, 1), jnp.nan),
         residual=jnp.where(kept > 0, residual_size, jnp.nan),
         trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),

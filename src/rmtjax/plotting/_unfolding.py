@@ -1,0 +1,94 @@
+"""The plot of how well spectra are unfolded."""
+
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from rmtjax import _checks
+from rmtjax.plotting import _estimates, _means
+from rmtjax.statistics import Unfolded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# So many single spectra are drawn at most.
+_FEW = 20
+
+
+def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    r"""Draw how far unfolded levels are from those of a perfect ladder, $y_i - (i - \tfrac12)$, over the levels.
+
+    A wrong density is seen as a trend or a wave that all spectra have in common. So their mean is drawn, in bins of the
+    unfolded axis, with a band that holds the true mean with 95 % confidence and should hold 0; behind it the first
+    spectra, as thin lines, whose fluctuations are large for independent levels and small for those that repel. Where
+    fluctuations were unfolded away, as by a polynomial of high degree for each spectrum, the mean does not tell: the
+    thin lines are too flat.
+
+    Args:
+        unfolded: the result of `statistics.unfold` or any other unfolding; the spectra are independent.
+        bins: number of bins between the lowest and the highest level.
+        label: name of the spectra in the legend; by default their number and the mean of `trend`, with its standard
+            error.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: `unfolded` is no such result, no level counts, or `bins` is no whole number.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, rmtjax as rmt, rmtjax.plotting
+        >>> goe = rmt.GOE(100)
+        >>> levels = rmt.simulate(goe.eigenvalues, jax.random.key(0), 50)
+        >>> ax = rmt.plotting.unfolding(rmt.statistics.unfold(levels, goe.law()), label="GOE")
+        >>> print(ax.get_legend().get_texts()[0].get_text())
+        GOE
+
+    References:
+        Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1.
+    """
+    if not isinstance(unfolded, Unfolded):
+        raise _checks.refusal("unfolded", "be the result of an unfolding", type(unfolded).__name__)
+    levels, mask = np.asarray(unfolded.levels.values, np.float64), np.asarray(unfolded.levels.mask)
+    deviation = np.asarray(unfolded.deviation, np.float64)
+    if not mask.any():
+        raise _checks.refusal("unfolded", "have levels", mask.shape)
+    count = _checks.integer("bins", bins, at_least=1)
+    low, high = levels[mask].min(), levels[mask].max()
+    edges = np.linspace(low, high if high > low else low + 1, count + 1)
+    each = _means.binned(levels, mask, edges, deviation), _means.binned(levels, mask, edges)
+    names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
+    label = _named(unfolded) if label is None else label
+    axes = _estimates.curve(middle, each, _nothing, (), names=names, label=label, ax=ax, combine=_quotient, signed=True)
+    _draw_few(axes, *(_means.rows(array)[:_FEW] for array in (levels, deviation)))
+    return axes
+
+
+def _named(unfolded: Unfolded) -> str:
+    trend = np.asarray(unfolded.trend, np.float64).ravel()
+    number, trend = trend.size, trend[np.isfinite(trend)]
+    if trend.size == 0:
+        return _estimates.spectra(number)
+    value, _, error = _means.mean(trend)
+    return f"{_estimates.spectra(number)}, trend {_estimates.with_error(float(value), error)}"
+
+
+def _quotient(means: tuple[Any, Any]) -> Any:
+    return jnp.asarray(means[0]) / means[1]
+
+
+def _nothing(*_: Any) -> Any:
+    raise NotImplementedError  # there is no curve
+
+
+def _draw_few(axes: Any, levels: np.ndarray, deviations: np.ndarray) -> None:
+    """Draw single spectra in the colour of their mean, and the line 0."""
+    color = axes.lines[-1].get_color()
+    axes.plot(levels.T, deviations.T, color=color, linewidth=0.5, alpha=0.3, zorder=0.5)
+    axes.axhline(0, color="0.25", linewidth=0.8, zorder=1.5)
+    extent = 1.05 * np.nanmax(abs(deviations), initial=0)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(min(bottom, -extent), max(top, extent))

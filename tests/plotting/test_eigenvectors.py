@@ -1,0 +1,76 @@
+"""The histogram of intensities: heights, errors over matrices, laws of the logarithm; and refusals."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax import plotting
+from tests.plotting.test_spacings import intervals, names
+
+# Student's quantile of 97.5 % with 29 degrees of freedom, by table.
+STUDENT = 2.0452
+VECTORS = np.random.default_rng(0).normal(size=(30, 8, 8))
+EDGES = np.array([-2.0, -1.0, -0.5, 0.2, 0.9])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def test_bars_are_the_density_of_logarithms_with_errors_over_matrices():
+    ax = plotting.intensities(VECTORS, bins=EDGES)
+    decades = np.log10(8 * VECTORS**2 / np.sum(VECTORS**2, axis=1, keepdims=True)).reshape(30, 64)
+    each = np.array([np.histogram(row, EDGES)[0] for row in decades]) / 64 / np.diff(EDGES)
+    np.testing.assert_allclose(ax.patches[0].get_data().values, each.mean(axis=0), rtol=1e-5)
+    low, high = intervals(ax)
+    np.testing.assert_allclose((high - low) / 2, STUDENT * each.std(axis=0, ddof=1) / 30**0.5, rtol=1e-3)
+    assert names(ax) == ["30 matrices", "β = 1", "β = 2"]
+
+
+def test_laws_are_those_of_vectors_of_this_size():
+    """Of three real components each is uniform on (-1, 1), of two complex ones each intensity is on (0, 2)."""
+    real = plotting.intensities(VECTORS[:, :3], betas=[1]).lines[-1]
+    decades, density = real.get_data()
+    np.testing.assert_allclose(decades[[0, -1]], [-4, np.log10(3)])
+    np.testing.assert_allclose(density[:-1], np.log(10) / 2 * np.sqrt(10 ** decades[:-1] / 3), rtol=1e-4)
+    decades, density = plotting.intensities(VECTORS[:, :2], betas=[2]).lines[-1].get_data()
+    np.testing.assert_allclose(density[:-1], np.log(10) / 2 * 10 ** decades[:-1], rtol=1e-4)
+
+
+def test_components_that_are_0_and_a_single_matrix():
+    ax = plotting.intensities(np.eye(4), bins=[-1.0, 0.0, 1.0], betas=[])
+    np.testing.assert_allclose(ax.patches[0].get_data().values, [0, 0.25])
+    assert not ax.containers
+    assert names(ax) == ["1 matrix"]
+
+
+def test_complex_vectors_follow_their_law(getkey):
+    vectors = rmt.eigh(rmt.simulate(rmt.GUE(8).sample, getkey(), 400))[1]
+    ax = plotting.intensities(vectors, bins=8, betas=[1, 2])
+    low, high = intervals(ax)
+    edges, law = ax.patches[0].get_data().edges, rmt.laws.EigenvectorIntensity(8, 2)
+    expected = np.diff(law.cdf(10**edges)) / np.diff(edges)
+    # Five standard errors; the intervals have 1.97 of them.
+    assert (abs((low + high) / 2 - expected) < 2.6 * (high - low) / 2 + 1e-3).all()
+    other = np.diff(rmt.laws.EigenvectorIntensity(8, 1).cdf(10**edges)) / np.diff(edges)
+    assert (abs((low + high) / 2 - other) > 2.6 * (high - low) / 2).any()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "options", "message"),
+    [
+        (VECTORS[0, 0], {}, "`vectors`"),
+        (VECTORS[:, :1], {}, "`vectors` must be at least one, of two or more components"),
+        (VECTORS[:0], {}, "`vectors` must be at least one, of two or more components"),
+        (0 * VECTORS, {}, "`vectors` must be finite, and none of them 0"),
+        (VECTORS, {"betas": [4]}, "`beta` must be 1 or 2, got 4"),
+        (VECTORS, {"bins": 0}, "`bins` must be .* at least 1, got 0"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_drawn(vectors, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.intensities(vectors, **options)
+    assert plt.get_fignums() == []
