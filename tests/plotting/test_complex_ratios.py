@@ -7,16 +7,11 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
-from tests.plotting.test_spacings import intervals, names
+from tests.plotting.drawn import names
+from tests.plotting.test_spacings import intervals
 
 LEVELS = np.random.default_rng(0).normal(size=(60, 16, 2)) @ [1, 1j]
 RATIOS = np.asarray(statistics.complex_spacing_ratios(LEVELS).values)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def cells(mesh):

@@ -6,18 +6,13 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting
-from tests.plotting.test_spacings import intervals, names
+from tests.plotting.drawn import names
+from tests.plotting.test_spacings import intervals
 
 # Student's quantile of 97.5 % with 29 degrees of freedom, by table.
 STUDENT = 2.0452
 VECTORS = np.random.default_rng(0).normal(size=(30, 8, 8))
 EDGES = np.array([-2.0, -1.0, -0.5, 0.2, 0.9])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def test_bars_are_the_density_of_logarithms_with_errors_over_matrices():

@@ -6,19 +6,13 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
-from tests.plotting.test_number_statistics import band, names
+from tests.plotting.drawn import band, names
 
 # Student's quantile of 97.5 % with 39 degrees of freedom, by table.
 STUDENT = 2.0227
 LEVELS = np.sort(np.random.default_rng(0).uniform(size=(40, 30)), axis=1)
 WHERE = np.random.default_rng(1).uniform(size=(40, 30)) < 0.8
 UNIFORM = rmt.laws.Uniform()
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def test_mean_in_bins_with_band_and_single_spectra():
