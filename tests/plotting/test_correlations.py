@@ -1,5 +1,7 @@
 """Plots of pair correlation, form factor and power spectrum: means, bands, curves, axes; and refusals."""
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -78,18 +80,60 @@ def test_connected_form_factor_by_the_jackknife():
     np.testing.assert_allclose(high - low, 2 * error, rtol=1e-3)
 
 
-def test_power_spectrum_on_logarithmic_axes_with_the_curve_of_independent_levels():
-    ax = plotting.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), betas=[0], period=40)
+@pytest.mark.parametrize("period", [None, 40, 250])
+def test_power_spectrum_on_logarithmic_axes_with_curves_of_so_many_levels(period):
+    ax = plotting.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), betas=[0, 2], period=period)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    omega, values = ax.lines[1].get_data()
-    # Curves begin at 2π/100.
-    np.testing.assert_allclose(omega[[0, -1]], [0.02 * np.pi, 0.94 * np.pi])
-    np.testing.assert_allclose(values, 1 / (2 - 2 * np.cos(omega)))
-    each = statistics.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), period=40)
+    omega, independent = ax.lines[1].get_data()
+    n = 40 if period == 40 else 100
+    np.testing.assert_allclose(omega, 2 * np.pi / n * np.arange(1, 20 if n == 40 else 48))
+    factor = 1 if period is None else period / (period + 1)
+    np.testing.assert_allclose(independent, factor / (2 - 2 * np.cos(omega)))
+    waves = np.arange(1, 1 + omega.size)
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), rmt.laws.circular_power_spectrum(waves, n, 2), rtol=1e-5)
+    each = statistics.power_spectrum(SPECTRA, np.array([0.01, 0.5, 3.0]), period=period)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-5)
     low, high = ax.get_ylim()
     assert 0 < low < min(line.get_ydata().min() for line in ax.lines)
     assert high > max(line.get_ydata().max() for line in ax.lines)
+
+
+def test_form_factor_on_a_circle_has_the_curve_of_so_many_levels():
+    levels = np.sort(np.random.default_rng(1).uniform(0, 20, (5, 20)), axis=1)
+    ax = plotting.form_factor(levels, np.arange(3, 31) / 20, betas=[0, 2, 4], period=20, connected=False)
+    _, independent, unitary, symplectic = ax.lines
+    times, values = independent.get_data()
+    np.testing.assert_allclose(times, np.arange(3, 31) / 20)
+    np.testing.assert_allclose(values, 1)
+    np.testing.assert_allclose(unitary.get_ydata(), np.minimum(times, 1), rtol=1e-6)
+    # Of 20 levels the symplectic curve has no pole at τ = 1.
+    np.testing.assert_allclose(
+        symplectic.get_ydata(), rmt.laws.circular_form_factor(np.arange(3, 31), 20, 4), rtol=1e-6
+    )
+    assert symplectic.get_ydata().max() < 2.5
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_form_factor_on_logarithmic_axes(own):
+    """Asked for, or on axes that are logarithmic: then no limit is 0, of which matplotlib warns."""
+    times = np.geomspace(0.01, 2, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if own:
+            _, ax = plt.subplots()
+            ax.loglog()
+            plotting.form_factor(SPECTRA, times, betas=[2], connected=False, ax=ax)
+        else:
+            ax = plotting.form_factor(SPECTRA, times, betas=[2], connected=False, log=True)
+        once = ax.get_ylim()
+        plotting.form_factor(SPECTRA[:, :10], times, betas=[2], connected=False, ax=ax)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    grid, values = ax.lines[1].get_data()
+    np.testing.assert_allclose(np.diff(np.log(grid)), np.log(200) / 400, rtol=1e-6)
+    np.testing.assert_allclose(values, np.minimum(grid, 1), rtol=1e-6)
+    low, high = ax.get_ylim()
+    assert 0 < low <= once[0] < values.min()
+    assert high >= once[1] > 20  # the number of levels, at time 0
 
 
 def test_without_a_frequency_of_the_curves_there_is_none():

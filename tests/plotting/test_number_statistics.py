@@ -75,6 +75,9 @@ def test_on_a_circle_the_curve_is_that_of_so_many_levels():
     length, values = independent.get_data()
     np.testing.assert_allclose(values, length * (1 - length / 20), atol=1e-5)
     np.testing.assert_allclose(unitary.get_ydata(), rmt.laws.circular_number_variance(length, 20, 2), atol=1e-5)
+    length, values = plotting.rigidity(levels, np.linspace(1, 20, 9), betas=[2], period=20).lines[1].get_data()
+    np.testing.assert_allclose(values, rmt.laws.circular_rigidity(length, 20, 2), rtol=1e-5)
+    assert abs(values - rmt.laws.rigidity(length, 2)).max() > 2e-3
 
 
 def test_interval_and_mask_are_those_of_the_statistic():

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,8 @@ def pair_correlation(
     r"""Draw the pair correlation of unfolded spectra, with its error, and the exact curves.
 
     The points are the means of `statistics.pair_correlation` over the spectra, in the middle of the bins, with a band
-    that holds the true mean with 95 % confidence; a single spectrum has none. The curves are `laws.pair_correlation`.
+    that holds the true mean with 95 % confidence; a single spectrum has none. The curves are `laws.pair_correlation`,
+    those of large spectra; on a circle of n levels they are right up to terms of order 1/n².
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
@@ -75,13 +77,17 @@ def form_factor(
     connected: bool = True,
     window: tuple[RealScalarLike, RealScalarLike] | None = None,
     where: Bool[Array, "*batch n"] | None = None,
+    period: RealScalarLike | None = None,
+    log: bool = False,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw the form factor of unfolded spectra, with its error, and the exact curves.
 
     The line is that of `statistics.form_factor` over the spectra, with a band that holds it with 95 % confidence. The
-    curves are `laws.form_factor`, for large spectra.
+    curves are `laws.form_factor`, those of large spectra, or, for `period=n`, `laws.circular_form_factor`, which is
+    exact for n levels; it is drawn at the times k/n with an integer k, as between them the form factor of a circle
+    depends on where it is cut. So give these times: `times=jnp.arange(1, 2 * n) / n`.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
@@ -91,6 +97,8 @@ def form_factor(
         connected: without the square of the mean amplitude, which takes several spectra to be known; or raw.
         window: centre and width of Gaussian weights, as for `statistics.form_factor`.
         where: which of the levels count.
+        period: the length of the circle if the levels lie on one.
+        log: whether both axes are logarithmic, as is usual where slope, dip, ramp and plateau shall be seen.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -114,9 +122,14 @@ def form_factor(
     values = statistics.form_factor(levels, points, window=window, where=where)
     if connected and values.raw.size == points.size:
         raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
-    names = r"$\tau$", r"form factor $K(\tau)$"
     part = attrgetter("connected" if connected else "raw")
-    return _estimates.curve(points, values, laws.form_factor, betas, names=names, label=label, ax=ax, combine=part)
+    options: dict[str, Any] = {"names": (r"$\tau$", r"form factor $K(\tau)$"), "combine": part, "logarithmic": log}
+    if period is None:
+        return _estimates.curve(points, values, laws.form_factor, betas, label=label, ax=ax, **options)
+    n = max(1, round(float(period)))
+    return _estimates.curve(
+        points, values, partial(_circular, n), betas, label=label, ax=ax, grid=_waves(points, n) / n, **options
+    )
 
 
 def power_spectrum(
@@ -134,7 +147,7 @@ def power_spectrum(
     The line is the mean of `statistics.power_spectrum` over the spectra, with a band that holds the true mean with 95 %
     confidence; a single spectrum has none. Both axes are logarithmic, so that the slopes -1 and -2 of chaos and of
     independent levels are seen. The curves are those of `laws.circular_power_spectrum` at n = 100, which differ from
-    the limit of large spectra by 4e-5, from ω = 2π/100 on.
+    the limit of large spectra by 4e-5, from ω = 2π/100 on; for `period=n` with a smaller n they are exact.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
@@ -163,17 +176,26 @@ def power_spectrum(
     """
     points = _checks.vector("frequencies", frequencies)
     values = statistics.power_spectrum(levels, points, where=where, period=period)
-    waves = np.asarray(points, np.float64) * _MANY / (2 * np.pi)
-    # The first and the last of them, but for rounding.
-    first, last = max(1, math.ceil(waves.min() - 1e-3)), min(_MANY - 1, math.floor(waves.max() + 1e-3))
-    grid = 2 * np.pi / _MANY * np.arange(first, last + 1)
+    size = math.inf if period is None else max(2, round(float(period)))
+    n = min(_MANY, size)
+    waves, reference = _waves(points / (2 * np.pi), n), partial(_power, n, 1 / (1 + 1 / size))
     names = r"$\omega$", r"power spectrum $S(\omega)$"
-    return _estimates.curve(
-        points, values, _power_of_many, betas, names=names, label=label, ax=ax, grid=grid, logarithmic=True
-    )
+    options = {"names": names, "label": label, "ax": ax, "grid": 2 * np.pi / n * waves[waves < n], "logarithmic": True}
+    return _estimates.curve(points, values, reference, betas, **options)
 
 
-def _power_of_many(frequencies: np.ndarray, beta: int) -> Any:
+def _waves(turns: Array, n: int) -> np.ndarray:
+    """The numbers k = 1, 2, … for which k/n is between the smallest and the largest of these numbers."""
+    ends = n * np.asarray(turns, np.float64)
+    # But for rounding.
+    return np.arange(max(1, math.ceil(ends.min() - 1e-3)), math.floor(ends.max() + 1e-3) + 1)
+
+
+def _circular(n: int, times: np.ndarray, beta: int) -> Array:
+    return laws.circular_form_factor(np.round(n * times), n, beta)
+
+
+def _power(n: int, of_independent: float, frequencies: np.ndarray, beta: int) -> Any:
     if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
-        return 1 / (4 * np.sin(frequencies / 2) ** 2)
-    return laws.circular_power_spectrum(np.round(frequencies * _MANY / (2 * np.pi)), _MANY, beta)
+        return of_independent / (4 * np.sin(frequencies / 2) ** 2)
+    return laws.circular_power_spectrum(np.round(frequencies * n / (2 * np.pi)), n, beta)

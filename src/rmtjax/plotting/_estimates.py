@@ -37,8 +37,8 @@ def curve(
 
     The band holds the mean, or the function `combine` of means, with 95 % confidence. With several lines each value has
     an axis of so many behind that of the points, and so has the reference. The view begins at 0 and ends at 1.6 times
-    the highest point of the band, or where the highest reference does, and likewise below 0 for what has a sign; with
-    logarithmic axes it holds all.
+    the highest point of the band, or where the highest reference does, and likewise below 0 for what has a sign; on a
+    logarithmic axis, asked for here or set before, it holds all that is above 0 with confidence.
     """
     each = jax.tree.map(lambda values: np.asarray(values).reshape(-1, points.size, lines), each)
     number = len(jax.tree.leaves(each)[0])
@@ -47,21 +47,20 @@ def curve(
     order = np.argsort(points)
     x = np.asarray(points)[order]
     mean, interval, _ = _means.mean(jax.tree.map(lambda values: values[:, order], each), combine)
-    grid = np.linspace(x[0], x[-1], _FINE) if grid is None else grid
+    if grid is None:
+        grid = _grid(x, logarithmic or (ax is not None and ax.get_xscale() == "log"))
     references = {beta: np.asarray(reference(grid, beta)).reshape(-1, lines) for beta in betas}
 
     axes = _style.new_axes() if ax is None else ax
+    if logarithmic:
+        axes.set(xscale="log", yscale="log")
     color = _next_color(axes)
     for low, high in zip(*(ends.T for ends in interval or ()), strict=True):
         axes.fill_between(x, low, high, color=color, alpha=0.35, linewidth=0, zorder=1)
     label = spectra(number) if label is None else label
     drawn = axes.plot(x, mean, ".-", color=color, markersize=4, linewidth=0.8, zorder=2)
     drawn[0].set(label=label, gid=_MARK)
-    if logarithmic:
-        axes.set(xscale="log", yscale="log")
-    else:
-        low, high = interval or (mean, mean)
-        _set_view(axes, references.values(), np.nanmax(high, initial=0), np.nanmin(low, initial=0) if signed else None)
+    _set_view(axes, list(references.values()), mean, interval or (mean, mean), signed=signed)
     _draw_references(axes, grid, references)
     return _finished(axes, names)
 
@@ -98,7 +97,7 @@ def histogram(
     if interval:
         middle, bars = (edges[:-1] + edges[1:]) / 2, (heights - interval[0], interval[1] - heights)
         axes.errorbar(middle, heights, bars, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
-    _set_view(axes, references.values(), heights.max())
+    _set_view(axes, list(references.values()), heights, (heights, heights))
     _draw_references(axes, grid, references)
     return _finished(axes, (name, "density"))
 
@@ -120,13 +119,37 @@ def with_error(value: float, error: Any) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def _set_view(axes: Any, references: Iterable[np.ndarray], highest: float, lowest: float | None = None) -> None:
-    """The view of what is drawn, and of references as far as 1.6 times that; from 0 on if there is no lowest value."""
-    low = min((np.nanmin(curve, initial=0) for curve in references), default=0)
-    top = max((np.nanmax(curve, initial=0) for curve in references), default=0)
-    before, extent = axes.get_ylim(), max(highest, -(lowest or 0))
-    bottom = 0 if lowest is None else min(before[0], 1.05 * lowest, 1.05 * max(low, -1.6 * extent))
-    axes.set_ylim(bottom, max(before[1], 1.05 * highest, 1.05 * min(top, 1.6 * extent)))
+def _grid(x: Float[np.ndarray, " k"], logarithmic: bool) -> Float[np.ndarray, " m"]:
+    """Points between the ends, evenly spaced on an axis of this kind."""
+    if logarithmic and x[-1] > 0:
+        return np.geomspace(x[x > 0][0], x[-1], _FINE)
+    return np.linspace(x[0], x[-1], _FINE)
+
+
+def _set_view(
+    axes: Any,
+    references: list[np.ndarray],
+    mean: np.ndarray,
+    interval: tuple[np.ndarray, np.ndarray],
+    *,
+    signed: bool = False,
+) -> None:
+    """The view of what is drawn, and of references as far as 1.6 times that; from 0 on unless it has a sign."""
+    low, high = interval
+    if axes.get_yscale() == "log":
+        # A mean that may be 0 is as near to it as chance will have it.
+        seen = np.concatenate([each.ravel() for each in (mean[low > 0], high, *references)])
+        # Limits that are set switch this off.
+        earlier = () if axes.get_autoscaley_on() else axes.get_ylim()
+        if (seen > 0).any():
+            axes.set_ylim(min([*earlier, seen[seen > 0].min() / 1.5]), max([*earlier, 1.5 * np.nanmax(seen)]))
+        return
+    lowest, highest = np.nanmin(low, initial=0) if signed else 0, np.nanmax(high, initial=0)
+    least = min((np.nanmin(curve, initial=0) for curve in references), default=0)
+    most = max((np.nanmax(curve, initial=0) for curve in references), default=0)
+    before, extent = axes.get_ylim(), max(highest, -lowest)
+    bottom = min(before[0], 1.05 * lowest, 1.05 * max(least, -1.6 * extent)) if signed else 0
+    axes.set_ylim(bottom, max(before[1], 1.05 * highest, 1.05 * min(most, 1.6 * extent)))
 
 
 def _draw_references(axes: Any, grid: np.ndarray, references: Mapping[int, np.ndarray]) -> None:
@@ -141,5 +164,5 @@ def _draw_references(axes: Any, grid: np.ndarray, references: Mapping[int, np.nd
 def _finished(axes: Any, names: tuple[str, str]) -> Any:
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
-    axes.legend(frameon=False)
+    _style.legend(axes)
     return axes

@@ -1,7 +1,7 @@
 """Plots of how the number of levels in an interval fluctuates."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +62,7 @@ def number_variance(
     """
     points = _checks.vector("lengths", lengths)
     values = statistics.number_variance(levels, points, where=where, interval=interval, period=period)
-    reference = laws.number_variance
-    if period is not None:
-        reference = partial(_on_circle, round(float(period)))
+    reference = laws.number_variance if period is None else partial(_on_circle, laws.circular_number_variance, period)
     names = "L", r"number variance $\Sigma^2(L)$"
     return _estimates.curve(points, values, reference, betas, names=names, label=label, ax=ax)
 
@@ -82,8 +80,8 @@ def rigidity(
 ) -> "Axes":
     r"""Draw the spectral rigidity of unfolded spectra, with its error, and the exact curves.
 
-    The line is the mean of `statistics.rigidity` over the spectra, with a band as in `plotting.number_variance`; the
-    curves are `laws.rigidity`, for large spectra.
+    The line is the mean of `statistics.rigidity` over the spectra, with a band as in `plotting.number_variance`. The
+    curves are `laws.rigidity`, or, for `period=n`, `laws.circular_rigidity`, which is exact for n levels.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
@@ -112,8 +110,9 @@ def rigidity(
     """
     points = _checks.vector("lengths", lengths)
     values = statistics.rigidity(levels, points, where=where, interval=interval, period=period)
+    reference = laws.rigidity if period is None else partial(_on_circle, laws.circular_rigidity, period)
     names = "L", r"rigidity $\Delta_3(L)$"
-    return _estimates.curve(points, values, laws.rigidity, betas, names=names, label=label, ax=ax)
+    return _estimates.curve(points, values, reference, betas, names=names, label=label, ax=ax)
 
 
 def number_skewness(
@@ -275,5 +274,5 @@ def _number_lines(axes: Any, count: int) -> None:
             axes.annotate(str(k), (x[place], y[place]), (0, 6), textcoords="offset points", ha="center", zorder=4)
 
 
-def _on_circle(n: int, lengths: Any, beta: int) -> Array:
-    return laws.circular_number_variance(lengths, n, beta)
+def _on_circle(law: Callable[..., Array], period: RealScalarLike, lengths: np.ndarray, beta: int) -> Array:
+    return law(lengths, round(float(period)), beta)

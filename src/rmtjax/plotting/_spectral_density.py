@@ -80,7 +80,7 @@ def spectral_density(
         _draw_law(axes, each, histogram, name)
     axes.set_xlabel(quantity)
     axes.set_ylabel("density")
-    axes.legend(frameon=False)
+    _style.legend(axes)
     return axes
 
 

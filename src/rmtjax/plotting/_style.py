@@ -45,6 +45,12 @@ def _new_figure(size: tuple[float, float], columns: int) -> Any:
         return figure.subplots(1, columns, squeeze=False)[0]
 
 
+def legend(axes: Any) -> None:
+    """A legend where the least is drawn; what is behind it shines through."""
+    columns = 1 if len(axes.get_legend_handles_labels()[0]) < 4 else 2
+    axes.legend(fontsize=9, ncols=columns, columnspacing=1, framealpha=0.7, edgecolor="none")
+
+
 def pyplot() -> ModuleType:
     """Matplotlib's pyplot, imported only when something is drawn."""
     try:
