@@ -1,4 +1,4 @@
-"""The histogram of intensities: heights, errors over matrices, laws of the logarithm; and refusals."""
+"""Plots of intensities and of participation: heights, errors over matrices, laws; and refusals."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting
-from tests.plotting.drawn import names
+from tests.plotting.drawn import band, names
 from tests.plotting.test_spacings import intervals
 
 # Student's quantile of 97.5 % with 29 degrees of freedom, by table.
@@ -52,6 +52,55 @@ def test_complex_vectors_follow_their_law(getkey):
     assert (abs((low + high) / 2 - expected) < 2.6 * (high - low) / 2 + 1e-3).all()
     other = np.diff(rmt.laws.EigenvectorIntensity(8, 1).cdf(10**edges)) / np.diff(edges)
     assert (abs((low + high) / 2 - other) > 2.6 * (high - low) / 2).any()
+
+
+LEVELS = np.random.default_rng(1).uniform(-1, 1, (30, 8))
+
+
+def test_participation_in_bins_of_levels_with_errors_over_matrices():
+    ax = plotting.inverse_participation_ratio(LEVELS, VECTORS, q=3, bins=[-0.8, -0.2, 0.5], betas=[1, 2, 4])
+    ratios = np.sum(VECTORS**6, axis=1) / np.sum(VECTORS**2, axis=1) ** 3
+    error, values = [], []
+    for low, high in ((-0.8, -0.2), (-0.2, 0.5)):
+        inside = (LEVELS > low) & (LEVELS < high)
+        sums, numbers = (ratios * inside).sum(axis=1), inside.sum(axis=1)
+        without = (sums.sum() - sums) / (numbers.sum() - numbers)
+        values.append(30 * sums.sum() / numbers.sum() - 29 * without.mean())
+        error.append(STUDENT * np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum()))
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [-0.5, 0.15], rtol=1e-6)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), values, rtol=1e-4)
+    _, low, high = band(ax)
+    np.testing.assert_allclose(high - low, 2 * np.array(error), rtol=1e-3)
+    # The sixth moment on the sphere of 8, 16 or 32 real dimensions.
+    exact = [8 * 15 / (8 * 10 * 12), 8 * 2 * 4 * 6 / (16 * 18 * 20), 8 * 4 * 6 * 8 / (32 * 34 * 36)]
+    for line, mean in zip(ax.lines[1:], exact, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), mean, rtol=1e-5)
+    assert names(ax) == ["30 matrices", "β = 1", "β = 2", "β = 4"]
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylabel()) == ("linear", "log", "$I_{3}$")
+
+
+def test_participation_of_one_matrix_has_gaps_and_no_band():
+    ax = plotting.inverse_participation_ratio([0.0, 1.0], np.eye(4)[:, :2], bins=3, betas=[])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1, np.nan, 1])
+    assert not ax.collections
+    assert names(ax) == ["1 matrix"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "vectors", "options", "message"),
+    [
+        (LEVELS[0], VECTORS, {}, r"`levels` must be one for each vector, of the shape \(30, 8\)"),
+        (LEVELS[:0], VECTORS[:0], {}, "`levels` must be one for each vector"),
+        (LEVELS, 0 * VECTORS, {}, "`vectors` must be finite and none of them 0"),
+        (LEVELS + np.nan, VECTORS, {}, "`vectors` must be finite and none of them 0, with finite levels"),
+        (LEVELS, VECTORS, {"betas": [0]}, "`beta` must be 1, 2 or 4, got 0"),
+        (LEVELS, VECTORS, {"q": np.inf}, "`q` must be"),
+    ],
+)
+def test_bad_levels_of_vectors_are_refused_before_anything_is_drawn(levels, vectors, options, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.inverse_participation_ratio(levels, vectors, **options)
+    assert plt.get_fignums() == []
 
 
 @pytest.mark.parametrize(

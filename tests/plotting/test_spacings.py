@@ -1,5 +1,7 @@
 """Histograms of spacings and ratios: heights, errors, laws, the legend; and refusals."""
 
+import math
+
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,7 +10,7 @@ from matplotlib.colors import same_color
 
 import rmtjax as rmt
 from rmtjax import plotting
-from tests.plotting.drawn import names
+from tests.plotting.drawn import band, names
 
 # Student's quantile of 97.5 % with 297 degrees of freedom, by table.
 STUDENT = 1.9680
@@ -120,3 +122,45 @@ def test_bad_input_is_refused_before_anything_is_drawn(levels, options, message)
     with pytest.raises(ValueError, match=message):
         plotting.spacings(levels, **options)
     assert plt.get_fignums() == []
+
+
+def test_spacings_of_higher_order_have_their_laws():
+    ax = plotting.spacings(PADDED, order=2, betas=[0, 1])
+    values = np.concatenate([each[1:] + each[:-1] for each in SPACINGS])
+    edges = np.linspace(0, 5, 41)
+    np.testing.assert_allclose(
+        ax.patches[0].get_data().values, np.histogram(values, edges)[0] / values.size * 8, rtol=1e-5
+    )
+    s, density = ax.lines[0].get_data()
+    np.testing.assert_allclose(density, s * np.exp(-s), atol=1e-6)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), rmt.laws.Spacing(1, 1).pdf(s), rtol=1e-5, atol=1e-7)
+    with pytest.raises(ValueError, match="`k` must be at most 3 for beta=2, got 4"):
+        plotting.spacings(PADDED, order=5)
+
+
+def test_exponent_of_repulsion_with_the_curves_of_its_bias():
+    cutoffs = np.array([1.5, 0.3, 0.8])
+    ax = plotting.level_repulsion(PADDED, cutoffs, betas=[0, 1, 2])
+    for at, cutoff in enumerate(np.sort(cutoffs)):
+        small = [each[each < cutoff] for each in SPACINGS]
+        count, logarithms = np.array([(each.size, np.log(cutoff / each).sum()) for each in small]).T
+        whole = count.sum() / logarithms.sum() - 1
+        without = (count.sum() - count) / (logarithms.sum() - logarithms) - 1
+        value = 300 * whole - 299 * without.mean()
+        assert ax.lines[0].get_ydata()[at] == pytest.approx(value, abs=1e-3)
+        _, low, high = band(ax)
+        error = np.sqrt(299 / 300 * ((without - without.mean()) ** 2).sum())
+        assert (high - low)[at] == pytest.approx(2 * STUDENT * error, rel=5e-3)
+    # Each curve is β less the bias to first order that the statistic states, at small cutoffs.
+    for line, (beta, power, coefficient) in zip(
+        ax.lines[1:], [(0, 1, -1), (1, 2, -(np.pi**2) / 10), (2, 2, -2 * np.pi**2 / 15)], strict=True
+    ):
+        s, values = line.get_data()
+        bias = coefficient * power * 0.3**power * (beta + 1) ** 2 / (beta + 1 + power) ** 2
+        assert s[0] == pytest.approx(0.3)
+        assert values[0] == pytest.approx(beta + bias, abs=0.05 * 0.3)
+    # For independent levels the integral is a known function: 1 - e^-s over the sum of (-1)^k s^k/(k k!).
+    s, values = ax.lines[1].get_data()
+    terms = [-((-s) ** k) / (k * math.factorial(k)) for k in range(1, 30)]
+    np.testing.assert_allclose(values, -np.expm1(-s) / sum(terms) - 1, atol=1e-5)
+    assert ax.get_ylim()[0] < values.min() < 0

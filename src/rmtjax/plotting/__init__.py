@@ -5,11 +5,14 @@ from rmtjax.plotting._correlations import form_factor as form_factor
 from rmtjax.plotting._correlations import pair_correlation as pair_correlation
 from rmtjax.plotting._correlations import power_spectrum as power_spectrum
 from rmtjax.plotting._eigenvectors import intensities as intensities
+from rmtjax.plotting._eigenvectors import inverse_participation_ratio as inverse_participation_ratio
 from rmtjax.plotting._number_statistics import number_probabilities as number_probabilities
 from rmtjax.plotting._number_statistics import number_skewness as number_skewness
 from rmtjax.plotting._number_statistics import number_variance as number_variance
 from rmtjax.plotting._number_statistics import rigidity as rigidity
 from rmtjax.plotting._spacings import gap_ratios as gap_ratios
+from rmtjax.plotting._spacings import level_repulsion as level_repulsion
 from rmtjax.plotting._spacings import spacings as spacings
 from rmtjax.plotting._spectral_density import spectral_density as spectral_density
+from rmtjax.plotting._spectral_ergodicity import spectral_ergodicity as spectral_ergodicity
 from rmtjax.plotting._unfolding import unfolding as unfolding

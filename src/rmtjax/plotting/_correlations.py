@@ -123,7 +123,11 @@ def form_factor(
     if connected and values.raw.size == points.size:
         raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
     part = attrgetter("connected" if connected else "raw")
-    options: dict[str, Any] = {"names": (r"$\tau$", r"form factor $K(\tau)$"), "combine": part, "logarithmic": log}
+    options: dict[str, Any] = {
+        "names": (r"$\tau$", r"form factor $K(\tau)$"),
+        "combine": part,
+        "log": "xy" if log else "",
+    }
     if period is None:
         return _estimates.curve(points, values, laws.form_factor, betas, label=label, ax=ax, **options)
     n = max(1, round(float(period)))
@@ -180,7 +184,7 @@ def power_spectrum(
     n = min(_MANY, size)
     waves, reference = _waves(points / (2 * np.pi), n), partial(_power, n, 1 / (1 + 1 / size))
     names = r"$\omega$", r"power spectrum $S(\omega)$"
-    options = {"names": names, "label": label, "ax": ax, "grid": 2 * np.pi / n * waves[waves < n], "logarithmic": True}
+    options = {"names": names, "label": label, "ax": ax, "grid": 2 * np.pi / n * waves[waves < n], "log": "xy"}
     return _estimates.curve(points, values, reference, betas, **options)
 
 

@@ -1,4 +1,4 @@
-"""Histograms of the components of eigenvectors."""
+"""Plots of eigenvectors: the histogram of their components, and over how many they are spread."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike
+from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.linalg import MaskedValues
-from rmtjax.plotting import _bins, _estimates
+from rmtjax.plotting import _bins, _estimates, _means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,10 +72,81 @@ def intensities(
     each = values.reshape(*values.shape[:-2], -1)
     with np.errstate(divide="ignore"):
         decades = MaskedValues(jnp.asarray(np.log10(each)), jnp.ones(each.shape, bool))
-    number = math.prod(each.shape[:-1])
-    label = ("1 matrix" if number == 1 else f"{number:,} matrices") if label is None else label
+    label = _matrices(math.prod(each.shape[:-1]), label)
     name = r"$\log_{10}\, n|v_i|^2$"
     return _estimates.histogram(decades, edges, references, name=name, label=label, ax=ax)
+
+
+def inverse_participation_ratio(
+    levels: Float[Array, "*batch k"],
+    vectors: Inexact[Array, "*batch n k"],
+    *,
+    q: RealScalarLike = 2.0,
+    betas: Iterable[int] = (1, 2),
+    bins: int | RealLike = 20,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the inverse participation ratio $I_q = \sum_i |v_i|^{2q}$ of eigenvectors over their levels.
+
+    In bins of levels the line is the mean of `statistics.inverse_participation_ratio` over all vectors there, with a
+    band that holds the true mean with 95 % confidence, from the spread over the matrices; a single matrix has none. The
+    axis is logarithmic. The lines of reference are `laws.mean_inverse_participation_ratio`, the exact mean of vectors
+    that are uniform on the sphere: a localised state is far above them, a mobility edge a step.
+
+    Args:
+        levels: of the vectors, `(..., k)`, as `rmt.eigh` returns them; the matrices on the leading axes are
+            independent.
+        vectors: real or complex, the columns of `(..., n, k)`.
+        q: exponent, above -β/2.
+        betas: which references: 1 for real, 2 for complex or 4 for quaternion components. One that is on the axes is
+            not drawn again.
+        bins: a number of bins between the lowest level and the highest, or their edges. Where there is no level the
+            line has a gap.
+        label: name of the vectors in the legend; by default the number of matrices.
+        ax: where to draw, by default a new figure. Further vectors on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: levels and vectors do not fit together or are not finite, a vector is 0, there are none, `bins` are
+            neither a whole number nor ascending edges, or a β is none of these.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, rmtjax as rmt, rmtjax.plotting
+        >>> matrices = rmt.simulate(rmt.GOE(20).sample, jax.random.key(0), 50)
+        >>> ax = rmt.plotting.inverse_participation_ratio(*rmt.eigh(matrices), betas=[1])
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['50 matrices', 'β = 1']
+
+    References:
+        Evers and Mirlin (2008), Rev. Mod. Phys. 80, 1355.
+    """
+    exponent = _checks.scalar("q", q)
+    ratios = np.asarray(statistics.inverse_participation_ratio(vectors, exponent), np.float64)
+    energies = np.asarray(_checks.real("levels", levels), np.float64)
+    if energies.shape != ratios.shape or energies.size == 0:
+        raise _checks.refusal("levels", f"be one for each vector, of the shape {ratios.shape}", energies.shape)
+    if not (np.isfinite(energies).all() and np.isfinite(ratios).all()):
+        raise _checks.refusal("vectors", "be finite and none of them 0, with finite levels", vectors)
+    low, high = energies.min(), energies.max()
+    edges, everything = _bins.chosen(bins, low, high if high > low else low + 1), np.ones(energies.shape, bool)
+    each = _means.binned(energies, everything, edges, ratios), _means.binned(energies, everything, edges)
+    middle, names = (edges[1:] + edges[:-1]) / 2, ("level", rf"$I_{{{float(exponent):g}}}$")
+    reference, label = partial(_mean_ratio, np.shape(vectors)[-2], exponent), _matrices(len(each[0]), label)
+    return _estimates.curve(
+        middle, each, reference, betas, names=names, label=label, ax=ax, combine=_means.quotient, log="y"
+    )
+
+
+def _mean_ratio(n: int, q: Array, levels: np.ndarray, beta: int) -> np.ndarray:
+    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, beta, q))
+
+
+def _matrices(number: int, label: str | None) -> str:
+    return ("1 matrix" if number == 1 else f"{number:,} matrices") if label is None else label
 
 
 def _density(n: int, beta: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -30,7 +30,7 @@ def curve(
     combine: Callable[[Any], Any] | None = None,
     grid: Float[np.ndarray, " m"] | None = None,
     lines: int = 1,
-    logarithmic: bool = False,
+    log: str = "",
     signed: bool = False,
 ) -> Any:
     """Draw the mean over spectra of a statistic at some points, with a band, and `reference(grid, beta)` for each β.
@@ -48,12 +48,11 @@ def curve(
     x = np.asarray(points)[order]
     mean, interval, _ = _means.mean(jax.tree.map(lambda values: values[:, order], each), combine)
     if grid is None:
-        grid = _grid(x, logarithmic or (ax is not None and ax.get_xscale() == "log"))
+        grid = _grid(x, "x" in log or (ax is not None and ax.get_xscale() == "log"))
     references = {beta: np.asarray(reference(grid, beta)).reshape(-1, lines) for beta in betas}
 
     axes = _style.new_axes() if ax is None else ax
-    if logarithmic:
-        axes.set(xscale="log", yscale="log")
+    axes.set(**{f"{axis}scale": "log" for axis in log})
     color = _next_color(axes)
     for low, high in zip(*(ends.T for ends in interval or ()), strict=True):
         axes.fill_between(x, low, high, color=color, alpha=0.35, linewidth=0, zorder=1)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, PyTree, Shaped
 
@@ -45,6 +46,11 @@ def binned(
     place = spectrum * bins + np.minimum(np.searchsorted(edges, each[inside], side="right") - 1, bins - 1)
     sums = np.bincount(place, None if weights is None else rows(weights)[inside], len(each) * bins)
     return sums.reshape(-1, bins)
+
+
+def quotient(means: tuple[Any, Any]) -> Any:
+    """The first over the second, which may be 0."""
+    return jnp.asarray(means[0]) / means[1]
 
 
 def rows(values: Shaped[np.ndarray, "*batch n"]) -> Shaped[np.ndarray, "m n"]:

@@ -1,14 +1,17 @@
 """Histograms of distances between neighbouring levels and of ratios of these."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from jaxtyping import Array, Bool
 
 from rmtjax import _checks, laws, statistics
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.plotting import _bins, _estimates
+from rmtjax.special import gauss_legendre
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +22,7 @@ _BETAS = (0, 1, 2, 4)
 def spacings(
     levels: Any,
     *,
+    order: int = 1,
     betas: Iterable[int] = (0, 1, 2),
     bins: int | RealLike = 40,
     where: Bool[Array, "*batch n"] | None = None,
@@ -34,8 +38,9 @@ def spacings(
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
             spectra are independent.
+        order: k for the distance from a level to the k-th after it.
         betas: which laws: 0 for independent levels, 1, 2 or 4. A law that is on the axes is not drawn again.
-        bins: a number of bins between 0 and 4, or their edges. Spacings outside count in the total.
+        bins: a number of bins between 0 and `order` + 3, or their edges. Spacings outside count in the total.
         where: which of the levels count.
         label: name of the spectra in the legend; by default their number and the mean of the spacings, with its
             standard error.
@@ -46,7 +51,7 @@ def spacings(
 
     Raises:
         ValueError: the levels are not ascending numbers or have no spacings, `bins` are neither a whole number nor
-            ascending edges, or a β is none of these.
+            ascending edges, a β is none of these, or `laws.Spacing` has no such order.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -59,8 +64,8 @@ def spacings(
     References:
         Mehta (2004), Random Matrices, section 1.5.
     """
-    edges, references = _bins.chosen(bins, 0.0, 4.0), {beta: _spacing_law(beta).pdf for beta in betas}
-    values = statistics.spacings(levels, where=where)
+    values = statistics.spacings(levels, order, where=where)
+    edges, references = _bins.chosen(bins, 0.0, order + 3.0), {beta: _spacing_law(beta, order).pdf for beta in betas}
     return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
 
 
@@ -109,8 +114,72 @@ def gap_ratios(
     return _estimates.histogram(values, edges, references, name="ratios", label=label, ax=ax)
 
 
-def _spacing_law(beta: int) -> AbstractLaw:
-    return laws.Spacing(beta) if _checks.dyson_index(beta, _BETAS) else laws.PoissonSpacing()
+def level_repulsion(
+    levels: Any,
+    cutoffs: RealLike,
+    *,
+    betas: Iterable[int] = (0, 1, 2),
+    where: Bool[Array, "*batch n"] | None = None,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the exponent of the law of small spacings against the cutoff below which they are small.
+
+    The line is that of `statistics.level_repulsion` for all spectra together, free of the bias of a quotient to first
+    order by the jackknife, with a band that holds the true value with 95 % confidence. Each exponent falls short of β
+    by the bias of its cutoff; the curves have the same,
+
+    $$\frac{F(s_c)}{\int_0^{s_c} F(s)\,ds/s} - 1$$
+
+    with the distribution function F of `laws.Spacing`, or of `laws.PoissonSpacing` for independent levels.
+
+    Args:
+        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
+            spectra are independent.
+        cutoffs: a vector of $s_c > 0$. Where a spectrum alone has all of the spacings below it, the line has a gap.
+        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        where: which of the levels count.
+        label: name of the spectra in the legend; by default their number.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: as for `statistics.level_repulsion`; `cutoffs` are no vector; there is no spectrum; or a β is none
+            of these.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
+        >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
+        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
+        >>> ax = rmt.plotting.level_repulsion(unfolded, jnp.linspace(0.3, 1, 15))
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['50 spectra', 'independent levels', 'β = 1', 'β = 2']
+
+    References:
+        Hill (1975), Ann. Statist. 3, 1163.
+    """
+    points = _checks.vector("cutoffs", cutoffs)
+    values = statistics.level_repulsion(levels, points, where=where)
+    names = "cutoff $s_c$", r"exponent of $P(s) \sim s^\beta$"
+    exponent = attrgetter("exponent")
+    return _estimates.curve(
+        points, values, _exponent, betas, names=names, label=label, ax=ax, combine=exponent, signed=True
+    )
+
+
+def _exponent(cutoffs: np.ndarray, beta: int) -> np.ndarray:
+    """What infinitely many spacings give for each cutoff."""
+    nodes, weights = gauss_legendre(40)
+    share, law = (1 + nodes) / 2, _spacing_law(beta)
+    logarithms = np.asarray(law.cdf(cutoffs[:, None] * share), np.float64) @ (weights / 2 / share)
+    return np.asarray(law.cdf(cutoffs), np.float64) / logarithms - 1
+
+
+def _spacing_law(beta: int, order: int = 1) -> AbstractLaw:
+    return laws.Spacing(beta, order - 1) if _checks.dyson_index(beta, _BETAS) else laws.PoissonSpacing(order - 1)
 
 
 def _ratio_law(beta: int) -> AbstractLaw:

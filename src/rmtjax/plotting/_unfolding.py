@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from rmtjax import _checks
@@ -62,7 +61,9 @@ def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, a
     each = _means.binned(levels, mask, edges, deviation), _means.binned(levels, mask, edges)
     names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
     label = _named(unfolded) if label is None else label
-    axes = _estimates.curve(middle, each, _nothing, (), names=names, label=label, ax=ax, combine=_quotient, signed=True)
+    axes = _estimates.curve(
+        middle, each, _nothing, (), names=names, label=label, ax=ax, combine=_means.quotient, signed=True
+    )
     _draw_few(axes, *(_means.rows(array)[:_FEW] for array in (levels, deviation)))
     return axes
 
@@ -74,10 +75,6 @@ def _named(unfolded: Unfolded) -> str:
         return _estimates.spectra(number)
     value, _, error = _means.mean(trend)
     return f"{_estimates.spectra(number)}, trend {_estimates.with_error(float(value), error)}"
-
-
-def _quotient(means: tuple[Any, Any]) -> Any:
-    return jnp.asarray(means[0]) / means[1]
 
 
 def _nothing(*_: Any) -> Any:

@@ -1,0 +1,87 @@
+"""The plot of how far single spectra are from the average over their ensemble."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from rmtjax import _checks, laws, statistics
+from rmtjax._typing import RealLike
+from rmtjax.plotting import _estimates, _means
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def spectral_ergodicity(
+    levels: Any,
+    edges: RealLike,
+    *,
+    betas: Iterable[int] = (0, 1, 2),
+    where: Bool[Array, "*batch n"] | None = None,
+    label: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    r"""Draw the metric of Thirumalai and Mountain, bin by bin, with its error, and what random matrices have.
+
+    As a function of means over matrices of n levels with N of them in a bin,
+
+    $$\Omega = \langle N^2/n \rangle - \langle N \rangle^2/\langle n \rangle ,$$
+
+    that of `statistics.spectral_ergodicity` without the bias of few matrices, which the jackknife takes away. The band
+    holds the true value with 95 % confidence, and the axis is logarithmic. The curves are those of bins with the same
+    mean numbers $L = \langle N \rangle$ of levels: $p(1 - p)$ with $p = L/\langle n \rangle$ for independent levels,
+    which is exact, and $\Sigma^2(L)/\langle n \rangle$ by `laws.number_variance` for the bulk of random matrices.
+
+    Args:
+        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the matrices on all of the
+            leading axes are one ensemble.
+        edges: of the bins, ascending.
+        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        where: which of the levels count; a matrix without any is left out.
+        label: name of the matrices in the legend; by default their number.
+        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: as for `statistics.level_density`; there are no two matrices with levels; or a β is none of these.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
+        >>> levels = rmt.simulate(rmt.GOE(40).eigenvalues, jax.random.key(0), 100)
+        >>> ax = rmt.plotting.spectral_ergodicity(levels, jnp.linspace(-1.5, 1.5, 16), betas=[0, 1])
+        >>> print([text.get_text() for text in ax.get_legend().get_texts()])
+        ['100 spectra', 'independent levels', 'β = 1']
+
+    References:
+        Thirumalai and Mountain (1990), Phys. Rev. A 42, 4574; Süzen, Weber and Cerdà (2017), arXiv:1704.08303.
+    """
+    density = np.asarray(statistics.level_density(levels, edges, where=where), np.float64)
+    size = np.asarray(statistics.linear_statistic(levels, jnp.ones_like, where=where), np.float64).ravel()
+    ends = np.asarray(edges, np.float64)
+    some = size > 0
+    if np.sum(some) < 2:
+        raise _checks.refusal("levels", "be those of at least two matrices", density.shape[:-1])
+    size = np.broadcast_to(size[some, None], (np.sum(some), ends.size - 1))
+    number = np.round(_means.rows(density)[some] * size * np.diff(ends))
+    middle, names = (ends[1:] + ends[:-1]) / 2, ("level", r"spectral ergodicity $\Omega$")
+    reference = partial(_reference, number.mean(axis=0), size.mean())
+    options = {"names": names, "label": label, "ax": ax, "combine": _ergodicity, "grid": middle, "log": "y"}
+    return _estimates.curve(middle, (number**2 / size, number, size), reference, betas, **options)
+
+
+def _ergodicity(means: tuple[Any, Any, Any]) -> Any:
+    square, number, size = means
+    return square - number**2 / size
+
+
+def _reference(number: np.ndarray, size: float, _: np.ndarray, beta: int) -> np.ndarray:
+    if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
+        return number / size * (1 - number / size)
+    return np.asarray(laws.number_variance(number, beta)) / size
