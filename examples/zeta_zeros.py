@@ -5,7 +5,7 @@ smooth counting function. Spacings and ratios follow the GUE, as Montgomery and 
 difference falls with the height. The number variance of the GUE grows for ever, that of the zeros soon oscillates about
 a constant, by Berry's formula, with the primes in the place of the periodic orbits of a chaotic system.
 
-    python examples/zeta_zeros.py --zeros 100000
+    python examples/zeta_zeros.py --zeros 100000    # a quarter of a minute; nothing is downloaded
 
 Berry (1988), Nonlinearity 1, 399; Odlyzko (1987), Math. Comp. 48, 273; for the zeros Edwards (1974), Riemann's zeta
 function, chapters 7 and 8.

@@ -146,7 +146,7 @@ def test_matrix_of_the_spin_chain():
 @pytest.mark.slow
 def test_spin_chain(tmp_path, capsys):
     output = tmp_path / "chain.png"
-    load("spin_chain.py")["main"](output=output)
+    load("spin_chain.py")["main"]([f"--output={output}"])
     assert_is_a_picture(output)
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("12 spins")]
     h, ratio, error = (np.array([float(line[i].strip(":,")) for line in lines]) for i in (4, 5, 7))
@@ -155,8 +155,12 @@ def test_spin_chain(tmp_path, capsys):
         (at,) = np.flatnonzero(h == strength)
         assert abs(ratio[at] - rmt.laws.mean_gap_ratio(beta)) < 5 * error[at]
     assert (error < 0.008).all()
-    assert [line[-1] for line in lines if float(line[4].strip(":")) <= 2] == 4 * ["chaotic"]
-    assert [line[-1] for line in lines if float(line[4].strip(":")) >= 3] == 4 * ["localised"]
+    verdicts = {strength: line[-1] for strength, line in zip(h, lines, strict=True)}
+    assert [verdicts[strength] for strength in (0.5, 1, 2, 2.5, 3, 10)] == [
+        *2 * ["chaotic"],
+        *3 * ["between"],
+        "localised",
+    ]
 
 
 # From the tables of A. M. Odlyzko; numbers 6709 and 6710 are the close pair that Lehmer found.

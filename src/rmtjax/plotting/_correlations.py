@@ -180,9 +180,10 @@ def power_spectrum(
     """
     points = _checks.vector("frequencies", frequencies)
     values = statistics.power_spectrum(levels, points, where=where, period=period)
-    size = math.inf if period is None else max(2, round(float(period)))
-    n = min(_MANY, size)
-    waves, reference = _waves(points / (2 * np.pi), n), partial(_power, n, 1 / (1 + 1 / size))
+    size = None if period is None else max(2, round(float(period)))
+    n = _MANY if size is None else min(_MANY, size)
+    waves = _waves(points / (2 * np.pi), n)
+    reference = partial(_power, n, 1.0 if size is None else size / (size + 1))
     names = r"$\omega$", r"power spectrum $S(\omega)$"
     options = {"names": names, "label": label, "ax": ax, "grid": 2 * np.pi / n * waves[waves < n], "log": "xy"}
     return _estimates.curve(points, values, reference, betas, **options)

@@ -19,7 +19,7 @@ _MARK = "estimate"
 
 
 def curve(
-    points: Float[Array, " k"],
+    points: Float[Array | np.ndarray, " k"],
     each: PyTree[Float[Array, "*batch k"]],
     reference: Callable[[np.ndarray, int], Any],
     betas: Iterable[int],

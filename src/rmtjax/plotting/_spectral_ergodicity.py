@@ -68,12 +68,12 @@ def spectral_ergodicity(
     some = size > 0
     if np.sum(some) < 2:
         raise _checks.refusal("levels", "be those of at least two matrices", density.shape[:-1])
-    size = np.broadcast_to(size[some, None], (np.sum(some), ends.size - 1))
+    size = np.repeat(size[some, None], ends.size - 1, axis=1)
     number = np.round(_means.rows(density)[some] * size * np.diff(ends))
     middle, names = (ends[1:] + ends[:-1]) / 2, ("level", r"spectral ergodicity $\Omega$")
-    reference = partial(_reference, number.mean(axis=0), size.mean())
-    options = {"names": names, "label": label, "ax": ax, "combine": _ergodicity, "grid": middle, "log": "y"}
-    return _estimates.curve(middle, (number**2 / size, number, size), reference, betas, **options)
+    each, reference = (number**2 / size, number, size), partial(_reference, number.mean(axis=0), size.mean())
+    options: dict[str, Any] = {"names": names, "label": label, "ax": ax, "combine": _ergodicity, "log": "y"}
+    return _estimates.curve(middle, each, reference, betas, grid=middle, **options)
 
 
 def _ergodicity(means: tuple[Any, Any, Any]) -> Any:
