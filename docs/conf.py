@@ -64,6 +64,7 @@ reference_packages = {
     "gallery/": ("ensembles",),
     "linear_algebra": ("linalg",),
     "simulation": ("simulation",),
+    "statistics/": ("statistics",),
 }
 reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # of Julia's packages
 
