@@ -10,7 +10,14 @@ $$\Pi_{jk} = \sum_{l<n} T_{lj} T_{lk}, \qquad
 T_{lj} = (-1)^{l-j} T_{jl} = \sqrt{j!/l!}\,\lambda^{l-j} e^{-\lambda^2/2} L_j^{(l-j)}(\lambda^2), \qquad
 l T_{lj} = (j + \lambda^2) T_{lj} + \lambda \big[\sqrt j\,T_{l,j-1} + \sqrt{j+1}\,T_{l,j+1}\big],$$
 
-with the overlaps T of the functions around both points. The recurrence in j is stable up to j = l. The density at λ is
+with the overlaps T of the functions around both points. The recurrence in j is stable up to j = l. By the formula of
+Christoffel and Darboux two orders are enough,
+
+$$\Pi_{jk} = \lambda \sqrt n\,\frac{T_{n-1,j} T_{nk} - T_{nj} T_{n-1,k}}{j - k}, \qquad
+\Pi_{j+1,j+1} - \Pi_{jj} = \frac{\Pi_{j,j+1}/\lambda + \sqrt{j+2}\,\Pi_{j,j+2} - \sqrt j\,\Pi_{j-1,j+1}}
+{\sqrt{j+1}}, \qquad \Pi_{00} = \frac{\Gamma(n, \lambda^2)}{\Gamma(n)},$$
+
+of which the second says that Π commutes with the tridiagonal matrix of the recurrence. The density at λ is
 $\Pi_{00}/\pi$. As only $\psi_0$ does not vanish there, the condition that a level is at λ takes its row and column out,
 $C = \Pi - \Pi_{\cdot 0} \Pi_{0 \cdot}/\Pi_{00}$, j ≥ 1. Of the other levels two are at u and w, |u| < |w| = R, and none
 else in the disc, with the density
@@ -69,11 +76,11 @@ def mean_complex_spacing_ratio(beta: int, n: int | None = None) -> tuple[float, 
         beta: 0 for independent levels, whose ratios in the limit are uniform in the unit disc, or 2 for complex Ginibre
             matrices, whose ratios in the limit have the law `ComplexSpacingRatio`.
         n: number of levels, at least 3, for the mean over all of them; None for the limit. The first call for an n
-            takes some milliseconds on the host for β = 0, and half a second for β = 2, which grows as √n from 10⁴ on.
+            takes some milliseconds on the host for β = 0, and 0.3 s for β = 2, whatever n is.
 
     Returns:
         2/3 and 0 (β = 0), or 0.73866 and -0.24683 (β = 2), both to 13 digits. With n both are right to 1e-13 (β = 0),
-        or to 1e-11 and n · 1e-15 (β = 2).
+        or to 1e-11 and √n · 1e-14 (β = 2).
 
     Raises:
         ValueError: `beta` is neither, or `n` is not an integer of at least 3.
@@ -143,10 +150,10 @@ def _size(radius: float) -> int:
 
 
 def _span(n: int, shift: float, size: int) -> np.ndarray:
-    """The matrix Π of the first functions around a point, from overlaps with those of the first n orders."""
-    # Overlaps with functions farther inside are below 1e-20.
-    first = int(max(shift - math.sqrt(size) - 7, 0) ** 2)
-    order = np.arange(first, max(n, size))
+    """The matrix Π of the first functions around a point, from the overlaps of the orders n - 1 and n."""
+    # Rows from n - 1 on, of which those beyond n give by symmetry what the first two have beyond j = l.
+    first, size = n - 1, size + 2
+    order = np.arange(first, max(n + 1, size))
     overlaps = np.empty((order.size, size))
     now = np.exp(order * math.log(shift) - (shift**2 + scipy.special.gammaln(order + 1)) / 2)
     before = np.zeros_like(now)
@@ -154,12 +161,21 @@ def _span(n: int, shift: float, size: int) -> np.ndarray:
         overlaps[:, j] = now
         after = ((order - j - shift**2) / shift * now - math.sqrt(j) * before) / math.sqrt(j + 1)
         before, now = now, np.where(order > j, after, 0)
-    # Beyond j = l by symmetry.
     square = overlaps[: max(size - first, 0), first:]
     signs = (-1.0) ** np.arange(square.shape[0])
     square += np.tril(signs[:, None] * square * signs, -1).T
-    overlaps = overlaps[: n - first]
-    return overlaps.T @ overlaps
+
+    last, following = overlaps[:2]
+    j = np.arange(size)
+    span = shift * math.sqrt(n) * (np.outer(last, following) - np.outer(following, last))
+    span /= np.subtract.outer(j, j) + np.eye(size)
+    next_to, second = np.diag(span, 1), np.diag(span, 2)
+    root = np.sqrt(j)
+    steps = next_to[:-1] / shift + root[2:] * second - root[:-2] * np.append(0, second[:-1])
+    diagonal = scipy.special.gammaincc(n, shift**2) + np.append(0, np.cumsum(steps / root[1:-1]))
+    span = span[:-2, :-2]
+    span[np.diag_indices_from(span)] = diagonal[:-1]
+    return span
 
 
 def _independent(n: int) -> np.ndarray:
