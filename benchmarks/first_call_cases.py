@@ -27,7 +27,7 @@ SILENT = (
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
-    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded|over_samples)",
+    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 
@@ -285,6 +285,8 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     levels = lambda key: rmt.GOE(30).eigenvalues(key)
     histogram = lambda key: rmt.simulate(levels, key, 100, reduce=rmt.Histogram(jnp.linspace(-3, 3, 31))).counts
     rare = lambda key: rmt.simulate_rare(rmt.GUE(30), "largest", 3.0, key).log_probability
+    repulsion = lambda levels: rmt.statistics.level_repulsion(levels, 1e-3)
+    exponents = lambda levels: rmt.statistics.over_samples(repulsion, levels, combine=lambda k: k.exponent).value
     series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
     return {
         "rmtjax.laws.circular_form_factor": lambda: (
@@ -308,5 +310,6 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.random.gamma": lambda: (rmt.random.gamma, (key(), jnp.arange(1.0, 101.0))),
         "rmtjax.simulate": lambda: (histogram, (key(),)),
         "rmtjax.simulate_rare": lambda: (rare, (key(),)),
+        "rmtjax.statistics.over_samples": lambda: (exponents, (jnp.linspace(0, 1, 600).reshape(20, 30) ** 2,)),
         "rmtjax.special.piecewise_chebyshev": lambda: (rmt.special.piecewise_chebyshev, series),
     }

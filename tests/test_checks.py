@@ -68,3 +68,21 @@ def test_the_density_of_a_batch_asks_for_vmap():
         rmt.GOE(4).joint_logpdf(np.zeros((3, 4)))
     with pytest.raises(ValueError, match=r"must have the shape \(4,\), got \(3,\)"):
         rmt.GOE(4).joint_logpdf(np.zeros(3))
+
+
+def test_long_arrays_are_not_shown_whole():
+    values = np.linspace(0.5, 1.5, 60).reshape(3, 20)
+    with pytest.raises(ValueError, match=r"`x` must be real, got complex128 of shape \(3, 20\)\.$"):
+        rmt.laws.Semicircle().pdf(1j * values)
+    broken = values.copy()
+    broken[1, 4] = np.nan
+    with pytest.raises(
+        ValueError, match=r"`times` must be finite, got float64 of shape \(3, 20\) with nan at \[1, 4\]\.$"
+    ):
+        rmt.statistics.form_factor(jnp.arange(3.0), broken)
+    with pytest.raises(
+        ValueError, match=r"must be positive and finite, got float64 of shape \(3, 20\) from -0.5 to 1.5"
+    ):
+        rmt.statistics.level_repulsion(jnp.arange(3.0), np.where(values == 0.5, -0.5, values))
+    with pytest.raises(ValueError, match=r"must be finite and strictly ascending, got Array\(\[0., 0.\]"):
+        rmt.statistics.level_density(jnp.arange(3.0), [0.0, 0.0])

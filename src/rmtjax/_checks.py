@@ -31,11 +31,43 @@ def refusal(name: str, must: str, got: object) -> ValueError:
     return ValueError(f"`{name}` must {must}, got {shown!r}.")
 
 
+class Words(str):
+    """What an error says it got, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# Longer arrays are not shown whole.
+_MOST_SHOWN = 8
+
+
 def _plain(value: object) -> object:
-    """The number in a scalar array; any other value as it is."""
-    if isinstance(value, jax.Array | np.ndarray) and not isinstance(value, Tracer) and value.shape == ():
-        return value.item() if jnp.issubdtype(value.dtype, jnp.number) else value  # keys have no item
-    return value
+    """The number in a scalar array, what matters of a long array, and any other value as it is."""
+    if not isinstance(value, jax.Array | np.ndarray) or isinstance(value, Tracer):
+        return value
+    if not jnp.issubdtype(value.dtype, jnp.number) or (isinstance(value, jax.Array) and not value.is_fully_addressable):
+        return value  # keys have no numbers
+    if value.shape == ():
+        return value.item()
+    return value if value.size <= _MOST_SHOWN else _summary(np.asarray(value))
+
+
+def _summary(array: np.ndarray) -> Words:
+    """Kind and shape of an array, with its first number that is not finite, or else its range."""
+    kind = f"{array.dtype.name} of shape {array.shape}"
+    infinite = ~(abs(array) < math.inf)
+    if infinite.any():
+        return Words(f"{kind} with {entry(array, infinite)}")
+    return Words(kind if np.iscomplexobj(array) else f"{kind} from {array.min()!s} to {array.max()!s}")
+
+
+def entry(array: np.ndarray, chosen: np.ndarray) -> str:
+    """The first chosen entry and its place."""
+    place = tuple(map(int, np.argwhere(chosen)[0]))
+    return f"{array[place]!s} at {list(place)}"
 
 
 def integer(name: str, value: object, *, at_least: int) -> int:
@@ -101,6 +133,8 @@ class Rule(NamedTuple):
     holds: Callable[..., Any]
     # The end of the message "`scale` must …", or a function of the related parameters that returns it.
     must: str | Callable[..., str]
+    # What the message says of a known value, a function of NumPy arrays; by default the value, or its first bad entry.
+    fault: Callable[..., str] | None = None
 
     def kept(self, name: str, value: Any, *others: Any) -> Any:
         """Whether the rule holds: True if all values are known, a traced boolean under a transformation.
@@ -117,8 +151,9 @@ class Rule(NamedTuple):
         if not isinstance(kept, Tracer):
             if not np.asarray(kept).all():
                 # Under `grad` alone the value is a tracer around a known number: show the number.
-                shown = jnp.asarray(jax.lax.stop_gradient(value)) if isinstance(value, Tracer) else value
-                raise refusal(name, self._words(*others), shown)
+                known = lambda leaf: jnp.asarray(jax.lax.stop_gradient(leaf)) if isinstance(leaf, Tracer) else leaf
+                shown, *related = map(known, (value, *others))
+                raise refusal(name, self._words(*related), self._shown(np.asarray(kept), shown, *related))
             return True
         if _RAISES:
             message = f"`{name}` must {self._words(*others)}; a value met under a JAX transformation does not."
@@ -127,6 +162,13 @@ class Rule(NamedTuple):
 
     def _words(self, *others: Any) -> str:
         return self.must if isinstance(self.must, str) else self.must(*others)
+
+    def _shown(self, kept: np.ndarray, value: Any, *others: Any) -> Any:
+        if self.fault is not None:
+            return Words(self.fault(*map(np.asarray, (value, *others))))
+        if kept.shape == np.shape(value) and kept.size > _MOST_SHOWN:
+            return Words(f"{entry(np.asarray(value), ~kept)} of an array of shape {kept.shape}")
+        return value
 
     def __call__(self, name: str, value: T, *others: Any) -> T:
         """Return `value`, an array or a pytree, if the rule holds; under a transformation NaN where it does not."""

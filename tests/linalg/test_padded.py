@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import rmtjax as rmt
+from rmtjax.linalg import MaskedValues
 from rmtjax.linalg._padded import leading_block_spectrum
 from tests.linalg.reference import DTYPES, eps, hermitian
 
@@ -109,6 +110,43 @@ def test_bad_arguments_are_refused():
         spectrum.periodic("ascending", jax.random.key(0))
     with pytest.raises(ValueError, match="`key` must be a typed key"):
         spectrum.periodic("random", jax.random.PRNGKey(0))
+
+
+@pytest.mark.parametrize(("values", "order"), [([1, 2, np.inf], 1), ([1, 2, np.inf], 3), ([1.0, 2], 3), ([np.inf], 0)])
+def test_an_order_that_is_not_that_of_the_levels_is_refused(values, order):
+    with pytest.raises(ValueError, match=r"`order` must be the number of levels, .*, got the order"):
+        rmt.PaddedSpectrum(jnp.array(values), jnp.array(order))
+    jax.jit(lambda values, order: rmt.PaddedSpectrum(values, order))(jnp.array(values), jnp.array(order))
+
+
+VALUES = np.arange(24.0).reshape(2, 3, 4)
+MASK = (VALUES % 5 > 1) & (VALUES < 20)
+
+
+def test_masked_values_are_indexed_and_averaged():
+    masked = MaskedValues(jnp.where(MASK, VALUES, jnp.nan), MASK)
+    for index in (0, (1, 2), slice(1, None), (slice(None), 1), (..., slice(1, 3)), np.array([1, 0, 0]), (0, ...)):
+        np.testing.assert_array_equal(masked[index].mask, MASK[index])
+        np.testing.assert_array_equal(masked[index].values, np.where(MASK, VALUES, np.nan)[index])
+    np.testing.assert_array_equal([row.mean() for row in masked], masked.mean())
+    rows = zip(VALUES.reshape(6, 4), MASK.reshape(6, 4), strict=True)
+    expected = [np.mean(x[counts] ** 2) if counts.any() else np.nan for x, counts in rows]
+    np.testing.assert_allclose(masked.mean(jnp.square).ravel(), expected)
+    assert np.isnan(masked.mean()[1, 2])
+    # The function has a pole at the padding, and its parameter a finite derivative.
+    logarithms = lambda scale: jnp.nansum(masked.mean(lambda x: jnp.log(scale * (x + 1))))
+    np.testing.assert_allclose(jax.grad(logarithms)(3.0), np.isfinite(masked.mean()).sum() / 3)
+
+
+def test_masked_values_are_no_array():
+    masked = MaskedValues(jnp.where(MASK, VALUES, jnp.nan), MASK)
+    for convert in (np.asarray, jnp.asarray):
+        with pytest.raises(ValueError, match="`MaskedValues` must be taken apart, into `values` and `mask`"):
+            convert(masked)
+    with pytest.raises(ValueError, match="`index` must leave the last axis, as a range does"):
+        masked[..., 0]
+    with pytest.raises(ValueError, match="`function` must return an array of the shape"):
+        masked.mean(lambda x: x[0])
 
 
 def test_mask_of_a_padded_matrix():

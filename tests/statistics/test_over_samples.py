@@ -8,7 +8,9 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax import statistics
-from rmtjax.statistics import over_samples
+from rmtjax.linalg import MaskedValues
+from rmtjax.statistics import Estimate, over_samples
+from tests.statistical import assert_mean
 
 
 def test_mean_and_standard_error(getkey):
@@ -40,6 +42,32 @@ def test_a_streamed_jackknife_agrees(getkey):
     streamed = rmt.simulate(fn, key, 64, reduce=reduce)
     np.testing.assert_allclose(stacked.value, streamed.value, rtol=1e-5)
     np.testing.assert_allclose(stacked.standard_error, streamed.standard_error, rtol=1e-4)
+
+
+def within(held, repetitions, level):
+    """Whether a share is within its binomial limits, each of which is exceeded by chance once in a million."""
+    low, high = (scipy.stats.binom.ppf(p, repetitions, level) / repetitions for p in (5e-7, 1 - 5e-7))
+    return low <= held <= high
+
+
+@pytest.mark.parametrize("samples", [2, 5, 10])
+def test_intervals_from_few_samples(getkey, samples):
+    # Student's intervals are exact for normal samples; those of the normal distribution would hold 0.70, 0.88 and 0.92.
+    repetitions = 20_000
+    lower, upper = over_samples(lambda x: x, jax.random.normal(getkey(), (samples, repetitions))).interval()
+    assert within(np.mean((lower < 0) & (upper > 0)), repetitions, 0.95)
+
+
+def test_jackknife_of_a_ratio_from_few_samples(getkey):
+    repetitions, samples = 20_000, 10
+    x, noise = jax.random.normal(getkey(), (2, samples, repetitions))
+    below, above = 1 + 0.3 * x, 2 + 0.5 * noise
+    found = over_samples(lambda a, b: (a, b), above, below, combine=lambda mean: mean[0] / mean[1])
+    # The ratio of the means alone is too large by 2 · 0.3²/10 = 0.018, and 0.0015 is the error of this mean.
+    assert_mean(above.mean(0) / below.mean(0), 2 * (1 + 0.009 + 3 * 0.009**2 + 15 * 0.009**3))
+    assert abs(found.value.mean() - 2) < 0.005
+    lower, upper = found.interval()
+    assert 0.94 < np.mean((lower < 2) & (upper > 2)) < 0.96
 
 
 @pytest.mark.parametrize("statistic", ["number_variance", "rigidity", "gap_ratios"])
@@ -127,9 +155,62 @@ def test_nominal_intervals_hold_the_truth(getkey, name):
     assert 0.93 < np.mean((lower < value) & (value < upper)) < 0.97
 
 
+@pytest.mark.float32
+def test_whole_numbers_and_booleans_are_numbers():
+    x = np.array([[3, 0], [1, 5], [8, 4]])
+    for each in (x, x > 2):
+        found = over_samples(lambda each: each, each)
+        assert found.value.dtype == jnp.zeros(0).dtype
+        np.testing.assert_allclose(found.value, each.mean(0), rtol=1e-6)
+        np.testing.assert_allclose(found.standard_error, scipy.stats.sem(each), rtol=1e-6)
+
+
+def test_text():
+    scalar = Estimate(jnp.asarray(0.530712), jnp.asarray(0.00213), 9)
+    assert f"{scalar} {scalar:.2f} {scalar:.1e}" == "0.5307 ± 0.0021 0.53 ± 0.00 5.3e-01 ± 2.1e-03"
+    assert str(scalar) == "0.5307 ± 0.0021"
+    vector = Estimate((jnp.array([123.4, -0.1]),), (jnp.array([12.3, 0.0]),), 9)
+    assert str(vector) == "([123 ± 12, -0.1 ± 0],)"
+    assert str(Estimate({"z": jnp.asarray(1 + 2j)}, {"z": jnp.asarray(0.5)}, 9)) == "{'z': 1.00+2.00j ± 0.50}"
+    jax.jit(lambda x: str(over_samples(lambda x: x, x)) and x)(jnp.arange(3.0))
+
+
+def test_z_score():
+    found = Estimate({"a": jnp.array([1.0, 2.0])}, {"a": jnp.array([0.5, 0.25])}, 9)
+    np.testing.assert_array_equal(found.z_score({"a": jnp.array([2.0, 1.5])})["a"], [-2, 2])
+
+
+LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: over_samples(lambda x: statistics.form_factor(x, 0.5).connected, LEVELS),
+            "`form_factor` must be averaged over spectra first",
+        ),
+        (
+            lambda: over_samples(lambda x: statistics.form_factor(x, 0.5), LEVELS),
+            "`combine` must be a function of the mean FormFactor, which returns arrays",
+        ),
+        (
+            lambda: over_samples(lambda x: (x, statistics.level_repulsion(x, 0.5)), LEVELS),
+            "`combine` must be a function of the mean LevelRepulsion",
+        ),
+        (
+            lambda: over_samples(statistics.gap_ratios, LEVELS),
+            r"`statistic` must return numbers that all count, .*`mean\(\)` of each spectrum, got MaskedValues",
+        ),
+        (
+            lambda: over_samples(lambda x: [MaskedValues(x, x > 0)], LEVELS, combine=lambda mean: mean[0].mean()),
+            "`statistic` must return numbers that all count",
+        ),
+        (lambda: over_samples(lambda x: x.mean, LEVELS), "`statistic` must be numbers, got <"),
+        (
+            lambda: over_samples(lambda x: statistics.level_repulsion(x, 1), LEVELS, combine=lambda mean: mean),
+            "`combine` must return arrays, got LevelRepulsion",
+        ),
         (lambda: over_samples(lambda x: x, jnp.zeros((1, 3))), "`samples` must have one leading axis in common"),
         (lambda: over_samples(lambda x: x, jnp.zeros(())), "`samples` must have one leading axis in common"),
         (lambda: over_samples(lambda x, y: x, jnp.zeros(3), jnp.zeros(4)), "`samples` must have one leading axis"),

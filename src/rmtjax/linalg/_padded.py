@@ -1,10 +1,16 @@
 """Matrices and spectra of varying order in arrays of one static size."""
 
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Inexact, Int, Real
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg._hermitian import hermitian_eigenvalues
@@ -57,6 +63,21 @@ class PaddedMatrix(AbstractModule):
         return rows[..., :, None] & rows[..., None, :]
 
 
+def _as_long_as_ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Which spectra are padded just from their order on; NaN may be anywhere."""
+    n = values.shape[-1]
+    inside = np.arange(n) < order[..., None]
+    return ((inside == (values < np.inf)) | np.isnan(values)).all(-1) & (order >= 1) & (order <= n)
+
+
+def _lengths(values: np.ndarray, order: np.ndarray) -> str:
+    first = tuple(np.argwhere(~_as_long_as_ordered(values, order))[0])
+    return f"the order {order[first]} with {(values[first] < np.inf).sum()} levels before the padding"
+
+
+_PADDED = _checks.Rule(_as_long_as_ordered, "be the number of levels, with `+inf` from there on", _lengths)
+
+
 class PaddedSpectrum(AbstractModule):
     """The ascending spectrum of a matrix of order k ≤ n in an array of length n, padded with `+inf`.
 
@@ -65,7 +86,8 @@ class PaddedSpectrum(AbstractModule):
         order: 1 ≤ k ≤ n, the number of eigenvalues; may be traced.
 
     Raises:
-        ValueError: `order` does not have an integer dtype or the shape of the batch.
+        ValueError: `order` does not have an integer dtype or the shape of the batch, or is not the number of levels
+            before the padding.
 
     Example:
         >>> import jax.numpy as jnp
@@ -79,6 +101,8 @@ class PaddedSpectrum(AbstractModule):
 
     def __init__(self, values: Real[Array, "*batch n"], order: Int[Array, "*batch"] | int):
         self.values, self.order = _values_and_orders(values, order, 1)
+        if not isinstance(self.values, Tracer) and not isinstance(self.order, Tracer):
+            _PADDED.kept("order", self.values, self.order)
 
     @property
     def mask(self) -> Bool[Array, "*batch n"]:
@@ -149,6 +173,9 @@ class PaddedSpectrum(AbstractModule):
 class MaskedValues(AbstractModule):
     """Values of which not all count: as many as there is room for, in an array of static size.
 
+    An index chooses from the batch, or a range of the values: `spacings[0]`, `spacings[:, 10:20]`. There is no way to
+    one plain array, as rows have different numbers of values: `values` and `mask` are two.
+
     Args:
         values: numbers; NaN where they do not count.
         mask: True where they do.
@@ -175,11 +202,52 @@ class MaskedValues(AbstractModule):
         """How many values of each row count."""
         return jnp.sum(self.mask, axis=-1)
 
-    def mean(self) -> Inexact[Array, "*batch"]:
-        """The mean of those of each row that count; NaN where there are none."""
-        count = self.count()
-        total = jnp.sum(jnp.where(self.mask, self.values, 0), axis=-1)
-        return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
+    def mean(self, function: Callable[[Array], Array] | None = None) -> Inexact[Array, "*batch"]:
+        """The mean of those of each row that count; NaN where there are none.
+
+        Args:
+            function: elementwise, for the mean of a function of the values, of which it sees only those that count.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> spacings = MaskedValues(jnp.array([0.5, jnp.nan, 1.5]), jnp.array([True, False, True]))
+            >>> print(spacings.mean(jnp.square))
+            1.25
+        """
+        heights = self.values if function is None else jnp.asarray(function(_first_for_rest(self.values, self.mask)))
+        if heights.shape != self.values.shape:
+            raise _checks.refusal("function", f"return an array of the shape {self.values.shape}", heights.shape)
+        return _mean(heights, self.mask)
+
+    def __getitem__(self, index: Any) -> "MaskedValues":
+        parts = index if isinstance(index, tuple) else (index,)
+        whole = len(parts) == self.values.ndim or any(part is ... for part in parts)
+        if whole and isinstance(parts[-1], int | np.integer):
+            raise _checks.refusal("index", "leave the last axis, as a range does", index)
+        return MaskedValues(self.values[index], self.mask[index])
+
+    def __iter__(self) -> Iterator["MaskedValues"]:
+        return (self[row] for row in range(self.values.shape[0]))
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise _checks.refusal("MaskedValues", "be taken apart, into `values` and `mask`", self)
+
+
+@compiled
+def _first_for_rest(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
+    """The values, with the first that counts in the place of those that do not, or 1 where none does."""
+    if values.size == 0:
+        return values
+    first = jnp.take_along_axis(values, jnp.argmax(mask, axis=-1, keepdims=True), axis=-1)
+    some = jnp.any(mask, axis=-1, keepdims=True)
+    return jnp.where(mask, values, jnp.where(some, jax.lax.stop_gradient(first), 1))
+
+
+@compiled
+def _mean(heights: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch"]:
+    count = jnp.sum(mask, axis=-1)
+    total = jnp.sum(jnp.where(mask, heights, 0), axis=-1)
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
 
 
 def _ranks(score: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:

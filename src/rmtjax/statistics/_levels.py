@@ -1,32 +1,65 @@
 """The first argument of every statistic: levels, with a mask where not all of them count."""
 
 import math
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 
-Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues
+
+@runtime_checkable
+class WithLevels(Protocol):
+    """A record with levels, as an unfolding returns it."""
+
+    @property
+    def levels(self) -> MaskedValues: ...
+
+
+Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | WithLevels
 PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
+
+
+def _in_order(values: Any, mask: Any) -> Any:
+    """Which levels from the second on are not below one before them, of those that count."""
+    # A level is held against the highest that counts before it, also across others that do not.
+    if isinstance(values, np.ndarray) and isinstance(mask, np.ndarray):  # compiles nothing
+        highest = np.maximum.accumulate(np.where(mask, values, -math.inf), axis=-1)
+    else:
+        highest = jax.lax.cummax(jnp.where(mask, values, -math.inf), axis=values.ndim - 1)
+    return (values[..., 1:] >= highest[..., :-1]) | ~mask[..., 1:]
 
 
 def _ascend(values: Any, mask: Any) -> Any:
     """For each spectrum, whether those levels that count are numbers in ascending order."""
-    is_number = (abs(values) < math.inf) | ~mask
-    # A level is held against the highest that counts before it, also across others that do not.
-    counted = jnp.where(mask, values, -math.inf)
-    highest = jax.lax.cummax(counted, axis=counted.ndim - 1)
-    in_order = (values[..., 1:] >= highest[..., :-1]) | ~mask[..., 1:]
-    return is_number.all(-1) & in_order.all(-1)
+    return _finite(values, mask) & _in_order(values, mask).all(-1)
 
 
-_ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they count")
-_FINITE = _checks.Rule(lambda values, mask: ((abs(values) < jnp.inf) | ~mask).all(-1), "be finite numbers")
+def _finite(values: Any, mask: Any) -> Any:
+    return ((abs(values) < math.inf) | ~mask).all(-1)
+
+
+def _fault(values: np.ndarray, mask: np.ndarray) -> str:
+    """What keeps known levels from being ascending numbers."""
+    infinite = mask & ~(abs(values) < math.inf)
+    if infinite.any():
+        return f"{infinite.sum()} that are not finite, the first {_checks.entry(values, infinite)}"
+    wrong = np.pad(~_in_order(values, mask), [(0, 0)] * (values.ndim - 1) + [(1, 0)])
+    *_, rows, columns = 1, *values.shape
+    matrix = rows == columns > 1 and mask.all() and (values == values.swapaxes(-1, -2)).all()
+    advice = "the levels of a matrix are `rmt.eigvalsh(matrix)`" if matrix else "`jnp.sort` puts levels in order"
+    return f"a smaller one after a larger, {_checks.entry(values, wrong)}; {advice}"
+
+
+_ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they count", _fault)
+_FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 
 class Levels(NamedTuple):
@@ -46,8 +79,7 @@ class Levels(NamedTuple):
     @property
     def compact(self) -> Float[Array, "*batch n"]:
         """The levels that count, ascending, with `+inf` behind them."""
-        ascending = jnp.where(self.mask, self.values, jnp.inf)
-        return ascending if self.at_end else jnp.sort(ascending, axis=-1)
+        return _compact(self.values, self.mask, self.at_end)
 
     @property
     def filled(self) -> Inexact[Array, "*batch n"]:
@@ -74,7 +106,7 @@ def checked(levels: object, where: object, *, name: str = "levels") -> Levels:
     """
     values, mask, at_end = _with_mask(levels, where, name)
     values = _checks.real(name, values)
-    return Levels(jnp.where(mask, values, 0), mask, _ASCENDING.kept(name, values, mask), at_end)
+    return Levels(*_filled(values, mask), _ASCENDING.kept(name, values, mask), at_end)
 
 
 def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
@@ -84,28 +116,71 @@ def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> 
         ValueError: they are not finite where they count, or have no axis; `where` is no mask of them.
     """
     values, mask, at_end = _with_mask(levels, where, name)
-    return Levels(jnp.where(mask, values, 0), mask, _FINITE.kept(name, values, mask), at_end)
+    return Levels(*_filled(values, mask), _FINITE.kept(name, values, mask), at_end)
 
 
-def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array, "*batch n"]:
+def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.ndarray, "*batch n"]:
     """Booleans, broadcast to the shape of the levels."""
-    array = jnp.asarray(mask)
+    array = mask if isinstance(mask, jax.Array) else np.asarray(mask)
     if array.dtype != bool or array.ndim > len(shape):
-        raise _checks.refusal(name, "be booleans that broadcast to the levels", array)
+        raise _checks.refusal(name, "be booleans that broadcast to the levels", mask)
     try:
-        return jnp.broadcast_to(array, shape)
+        if array.shape == shape:
+            return array
+        return (jnp if isinstance(array, jax.Array) else np).broadcast_to(array, shape)
     except ValueError:
         raise _checks.refusal(name, f"broadcast to the shape {shape} of the levels", array.shape) from None
 
 
-def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Array, bool]:
+def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     """Levels, which of them count, and whether the others are known to be at the end."""
+    if isinstance(levels, WithLevels):
+        levels = levels.levels
     mask: Any = True if where is None else where
     at_end = where is None and not isinstance(levels, MaskedValues)
     if isinstance(levels, PaddedSpectrum | MaskedValues):
-        mask = levels.mask & mask
+        mask = levels.mask if where is None else levels.mask & mask_of("where", where, levels.mask.shape)
         levels = levels.values
     values = _checks.numbers(name, levels)
     if values.ndim == 0:
         raise _checks.refusal(name, "have an axis of levels", values.shape)
-    return values, mask_of("where", mask, values.shape), at_end
+    mask = mask_of("where", mask, values.shape)
+    _digits_kept(name, levels, values, mask)
+    return values, mask, at_end
+
+
+# The rounding of a level that is refused, in units of the mean spacing.
+_MOST_ROUNDED = 0.01
+
+
+def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
+    """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
+    traced = isinstance(values, Tracer) or isinstance(mask, Tracer)
+    if traced or isinstance(levels, jax.Array) or values.dtype != jnp.float32:
+        return
+    given = np.asarray(levels)
+    if given.dtype.itemsize < 8 or np.iscomplexobj(given) or given.shape[-1] < 2:
+        return
+    given = given.astype(np.float64)
+    inside = np.asarray(mask) & np.isfinite(given)
+    span = np.max(given, -1, where=inside, initial=-math.inf) - np.min(given, -1, where=inside, initial=math.inf)
+    rounding = np.where(inside, given, 0) - np.where(inside, values, 0)
+    rounded = np.max(abs(rounding), axis=-1)
+    spacing = span / np.maximum(inside.sum(-1) - 1, 1)
+    lost = (rounded > _MOST_ROUNDED * spacing) & (span > 0)
+    if lost.any():
+        share = np.max(rounded / np.where(lost, spacing, math.inf))
+        must = f"keep their spacings in {values.dtype.name} (set `jax_enable_x64`, or subtract an origin)"
+        raise _checks.refusal(name, must, _checks.Words(f"levels rounded by {share:.2g} of their mean spacing"))
+
+
+@partial(compiled, static_argnums=2)
+def _compact(values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], at_end: bool) -> Float[Array, "*batch n"]:
+    ascending = jnp.where(mask, values, jnp.inf)
+    return ascending if at_end else jnp.sort(ascending, axis=-1)
+
+
+@compiled
+def _filled(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
+    """The levels with 0 in the place of those that do not count, and the mask."""
+    return jnp.where(mask, values, 0), jnp.asarray(mask)

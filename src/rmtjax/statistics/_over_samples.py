@@ -1,20 +1,27 @@
 """One way to standard errors: the spread of a statistic over independent spectra."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import PyTree
 
 from rmtjax import _checks
+from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.special.internal import student_interval
 
 
 class Estimate(AbstractModule):
     """A mean over independent samples, or a function of means, with its standard error.
+
+    As text it is value ± standard error, the latter with two digits; a format is that of both.
 
     Args:
         value: in the structure of the statistic.
@@ -23,9 +30,9 @@ class Estimate(AbstractModule):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> estimate = Estimate(jnp.asarray(0.5), jnp.asarray(0.1), 30)
-        >>> print(*(f"{end:.2f}" for end in estimate.interval()))
-        0.30 0.70
+        >>> estimate = Estimate(jnp.asarray(0.53071), jnp.asarray(0.00213), 30)
+        >>> print(estimate, f"or {estimate:.3f},", *(f"{end:.3f}" for end in estimate.interval()))
+        0.5307 ± 0.0021 or 0.531 ± 0.002, 0.526 0.535
     """
 
     value: PyTree
@@ -42,6 +49,44 @@ class Estimate(AbstractModule):
             The lower and the upper ends.
         """
         return student_interval(level, self.value, self.standard_error, self.samples - 1)
+
+    def z_score(self, reference: PyTree) -> PyTree:
+        """How many standard errors the value is above a reference, such as a curve of `laws`.
+
+        Args:
+            reference: numbers in the structure of the value.
+
+        Returns:
+            (value - reference) / standard_error.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> print(f"{Estimate(jnp.asarray(0.535), jnp.asarray(0.002), 30).z_score(0.5307):.2f}")
+            2.15
+        """
+        distance = lambda value, error, expected: (value - expected) / error
+        return jax.tree.map(distance, self.value, self.standard_error, reference)
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+    def __format__(self, spec: str) -> str:
+        leaves = self.value, self.standard_error
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(leaves)):
+            return repr(self)
+        words = lambda value, error: _checks.Words(_written(np.asarray(value), np.asarray(error), spec))
+        return str(jax.tree.map(words, *leaves))
+
+
+def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
+    """Numbers with their errors as text, the errors with two digits unless there is a format."""
+    if value.ndim:
+        return f"[{', '.join(_written(*each, spec) for each in zip(value, error, strict=True))}]"
+    if not spec:
+        known = 0 < error < math.inf
+        decimals = max(1 - math.floor(math.log10(error)), 0) if known else 0
+        spec = f".{decimals}f" if known and decimals < 8 else ".6g"
+    return f"{value[()]:{spec}} ± {error[()]:{spec}}"
 
 
 def over_samples(
@@ -60,41 +105,88 @@ def over_samples(
 
     Args:
         statistic: a function of all samples at once, such as `lambda levels: number_variance(levels, lengths)`, that
-            returns any pytree of arrays whose leading axis is that of the samples. NaN is not left out.
+            returns any pytree of arrays whose leading axis is that of the samples. NaN is not left out. A record, such
+            as a `FormFactor`, takes `combine`: what follows from its means does not follow from their errors.
         samples: pytrees of arrays, all with the same leading axis of length m ≥ 2, e.g. levels `(m, n)`.
-        combine: a function of the means; by default there is none, and the result is the means themselves.
+        combine: a function of the means that returns a pytree of arrays; by default there is none, and the result is
+            the means themselves.
 
     Returns:
         An `Estimate`: `value`, `standard_error`, `samples`.
 
     Raises:
-        ValueError: there are fewer than two samples, or a leading axis has another length.
+        ValueError: there are fewer than two samples, a leading axis has another length, the statistic returns
+            `linalg.MaskedValues`, or a record without `combine`.
 
     Example:
         >>> import jax, rmtjax as rmt
         >>> levels = jax.vmap(rmt.GOE(50).eigenvalues)(jax.random.split(jax.random.key(0), 100))
         >>> ratio = over_samples(lambda levels: rmt.statistics.gap_ratios(levels).mean(), levels)
-        >>> print(bool(abs(ratio.value - rmt.laws.mean_gap_ratio(1)) < 4 * ratio.standard_error))
-        True
+        >>> print(f"{ratio:.3f}", bool(abs(ratio.z_score(rmt.laws.mean_gap_ratio(1))) < 4))
+        0.530 ± 0.004 True
 
     References:
         Efron and Stein (1981), Ann. Statist. 9, 586; Miller (1974), Biometrika 61, 1, for the jackknife.
     """
     lengths = {np.shape(leaf)[0] if np.ndim(leaf) else 0 for leaf in jax.tree.leaves(samples)}
     if len(lengths) != 1 or min(lengths) < 2:
-        raise _checks.refusal("samples", "have one leading axis in common, of at least 2 samples", sorted(lengths))
+        got = _checks.Words(f"axes of length {sorted(lengths)}")
+        raise _checks.refusal("samples", "have one leading axis in common, of at least 2 samples", got)
     number = lengths.pop()
-    each = jax.tree.map(jnp.asarray, statistic(*samples))
+    each = statistic(*samples)
+    for node in _records(each):
+        kind = _checks.Words(type(node).__name__)
+        if isinstance(node, MaskedValues | PaddedSpectrum):
+            must = "return numbers that all count, such as the `mean()` of each spectrum"
+            raise _checks.refusal("statistic", must, kind)
+        if combine is None:
+            raise _checks.refusal("combine", f"be a function of the mean {kind}, which returns arrays", None)
+    each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), each)
     for leaf in jax.tree.leaves(each):
         if leaf.shape[:1] != (number,):
             raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
-    means = jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), each)
     if combine is None:
-        return Estimate(means, jax.tree.map(lambda leaf: jnp.std(leaf, axis=0, ddof=1) / number**0.5, each), number)
-    without = jax.tree.map(lambda leaf, mean: mean + (mean - leaf) / (number - 1), each, means)
-    parts = jax.vmap(combine)(without)
-    deviations = jax.tree.map(lambda part: part - jnp.mean(part, axis=0), parts)
-    error = lambda deviation: jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0))
-    # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
-    corrected = lambda whole, part: whole - (number - 1) * jnp.mean(part - whole, axis=0)
-    return Estimate(jax.tree.map(corrected, combine(means), parts), jax.tree.map(error, deviations), number)
+        return Estimate(*_mean_and_error(each), number)
+    parts = jax.vmap(combine)(_means(each))
+    for node in _records(parts):
+        raise _checks.refusal("combine", "return arrays", _checks.Words(type(node).__name__))
+    return Estimate(*_jackknifed(parts), number)
+
+
+def _records(tree: Any) -> list[AbstractModule]:
+    """The records of a tree. What follows from their values need not make sense for their errors."""
+    is_record = lambda node: isinstance(node, AbstractModule)
+    return [node for node in jax.tree.leaves(tree, is_leaf=is_record) if is_record(node)]
+
+
+@compiled
+def _mean_and_error(each: PyTree) -> tuple[PyTree, PyTree]:
+    error = lambda leaf: jnp.std(leaf, axis=0, ddof=1) / leaf.shape[0] ** 0.5
+    return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), each), jax.tree.map(error, each)
+
+
+@compiled
+def _means(each: PyTree) -> PyTree:
+    """The mean over all samples, and behind it those over all but one."""
+
+    def of_leaf(leaf: jax.Array) -> jax.Array:
+        mean = jnp.mean(leaf, axis=0, keepdims=True)
+        return jnp.concatenate([mean, mean + (mean - leaf) / (leaf.shape[0] - 1)])
+
+    return jax.tree.map(of_leaf, each)
+
+
+@compiled
+def _jackknifed(parts: PyTree) -> tuple[PyTree, PyTree]:
+    """The function of the means without its bias of first order, and its standard error."""
+
+    def value(part: jax.Array) -> jax.Array:
+        # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
+        return part[0] - (part.shape[0] - 2) * jnp.mean(part[1:] - part[0], axis=0)
+
+    def error(part: jax.Array) -> jax.Array:
+        number = part.shape[0] - 1
+        deviation = part[1:] - jnp.mean(part[1:], axis=0)
+        return jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0))
+
+    return jax.tree.map(value, parts), jax.tree.map(error, parts)

@@ -28,7 +28,10 @@ def test_definition(times):
     exact = np.array([[by_definition(x, np.asarray(jnp.asarray(times))) for x in row] for row in np.asarray(levels)])
     np.testing.assert_allclose(found.amplitude / 3, exact, atol=500 * eps)
     np.testing.assert_allclose(found.raw, np.abs(exact) ** 2, atol=2000 * eps)
-    np.testing.assert_allclose(found.disconnected, found.raw, atol=100 * eps)
+    with pytest.raises(ValueError, match="`form_factor` must be averaged over spectra first"):
+        _ = found.connected
+    again = jax.tree.map(lambda leaf: leaf, found)
+    np.testing.assert_allclose(again.disconnected, found.raw, atol=100 * eps)
 
 
 @pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])

@@ -147,6 +147,7 @@ def test_traced_edges_that_do_not_ascend_give_nan():
         (lambda: spectral_ergodicity(LEVELS[0], EDGES), "`levels` must be those of at least two matrices"),
         (lambda: spectral_ergodicity(LEVELS[:1], EDGES), "`levels` must be those of at least two matrices"),
         (lambda: spectral_ergodicity_distance([-0.1], [0.1]), "`ergodicity` must not be negative"),
+        (lambda: spectral_ergodicity_distance([0.1], 0.1), "`other` must have an axis of bins"),
     ],
 )
 def test_refusals(call, message):

@@ -22,8 +22,8 @@ from rmtjax.statistics._levels import Spectrum, checked
 class FormFactor(AbstractModule):
     r"""Form factors of spectra, or their mean over spectra.
 
-    The parts are those of a mean: all of K of a single spectrum is disconnected. So take the mean first, as the example
-    of `form_factor` does.
+    The parts are those of a mean: all of K of a single spectrum is disconnected, and what `form_factor` returns refuses
+    to be taken apart. Take the mean first, as the example there does.
 
     Args:
         power: $|Z|^2$, of the shape of the batch followed by that of the times.
@@ -42,6 +42,9 @@ class FormFactor(AbstractModule):
     amplitude: Complex[Array, "..."]
     norm: Float[Array, "..."]
 
+    # Set by `form_factor`. It is no leaf, so that a mean, or what else is computed from the record, is without it.
+    _of_single_spectra = False
+
     @property
     def raw(self) -> Float[Array, "..."]:
         """The form factor K."""
@@ -50,6 +53,9 @@ class FormFactor(AbstractModule):
     @property
     def disconnected(self) -> Float[Array, "..."]:
         """The square of the mean amplitude, the part of the mean density."""
+        if self._of_single_spectra:
+            must = "be averaged over spectra first, as `over_samples(…, combine=lambda k: k.connected)` does"
+            raise _checks.refusal("form_factor", must, _checks.Words("single spectra"))
         return (self.amplitude.real**2 + self.amplitude.imag**2) / self.norm
 
     @property
@@ -130,7 +136,9 @@ def form_factor(
     counted = jnp.broadcast_to(jnp.where(norm > 0, norm, jnp.nan), (*norm.shape[:-1], tau.size))
     shape = *norm.shape[:-1], *tau.shape
     amplitude = spectra.masked(sums[..., : tau.size].reshape(shape), tau.ndim)
-    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, counted.reshape(shape))
+    found = FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, counted.reshape(shape))
+    object.__setattr__(found, "_of_single_spectra", True)
+    return found
 
 
 # From this number of times on the product is faster.

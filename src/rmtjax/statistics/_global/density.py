@@ -126,7 +126,7 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
         One number for each batch, not negative; differentiable where it is finite.
 
     Raises:
-        ValueError: a value is negative.
+        ValueError: a value is negative, or there is no axis of bins.
 
     Example:
         >>> print(spectral_ergodicity_distance([0.5, 0.25, 0.0], [0.25, 0.25, 0.0]))
@@ -136,6 +136,9 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
         Süzen, Weber and Cerdà (2017), arXiv:1704.08303.
     """
     one, two = _checks.real("ergodicity", ergodicity), _checks.real("other", other)
+    for name, each in (("ergodicity", one), ("other", two)):
+        if each.ndim == 0:
+            raise _checks.refusal(name, "have an axis of bins", each)
     valid = _checks.both(_DISTRIBUTION.kept("ergodicity", one), _DISTRIBUTION.kept("other", two))
     return _checks.masked(valid, _distance(*jnp.broadcast_arrays(one, two)))
 

@@ -65,7 +65,7 @@ def complex_spacing_ratios(
     spectra = checked_in_plane(levels, where)
     inside = spectra.mask
     if centres is not None:
-        inside &= mask_of("centres", centres, inside.shape)
+        inside = inside & mask_of("centres", centres, inside.shape)
     values, mask = _ratios(spectra.values, spectra.mask, inside, ties, block)
     return MaskedValues(spectra.masked(values, 1), mask)
 
