@@ -58,6 +58,14 @@ def test_batches_and_blocks(getkey):
     np.testing.assert_allclose(complex_spacing_ratios((2 - 1j) * levels + 3).values, each, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("n", "block"), [(500, 16), (2000, 16), (2000, 64)])
+def test_memory(n, block):
+    program = jax.jit(lambda levels: complex_spacing_ratios(levels, block=block).values)
+    memory = program.lower(jax.ShapeDtypeStruct((n,), complex)).compile().memory_analysis()
+    # A row of the block holds distances, and which of them count.
+    assert memory.temp_size_in_bytes < 16 * n * block
+
+
 def test_few_levels():
     for n in range(3):
         found = complex_spacing_ratios(jnp.arange(float(n)) * 1j)
@@ -77,8 +85,7 @@ def test_derivative():
 
 def means(ratios):
     """Of |z| and of cos arg z, for each spectrum."""
-    mean = lambda values: rmt.linalg.MaskedValues(values, ratios.mask).mean()
-    return mean(jnp.abs(ratios.values)), mean(jnp.cos(jnp.angle(ratios.values)))
+    return ratios.mean(jnp.abs), ratios.mean(lambda z: jnp.cos(jnp.angle(z)))
 
 
 def check(levels, centres, beta, errors):

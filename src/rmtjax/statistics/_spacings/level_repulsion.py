@@ -38,8 +38,7 @@ class LevelRepulsion(AbstractModule):
     @property
     def exponent(self) -> Float[Array, "..."]:
         r"""The estimate $k/\sum_i \log(s_c/s_i) - 1$ of β; NaN where no spacing is below the cutoff."""
-        some = self.count > 0
-        return jnp.where(some, self.count / jnp.where(some, self.logarithms, 1) - 1, jnp.nan)
+        return _exponent(self.count, self.logarithms)
 
 
 def level_repulsion(
@@ -84,19 +83,25 @@ def level_repulsion(
     sizes = _checks.real("cutoffs", cutoffs)
     valid = _CUTOFFS.kept("cutoffs", sizes)
     spectra = checked(levels, where)
-    sums = _sums(spectra.values, spectra.mask, sizes.ravel().astype(spectra.values.dtype))
-    shaped = (each.reshape(*spectra.values.shape[:-1], *sizes.shape) for each in sums)
-    return LevelRepulsion(*(_checks.masked(valid, spectra.masked(each, sizes.ndim)) for each in shaped))
+    sums = _sums(spectra.values, spectra.mask, sizes)
+    return LevelRepulsion(*(_checks.masked(valid, spectra.masked(each, sizes.ndim)) for each in sums))
+
+
+@compiled
+def _exponent(count: Float[Array, "..."], logarithms: Float[Array, "..."]) -> Float[Array, "..."]:
+    some = count > 0
+    return jnp.where(some, count / jnp.where(some, logarithms, 1) - 1, jnp.nan)
 
 
 @compiled
 def _sums(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], cutoffs: Float[Array, " k"]
-) -> tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]:
+    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], cutoffs: Float[Array, "..."]
+) -> list[Float[Array, "..."]]:
     distances, inside = spaced_where_counted(values, mask, 1)
     inside &= distances > 0
-    sums = jax.lax.map(partial(_below, jnp.where(inside, distances, 1), inside), cutoffs)
-    return jnp.moveaxis(sums[0], 0, -1), jnp.moveaxis(sums[1], 0, -1)
+    each = cutoffs.ravel().astype(values.dtype)
+    sums = jax.lax.map(partial(_below, jnp.where(inside, distances, 1), inside), each)
+    return [jnp.moveaxis(part, 0, -1).reshape(*values.shape[:-1], *cutoffs.shape) for part in sums]
 
 
 def _below(

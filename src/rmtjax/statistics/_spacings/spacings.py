@@ -55,7 +55,7 @@ def gap_ratios(
     Args:
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         order: k ≥ 1, the number of steps in a spacing; the two spacings do not overlap; static.
-        where: which of the levels count.
+        where: which of the levels count. The two sides of a level that does not are no neighbours.
         ties: what 0/0 is, where all of the levels of a ratio are equal: `"drop"` leaves it out, `"nan"` and `"zero"`
             give this value. In all cases its derivative is 0; static.
 
