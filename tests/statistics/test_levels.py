@@ -141,6 +141,8 @@ def test_spacings_that_single_precision_loses():
         assert "`levels` must keep their spacings in float32 (set `jax_enable_x64`" in message(s.spacings, lost)
     # Numbers of that precision from the start, an origin within the spectrum, and a single level lose nothing.
     s.spacings(np.float32(levels)), s.spacings(centred), s.spacings(levels, where=np.arange(40) < 1)
+    s.spacings(np.array([0.3, 0.1 + 0.2]))  # equal but for their rounding
+    np.testing.assert_allclose(s.log_determinant(levels), 40 * np.log(1e6), rtol=1e-6)
     np.testing.assert_allclose(s.gap_ratios(np.array([0.0, 1.0, 3.0, np.inf]), where=np.arange(4) < 3).mean(), 0.5)
 
 

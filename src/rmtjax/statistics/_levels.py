@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 
 
@@ -98,14 +99,23 @@ def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
     return jnp.cumsum(mask, axis=-1) - 0.5
 
 
-def checked(levels: object, where: object, *, name: str = "levels") -> Levels:
+def checked(levels: object, where: object, *, name: str = "levels", spaced: bool = True) -> Levels:
     """Ascending levels on the last axis; what does not count need not be a number.
 
+    Args:
+        levels: as a statistic takes them.
+        where: likewise.
+        name: that of the argument, for errors.
+        spaced: whether distances between levels matter.
+
     Raises:
-        ValueError: they are not real, not ascending where they count, or have no axis; `where` is no mask of them.
+        ValueError: they are not real, not ascending where they count, or have no axis; `where` is no mask of them; or
+            their spacings are lost in single precision.
     """
     values, mask, at_end = _with_mask(levels, where, name)
     values = _checks.real(name, values)
+    if spaced:
+        _digits_kept(name, levels, values, mask)
     return Levels(*_filled(values, mask), _ASCENDING.kept(name, values, mask), at_end)
 
 
@@ -144,9 +154,7 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     values = _checks.numbers(name, levels)
     if values.ndim == 0:
         raise _checks.refusal(name, "have an axis of levels", values.shape)
-    mask = mask_of("where", mask, values.shape)
-    _digits_kept(name, levels, values, mask)
-    return values, mask, at_end
+    return values, mask_of("where", mask, values.shape), at_end
 
 
 # The rounding of a level that is refused, in units of the mean spacing.
@@ -156,18 +164,25 @@ _MOST_ROUNDED = 0.01
 def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
     """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
     traced = isinstance(values, Tracer) or isinstance(mask, Tracer)
-    if traced or isinstance(levels, jax.Array) or values.dtype != jnp.float32:
+    if (
+        traced
+        or isinstance(levels, jax.Array | AbstractModule | WithLevels)
+        or values.dtype != jnp.float32
+        or values.size == 0
+    ):
         return
     given = np.asarray(levels)
-    if given.dtype.itemsize < 8 or np.iscomplexobj(given) or given.shape[-1] < 2:
+    if given.dtype.itemsize < 8:
         return
     given = given.astype(np.float64)
     inside = np.asarray(mask) & np.isfinite(given)
+    size = np.max(abs(given), axis=-1, where=inside, initial=0)
     span = np.max(given, -1, where=inside, initial=-math.inf) - np.min(given, -1, where=inside, initial=math.inf)
     rounding = np.where(inside, given, 0) - np.where(inside, values, 0)
     rounded = np.max(abs(rounding), axis=-1)
     spacing = span / np.maximum(inside.sum(-1) - 1, 1)
-    lost = (rounded > _MOST_ROUNDED * spacing) & (span > 0)
+    # Levels that are equal up to their rounding in 64 bits have no spacings to lose.
+    lost = (rounded > _MOST_ROUNDED * spacing) & (span > 100 * np.finfo(np.float64).eps * size)
     if lost.any():
         share = np.max(rounded / np.where(lost, spacing, math.inf))
         must = f"keep their spacings in {values.dtype.name} (set `jax_enable_x64`, or subtract an origin)"

@@ -40,7 +40,7 @@ def linear_statistic(
     References:
         Johansson (1998), Duke Math. J. 91, 151; Lytova and Pastur (2009), Ann. Probab. 37, 1778.
     """
-    spectra = checked(levels, where)
+    spectra = checked(levels, where, spaced=False)
     points = spectra.filled
     heights = jnp.asarray(f(points))
     if heights.ndim == 0:
@@ -75,7 +75,7 @@ def log_determinant(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None =
         Goodman (1963), Ann. Math. Stat. 34, 178, for Wishart matrices; Edelman and La Croix (2015), Random Matrices
         Theory Appl. 4, 1550021, for the GUE; Tao and Vu (2012), Adv. Math. 231, 74, for the limit.
     """
-    spectra = checked(levels, where)
+    spectra = checked(levels, where, spaced=False)
     return spectra.masked(_log_determinant(spectra.values, spectra.mask), 0)
 
 
@@ -102,7 +102,7 @@ def condition_number(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None 
     References:
         Edelman (1988), SIAM J. Matrix Anal. Appl. 9, 543; the law of the smallest level is `laws.HardEdge`.
     """
-    spectra = checked(levels, where)
+    spectra = checked(levels, where, spaced=False)
     return spectra.masked(_condition_number(spectra.values, spectra.mask), 0)
 
 
