@@ -112,13 +112,6 @@ def test_bad_arguments_are_refused():
         spectrum.periodic("random", jax.random.PRNGKey(0))
 
 
-@pytest.mark.parametrize(("values", "order"), [([1, 2, np.inf], 1), ([1, 2, np.inf], 3), ([1.0, 2], 3), ([np.inf], 0)])
-def test_an_order_that_is_not_that_of_the_levels_is_refused(values, order):
-    with pytest.raises(ValueError, match=r"`order` must be the number of levels, .*, got the order"):
-        rmt.PaddedSpectrum(jnp.array(values), jnp.array(order))
-    jax.jit(lambda values, order: rmt.PaddedSpectrum(values, order))(jnp.array(values), jnp.array(order))
-
-
 VALUES = np.arange(24.0).reshape(2, 3, 4)
 MASK = (VALUES % 5 > 1) & (VALUES < 20)
 

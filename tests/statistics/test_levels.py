@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from rmtjax import PaddedSpectrum
 from rmtjax import statistics as s
 from tests.test_compile_once import COMPILATIONS
 
@@ -128,6 +129,12 @@ def test_what_is_wrong_with_levels():
     # Under `grad` alone the numbers are known, too.
     assert "at [1, 8]" in message(lambda: jax.grad(lambda x: s.spacings(x, where=x < 9).mean().sum())(swapped))
     assert np.isnan(jax.jit(lambda x: s.gap_ratios(x).mean())(swapped))[1]
+
+
+@pytest.mark.parametrize(("values", "order"), [([1, 2, np.inf], 1), ([1, 2, np.inf], 3), ([1.0, 2], 3), ([np.inf], -1)])
+def test_an_order_that_is_not_that_of_the_levels(values, order):
+    spectrum = PaddedSpectrum(jnp.array(values), jnp.array(order))
+    assert "`order` must be the number of levels, with `+inf` from there on" in message(s.gap_ratios, spectrum)
 
 
 @pytest.mark.float32

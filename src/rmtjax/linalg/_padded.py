@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Bool, Inexact, Int, Real
 
 from rmtjax import _checks
@@ -63,31 +62,16 @@ class PaddedMatrix(AbstractModule):
         return rows[..., :, None] & rows[..., None, :]
 
 
-def _as_long_as_ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Which spectra are padded just from their order on; NaN may be anywhere."""
-    n = values.shape[-1]
-    inside = np.arange(n) < order[..., None]
-    return ((inside == (values < np.inf)) | np.isnan(values)).all(-1) & (order >= 1) & (order <= n)
-
-
-def _lengths(values: np.ndarray, order: np.ndarray) -> str:
-    first = tuple(np.argwhere(~_as_long_as_ordered(values, order))[0])
-    return f"the order {order[first]} with {(values[first] < np.inf).sum()} levels before the padding"
-
-
-_PADDED = _checks.Rule(_as_long_as_ordered, "be the number of levels, with `+inf` from there on", _lengths)
-
-
 class PaddedSpectrum(AbstractModule):
     """The ascending spectrum of a matrix of order k ≤ n in an array of length n, padded with `+inf`.
 
     Args:
         values: ascending eigenvalues, `+inf` from index k on.
-        order: 1 ≤ k ≤ n, the number of eigenvalues; may be traced.
+        order: 0 ≤ k ≤ n, the number of eigenvalues; may be traced.
 
     Raises:
-        ValueError: `order` does not have an integer dtype or the shape of the batch, or is not the number of levels
-            before the padding.
+        ValueError: `order` does not have an integer dtype or the shape of the batch. Statistics refuse one that is not
+            the number of levels before the padding.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,8 +85,6 @@ class PaddedSpectrum(AbstractModule):
 
     def __init__(self, values: Real[Array, "*batch n"], order: Int[Array, "*batch"] | int):
         self.values, self.order = _values_and_orders(values, order, 1)
-        if not isinstance(self.values, Tracer) and not isinstance(self.order, Tracer):
-            _PADDED.kept("order", self.values, self.order)
 
     @property
     def mask(self) -> Bool[Array, "*batch n"]:
@@ -128,7 +110,7 @@ class PaddedSpectrum(AbstractModule):
         return _checks.masked(valid, jnp.minimum(count_below(self.values, points), self.order))
 
     def periodic(self, arrangement: str, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
-        r"""The spectrum repeated cyclically up to length n, in ascending order.
+        r"""The spectrum, of at least one level, repeated cyclically up to length n, in ascending order.
 
         With $n = c k + r$, $0 \le r < k$, every level is taken c times and r of them once more. The arrangement says
         which ones, and decides the density of the result (see the manual, "Wigner's cat"): `"ascending"` repeats the r

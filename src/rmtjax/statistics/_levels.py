@@ -63,6 +63,21 @@ _ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they coun
 _FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 
+def _as_long_as_ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Which spectra are padded just from their order on; NaN may be anywhere."""
+    inside = np.arange(values.shape[-1]) < order[..., None]
+    padded = ((inside == (values < math.inf)) | np.isnan(values)).all(-1)
+    return padded & (order >= 0) & (order <= values.shape[-1])
+
+
+def _lengths(values: np.ndarray, order: np.ndarray) -> str:
+    first = tuple(np.argwhere(~_as_long_as_ordered(values, order))[0])
+    return f"the order {order[first]} with {(values[first] < math.inf).sum()} levels before the padding"
+
+
+_PADDED = _checks.Rule(_as_long_as_ordered, "be the number of levels, with `+inf` from there on", _lengths)
+
+
 class Levels(NamedTuple):
     """Levels whose padding is 0, which of them count, and whether each spectrum is valid."""
 
@@ -146,6 +161,9 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     """Levels, which of them count, and whether the others are known to be at the end."""
     if isinstance(levels, WithLevels):
         levels = levels.levels
+    if isinstance(levels, PaddedSpectrum) and not isinstance(levels.values, Tracer):
+        if not isinstance(levels.order, Tracer):
+            _PADDED.kept("order", levels.values, levels.order)
     mask: Any = True if where is None else where
     at_end = where is None and not isinstance(levels, MaskedValues)
     if isinstance(levels, PaddedSpectrum | MaskedValues):
@@ -163,16 +181,12 @@ _MOST_ROUNDED = 0.01
 
 def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
     """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
-    traced = isinstance(values, Tracer) or isinstance(mask, Tracer)
-    if (
-        traced
-        or isinstance(levels, jax.Array | AbstractModule | WithLevels)
-        or values.dtype != jnp.float32
-        or values.size == 0
-    ):
+    if isinstance(levels, jax.Array | AbstractModule | WithLevels):
+        return
+    if isinstance(values, Tracer) or isinstance(mask, Tracer):
         return
     given = np.asarray(levels)
-    if given.dtype.itemsize < 8:
+    if values.dtype != jnp.float32 or given.dtype.itemsize < 8 or given.size == 0:
         return
     given = given.astype(np.float64)
     inside = np.asarray(mask) & np.isfinite(given)
