@@ -196,7 +196,7 @@ class MaskedValues(AbstractModule):
             >>> print(spacings.mean(jnp.square))
             1.25
         """
-        heights = self.values if function is None else jnp.asarray(function(_first_for_rest(self.values, self.mask)))
+        heights = self.values if function is None else jnp.asarray(function(first_for_rest(self.values, self.mask)))
         if heights.shape != self.values.shape:
             raise _checks.refusal("function", f"return an array of the shape {self.values.shape}", heights.shape)
         return _mean(heights, self.mask)
@@ -216,7 +216,7 @@ class MaskedValues(AbstractModule):
 
 
 @compiled
-def _first_for_rest(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
+def first_for_rest(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
     """The values, with the first that counts in the place of those that do not, or 1 where none does."""
     if values.size == 0:
         return values

@@ -14,6 +14,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
+from rmtjax.linalg.internal import first_for_rest
 
 
 @runtime_checkable
@@ -100,13 +101,7 @@ class Levels(NamedTuple):
     @property
     def filled(self) -> Inexact[Array, "*batch n"]:
         """The levels, with the lowest that counts in the place of those that do not, for a user's function."""
-        return _filled(self.values, self.mask)
-
-
-@compiled
-def _filled(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
-    lowest = jnp.min(jnp.where(mask, jax.lax.stop_gradient(values), jnp.inf), axis=-1, keepdims=True, initial=jnp.inf)
-    return jnp.where(mask, values, jnp.where(mask.any(-1, keepdims=True), lowest, 0))
+        return first_for_rest(self.values, self.mask)
 
 
 def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
@@ -131,7 +126,7 @@ def checked(levels: object, where: object, *, name: str = "levels", spaced: bool
     values = _checks.real(name, values)
     if spaced:
         _digits_kept(name, levels, values, mask)
-    return Levels(*_filled(values, mask), _ASCENDING.kept(name, values, mask), at_end)
+    return Levels(*_zeroed(values, mask), _ASCENDING.kept(name, values, mask), at_end)
 
 
 def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
@@ -141,7 +136,7 @@ def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> 
         ValueError: they are not finite where they count, or have no axis; `where` is no mask of them.
     """
     values, mask, at_end = _with_mask(levels, where, name)
-    return Levels(*_filled(values, mask), _FINITE.kept(name, values, mask), at_end)
+    return Levels(*_zeroed(values, mask), _FINITE.kept(name, values, mask), at_end)
 
 
 def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.ndarray, "*batch n"]:
@@ -210,6 +205,6 @@ def _compact(values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], at
 
 
 @compiled
-def _filled(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
+def _zeroed(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
     """The levels with 0 in the place of those that do not count, and the mask."""
     return jnp.where(mask, values, 0), jnp.asarray(mask)
