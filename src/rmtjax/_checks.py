@@ -305,6 +305,19 @@ def vector(name: str, value: object) -> Array:
     return array
 
 
+STRICTLY_ASCENDING = Rule(
+    lambda edges: (abs(edges) < math.inf).all() & (edges[1:] > edges[:-1]).all(), "be finite and strictly ascending"
+)
+
+
+def edges(name: str, value: object) -> Array:
+    """The edges of at least one bin, for `STRICTLY_ASCENDING`."""
+    array = full_precision(name, real(name, value))
+    if array.ndim != 1 or array.size < 2:
+        raise refusal(name, "be at least two numbers", value)
+    return array
+
+
 def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
     """A real array that must have a given shape."""
     array = full_precision(name, real(name, value))

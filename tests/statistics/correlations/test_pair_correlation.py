@@ -96,10 +96,13 @@ def test_bulk(ensemble, beta):
     ("call", "message"),
     [
         (lambda: pair_correlation([2.0, 1.0], [0.0, 1.0]), "`levels` must be ascending numbers"),
-        (lambda: pair_correlation(jnp.arange(9.0), [1.0]), "`edges` must have at least two entries"),
-        (lambda: pair_correlation(jnp.arange(9.0), [-1.0, 1.0]), "`edges` must be finite, ascending"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.0]), "`edges` must be shorter than a spectrum"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=7), "`edges` must be shorter .* the period"),
+        (lambda: pair_correlation(jnp.arange(9.0), [1.0]), "`edges` must be at least two numbers"),
+        (lambda: pair_correlation(jnp.arange(9.0), [-1.0, 1.0]), "`edges` must not be negative"),
+        (lambda: pair_correlation(jnp.arange(9.0), [1.0, 1.0]), "`edges` must be finite and strictly ascending"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.0]), "`edges` must be no longer than a spectrum"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=7), "`period` must be at least the distance"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.5], period=9), "`edges` must be no longer than the period"),
+        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 5.5], interval=(1, 6)), "`edges` .* than the interval"),
         (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=9, interval=(0, 1)), "`interval` must be None"),
     ],
 )

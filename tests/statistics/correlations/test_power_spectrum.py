@@ -88,7 +88,7 @@ def test_one_over_f_noise_of_the_bulk():
         (lambda: power_spectrum([2.0, 1.0], 0.5), "`levels` must be ascending numbers"),
         (lambda: power_spectrum([1.0, 2.0], 0.0), "`frequencies` must lie between 0 and 2π"),
         (lambda: power_spectrum([1.0, 2.0], 7.0), "`frequencies` must lie between 0 and 2π"),
-        (lambda: power_spectrum([1.0, 4.0], 1.0, period=2), "`levels` must fit on the circle"),
+        (lambda: power_spectrum([1.0, 4.0], 1.0, period=2), "`period` must be at least the distance"),
     ],
 )
 def test_refusals(call, message):

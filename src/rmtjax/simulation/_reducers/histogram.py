@@ -15,9 +15,6 @@ from rmtjax.simulation._reducers._pooled import nan_refused, pooled_entries
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.histogram_result import HistogramResult
 
-_ASCENDING = _checks.Rule(
-    lambda edges: (abs(edges) < math.inf).all() & (edges[1:] > edges[:-1]).all(), "be finite and strictly ascending"
-)
 # Up to this many values, those of a draw are compared in pairs; more are counted in an array of draws and bins.
 _MOST_PAIRED = 16
 # The size of that array, which should not leave the cache of a core.
@@ -73,13 +70,10 @@ class Histogram(AbstractReducer):
         Techniques, chapter 6.
     """
 
-    edges: Annotated[Float[Array, " k+1"], _ASCENDING]
+    edges: Annotated[Float[Array, " k+1"], _checks.STRICTLY_ASCENDING]
 
     def __init__(self, edges: RealLike):
-        array = _checks.real("edges", edges)
-        if array.ndim != 1 or array.size < 2:
-            raise _checks.refusal("edges", "be at least two numbers", edges)
-        self.edges = array
+        self.edges = _checks.edges("edges", edges)
 
     def init(self, draw: PyTree) -> _State:
         """No draws."""

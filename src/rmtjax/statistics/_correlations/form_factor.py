@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +14,11 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._correlations.waves import cosine_and_sine, wave_sums
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._correlations.stretch import pair
+from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 
 class FormFactor(AbstractModule):
@@ -68,7 +70,7 @@ def form_factor(
     levels: Spectrum,
     times: RealLike,
     *,
-    window: tuple[RealScalarLike, RealScalarLike] | None = None,
+    window: tuple[RealLike, RealLike] | None = None,
     where: Bool[Array, "*batch n"] | None = None,
 ) -> FormFactor:
     r"""Spectral form factor of unfolded spectra.
@@ -85,7 +87,8 @@ def form_factor(
     The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
 
     Equally spaced times, at least 16 whose values are known when the function is called or traced, are a matrix
-    product, some ten times as fast as others. No time costs more memory than its result.
+    product, some ten times as fast as others. The memory is that of the result and of one spectrum's waves, in reverse
+    mode too. Phases keep their digits: in single precision Z of 20 000 levels is right to 3e-5 √n.
 
     Convention: $e^{2\pi i \tau x}$, so that for levels of mean spacing 1 the time τ is in units of the Heisenberg time,
     as in `laws.form_factor`. With raw eigenvalues λ and τ = t/2π it is `laws.gaussian_form_factor(t, n)`, with phases
@@ -94,15 +97,16 @@ def form_factor(
     Args:
         levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         times: τ, of any shape.
-        window: centre c and width σ > 0 of the weights, in the unit of the levels; by default all weights are 1. A
-            width of a sixth of the spectrum or less leaves nothing of its ends.
+        window: a pair, centre c and width σ > 0 of the weights in the unit of the levels, each a number or an array
+            that broadcasts to the batch; by default all weights are 1. A width of a sixth of the spectrum or less
+            leaves nothing of its ends.
         where: which of the levels count.
 
     Returns:
         A `FormFactor`, with NaN where no level counts. Differentiable in levels, times and window.
 
     Raises:
-        ValueError: the levels are not ascending numbers, a time is not a finite number, or the width is not positive.
+        ValueError: the levels are not ascending numbers, a time is not a finite number, or `window` is no such pair.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -114,33 +118,32 @@ def form_factor(
         True
 
     References:
-        Haake (2010), Quantum Signatures of Chaos, section 4.10; Prange (1997), Phys. Rev. Lett. 78, 2280, on why it is
+        Haake (2010), Quantum Signatures of Chaos, chapter 4; Prange (1997), Phys. Rev. Lett. 78, 2280, on why it is
         not self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
     """
     spectra = checked(levels, where)
     with jax.ensure_compile_time_eval():  # known times stay known under a transformation of the levels
         tau = _checks.ALL_FINITE("times", _checks.real("times", times))
-    weights = spectra.mask.astype(spectra.values.dtype)
-    if window is not None:
-        ends = _checks.scalar("window", window[0]), _checks.positive("window", window[1])
-        centre, width = (end.astype(weights.dtype) for end in ends)
-        weights = weights * jnp.exp(-(((spectra.values - centre) / width) ** 2) / 2)
+    spectra, ends = (spectra, None) if window is None else _window(window, spectra)
     grid = _equally_spaced(tau)
     if grid is None:
-        sums = _at(spectra.values, weights, tau.astype(weights.dtype).ravel())
+        result = _at(spectra.values, spectra.mask, ends, tau)
     else:
-        columns = math.isqrt(tau.size - 1) + 1
-        start, step = (jnp.asarray(part, weights.dtype) for part in grid)
-        sums = _on_grid(spectra.values, weights, start, step, -(-tau.size // columns), columns)
-    norm = jnp.sum(weights**2, axis=-1, keepdims=True)
-    counted = jnp.broadcast_to(jnp.where(norm > 0, norm, jnp.nan), (*norm.shape[:-1], tau.size))
-    shape = *norm.shape[:-1], *tau.shape
-    amplitude = spectra.masked(sums[..., : tau.size].reshape(shape), tau.ndim)
-    found = FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, counted.reshape(shape))
+        result = _on_grid(tau.size, spectra.values, spectra.mask, ends, _words(*grid, tau.size, spectra.values.dtype))
+    found = spectra.masked(result, tau.ndim)
     object.__setattr__(found, "_of_single_spectra", True)
     return found
 
 
+def _window(window: Any, spectra: Levels) -> tuple[Levels, tuple[Any, Any]]:
+    """Centre and width of the weights, and the spectra, which are valid only where these are."""
+    centre, width = pair("window", window, "be a pair of numbers, centre and width, or None", spectra)
+    kept = _checks.both(_CENTRE.kept("window", centre), _WIDTH.kept("window", width))
+    return spectra._replace(valid=_checks.both(spectra.valid, kept)), (centre, width)
+
+
+_CENTRE = _checks.Rule(_checks.FINITE.holds, "have a finite centre")
+_WIDTH = _checks.Rule(_checks.POSITIVE.holds, "have a positive and finite width")
 # From this number of times on the product is faster.
 _FEW = 16
 
@@ -155,42 +158,69 @@ def _equally_spaced(times: Array) -> tuple[float, float] | None:
     return (float(t[0]), float(step)) if error <= 4 * jnp.finfo(times.dtype).eps * np.abs(t).max() else None
 
 
+def _columns(size: int) -> int:
+    """The columns of the nearly square table of times."""
+    return math.isqrt(size - 1) + 1
+
+
+def _words(start: float, step: float, size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The first time, the steps along a row and down a column, and what their rounding leaves."""
+    times = np.array([start, step, _columns(size) * step])
+    return times.astype(dtype), (times - times.astype(dtype)).astype(dtype)
+
+
 @compiled
-def _at(x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"]) -> Array:
-    """The sums Z at any times."""
-    return _of_each(lambda spectrum: wave_sums(spectrum[0], spectrum[1], tau), x, weights)
+def _at(
+    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], window: tuple | None, times: Float[Array, "..."]
+) -> FormFactor:
+    """The form factor at any times."""
+    tau = times.ravel().astype(values.dtype)
+    rest = jnp.zeros_like(tau)
+    return _of_each(lambda x, weights: wave_sums(x, weights, tau, rest), values, mask, window, times.shape)
 
 
-def _of_each(function: Callable, x: Float[Array, "*batch n"], weights: Float[Array, "*batch n"]) -> Array:
-    """A function of a spectrum and its weights for one after the other, its values on the last axis."""
-    batch = x.shape[:-1]
-    each = (leaf.reshape(math.prod(batch), x.shape[-1]) for leaf in (x, weights))
-    values = jax.lax.map(function, tuple(each))
-    return values.reshape(*batch, *values.shape[1:])
-
-
-@partial(compiled, static_argnums=(4, 5))
+@partial(compiled, static_argnums=0)
 def _on_grid(
-    x: Float[Array, "*batch n"],
-    weights: Float[Array, "*batch n"],
-    start: Float[Array, ""],
-    step: Float[Array, ""],
-    rows: int,
-    columns: int,
-) -> Complex[Array, "*batch k"]:
-    """The sums Z at `rows` x `columns` times: those of the first column and those of the first row are multiplied."""
+    size: int,
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    window: tuple | None,
+    grid: tuple[RealLike, RealLike],
+) -> FormFactor:
+    """The form factor at equally spaced times: waves of the first column and of the first row are multiplied."""
+    columns = _columns(size)
 
-    def of_spectrum(spectrum: tuple[Float[Array, " n"], Float[Array, " n"]]) -> Complex[Array, " k"]:
-        x, weights = spectrum
+    def sums(x: Float[Array, " n"], weights: Float[Array, " n"]) -> Complex[Array, " k"]:
         one = varying_like(jnp.ones(x.shape, jnp.result_type(x, 1j)), jax.typeof(x))
-        factor = lambda time: jax.lax.complex(*cosine_and_sine(time * x))
-        along = _powers(one, factor(step), columns)
-        down = _powers(weights * factor(start), factor(columns * step), rows)
-        return jnp.matmul(down, along.T, precision="highest").ravel()
+        times, rest = (jnp.asarray(part)[:, None] for part in grid)
+        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x), halves(times), rest)))
+        along = _powers(one, step, columns)
+        down = _powers(weights * start, turn, -(-size // columns))
+        return jnp.matmul(down, along.T, precision="highest").ravel()[:size]
 
-    return _of_each(of_spectrum, x, weights)
+    return _of_each(sums, values, mask, window, (size,))
 
 
 def _powers(first: Complex[Array, " n"], factor: Complex[Array, " n"], count: int) -> Complex[Array, "count n"]:
     """The products of the first numbers with 0, 1, 2, … factors."""
     return jax.lax.scan(lambda value, _: (value * factor, value), first, length=count)[1]
+
+
+def _of_each(
+    sums: Callable[[Array, Array], Array],
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    window: tuple | None,
+    shape: tuple[int, ...],
+) -> FormFactor:
+    """The form factors of one spectrum after the other, by its sums Z of levels and weights."""
+    batch, weights = values.shape[:-1], mask.astype(values.dtype)
+    if window is not None:
+        centre, width = (jnp.broadcast_to(jnp.asarray(end, values.dtype), batch)[..., None] for end in window)
+        weights = weights * jnp.exp(-(((values - centre) / width) ** 2) / 2)
+    each = [leaf.reshape(math.prod(batch), values.shape[-1]) for leaf in (values, weights)]
+    # Without the checkpoint a gradient in reverse mode would keep the waves of all spectra.
+    amplitude = jax.lax.map(jax.checkpoint(lambda spectrum: sums(*spectrum)), tuple(each)).reshape(*batch, *shape)
+    norm = jnp.sum(weights**2, axis=-1).reshape(*batch, *(1,) * len(shape))
+    norm = jnp.broadcast_to(jnp.where(norm > 0, norm, jnp.nan), amplitude.shape)
+    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, norm)

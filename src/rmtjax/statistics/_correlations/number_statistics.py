@@ -9,9 +9,9 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import RealLike
 from rmtjax.statistics._correlations import windows
-from rmtjax.statistics._correlations.stretch import Stretch, stretch
+from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
 from rmtjax.statistics._levels import Spectrum, checked
 
@@ -23,34 +23,42 @@ def number_variance(
     lengths: RealLike,
     *,
     where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
-    period: RealScalarLike | None = None,
+    interval: tuple[RealLike, RealLike] | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Number variance $\Sigma^2(L)$ of unfolded spectra: mean squared deviation of the count from L.
 
     $$\Sigma^2(L) = \frac1{b - L - a} \int_a^{b - L} [N(x, x + L) - L]^2\,dx$$
 
     with the number N of levels in (x, x + L]. The integral over the position is exact, not sampled, and takes O(n) for
-    each length: the count is piecewise constant. No window reaches beyond the interval (a, b), where counts would be
-    too small. The mean over independent spectra is unbiased for levels of unit density; where the density is off, the
-    square of the mean deviation comes on top. Windows of one spectrum overlap, so that errors come from several
-    spectra: see `over_samples`.
+    each length: the count is piecewise constant. No window reaches beyond (a, b), where counts would be too small.
+
+    With `interval` the mean over independent spectra is unbiased for levels of unit density; where the density is off,
+    the square of the mean deviation comes on top. Without, (a, b) goes from the first level to the last, and windows
+    near its ends stand beside a level instead of anywhere. For independent levels that is no bias either: given the
+    ends the others are uniform, and (n - 2)/(b - a) has the mean 1. For levels that repel each other it is of order
+    1/n; 12 neighbours of the CUE have a value too small by 1.4 % at L = 1/2 and 0.6 % at L = 1. Windows of one
+    spectrum overlap, so that errors come from several spectra: see `over_samples`.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         lengths: L ≥ 0, of any shape.
         where: which of the levels count.
-        interval: the part (a, b) of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one, e.g. n; windows then go round, and `interval` must
-            be None.
+        interval: the stretch (a, b) of the axis that was observed, in which no level is missing, e.g. the bulk; it may
+            begin before the first level, as the empty space there is part of what was observed. By default from the
+            first level to the last. Each end is a number, or an array that broadcasts to the batch.
+        period: the length of the circle if the levels lie on one, e.g. n, or an array of lengths that broadcasts to the
+            batch; windows then go round, and `interval` must be None.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
-        longer. Differentiable in levels and lengths almost everywhere.
+        longer. Differentiable in levels and lengths almost everywhere; in reverse mode the memory is that of √n values
+            for each spectrum and length.
 
     Raises:
-        ValueError: the levels are not ascending numbers or do not fit on the circle, a length is negative, infinite or
-            longer than every spectrum, or `interval` is not ascending.
+        ValueError: the levels are not ascending numbers, a length is negative, infinite or longer than every spectrum,
+            `interval` is not ascending or ends more than 36 mean spacings beyond the levels of a spectrum (for
+            independent levels the chance is 10⁻¹⁶), or `period` is shorter than a spectrum.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,8 +77,8 @@ def rigidity(
     lengths: RealLike,
     *,
     where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
-    period: RealScalarLike | None = None,
+    interval: tuple[RealLike, RealLike] | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of unfolded spectra, averaged over all positions of the interval.
 
@@ -80,13 +88,18 @@ def rigidity(
 
     with the exact integral over the position x, which is piecewise a polynomial of degree 4. It takes O(n) for each
     length. Unlike the number variance it does not depend on the unit of the levels to first order. The mean over
-    independent spectra is unbiased.
+    independent spectra is unbiased with `interval`. Without, it is so for independent levels only; for levels that
+    repel each other the bias is of order 1/n, for the reason that `number_variance` gives, and 12 neighbours of the CUE
+    have a value too small by 5 % at L = 1/2 and 2 % at L = 1.
+
+    In single precision the ends of the windows have the digits of the levels: at n = 20 000, where these are rounded to
+    0.001, the error is below 0.001 of the value, while that of the number variance stays below 1e-5.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         lengths: L > 0, of any shape.
         where: which of the levels count.
-        interval: the part of the axis that is used; by default from the first level to the last.
+        interval: the observed stretch of the axis, as in `number_variance`.
         period: the length of the circle if the levels lie on one.
 
     Returns:
@@ -112,8 +125,8 @@ def number_skewness(
     lengths: RealLike,
     *,
     where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
-    period: RealScalarLike | None = None,
+    interval: tuple[RealLike, RealLike] | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Third moment of the number of levels in an interval, $\langle [N(x, x + L) - L]^3 \rangle_x$.
 
@@ -125,7 +138,7 @@ def number_skewness(
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         lengths: L ≥ 0, of any shape.
         where: which of the levels count.
-        interval: the part of the axis that is used, as in `number_variance`.
+        interval: the observed stretch of the axis, as in `number_variance`.
         period: the length of the circle if the levels lie on one.
 
     Returns:
@@ -151,8 +164,8 @@ def number_probabilities(
     *,
     max_count: int,
     where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
-    period: RealScalarLike | None = None,
+    interval: tuple[RealLike, RealLike] | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""The share E(k; L) of positions in which an interval of length L holds exactly k levels, for k up to `max_count`.
 
@@ -161,7 +174,7 @@ def number_probabilities(
         lengths: L ≥ 0, of any shape.
         max_count: the largest k, at least 0; static.
         where: which of the levels count.
-        interval: the part of the axis that is used, as in `number_variance`.
+        interval: the observed stretch of the axis, as in `number_variance`.
         period: the length of the circle if the levels lie on one.
 
     Returns:
@@ -208,30 +221,34 @@ def _averages(
     name: str, levels: Any, lengths: Any, where: Any, interval: Any, period: Any, max_count: int | None = None
 ) -> Array:
     """The averages of the measure of that name, for spectra and lengths of any shape."""
-    spectra = checked(levels, where)
+    spectra, bounds = bounded(checked(levels, where), interval, period)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
-    part = stretch(spectra, interval, period)
-    part.refuse_longer("lengths", sizes)
-    spectra = part.on_circle(spectra)
-    result = _batch(name, max_count, part, sizes.ravel().astype(spectra.values.dtype))
-    shape = *part.number.shape, *sizes.shape, *(() if max_count is None else (max_count + 1,))
-    return _checks.masked(valid, spectra.masked(result.reshape(shape), len(shape) - part.number.ndim))
+    refuse_longer("lengths", sizes, spectra, bounds)
+    result = _batch(name, max_count, spectra.at_end, spectra.values, spectra.mask, bounds, sizes)
+    return _checks.masked(valid, spectra.masked(result, result.ndim - spectra.values.ndim + 1))
 
 
-@partial(compiled, static_argnums=(0, 1))
-def _batch(name: str, max_count: int | None, part: Stretch, sizes: Float[Array, " k"]) -> Array:
+@partial(compiled, static_argnums=(0, 1, 2))
+def _batch(
+    name: str,
+    max_count: int | None,
+    at_end: bool,
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    bounds: Bounds,
+    lengths: Float[Array, "..."],
+) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
-
-    part = part.flat
-    count = part.levels.shape[1]
-    start = part.start[..., None]
-    if part.period is None:
-        levels, last, events = part.levels, part.end[..., None] - sizes, 2 * count + 1
+    part, sizes = stretch(values, mask, at_end, bounds), lengths.ravel().astype(values.dtype)
+    start, end, count = part.start[:, None], part.end[:, None], part.levels.shape[1]
+    if bounds.period is None:
+        levels, last, events = part.levels, end - sizes, 2 * count + 1
     else:
         # A level comes twice: before the first position, and when the window has gone round.
-        levels, last, events = part.two_rounds, start + part.period + 0 * sizes, 3 * count + 1
+        levels, last, events = part.two_rounds, end + 0 * sizes, 3 * count + 1
     track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)
     result = windows.average(track, sizes, measure, events, with_sums=name == "rigidity")
     fits = (part.number[:, None] > 0) & (last > start)
-    return jnp.where(fits.reshape(*fits.shape, *(1,) * (result.ndim - 2)), result, jnp.nan)
+    result = jnp.where(fits.reshape(*fits.shape, *(1,) * (result.ndim - 2)), result, jnp.nan)
+    return result.reshape(*values.shape[:-1], *lengths.shape, *result.shape[2:])

@@ -1,6 +1,6 @@
 """The density of levels at a distance from a level."""
 
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,14 +8,12 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._correlations.stretch import Stretch, stretch
+from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
 from rmtjax.statistics._levels import Spectrum, checked
 
-_EDGES = _checks.Rule(
-    lambda x: (x[0] >= 0) & (x[1:] > x[:-1]).all() & (x[-1] < jnp.inf), "be finite, ascending and not negative"
-)
+_NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 
 
 def pair_correlation(
@@ -23,8 +21,8 @@ def pair_correlation(
     edges: Float[Array, " bins_and_one"],
     *,
     where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
-    period: RealScalarLike | None = None,
+    interval: tuple[RealLike, RealLike] | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "*batch bins"]:
     r"""Pair correlation $R_2(r)$ of unfolded spectra: the density of levels at distance r from a level, by bins of r.
 
@@ -32,13 +30,14 @@ def pair_correlation(
 
     for levels in an interval of length W. The denominator is the number of such pairs among independent levels of unit
     density, so no distance is too rare near the ends. The mean over spectra is that of $R_2$ in the bin with the weight
-    W - r, without bias if the ends are fixed by `interval`; from the first level to the last the bias is of order 1/n.
+    W - r, without bias if the ends are fixed by `interval`; from the first level to the last the bias is of order 1/n,
+    and 2/n at short distances for independent levels, as the ends are levels themselves.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
-        edges: of the bins, ascending from 0 or above; a bin holds its lower edge.
+        edges: of the bins, ascending from 0 or above, up to the length of the interval; a bin holds its lower edge.
         where: which of the levels count.
-        interval: the part (a, b) of the axis that is used; by default from the first level to the last.
+        interval: the observed stretch (a, b) of the axis, as in `number_variance`.
         period: the length of the circle if the levels lie on one; distances then are those in the direction of rising
             levels, up to the period, and `interval` must be None.
 
@@ -48,7 +47,7 @@ def pair_correlation(
 
     Raises:
         ValueError: the levels are not ascending numbers, the edges are not two or more ascending numbers from 0 on or
-            reach beyond every spectrum, or `interval` is not ascending.
+            reach beyond every spectrum; for `interval` and `period` as in `number_variance`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -58,41 +57,37 @@ def pair_correlation(
     References:
         Mehta (2004), Random Matrices, section 6.1; the theory is `laws.pair_correlation`.
     """
-    spectra = checked(levels, where)
-    ends = _checks.vector("edges", edges)
-    if ends.size < 2:
-        raise _checks.refusal("edges", "have at least two entries", ends.size)
-    ends = _EDGES("edges", ends).astype(spectra.values.dtype)
-    part = stretch(spectra, interval, period)
-    part.refuse_longer("edges", ends)
-    spectra = part.on_circle(spectra)
-    return spectra.masked(_densities(part, ends), 1)
+    spectra, bounds = bounded(checked(levels, where), interval, period)
+    ends = _checks.edges("edges", edges)
+    kept = (rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE))
+    valid = _checks.both(*kept)
+    refuse_longer("edges", ends, spectra, bounds, whole=True)
+    densities = _densities(spectra.at_end, spectra.values, spectra.mask, bounds, ends)
+    return _checks.masked(valid, spectra.masked(densities, 1))
 
 
-_FIRST_AXIS: Any = Stretch(0, 0, None, None, None)  # pyright: ignore[reportArgumentType]
-
-
-@compiled
-def _densities(part: Stretch, edges: Float[Array, " bins_and_one"]) -> Float[Array, "*batch bins"]:
-    of_spectra = _density
-    for _ in part.number.shape:
-        of_spectra = jax.vmap(of_spectra, in_axes=(_FIRST_AXIS, None))
-    return of_spectra(part, edges)
-
-
-def _density(part: Stretch, edges: Float[Array, " bins_and_one"]) -> Float[Array, " bins"]:
-    place = jnp.arange(part.levels.size)
-    counted, levels = place < part.number, part.levels
-    if part.period is not None:
-        pairs_in_bin, length = _pairs(part.two_rounds, part.levels, counted, edges), part.period
-        weight = length * jnp.diff(edges)
+@partial(compiled, static_argnums=0)
+def _densities(
+    at_end: bool,
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    bounds: Bounds,
+    edges: Float[Array, " bins_and_one"],
+) -> Float[Array, "*batch bins"]:
+    part, edges = stretch(values, mask, at_end, bounds), edges.astype(values.dtype)
+    place, length, lower = jnp.arange(part.levels.shape[1]), part.length[:, None], edges[:-1]
+    counted, among = place < part.number[:, None], part.levels
+    if bounds.period is not None:
+        among, weight = part.two_rounds, length * jnp.diff(edges)
     else:
-        counted &= (part.levels >= part.start) & (part.levels <= part.end)
-        levels = jnp.where(levels <= part.end, levels, jnp.inf)
-        pairs_in_bin, length = _pairs(levels, part.levels, counted, edges), part.end - part.start
-        weight = jnp.diff(edges) * (length - (edges[1:] + edges[:-1]) / 2)
-    fits = (part.number > 0) & (edges[1:] <= length)
-    return jnp.where(fits, pairs_in_bin / jnp.where(fits, weight, 1), jnp.nan)
+        start, end = part.start[:, None], part.end[:, None]
+        counted &= (part.levels >= start) & (part.levels <= end)
+        among = jnp.where(part.levels <= end, part.levels, jnp.inf)
+        weight = jnp.diff(edges) * ((length - lower) + (length - edges[1:])) / 2
+    pairs = jax.vmap(_pairs, in_axes=(0, 0, 0, None))(among, part.levels, counted, edges)
+    fits = (part.number[:, None] > 0) & (edges[1:] <= length)
+    densities = jnp.where(fits, pairs / jnp.where(fits, weight, 1), jnp.nan)
+    return densities.reshape(*values.shape[:-1], lower.size)
 
 
 def _pairs(among: Array, of: Array, counted: Array, edges: Array) -> Float[Array, " bins"]:

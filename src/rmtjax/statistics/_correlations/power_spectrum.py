@@ -1,15 +1,17 @@
 """The power spectrum of levels, taken as a signal in discrete time."""
 
 import math
+from functools import partial
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike, RealScalarLike
-from rmtjax.statistics._correlations.stretch import stretch
-from rmtjax.statistics._correlations.waves import wave_sums
+from rmtjax._typing import RealLike
+from rmtjax.statistics._correlations.stretch import Bounds, bounded, stretch
+from rmtjax.statistics._correlations.waves import halves, product, wave_sums
 from rmtjax.statistics._levels import Spectrum, checked
 
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
@@ -20,7 +22,7 @@ def power_spectrum(
     frequencies: RealLike,
     *,
     where: Bool[Array, "*batch n"] | None = None,
-    period: RealScalarLike | None = None,
+    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Power spectrum of the deviations $\delta_l = x_{l + 1} - x_1 - l$ of unfolded levels from a picket fence.
 
@@ -30,22 +32,27 @@ def power_spectrum(
 
     which is $\frac1m |\sum_l \delta_l e^{i\omega l}|^2$ at the frequencies 2πk/m, were it not for the distance of the
     last level from m, which here does not leak into all frequencies. It is 1/ω² for small ω if levels are independent,
-    and 1/ω if they repel each other, the 1/f noise of quantum chaos. The mean over spectra is
-    $1/4\sin^2(\omega/2)$ for independent levels, without bias; in general the bias is of order 1/n, and none on the
-    circle at the frequencies 2πk/n.
+    and 1/ω if they repel each other, the 1/f noise of quantum chaos.
+
+    The mean over spectra is exactly $1/4\sin^2(\omega/2)$ for the first n levels of a Poisson process, whose spacings
+    are independent. Of n independent levels between fixed ends it is $\frac{n^2}{(n + 1)(n + 2)}$ of that at ω = 2πk/m,
+    and on a circle $\frac n{n + 1}$ at ω = 2πk/n, as `laws.circular_power_spectrum` has it. In general the bias is
+    of order 1/n.
 
     Args:
         levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
         frequencies: ω between 0 and 2π, of any shape; S(2π - ω) = S(ω).
         where: which of the levels count; the two sides of one that does not are taken for neighbours.
-        period: the length of the circle if the levels lie on one; the spacing across its end is then the last.
+        period: the length of the circle if the levels lie on one, or an array of lengths that broadcasts to the batch;
+            the spacing across its end is then the last.
 
     Returns:
         Values of the shape of the batch followed by that of the frequencies; NaN for less than two levels, or one on
         a circle. Differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers or do not fit on the circle, or a frequency is out of range.
+        ValueError: the levels are not ascending numbers, `period` is shorter than a spectrum, or a frequency is out of
+            range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -56,26 +63,40 @@ def power_spectrum(
         Relaño, Gómez, Molina, Retamosa and Faleiro (2002), Phys. Rev. Lett. 89, 244102; Riser, Osipov and Kanzieper
         (2017), Phys. Rev. Lett. 118, 204101.
     """
-    spectra = checked(levels, where)
-    omega = _FREQUENCIES("frequencies", _checks.real("frequencies", frequencies))
-    part = stretch(spectra, None, period)
-    spectra = part.on_circle(spectra)
-    powers = _powers(part.levels, part.number, part.period, omega.ravel().astype(part.levels.dtype))
-    return spectra.masked(powers.reshape(*part.number.shape, *omega.shape), omega.ndim)
+    spectra, bounds = bounded(checked(levels, where), None, period)
+    omega = _checks.real("frequencies", frequencies)
+    valid = _FREQUENCIES.kept("frequencies", omega)
+    powers = _powers(spectra.at_end, spectra.values, spectra.mask, bounds, omega)
+    return _checks.masked(valid, spectra.masked(powers, omega.ndim))
 
 
-@compiled
+@partial(compiled, static_argnums=0)
 def _powers(
-    levels: Float[Array, "*batch n"], number: Int[Array, "*batch"], period: Array | None, omega: Float[Array, " k"]
+    at_end: bool,
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    bounds: Bounds,
+    frequencies: Float[Array, "..."],
 ) -> Float[Array, "*batch k"]:
-    place = jnp.arange(levels.shape[-1])
-    count = number - 1 if period is None else number
-    inside = place < count[..., None]
-    following = jnp.roll(levels, -1, axis=-1)
-    if period is not None:
-        following = jnp.where(place == number[..., None] - 1, levels[..., :1] + period, following)
+    part, omega = stretch(values, mask, at_end, bounds), frequencies.ravel().astype(values.dtype)
+    levels, number, place = part.levels, part.number[:, None], jnp.arange(part.levels.shape[1])
+    count = number - 1 if bounds.period is None else number
+    following = jnp.roll(levels, -1, axis=1)
+    if bounds.period is not None:
+        following = jnp.where(place == number - 1, part.end[:, None], following)
+    inside = place < count
     excess = jnp.where(inside, jnp.where(inside, following, 1) - jnp.where(inside, levels, 0) - 1, 0)
-    sums = wave_sums(place.astype(omega.dtype), excess, omega / (2 * jnp.pi))
-    defined = (count > 0)[..., None]
-    divisor = jnp.where(defined, count[..., None], 1) * 4 * jnp.sin(omega / 2) ** 2
-    return jnp.where(defined, (sums.real**2 + sums.imag**2) / divisor, jnp.nan)
+    sums = wave_sums(place.astype(omega.dtype), excess, *_in_turns(omega))
+    divisor = jnp.where(count > 0, count, 1) * 4 * jnp.sin(omega / 2) ** 2
+    powers = jnp.where(count > 0, (sums.real**2 + sums.imag**2) / divisor, jnp.nan)
+    return powers.reshape(*values.shape[:-1], *frequencies.shape)
+
+
+def _in_turns(omega: Float[Array, " k"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    """ω/2π, and what its rounding leaves."""
+    tau = omega / (2 * math.pi)
+    whole = jnp.asarray(2 * math.pi, omega.dtype)
+    rounded, error = product(halves(tau), halves(whole))
+    # The rest of 2π in single precision; in double precision it is below all digits.
+    rest = 2 * math.pi - float(np.asarray(2 * math.pi, omega.dtype))
+    return tau, ((omega - rounded) - error - rest * tau) / (2 * math.pi)

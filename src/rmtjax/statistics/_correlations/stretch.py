@@ -1,106 +1,182 @@
 """The part of the axis, or the circle, on which levels are looked at, as several statistics take it."""
 
+import math
+import sys
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax.statistics._levels import Levels
 
 
+class Bounds(NamedTuple):
+    """The arguments `interval` and `period`, numbers or an array of one for each spectrum; None where not given."""
+
+    first: Any = None
+    last: Any = None
+    period: Any = None
+
+
 class Stretch(NamedTuple):
-    """Spectra and where they are looked at.
+    """Spectra and where they are looked at, with one axis for the batch.
 
     Args:
         levels: ascending, `+inf` behind the last one; at least one place.
         number: how many there are.
-        first, last: the interval; None where it goes from the first level to the last.
-        period: the length of the circle; None on the line.
+        start, end: of the interval, or of a first round on the circle, which begins with a level.
+        length: of the interval or of the circle.
     """
 
-    levels: Float[Array, "*batch n"]
-    number: Int[Array, "*batch"]
-    first: Float[Array, ""] | None
-    last: Float[Array, ""] | None
-    period: Float[Array, ""] | None
+    levels: Float[Array, "batch n"]
+    number: Int[Array, " batch"]
+    start: Float[Array, " batch"]
+    end: Float[Array, " batch"]
+    length: Float[Array, " batch"]
 
     @property
-    def start(self) -> Float[Array, "*#batch"]:
-        """Where it begins."""
-        return self.levels[..., 0] if self.first is None else self.first
-
-    @property
-    def end(self) -> Float[Array, "*#batch"]:
-        """Where it ends on the line."""
-        if self.last is not None:
-            return self.last
-        return jnp.take_along_axis(self.levels, jnp.maximum(self.number[..., None] - 1, 0), axis=-1)[..., 0]
-
-    @property
-    def flat(self) -> "Stretch":
-        """The same with one axis for the batch."""
-        levels = self.levels.reshape(self.number.size, self.levels.shape[-1])
-        each = lambda end: end if end is None else jnp.broadcast_to(end, self.number.shape).ravel()
-        return Stretch(levels, self.number.ravel(), each(self.first), each(self.last), self.period)
-
-    @property
-    def two_rounds(self) -> Float[Array, "*batch m"]:
+    def two_rounds(self) -> Float[Array, "batch m"]:
         """On a circle the levels and those of the next round."""
-        assert self.period is not None
-        return jnp.sort(jnp.concatenate([self.levels, self.levels + self.period], axis=-1), axis=-1)
-
-    def on_circle(self, spectra: Levels) -> Levels:
-        """The spectra it was made of, which are valid only where their levels fit on the circle, if there is one."""
-        if self.period is None:
-            return spectra
-        return spectra._replace(valid=_checks.both(spectra.valid, _ON_CIRCLE.kept("levels", *self)))
-
-    def refuse_longer(self, name: str, lengths: Array) -> None:
-        """Refuse lengths that no spectrum has; under a transformation nothing, as the results are NaN one by one."""
-        if not any(isinstance(leaf, Tracer) for leaf in (lengths, *self)):
-            _FITS.kept(name, lengths, *self)
+        return jnp.sort(jnp.concatenate([self.levels, self.levels + self.length[:, None]], axis=1), axis=1)
 
 
-def stretch(spectra: Levels, interval: object, period: Any) -> Stretch:
-    """Spectra, and where they are looked at by the arguments `interval` and `period`.
+def bounded(spectra: Levels, interval: object, period: object) -> tuple[Levels, Bounds]:
+    """The bounds, and the spectra, which are valid only where these are.
 
     Raises:
-        ValueError: `interval` is not ascending or given together with `period`, or `period` is not positive.
+        ValueError: `interval` is no ascending pair, reaches far beyond the levels, or comes together with `period`;
+            `period` is not positive or does not hold the levels; one of them does not broadcast to the batch.
     """
-    levels, dtype = spectra.compact, spectra.values.dtype
-    if levels.shape[-1] == 0:
-        levels = jnp.full((*levels.shape[:-1], 1), jnp.inf, dtype)  # a place for no level
-    number = jnp.sum(spectra.mask, axis=-1)
     if period is not None:
         if interval is not None:
             raise _checks.refusal("interval", "be None on a circle", interval)
-        return Stretch(levels, number, None, None, _checks.positive("period", period).astype(dtype))
-    if interval is None:
-        return Stretch(levels, number, None, None, None)
-    first, last = _checks.interval("interval", interval)
-    return Stretch(levels, number, first.astype(dtype), last.astype(dtype), None)
+        bounds = Bounds(period=_of_each("period", period, spectra))
+        kept = _checks.POSITIVE.kept("period", bounds.period)
+        kept = _checks.both(kept, _HOLDS.kept("period", bounds.period, spectra.values, spectra.mask))
+    elif interval is None:
+        return spectra, Bounds()
+    else:
+        ends = pair("interval", interval, str(_ASCENDING.must), spectra)
+        bounds = Bounds(*ends)
+        kept = _ASCENDING.kept("interval", ends)
+        kept = _checks.both(kept, _NEAR.kept("interval", ends, spectra.values, spectra.mask))
+    return spectra._replace(valid=_checks.both(spectra.valid, kept)), bounds
 
 
-def _extent(part: Stretch) -> Any:
-    """The distance from the first to the last level."""
-    return jnp.where(part.number > 0, part._replace(last=None).end - part.levels[..., 0], 0)
+def refuse_longer(name: str, sizes: Array, spectra: Levels, bounds: Bounds, *, whole: bool = False) -> None:
+    """Refuse sizes that no spectrum has; under a transformation nothing, as the results are NaN one by one.
+
+    Args:
+        name: of the argument.
+        sizes: distances or lengths.
+        spectra: those in which they have to fit.
+        bounds: where on these.
+        whole: whether it may be all of an interval.
+    """
+    place = bounds, spectra.values, spectra.mask
+    if not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((sizes, place))):
+        (_NOT_LONGER if whole or bounds.period is not None else _SHORTER).kept(name, sizes, *place)
 
 
-def _some_fit(sizes: Any, *parts: Any) -> Any:
-    """Whether at least one spectrum is longer than the longest size, and all fit on the circle."""
-    if sizes.size == 0:
-        return jnp.asarray(True)
-    part, longest = Stretch(*parts), sizes.max()
-    extent = _extent(part)
-    if part.period is not None:
-        return (longest <= part.period) & (extent <= part.period).all()
-    if part.first is not None and part.last is not None:
-        return longest < part.last - part.first
-    most = extent.max(initial=0)
-    return (longest < most) | (most <= 0)  # without two levels there is no window of any length
+def stretch(values: Array, mask: Bool[Array, "*batch n"], at_end: bool, bounds: Bounds) -> Stretch:
+    """Spectra where they are looked at, a part of a compiled function.
+
+    Args:
+        values: of `Levels`.
+        mask: of `Levels`.
+        at_end: of `Levels`.
+        bounds: from `bounded`.
+    """
+    batch, n = math.prod(values.shape[:-1]), values.shape[-1]
+    levels = Levels(values, mask, True, at_end).compact.reshape(batch, n)
+    if n == 0:
+        levels = jnp.full((batch, 1), jnp.inf, values.dtype)  # a place for no level
+    number = jnp.sum(mask, axis=-1).ravel()
+    spread = lambda end: jnp.broadcast_to(jnp.asarray(end, values.dtype), values.shape[:-1]).ravel()
+    if bounds.period is not None:
+        start, period = levels[:, 0], spread(bounds.period)
+        return Stretch(levels, number, start, start + period, period)
+    if bounds.first is not None:
+        start, end = spread(bounds.first), spread(bounds.last)
+    else:
+        last = jnp.take_along_axis(levels, jnp.maximum(number[:, None] - 1, 0), axis=1)
+        start, end = levels[:, 0], last[:, 0]
+    return Stretch(levels, number, start, end, end - start)
 
 
-_FITS = _checks.Rule(_some_fit, "be shorter than a spectrum (on a circle, at most the period, which holds all levels)")
-_ON_CIRCLE = _checks.Rule(lambda *parts: _extent(Stretch(*parts)) <= parts[-1], "fit on the circle")
+def pair(name: str, value: Any, must: str, spectra: Levels) -> tuple[Any, Any]:
+    """Two numbers, or two for each spectrum."""
+    if not isinstance(value, tuple | list | np.ndarray | Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
+        raise _checks.refusal(name, must, value)
+    return _of_each(name, value[0], spectra), _of_each(name, value[1], spectra)
+
+
+def _of_each(name: str, value: object, spectra: Levels) -> Array | np.ndarray:
+    """A number, or one for each spectrum; in NumPy, which compiles nothing, where it is known."""
+    array = _checks.real(name, value)
+    batch = spectra.values.shape[:-1]
+    sizes = zip(array.shape[::-1], batch[::-1], strict=False)
+    if array.ndim > len(batch) or any(size not in (1, n) for size, n in sizes):
+        raise _checks.refusal(name, f"broadcast to the shape {batch} of the batch", array.shape)
+    return array if isinstance(array, Tracer) else np.asarray(array)
+
+
+def _ends(values: Any, mask: Any) -> tuple[Any, Any]:
+    """The first and the last of the levels that count; inf and -inf without any."""
+    return (
+        values.min(axis=-1, where=mask, initial=math.inf),
+        values.max(axis=-1, where=mask, initial=-math.inf),
+    )
+
+
+def _extent(values: Any, mask: Any) -> Any:
+    """The distance from the first level to the last, 0 without any."""
+    lowest, highest = _ends(values, mask)
+    return (highest - lowest).clip(0)
+
+
+def _longest(bounds: Bounds, values: Any, mask: Any) -> Any:
+    """The length of the longest interval or circle."""
+    if bounds.period is not None:
+        return bounds.period.max(initial=0)
+    lengths = _extent(values, mask) if bounds.first is None else bounds.last - bounds.first
+    return lengths.max(initial=0)
+
+
+def _near(interval: Any, values: Any, mask: Any) -> Any:
+    """Whether it ends near the levels, for each spectrum that has any."""
+    lowest, highest = _ends(values, mask)
+    return (lowest - interval[0] <= _FARTHEST) & (interval[1] - highest <= _FARTHEST) | (lowest > highest)
+
+
+def _shorter(sizes: Any, *place: Any) -> Any:
+    longest = _longest(*place)
+    return (sizes < longest).all() | (longest <= 0)  # without two levels there is no interval of any length
+
+
+def _not_longer(sizes: Any, *place: Any) -> Any:
+    longest = _longest(*place)
+    return (sizes <= longest).all() | (longest <= 0)
+
+
+def _place(bounds: Bounds, *_: Any) -> str:
+    """What lengths are held against."""
+    return "the period" if bounds.period is not None else "a spectrum" if bounds.first is None else "the interval"
+
+
+# e⁻³⁶ is the rounding unit of float64. Beyond the ends of independent levels of mean spacing 1 a longer stretch is
+# empty with a smaller probability, and for levels that repel even more so: no spectrum is lost by chance.
+_FARTHEST = -math.log(sys.float_info.epsilon)
+_NEAR = _checks.Rule(
+    _near, f"be observed, and so end at most {_FARTHEST:.0f} mean spacings beyond the levels of each spectrum"
+)
+_ASCENDING = _checks.Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
+_HOLDS = _checks.Rule(
+    lambda period, *levels: period >= _extent(*levels), "be at least the distance from the first level to the last"
+)
+_SHORTER = _checks.Rule(_shorter, lambda *place: f"be shorter than {_place(*place)}")
+_NOT_LONGER = _checks.Rule(_not_longer, lambda *place: f"be no longer than {_place(*place)}")

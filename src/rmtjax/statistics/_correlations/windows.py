@@ -16,6 +16,7 @@ so that single precision suffices. When the window moves by δ, every $v_k$ fall
 that comes or goes shifts all $q_k$ by a half.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -147,7 +148,12 @@ def average(
     total = jnp.zeros_like(measure(window, zero, lengths))
     kinds = [jax.typeof(leaf) for leaf in jax.tree.leaves((track, lengths))]
     start = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), (window, total))
-    (_, total), _ = jax.lax.scan(partial(_step, track, lengths, measure), start, length=events)
+    step = jax.checkpoint(partial(_step, track, lengths, measure))
+    # A gradient in reverse mode keeps the state at the beginning of every turn, and again those of one turn.
+    turn = math.isqrt(events - 1) + 1
+    steps = jax.checkpoint(lambda state, _: jax.lax.scan(step, state, length=turn))
+    # Behind the last position steps do nothing.
+    (_, total), _ = jax.lax.scan(steps, start, length=-(-events // turn))
     extent = (track.last - track.first).reshape(*zero.shape, *(1,) * (total.ndim - 2))
     return total / extent
 

@@ -1,6 +1,5 @@
 """Densities of spectra on bins, and how much they differ within an ensemble."""
 
-import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,9 +10,6 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.statistics._levels import Levels, Spectrum, checked
 
-_ASCENDING = _checks.Rule(
-    lambda edges: (abs(edges) < math.inf).all() & (edges[1:] > edges[:-1]).all(), "be finite and strictly ascending"
-)
 _DISTRIBUTION = _checks.Rule(lambda values: ~(values < 0).any(), "not be negative")
 
 
@@ -146,11 +142,8 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
 def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, " k+1"], Any]:
     """The levels, the edges in their dtype, and whether the edges are valid."""
     spectra = checked(levels, where)
-    bins = _checks.real("edges", edges)
-    if bins.ndim != 1 or bins.size < 2:
-        raise _checks.refusal("edges", "be at least two numbers", edges)
-    bins = bins.astype(spectra.values.dtype)
-    return spectra, bins, _ASCENDING.kept("edges", bins)
+    bins = _checks.edges("edges", edges).astype(spectra.values.dtype)
+    return spectra, bins, _checks.STRICTLY_ASCENDING.kept("edges", bins)
 
 
 def _in_bins(levels: Float[Array, " n"], edges: Float[Array, " k+1"]) -> Int[Array, " k"]:
