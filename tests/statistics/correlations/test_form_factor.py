@@ -58,6 +58,27 @@ def test_shapes_and_times_that_are_traced():
     np.testing.assert_allclose(form_factor(padded, times).raw, form_factor(LEVELS[0, 0, :5], times).raw, atol=1e-12)
 
 
+@pytest.mark.parametrize("grid", [True, False])
+def test_digits_of_long_spectra(grid):
+    # Rounded products of levels and times would leave an error of 0.01.
+    n = 20_000
+    levels = jnp.asarray(np.sort(np.random.default_rng(2).uniform(0, n, n)), jnp.float32)
+    times = np.linspace(0, 2, 400) if grid else np.asarray(np.random.default_rng(3).uniform(0, 2, 30), np.float32)
+    found, exact = form_factor(levels, jnp.asarray(times, jnp.float32)), form_factor(levels.astype(float), times)
+    assert found.amplitude.dtype == jnp.complex64
+    np.testing.assert_allclose(found.amplitude / n**0.5, exact.amplitude / n**0.5, atol=3e-5)
+
+
+@pytest.mark.parametrize("times", [np.linspace(0, 1, 400), np.linspace(0, 1, 400) ** 2], ids=["grid", "other"])
+def test_memory(times):
+    batch, n = 20, 400
+    mean = lambda x: form_factor(x, times).raw.mean()
+    for f in (mean, jax.grad(mean)):
+        memory = jax.jit(f).lower(jnp.zeros((batch, n))).compile().memory_analysis()
+        # Amplitudes and powers of all spectra, tiles of 2¹⁵ numbers, and what comes and goes of one spectrum.
+        assert memory.temp_size_in_bytes / 8 < 4 * batch * (n + times.size) + 10 * 2**15
+
+
 @pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])
 def test_derivatives(times):
     x = jnp.asarray(LEVELS[0, 0])

@@ -1,6 +1,7 @@
 """Number statistics against rational arithmetic, sampled windows, and the exact curves of random matrices."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import jax
@@ -45,6 +46,14 @@ def least_squares(inside, position, length):
     return (f2 - f0**2 / length - 12 * f1**2 / length**3) / length
 
 
+def straight_lines(u, length):
+    """The same for many windows at once, with NaN for what is not in them."""
+    h, k = length / 2, np.cumsum(~np.isnan(u), axis=1) - 1
+    f0, f1 = np.nansum(h - u, axis=1), np.nansum(h**2 - u**2, axis=1) / 2
+    f2 = np.nansum((2 * k + 1) * (h - u), axis=1)
+    return (f2 - f0**2 / length - 12 * f1**2 / length**3) / length
+
+
 def expected(statistic, length, circle):
     levels, first = LEVELS, LEVELS[0]
     last = first + PERIOD if circle else LEVELS[-1] - length
@@ -76,6 +85,11 @@ def test_sampled_windows(period):
         repeated = np.concatenate([levels, levels + 30.0]) if period else levels
         inside = np.searchsorted(repeated, left + length, "right") - np.searchsorted(repeated, left, "right")
         options = {"period": period}
+        # Without overlap of the two rounds in a window: the levels in it, from its centre, and nothing for the others.
+        u = repeated - left[:, None] - length / 2
+        u = np.where((u > -length / 2) & (u <= length / 2), u, np.nan)
+        lines = straight_lines(u, length)
+        assert abs(rigidity(levels, length, **options) - lines.mean()) < 1e-5
         assert abs(number_variance(levels, length, **options) - ((inside - length) ** 2).mean()) < 1e-3
         shares = number_probabilities(levels, length, max_count=31, **options)
         np.testing.assert_allclose(shares, np.bincount(inside, minlength=32) / 1e5, atol=1e-3)
@@ -127,6 +141,26 @@ def test_what_is_not_there_is_nan():
     assert number_variance(jnp.zeros((0, 4)), jnp.array([0.5, 2.0])).shape == (0, 2)
 
 
+# Relative errors in single precision; the picket fence with noise has windows of nearly equal counts.
+@pytest.mark.parametrize(("statistic", "limit"), [(number_variance, 1e-5), (rigidity, 1e-3), (number_skewness, 2e-4)])
+def test_digits_of_long_spectra(statistic, limit):
+    noise = 0.3 * np.random.default_rng(0).normal(size=20_000)
+    levels, lengths = jnp.asarray(np.sort(np.arange(20_000) + noise), jnp.float32), np.array([0.5, 1, 5, 20, 50])
+    found = statistic(levels, lengths.astype(np.float32))
+    assert found.dtype == jnp.float32
+    np.testing.assert_allclose(found, statistic(levels.astype(float), lengths), rtol=limit)
+
+
+@pytest.mark.parametrize("statistic", [number_variance, rigidity])
+def test_memory(statistic):
+    batch, n, k = 20, 2000, 30
+    mean = lambda x: statistic(x, jnp.linspace(0.5, 9, k)).mean()
+    numbers = lambda f: jax.jit(f).lower(jnp.zeros((batch, n))).compile().memory_analysis().temp_size_in_bytes / 8
+    assert numbers(mean) < 5 * batch * (n + k)
+    # The states of 63 turns and of 63 events, of at most 10 numbers each, and what one event takes.
+    assert numbers(jax.grad(mean)) < 20 * batch * (n + k * 80)
+
+
 def test_derivatives():
     levels, lengths = jnp.array([0.0, 0.9, 1.7, 3.3, 4.1, 5.6]), jnp.array([0.7, 1.9])
     for statistic in (number_variance, rigidity, number_skewness):
@@ -154,8 +188,7 @@ def assert_curves(beta, n, samples, lengths):
     levels, bulk = unfolded(beta, n, samples), (n / 4, 3 * n / 4)
     for statistic, law in ((number_variance, rmt.laws.number_variance), (rigidity, rmt.laws.rigidity)):
         found = over_samples(lambda x, statistic=statistic: statistic(x, lengths, interval=bulk), levels)
-        distance = (found.value - law(lengths, beta)) / found.standard_error
-        assert np.abs(distance).max() < 4.5, (statistic.__name__, beta, distance)
+        assert distance(found, law(lengths, beta)) < 4.5, (statistic.__name__, beta)
 
 
 @pytest.mark.parametrize("beta", list(ENSEMBLES))
@@ -170,13 +203,64 @@ def test_exact_curves_of_large_spectra(beta):
     assert_curves(beta, 2000, 400, jnp.linspace(0.5, 50, 30))
 
 
+@cache
+def on_circle(ensemble, n, samples):
+    phases = rmt.simulate(ensemble(n).eigenphases, jax.random.key(5), samples)
+    return rmt.statistics.unfold_phases(phases).levels
+
+
+def distance(found, exact):
+    """The largest distance of means from exact values, in standard errors."""
+    return np.abs((found.value - exact) / found.standard_error).max()
+
+
+def test_counts_of_the_cue():
+    # The number of levels in an arc is a sum of independent zeros and ones, whose means are the eigenvalues of the
+    # projection on the arc among polynomials (Diaconis and Evans 2001, Trans. Amer. Math. Soc. 353, 2615).
+    n, length = 40, 2.0
+    levels, far = on_circle(rmt.CUE, n, 400), {"interval": (-n / 2 - 2.0, n / 2 + 2.0)}
+    apart = np.arange(n)[:, None] - np.arange(n)
+    p = np.linalg.eigvalsh(length / n * np.sinc(apart * length / n))
+    exact = np.ones(1)
+    for share in p:
+        exact = np.convolve(exact, [1 - share, share])
+    counts = lambda **options: over_samples(lambda x: number_probabilities(x, length, max_count=4, **options), levels)
+    assert distance(counts(period=n), exact[:5]) < 4.5
+    skewness = lambda **options: over_samples(lambda x: number_skewness(x, length, **options), levels)
+    third_moment = (p * (1 - p) * (1 - 2 * p)).sum()
+    assert distance(skewness(period=n), third_moment) < 4.5
+    # Windows that overhang the ends count too little.
+    assert min(distance(counts(**far), exact[:5]), distance(skewness(**far), third_moment)) > 10
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "beta"),
+    [(rmt.CUE, 2), pytest.param(rmt.COE, 1, marks=pytest.mark.slow), pytest.param(rmt.CSE, 4, marks=pytest.mark.slow)],
+)
+def test_counts_against_the_limit(ensemble, beta):
+    # At n = 40 the circle differs from the limit by 1e-4.
+    length = 0.8
+    levels, exact = on_circle(ensemble, 40, 400), rmt.laws.bulk_gap_probabilities(length, beta, 6)
+    found = over_samples(lambda x: number_probabilities(x, length, max_count=3, period=40), levels)
+    assert distance(found, exact[:4]) < 4.5
+    for other in {1, 2, 4} - {beta}:
+        assert distance(found, rmt.laws.bulk_gap_probabilities(length, other, 3)) > 10
+    found = over_samples(lambda x: number_skewness(x, length, period=40), levels)
+    assert distance(found, jnp.sum((jnp.arange(7) - length) ** 3 * exact)) < 4.5
+
+
+def test_independent_levels_have_no_bias_from_the_first_to_the_last():
+    # With n instead of n - 2 levels between the ends the number variance at 2 were 2.7.
+    levels, lengths = jnp.cumsum(jax.random.exponential(jax.random.key(6), (20_000, 16)), axis=1), jnp.array([0.5, 2.0])
+    assert distance(over_samples(lambda x: number_variance(x, lengths), levels), lengths) < 4.5
+    assert distance(over_samples(lambda x: rigidity(x, lengths), levels), lengths / 15) < 4.5
+
+
 def test_circle():
     n, lengths = 40, jnp.array([0.5, 1.0, 3.0, 20.0])
-    phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(5), 400)
-    levels = rmt.statistics.unfold_phases(phases).levels
+    levels = on_circle(rmt.CUE, n, 400)
     found = over_samples(lambda x: number_variance(x, lengths, period=n), levels)
-    exact = rmt.laws.circular_number_variance(lengths, n, 2)
-    assert np.abs((found.value - exact) / found.standard_error).max() < 4.5
+    assert distance(found, rmt.laws.circular_number_variance(lengths, n, 2)) < 4.5
     # A whole turn without the point that it begins with: the count is that of all levels.
     assert number_variance(levels, float(n), period=n).max() < 1e-6
 

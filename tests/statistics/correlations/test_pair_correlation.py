@@ -71,6 +71,16 @@ def test_independent_levels():
     samples = rmt.PaddedSpectrum(levels, number)
     found = over_samples(lambda x: pair_correlation(x, edges, interval=(0.0, 20.0)), samples)
     assert_close(found, 1.0)
+    # From the first level to the last the ends are levels themselves.
+    found = over_samples(lambda x: pair_correlation(x, edges[:2]), samples)
+    assert 1.5 / 20 < found.value[0] - 1 < 3 / 20
+
+
+def test_a_bin_may_end_with_the_interval():
+    # Of 0, 1, 3 the pairs from 1 to 3 apart, but not 3 itself.
+    np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [1.0, 3.0]), [2 / 2.0])
+    np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [1.0, 4.0], interval=(-0.5, 3.5)), [3 / 4.5])
+    np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [2.0, 4.0], period=4.0), [4 / 8])
 
 
 def test_circle():
