@@ -16,6 +16,7 @@ INTERVAL = {"interval": (np.array([1.0, 0, 2.5, 0]), np.array([6.5, 4.5, 5.5, 9]
 PERIOD = {"period": np.array([5.0, 4.5, 3, 9])}
 WINDOW = {"window": (np.array([3.0, 2, 4, 3]), np.array([1.0, 2, 0.5, 1]))}
 SIZES, EDGES = np.array([0.5, 1.25]), np.array([0, 0.5, 2])
+MANY = np.linspace(0.5, 3, 200)
 STATISTICS = {
     "number_variance": (lambda *a, **k: statistics.number_variance(*a, SIZES, **k), INTERVAL, PERIOD),
     "rigidity": (lambda *a, **k: statistics.rigidity(*a, SIZES, **k), INTERVAL, PERIOD),
@@ -43,6 +44,16 @@ def test_every_spectrum_has_its_own_place(name):
         in_two_axes = of(*jax.tree.map(lambda leaf: leaf.reshape(2, 2, *leaf.shape[1:]), whole))
         for found in (of(*whole), jax.jit(of)(*whole), jax.vmap(of)(*whole), in_two_axes):
             np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_memory_is_linear_in_levels_and_lengths(name):
+    # Some numbers for each level and each value, and the tile of 2¹⁵ places and times that waves have.
+    batch, n = 40, 1000
+    options = {"max_count": 0} if name == "number_probabilities" else {}
+    of = lambda levels: getattr(statistics, name)(levels, MANY, **options)
+    memory = jax.jit(of).lower(jnp.zeros((batch, n))).compile().memory_analysis()
+    assert memory.temp_size_in_bytes / 8 < 12 * batch * (n + MANY.size) + 5 * 2**15
 
 
 def test_an_interval_far_from_the_levels_is_nan_under_jit():

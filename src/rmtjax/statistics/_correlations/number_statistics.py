@@ -52,8 +52,8 @@ def number_variance(
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
-        longer. Differentiable in levels and lengths almost everywhere; in reverse mode the memory is that of √n values
-            for each spectrum and length.
+        longer, or no level counts. Differentiable in levels and lengths almost everywhere; in reverse mode the memory
+        is that of some √n values for each spectrum and length.
 
     Raises:
         ValueError: the levels are not ascending numbers, a length is negative, infinite or longer than every spectrum,
@@ -142,7 +142,8 @@ def number_skewness(
         period: the length of the circle if the levels lie on one.
 
     Returns:
-        Values of the shape of the batch followed by that of `lengths`.
+        Values of the shape of the batch followed by that of `lengths`, NaN as those of `number_variance`.
+        Differentiable in levels and lengths almost everywhere.
 
     Raises:
         ValueError: as for `number_variance`.
@@ -178,8 +179,9 @@ def number_probabilities(
         period: the length of the circle if the levels lie on one.
 
     Returns:
-        Shares for k = 0, …, `max_count`, on a last axis behind those of the batch and of `lengths`. Their sum is 1 if
-        no interval holds more levels.
+        Shares for k = 0, …, `max_count`, on a last axis behind those of the batch and of `lengths`, NaN as the values
+        of `number_variance`. Their sum is 1 if no interval holds more levels. Differentiable in levels and lengths
+        almost everywhere.
 
     Raises:
         ValueError: as for `number_variance`, or `max_count` is no whole number.
