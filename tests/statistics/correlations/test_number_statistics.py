@@ -282,6 +282,10 @@ def test_circle():
         (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(0, 3)), "`lengths` must be shorter than the interval"),
         (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(3, 0)), "`interval` must be a pair of ascending"),
         (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(0, 3, 4)), "`interval` must be a pair of ascending"),
+        (
+            lambda: rigidity(jnp.zeros((2, 5)), 3.0, interval=(jnp.arange(2), 1)),
+            "`interval` must be a pair of ascending",
+        ),
         (lambda: rigidity(jnp.arange(5.0), 3.0, interval="bulk"), "`interval` must be a pair of ascending"),
         (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(jnp.zeros(2), 4)), "`interval` must broadcast to the shape"),
         (

@@ -109,10 +109,12 @@ def stretch(values: Array, mask: Bool[Array, "*batch n"], at_end: bool, bounds: 
 
 
 def pair(name: str, value: Any, must: str, spectra: Levels) -> tuple[Any, Any]:
-    """Two numbers, or two for each spectrum."""
+    """Two numbers, or two for each spectrum, of one shape."""
     if not isinstance(value, tuple | list | np.ndarray | Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
         raise _checks.refusal(name, must, value)
-    return _of_each(name, value[0], spectra), _of_each(name, value[1], spectra)
+    ends = [_of_each(name, each, spectra) for each in value]
+    one, two = (np if all(isinstance(end, np.ndarray) for end in ends) else jnp).broadcast_arrays(*ends)
+    return one, two
 
 
 def _of_each(name: str, value: object, spectra: Levels) -> Array | np.ndarray:
