@@ -1,9 +1,8 @@
 """Sums of waves, the one thing that form factors and power spectra are made of."""
 
-import math
-
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Complex, Float
 
 # A number as the sum of two.
@@ -11,10 +10,18 @@ Halves = tuple[Float[Array, "..."], Float[Array, "..."]]
 
 # So many numbers of a tile stay in the cache of a core.
 _TILE = 1 << 15
-# The Taylor coefficients of sin(πt)/t and cos(πt) in t², which for |t| ≤ 1/2 have all digits.
-_SINE, _COSINE = (
-    [(-1) ** k * math.pi ** (2 * k + odd) / math.factorial(2 * k + odd) for k in range(12)] for odd in (1, 0)
-)
+
+
+def _polynomials(terms: int) -> tuple[list[float], list[float]]:
+    """Polynomials in t² for sin(πt)/t, and with one more term for cos(πt), interpolated on |t| ≤ 1/2."""
+    sine, cosine = lambda square: np.pi * np.sinc(np.sqrt(square)), lambda square: np.cos(np.pi * np.sqrt(square))
+    through = lambda function, degree: np.polynomial.Chebyshev.interpolate(function, degree, domain=[0, 0.25])
+    series = through(sine, terms - 1), through(cosine, terms)
+    return tuple(part.convert(kind=np.polynomial.Polynomial).coef.tolist() for part in series)
+
+
+# Those that have all digits of single and of double precision, in far fewer terms than Taylor's.
+_SINGLE, _DOUBLE = _polynomials(5), _polynomials(8)
 
 
 def halves(x: Float[Array, "..."]) -> Halves:
@@ -33,6 +40,8 @@ def product(x: Halves, y: Halves) -> tuple[Float[Array, "..."], Float[Array, "..
 
 def turns(x: Halves, tau: Halves, rest: Float[Array, "..."]) -> Float[Array, "..."]:
     """x(τ + rest) but for whole turns, which would take the digits: 10⁴ of them leave three in single precision."""
+    if jnp.finfo(rest.dtype).bits > 32:
+        return (x[0] + x[1]) * (tau[0] + tau[1])  # twelve digits are left
     rounded, error = product(x, tau)
     return (rounded - jnp.round(rounded)) + (error + (x[0] + x[1]) * rest)
 
@@ -40,7 +49,8 @@ def turns(x: Halves, tau: Halves, rest: Float[Array, "..."]) -> Float[Array, "..
 def cosine_and_sine(turns: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Cosine and sine of 2π turns. As polynomials they are vectorised: ten times as fast as the functions of JAX."""
     part = turns - jnp.round(turns)
-    half_sine, half_cosine = part * _polynomial(_SINE, part**2), _polynomial(_COSINE, part**2)
+    sine, cosine = _DOUBLE if jnp.finfo(turns.dtype).bits > 32 else _SINGLE
+    half_sine, half_cosine = part * _polynomial(sine, part**2), _polynomial(cosine, part**2)
     return 1 - 2 * half_sine**2, 2 * half_sine * half_cosine
 
 
