@@ -165,7 +165,7 @@ class Rule(NamedTuple):
 
     def _shown(self, kept: np.ndarray, value: Any, *others: Any) -> Any:
         if self.fault is not None:
-            return Words(self.fault(*map(np.asarray, (value, *others))))
+            return Words(self.fault(*jax.tree.map(np.asarray, (value, *others))))
         if kept.shape == np.shape(value) and kept.size > _MOST_SHOWN:
             return Words(f"{entry(np.asarray(value), ~kept)} of an array of shape {kept.shape}")
         return value

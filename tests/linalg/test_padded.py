@@ -116,6 +116,17 @@ VALUES = np.arange(24.0).reshape(2, 3, 4)
 MASK = (VALUES % 5 > 1) & (VALUES < 20)
 
 
+def test_spectra_of_several_orders():
+    sectors = [np.arange(3.0), [-1.0], jnp.array([0.5, 2.5])]
+    spectra = rmt.PaddedSpectrum.of(sectors)
+    np.testing.assert_array_equal(spectra.order, [3, 1, 2])
+    np.testing.assert_array_equal(spectra.values, [[0, 1, 2], [-1, np.inf, np.inf], [0.5, 2.5, np.inf]])
+    np.testing.assert_array_equal(rmt.statistics.spacings(spectra).count(), [2, 0, 1])
+    for wrong in ([], [np.eye(2)], 3 * [1.0]):
+        with pytest.raises(ValueError, match="`spectra` must be"):
+            rmt.PaddedSpectrum.of(wrong)
+
+
 def test_masked_values_are_indexed_and_averaged():
     masked = MaskedValues(jnp.where(MASK, VALUES, jnp.nan), MASK)
     for index in (0, (1, 2), slice(1, None), (slice(None), 1), (..., slice(1, 3)), np.array([1, 0, 0]), (0, ...)):

@@ -131,6 +131,14 @@ def test_what_is_wrong_with_levels():
     assert np.isnan(jax.jit(lambda x: s.gap_ratios(x).mean())(swapped))[1]
 
 
+def test_masked_arrays_and_lists_of_numpy():
+    values = np.array([[0.0, 1.0, 99.0, 2.5], [0.0, 2.0, 5.0, 7.0]])
+    expected = s.spacings(jnp.asarray(values), where=values != 99)
+    np.testing.assert_array_equal(s.spacings(np.ma.masked_equal(values, 99)).values, expected.values)
+    np.testing.assert_array_equal(s.spacings([[0.0, 1.0], [2.0, 4.0]]).values, [[1], [2]])
+    assert "PaddedSpectrum.of(spectra)" in message(lambda: s.spacings([values[0], values[1, :2]]))
+
+
 @pytest.mark.parametrize(("values", "order"), [([1, 2, np.inf], 1), ([1, 2, np.inf], 3), ([1.0, 2], 3), ([np.inf], -1)])
 def test_an_order_that_is_not_that_of_the_levels(values, order):
     spectrum = PaddedSpectrum(jnp.array(values), jnp.array(order))

@@ -156,6 +156,19 @@ def test_nominal_intervals_hold_the_truth(getkey, name):
 
 
 @pytest.mark.float32
+@pytest.mark.float32
+def test_the_jackknife_multiplies_no_rounding():
+    # Almost all of the two means cancels, and their rounding in single precision times 2000 would be 100 errors.
+    rng = np.random.default_rng(0)
+    x = (100 + rng.normal(0, 0.1, (2000, 2))).astype(np.float32)
+    found = over_samples(lambda x: (x[:, 0], x[:, 1]), x, combine=lambda mean: mean[0] ** 2 - mean[1] ** 2)
+    assert found.value.dtype == found.standard_error.dtype == jnp.float32
+    means, without = x.mean(0, dtype=float), (x.sum(0, dtype=float) - x) / 1999
+    of = lambda mean: mean[..., 0] ** 2 - mean[..., 1] ** 2
+    np.testing.assert_allclose(found.value, 2000 * of(means) - 1999 * of(without).mean(), rtol=1e-4)
+    np.testing.assert_allclose(found.standard_error, np.sqrt(1999) * of(without).std(), rtol=1e-4)
+
+
 def test_whole_numbers_and_booleans_are_numbers():
     x = np.array([[3, 0], [1, 5], [8, 4]])
     for each in (x, x > 2):

@@ -1,6 +1,6 @@
 """Matrices and spectra of varying order in arrays of one static size."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import jax
@@ -85,6 +85,32 @@ class PaddedSpectrum(AbstractModule):
 
     def __init__(self, values: Real[Array, "*batch n"], order: Int[Array, "*batch"] | int):
         self.values, self.order = _values_and_orders(values, order, 1)
+
+    @classmethod
+    def of(cls, spectra: Iterable[Real[Array, " _"]]) -> "PaddedSpectrum":
+        """A batch of spectra of several orders, such as those of symmetry sectors.
+
+        Args:
+            spectra: ascending eigenvalues, one vector for each spectrum.
+
+        Returns:
+            As many spectra as there are vectors, padded to the length of the longest.
+
+        Raises:
+            ValueError: there is no vector, or one of them is not a vector of real numbers.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> print(PaddedSpectrum.of([jnp.array([-1.0, 0.5]), jnp.array([0.0])]).values)
+            [[-1.   0.5]
+             [ 0.   inf]]
+        """
+        vectors = [_checks.vector("spectra", spectrum) for spectrum in spectra]
+        if not vectors:
+            raise _checks.refusal("spectra", "be at least one vector", vectors)
+        orders = [vector.size for vector in vectors]
+        pad = lambda vector: jnp.pad(vector, (0, max(orders) - vector.size), constant_values=jnp.inf)
+        return cls(jnp.stack([pad(vector) for vector in vectors]), jnp.array(orders))
 
     @property
     def mask(self) -> Bool[Array, "*batch n"]:

@@ -156,6 +156,11 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     """Levels, which of them count, and whether the others are known to be at the end."""
     if isinstance(levels, WithLevels):
         levels = levels.levels
+    if isinstance(levels, np.ma.MaskedArray):
+        levels = MaskedValues(jnp.asarray(levels.data), jnp.asarray(~np.ma.getmaskarray(levels)))
+    if isinstance(levels, list | tuple) and len({np.shape(spectrum) for spectrum in levels}) > 1:
+        got = _checks.Words("spectra of different lengths")
+        raise _checks.refusal(name, "be one array, or a PaddedSpectrum, as `rmt.PaddedSpectrum.of(spectra)` makes", got)
     if isinstance(levels, PaddedSpectrum) and not isinstance(levels.values, Tracer):
         if not isinstance(levels.order, Tracer):
             _PADDED.kept("order", levels.values, levels.order)

@@ -100,8 +100,9 @@ def over_samples(
     $$\hat\theta = m\,f(\bar t) - \frac{m - 1}m \sum_i f(\bar t_{(i)}), \qquad
     \sigma^2 = \frac{m - 1}m \sum_i \big[f(\bar t_{(i)}) - \overline{f(\bar t_{(\cdot)})}\big]^2$$
 
-    with the means $\bar t_{(i)}$ over all samples but one. Where the samples do not fit into memory, the reducers of
-    `simulate` do the same for a stream: `rmt.Moments` and `simulation.Jackknife`.
+    with the means $\bar t_{(i)}$ over all samples but one. It multiplies rounding by m, so known samples of single
+    precision are taken in double; under a transformation they are not. Where the samples do not fit into memory, the
+    reducers of `simulate` do the same for a stream: `rmt.Moments` and `simulation.Jackknife`.
 
     Args:
         statistic: a function of all samples at once, such as `lambda levels: number_variance(levels, lengths)`, that
@@ -147,10 +148,23 @@ def over_samples(
             raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(each)):
+        return Estimate(*_jackknife(combine, each), number)
+    # Rounding of the function is multiplied by the number of samples: known ones take 64 bits, and are rounded at last.
+    single = jnp.result_type(float, *jax.tree.leaves(each)) in (jnp.float32, jnp.complex64)
+    wide = jax.tree.map(lambda leaf: np.asarray(leaf, np.result_type(leaf.dtype, np.float64)), each)
+    with jax.enable_x64(True):
+        found = _jackknife(combine, wide)
+    rounded = lambda leaf: jnp.asarray(np.asarray(leaf, np.complex64 if np.iscomplexobj(leaf) else np.float32))
+    value, error = jax.tree.map(rounded, found) if single else found
+    return Estimate(value, error, number)
+
+
+def _jackknife(combine: Callable[[PyTree], PyTree], each: PyTree) -> tuple[PyTree, PyTree]:
     parts = jax.vmap(combine)(_means(each))
     for node in _records(parts):
         raise _checks.refusal("combine", "return arrays", _checks.Words(type(node).__name__))
-    return Estimate(*_jackknifed(parts), number)
+    return _jackknifed(parts)
 
 
 def _records(tree: Any) -> list[AbstractModule]:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import rmtjax as rmt
 from rmtjax import statistics
 
 # Three spectra of different length, and one without any levels.
@@ -67,6 +68,38 @@ def test_an_interval_far_from_the_levels_is_nan_under_jit():
     # Between levels an empty stretch may be as long as it likes.
     clusters = jnp.repeat(jnp.arange(0.0, 500, 100), 100)
     assert np.isfinite(statistics.number_variance(clusters, 1.0, interval=(50.0, 350.0)))
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+def test_levels_that_are_not_unfolded(name):
+    statistic = STATISTICS[name][0]
+    raw, unfolded = jnp.linspace(-2, 2, 60), jnp.arange(60.0)
+    with pytest.raises(ValueError, match=r"`levels` must have a mean spacing of 1, .* got 0\.0678"):
+        statistic(raw)
+    # Independent levels of unit density are so dense or so rare with a probability of exp(-36) at most.
+    batch = jnp.stack([raw, unfolded, 2 * unfolded, 8 * unfolded])
+    missing = np.isnan(jax.jit(statistic)(batch)).reshape(4, -1)
+    np.testing.assert_array_equal(missing, np.array([True, False, False, True])[:, None] & np.ones_like(missing))
+
+
+def test_only_the_interval_and_the_circle_need_unit_density():
+    # The middle of a semicircle is unfolded by the density at its centre, and there only.
+    levels = rmt.laws.Semicircle(2.0).ppf((jnp.arange(2000) + 0.5) / 2000) * 2000 / np.pi
+    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 1\.27"):
+        statistics.number_variance(levels, 1.0)
+    assert statistics.number_variance(levels, 1.0, interval=(-200, 200)) < 0.01
+    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 5"):
+        statistics.rigidity(jnp.arange(50.0), 1.0, period=250)
+    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 50"):
+        statistics.rigidity(jnp.array([0.0, 100]), 1.0, interval=(20, 70))
+
+
+@pytest.mark.parametrize("name", ["number_variance", "rigidity", "number_skewness"])
+def test_no_window_is_longer_than_the_circle(name):
+    statistic, levels = getattr(statistics, name), jnp.arange(20.0)
+    lengths = jnp.array([19.5, 20.0, 20.5, 45.0])
+    found = jax.jit(lambda levels, lengths: statistic(levels, lengths, period=20))(levels, lengths)
+    np.testing.assert_array_equal(np.isnan(found), [False, False, True, True])
 
 
 @pytest.mark.parametrize("levels", [jnp.zeros(0), jnp.ones(1), jnp.ones(4)], ids=["none", "one", "ties"])

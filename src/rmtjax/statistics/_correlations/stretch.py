@@ -58,12 +58,13 @@ def bounded(spectra: Levels, interval: object, period: object) -> tuple[Levels, 
         kept = _checks.POSITIVE.kept("period", bounds.period)
         kept = _checks.both(kept, _HOLDS.kept("period", bounds.period, spectra.values, spectra.mask))
     elif interval is None:
-        return spectra, Bounds()
+        bounds, kept = Bounds(), True
     else:
         ends = pair("interval", interval, str(_ASCENDING.must), spectra)
         bounds = Bounds(*ends)
         kept = _ASCENDING.kept("interval", ends)
         kept = _checks.both(kept, _NEAR.kept("interval", ends, spectra.values, spectra.mask))
+    kept = _checks.both(kept, _UNFOLDED.kept("levels", spectra.values, spectra.mask, bounds))
     return spectra._replace(valid=_checks.both(spectra.valid, kept)), bounds
 
 
@@ -149,6 +150,34 @@ def _longest(bounds: Bounds, values: Any, mask: Any) -> Any:
     return lengths.max(initial=0)
 
 
+def _density(values: Any, mask: Any, bounds: Bounds) -> tuple[Any, Any]:
+    """How many levels there are in which length."""
+    if bounds.period is not None:
+        return mask.sum(axis=-1), bounds.period
+    if bounds.first is not None:
+        inside = mask & (values > bounds.first[..., None]) & (values <= bounds.last[..., None])
+        return inside.sum(axis=-1), bounds.last - bounds.first
+    return (mask.sum(axis=-1) - 1).clip(0), _extent(values, mask)
+
+
+def _unfolded(values: Any, mask: Any, bounds: Bounds) -> Any:
+    """Whether independent levels of unit density could be so many or so few, for each spectrum that has any.
+
+    By Chernoff's bound the probability is at most exp(N - W - N log(N/W)) for N levels in a length W.
+    """
+    number, length = _density(values, mask, bounds)
+    some = (number > 0) & (length > 0)
+    xp = np if isinstance(some, np.ndarray) else jnp
+    logarithm = xp.log(xp.where(some, number, 1) / xp.where(some, length, 1))
+    return (length - number + number * logarithm <= _FARTHEST) | (length <= 0) | ~mask.any(axis=-1)
+
+
+def _spacing(values: np.ndarray, mask: np.ndarray, bounds: Bounds) -> str:
+    number, length = np.broadcast_arrays(*_density(values, mask, bounds))
+    wrong = ~np.broadcast_to(_unfolded(values, mask, bounds), number.shape)
+    return f"{length[wrong][0] / max(number[wrong][0], 1):.3g}"
+
+
 def _near(interval: Any, values: Any, mask: Any) -> Any:
     """Whether it ends near the levels, for each spectrum that has any."""
     lowest, highest = _ends(values, mask)
@@ -176,6 +205,7 @@ _FARTHEST = -math.log(sys.float_info.epsilon)
 _NEAR = _checks.Rule(
     _near, f"be observed, and so end at most {_FARTHEST:.0f} mean spacings beyond the levels of each spectrum"
 )
+_UNFOLDED = _checks.Rule(_unfolded, "have a mean spacing of 1, as an unfolding gives it", _spacing)
 _ASCENDING = _checks.Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
 _HOLDS = _checks.Rule(
     lambda period, *levels: period >= _extent(*levels), "be at least the distance from the first level to the last"
