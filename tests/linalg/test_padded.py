@@ -147,8 +147,9 @@ def test_masked_values_are_no_array():
     for convert in (np.asarray, jnp.asarray):
         with pytest.raises(ValueError, match="`MaskedValues` must be taken apart, into `values` and `mask`"):
             convert(masked)
-    with pytest.raises(ValueError, match="`index` must leave the last axis, as a range does"):
-        masked[..., 0]
+    for one in (0, np.int64(0), jnp.array(0)):
+        with pytest.raises(ValueError, match="`index` must leave the last axis, as a range does"):
+            masked[..., one]
     with pytest.raises(ValueError, match="`function` must return an array of the shape"):
         masked.mean(lambda x: x[0])
 

@@ -143,6 +143,9 @@ def test_masked_arrays_and_lists_of_numpy():
 def test_an_order_that_is_not_that_of_the_levels(values, order):
     spectrum = PaddedSpectrum(jnp.array(values), jnp.array(order))
     assert "`order` must be the number of levels, with `+inf` from there on" in message(s.gap_ratios, spectrum)
+    both = PaddedSpectrum(jnp.array([values, [0.0, *values[1:]]]), jnp.array([order, np.sum(np.isfinite(values))]))
+    found = jax.jit(lambda spectra: s.spacings(spectra).values)(both)
+    np.testing.assert_array_equal(np.isnan(found).all(-1), [True, len(values) == 1])
 
 
 @pytest.mark.float32
@@ -152,7 +155,8 @@ def test_spacings_that_single_precision_loses():
     if jax.config.read("jax_enable_x64"):
         np.testing.assert_allclose(s.gap_ratios(levels).mean(), s.gap_ratios(centred).mean(), rtol=1e-6)
         return
-    for lost in (levels, levels.tolist(), np.int64(2**40) + np.arange(3)):
+    whole = 10**8 + np.arange(0, 40, 3)
+    for lost in (levels, levels.tolist(), whole, whole.astype(np.int32), jnp.asarray(whole)):
         assert "`levels` must keep their spacings in float32 (set `jax_enable_x64`" in message(s.spacings, lost)
     # Numbers of that precision from the start, an origin within the spectrum, and a single level lose nothing.
     s.spacings(np.float32(levels)), s.spacings(centred), s.spacings(levels, where=np.arange(40) < 1)

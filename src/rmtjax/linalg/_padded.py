@@ -230,7 +230,7 @@ class MaskedValues(AbstractModule):
     def __getitem__(self, index: Any) -> "MaskedValues":
         parts = index if isinstance(index, tuple) else (index,)
         whole = len(parts) == self.values.ndim or any(part is ... for part in parts)
-        if whole and isinstance(parts[-1], int | np.integer):
+        if whole and isinstance(parts[-1], int | np.integer | jax.Array | np.ndarray) and np.ndim(parts[-1]) == 0:
             raise _checks.refusal("index", "leave the last axis, as a range does", index)
         return MaskedValues(self.values[index], self.mask[index])
 

@@ -64,15 +64,15 @@ _ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they coun
 _FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 
-def _as_long_as_ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _as_long_as_ordered(order: Any, values: Any) -> Any:
     """Which spectra are padded just from their order on; NaN may be anywhere."""
     inside = np.arange(values.shape[-1]) < order[..., None]
-    padded = ((inside == (values < math.inf)) | np.isnan(values)).all(-1)
+    padded = ((inside == (values < math.inf)) | (values != values)).all(-1)
     return padded & (order >= 0) & (order <= values.shape[-1])
 
 
-def _lengths(values: np.ndarray, order: np.ndarray) -> str:
-    first = tuple(np.argwhere(~_as_long_as_ordered(values, order))[0])
+def _lengths(order: np.ndarray, values: np.ndarray) -> str:
+    first = tuple(np.argwhere(~_as_long_as_ordered(order, values))[0])
     return f"the order {order[first]} with {(values[first] < math.inf).sum()} levels before the padding"
 
 
@@ -109,6 +109,20 @@ def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
     return jnp.cumsum(mask, axis=-1) - 0.5
 
 
+def outermost(values: Any, mask: Any) -> tuple[Any, Any]:
+    """The first and the last of the levels that count; inf and -inf without any."""
+    return (
+        values.min(axis=-1, where=mask, initial=math.inf),
+        values.max(axis=-1, where=mask, initial=-math.inf),
+    )
+
+
+def extent(values: Any, mask: Any) -> Any:
+    """The distance from the first level to the last, 0 without any."""
+    lowest, highest = outermost(values, mask)
+    return (highest - lowest).clip(0)
+
+
 def checked(levels: object, where: object, *, name: str = "levels", spaced: bool = True) -> Levels:
     """Ascending levels on the last axis; what does not count need not be a number.
 
@@ -122,11 +136,11 @@ def checked(levels: object, where: object, *, name: str = "levels", spaced: bool
         ValueError: they are not real, not ascending where they count, or have no axis; `where` is no mask of them; or
             their spacings are lost in single precision.
     """
-    values, mask, at_end = _with_mask(levels, where, name)
+    values, mask, valid, at_end = _with_mask(levels, where, name)
     values = _checks.real(name, values)
     if spaced:
         _digits_kept(name, levels, values, mask)
-    return Levels(*_zeroed(values, mask), _ASCENDING.kept(name, values, mask), at_end)
+    return Levels(*_zeroed(values, mask), _checks.both(valid, _ASCENDING.kept(name, values, mask)), at_end)
 
 
 def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
@@ -135,8 +149,8 @@ def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> 
     Raises:
         ValueError: they are not finite where they count, or have no axis; `where` is no mask of them.
     """
-    values, mask, at_end = _with_mask(levels, where, name)
-    return Levels(*_zeroed(values, mask), _FINITE.kept(name, values, mask), at_end)
+    values, mask, valid, at_end = _with_mask(levels, where, name)
+    return Levels(*_zeroed(values, mask), _checks.both(valid, _FINITE.kept(name, values, mask)), at_end)
 
 
 def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.ndarray, "*batch n"]:
@@ -152,8 +166,8 @@ def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.
         raise _checks.refusal(name, f"broadcast to the shape {shape} of the levels", array.shape) from None
 
 
-def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
-    """Levels, which of them count, and whether the others are known to be at the end."""
+def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, Any, bool]:
+    """Levels, which of them count, whether their number is right, and whether the others are known to be at the end."""
     if isinstance(levels, WithLevels):
         levels = levels.levels
     if isinstance(levels, np.ma.MaskedArray):
@@ -161,9 +175,7 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     if isinstance(levels, list | tuple) and len({np.shape(spectrum) for spectrum in levels}) > 1:
         got = _checks.Words("spectra of different lengths")
         raise _checks.refusal(name, "be one array, or a PaddedSpectrum, as `rmt.PaddedSpectrum.of(spectra)` makes", got)
-    if isinstance(levels, PaddedSpectrum) and not isinstance(levels.values, Tracer):
-        if not isinstance(levels.order, Tracer):
-            _PADDED.kept("order", levels.values, levels.order)
+    valid = _PADDED.kept("order", levels.order, levels.values) if isinstance(levels, PaddedSpectrum) else True
     mask: Any = True if where is None else where
     at_end = where is None and not isinstance(levels, MaskedValues)
     if isinstance(levels, PaddedSpectrum | MaskedValues):
@@ -172,7 +184,7 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, bool]:
     values = _checks.numbers(name, levels)
     if values.ndim == 0:
         raise _checks.refusal(name, "have an axis of levels", values.shape)
-    return values, mask_of("where", mask, values.shape), at_end
+    return values, mask_of("where", mask, values.shape), valid, at_end
 
 
 # The rounding of a level that is refused, in units of the mean spacing.
@@ -181,14 +193,13 @@ _MOST_ROUNDED = 0.01
 
 def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
     """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
-    if isinstance(levels, jax.Array | AbstractModule | WithLevels):
+    if isinstance(levels, AbstractModule | WithLevels) or isinstance(values, Tracer) or isinstance(mask, Tracer):
         return
-    if isinstance(values, Tracer) or isinstance(mask, Tracer):
+    given = levels if isinstance(levels, jax.Array) else np.asarray(levels)
+    short = given.dtype.kind == "f" and given.dtype.itemsize < 8
+    if values.dtype != jnp.float32 or short or given.size == 0:
         return
-    given = np.asarray(levels)
-    if values.dtype != jnp.float32 or given.dtype.itemsize < 8 or given.size == 0:
-        return
-    given = given.astype(np.float64)
+    given = np.asarray(given, np.float64)
     inside = np.asarray(mask) & np.isfinite(given)
     size = np.max(abs(given), axis=-1, where=inside, initial=0)
     span = np.max(given, -1, where=inside, initial=-math.inf) - np.min(given, -1, where=inside, initial=math.inf)

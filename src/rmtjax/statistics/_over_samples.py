@@ -47,7 +47,12 @@ class Estimate(AbstractModule):
 
         Returns:
             The lower and the upper ends.
+
+        Raises:
+            ValueError: `level` is not between 0 and 1, or values are complex.
         """
+        if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(self.value)):
+            raise _checks.refusal("value", "be real for an interval", _checks.Words("complex numbers"))
         return student_interval(level, self.value, self.standard_error, self.samples - 1)
 
     def z_score(self, reference: PyTree) -> PyTree:

@@ -94,6 +94,18 @@ def test_only_the_interval_and_the_circle_need_unit_density():
         statistics.rigidity(jnp.array([0.0, 100]), 1.0, interval=(20, 70))
 
 
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_batch_of_no_spectra(name):
+    found = STATISTICS[name][0](jnp.zeros((0, 5)))
+    assert found.shape[0] == found.size == 0
+
+
+def test_derivatives_where_one_length_is_0():
+    levels = jnp.array([0.0, 0.9, 2.2, 3.0, 4.1, 4.8])
+    slope = jax.grad(lambda x: jnp.nansum(statistics.rigidity(x, jnp.array([0.0, 2.0]))))(levels)
+    np.testing.assert_allclose(slope, jax.grad(lambda x: statistics.rigidity(x, 2.0))(levels))
+
+
 @pytest.mark.parametrize("name", ["number_variance", "rigidity", "number_skewness"])
 def test_no_window_is_longer_than_the_circle(name):
     statistic, levels = getattr(statistics, name), jnp.arange(20.0)

@@ -34,6 +34,14 @@ def test_inside_outside_and_the_whole_space():
     assert np.isnan(porter_thomas_intensities(jnp.zeros((4, 1)))).all()
 
 
+def test_a_basis_that_spans_less_than_it_says(getkey):
+    basis = jax.random.normal(getkey(), (2, 5, 2))
+    basis = basis.at[0, :, 1].set(-3 * basis[0, :, 0])
+    found = subspace_overlap(jnp.eye(5), basis)
+    np.testing.assert_array_equal(np.isnan(found), [[True] * 5, [False] * 5])
+    assert np.isnan(subspace_overlap(jnp.eye(5), jnp.zeros((5, 1)))).all()
+
+
 @pytest.mark.parametrize(("ensemble", "beta"), [(rmt.GOE, 1), (rmt.GUE, 2)])
 def test_vectors_of_invariant_ensembles(getkey, ensemble, beta):
     n, d, samples = 8, 3, 3000

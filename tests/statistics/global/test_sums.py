@@ -105,6 +105,7 @@ def test_determinant_of_wishart_matrices(getkey, beta):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: linear_statistic(LEVELS[0], jnp.sum), r"`f` must return an array whose shape begins with \(4,"),
         (lambda: linear_statistic(LEVELS, lambda x: x[0]), r"`f` must return an array whose shape begins with \(2, 4"),
         (lambda: linear_statistic(-LEVELS, jnp.exp), "`levels` must be ascending numbers"),
         (lambda: log_determinant(1j * LEVELS), "`levels` must be real"),

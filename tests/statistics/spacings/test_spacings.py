@@ -40,7 +40,7 @@ def test_few_levels():
     for n in range(3):
         assert gap_ratios(jnp.arange(float(n))).values.shape == (0,)
         assert np.isnan(gap_ratios(jnp.arange(float(n))).mean())
-        assert spacings(jnp.zeros((4, n)), 2).values.shape == (4, 0)
+        assert spacings(jnp.zeros((4, n))).values.shape == (4, max(n - 1, 0))
     assert spacings(jnp.arange(3.0), 2).values == 2.0
 
 
@@ -97,6 +97,8 @@ def test_second_neighbours_of_independent_levels(getkey):
     [
         (lambda: spacings(jnp.arange(3.0), 0), "`order` must be an integer of at least 1"),
         (lambda: gap_ratios(jnp.arange(3.0), 1.5), "`order` must be an integer of at least 1"),
+        (lambda: spacings(jnp.arange(3.0), 3), "`order` must leave room for 4 levels, of 3, got 3"),
+        (lambda: gap_ratios(jnp.arange(4.0), 2), "`order` must leave room for 5 levels, of 4, got 2"),
         (lambda: gap_ratios(jnp.arange(3.0), ties="skip"), "`ties` must be one of 'drop', 'nan', 'zero', got 'skip'"),
         (lambda: gap_ratios(-jnp.arange(3.0)), "`levels` must be ascending numbers"),
         (

@@ -89,8 +89,8 @@ def _mean(sequences: tuple[tuple[int, float], ...]) -> float:
             own = {levels: f ** levels.bit_count() * value for levels, value in own.items()}
             for _ in range(number):
                 density = _together(density, own)
-        total += 2 * weight * fraction / (1 - fraction) * float(by_s @ (s * density[_ALL]))
-    return total
+        total += 2 * weight * fraction / (1 - fraction) * (by_s @ (s * density[_ALL]))
+    return float(total)
 
 
 def _together(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> dict[int, np.ndarray]:

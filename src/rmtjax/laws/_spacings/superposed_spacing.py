@@ -78,9 +78,9 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
     fractions: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
 
     def __init__(self, betas: Sequence[int], fractions: Sequence[float] | RealLike):
-        self.betas = tuple(_checks.dyson_index(beta, (0, 1, 2, 4)) for beta in betas)
-        if not self.betas:
+        if not isinstance(betas, Sequence | np.ndarray | jax.Array) or not len(betas):
             raise _checks.refusal("betas", "be a sequence of at least one number", betas)
+        self.betas = tuple(_checks.dyson_index(beta, (0, 1, 2, 4)) for beta in betas)
         # Made one by one and stacked, Python numbers stay weakly typed; an array of the whole list would not be.
         if isinstance(fractions, Sequence) and fractions and not any(isinstance(f, Sequence) for f in fractions):
             fractions = jnp.stack([_checks.scalar("fractions", f) for f in fractions])

@@ -25,7 +25,7 @@ class FormFactor(AbstractModule):
     r"""Form factors of spectra, or their mean over spectra.
 
     The parts are those of a mean: all of K of a single spectrum is disconnected, and what `form_factor` returns refuses
-    to be taken apart. Take the mean first, as the example there does.
+    to be taken apart, unless it comes out of `jit` or `vmap`. Take the mean first, as the example there does.
 
     Args:
         power: $|Z|^2$, of the shape of the batch followed by that of the times.
@@ -87,8 +87,9 @@ def form_factor(
     The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
 
     Equally spaced times, at least 16 whose values are known when the function is called or traced, are a matrix
-    product, some ten times as fast as others. The memory is that of the result and of one spectrum's waves, in reverse
-    mode too. Phases keep their digits: in single precision Z of 20 000 levels is right to 3e-5 √n.
+    product, some eight times as fast as others, at the times of the grid that those given are rounded from. The memory
+    is that of the result and of one spectrum's waves, in reverse mode too. Phases keep their digits: in single
+    precision Z of 20 000 levels is right to 3e-5 √n.
 
     Convention: $e^{2\pi i \tau x}$, so that for levels of mean spacing 1 the time τ is in units of the Heisenberg time,
     as in `laws.form_factor`. With raw eigenvalues λ and τ = t/2π it is `laws.gaussian_form_factor(t, n)`, with phases

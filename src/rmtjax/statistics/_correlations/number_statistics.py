@@ -249,8 +249,10 @@ def _batch(
     else:
         # A level comes twice: before the first position, and when the window has gone round.
         levels, last, events = part.two_rounds, end + 0 * sizes, 3 * count + 1
+    fits = (part.number[:, None] > 0) & (last > start) & (sizes <= part.length[:, None])
+    if name == "rigidity":  # to an empty window there is no line, nor a derivative
+        fits, sizes = fits & (sizes > 0), jnp.where(sizes > 0, sizes, 1)
     track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)
     result = windows.average(track, sizes, measure, events, with_sums=name == "rigidity")
-    fits = (part.number[:, None] > 0) & (last > start) & (sizes <= part.length[:, None])
     result = jnp.where(fits.reshape(*fits.shape, *(1,) * (result.ndim - 2)), result, jnp.nan)
     return result.reshape(*values.shape[:-1], *lengths.shape, *result.shape[2:])

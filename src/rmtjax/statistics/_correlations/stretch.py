@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
-from rmtjax.statistics._levels import Levels
+from rmtjax.statistics._levels import Levels, extent, outermost
 
 
 class Bounds(NamedTuple):
@@ -111,7 +111,7 @@ def stretch(values: Array, mask: Bool[Array, "*batch n"], at_end: bool, bounds: 
 
 def pair(name: str, value: Any, must: str, spectra: Levels) -> tuple[Any, Any]:
     """Two numbers, or two for each spectrum, of one shape."""
-    if not isinstance(value, tuple | list | np.ndarray | Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
+    if not isinstance(value, tuple | list | np.ndarray | Array) or getattr(value, "ndim", 1) != 1 or len(value) != 2:
         raise _checks.refusal(name, must, value)
     ends = [_of_each(name, each, spectra) for each in value]
     one, two = (np if all(isinstance(end, np.ndarray) for end in ends) else jnp).broadcast_arrays(*ends)
@@ -128,25 +128,11 @@ def _of_each(name: str, value: object, spectra: Levels) -> Array | np.ndarray:
     return array if isinstance(array, Tracer) else np.asarray(array)
 
 
-def _ends(values: Any, mask: Any) -> tuple[Any, Any]:
-    """The first and the last of the levels that count; inf and -inf without any."""
-    return (
-        values.min(axis=-1, where=mask, initial=math.inf),
-        values.max(axis=-1, where=mask, initial=-math.inf),
-    )
-
-
-def _extent(values: Any, mask: Any) -> Any:
-    """The distance from the first level to the last, 0 without any."""
-    lowest, highest = _ends(values, mask)
-    return (highest - lowest).clip(0)
-
-
 def _longest(bounds: Bounds, values: Any, mask: Any) -> Any:
     """The length of the longest interval or circle."""
     if bounds.period is not None:
         return bounds.period.max(initial=0)
-    lengths = _extent(values, mask) if bounds.first is None else bounds.last - bounds.first
+    lengths = extent(values, mask) if bounds.first is None else bounds.last - bounds.first
     return lengths.max(initial=0)
 
 
@@ -157,7 +143,7 @@ def _density(values: Any, mask: Any, bounds: Bounds) -> tuple[Any, Any]:
     if bounds.first is not None:
         inside = mask & (values > bounds.first[..., None]) & (values <= bounds.last[..., None])
         return inside.sum(axis=-1), bounds.last - bounds.first
-    return (mask.sum(axis=-1) - 1).clip(0), _extent(values, mask)
+    return (mask.sum(axis=-1) - 1).clip(0), extent(values, mask)
 
 
 def _unfolded(values: Any, mask: Any, bounds: Bounds) -> Any:
@@ -180,7 +166,7 @@ def _spacing(values: np.ndarray, mask: np.ndarray, bounds: Bounds) -> str:
 
 def _near(interval: Any, values: Any, mask: Any) -> Any:
     """Whether it ends near the levels, for each spectrum that has any."""
-    lowest, highest = _ends(values, mask)
+    lowest, highest = outermost(values, mask)
     return (lowest - interval[0] <= _FARTHEST) & (interval[1] - highest <= _FARTHEST) | (lowest > highest)
 
 
@@ -208,7 +194,7 @@ _NEAR = _checks.Rule(
 _UNFOLDED = _checks.Rule(_unfolded, "have a mean spacing of 1, as an unfolding gives it", _spacing)
 _ASCENDING = _checks.Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
 _HOLDS = _checks.Rule(
-    lambda period, *levels: period >= _extent(*levels), "be at least the distance from the first level to the last"
+    lambda period, *levels: period >= extent(*levels), "be at least the distance from the first level to the last"
 )
 _SHORTER = _checks.Rule(_shorter, lambda *place: f"be shorter than {_place(*place)}")
 _NOT_LONGER = _checks.Rule(_not_longer, lambda *place: f"be no longer than {_place(*place)}")

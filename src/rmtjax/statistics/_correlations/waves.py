@@ -86,4 +86,4 @@ def wave_sums(
 
     # Without the checkpoint a gradient in reverse mode would keep all waves.
     sums = jax.lax.map(jax.checkpoint(of_tile), tiles)
-    return jnp.moveaxis(sums, 0, -2).reshape(*weights.shape[:-1], -1)[..., : tau.size]
+    return jnp.moveaxis(sums, 0, -2).reshape(*weights.shape[:-1], sums.shape[0] * columns)[..., : tau.size]

@@ -47,7 +47,7 @@ def subspace_overlap(vectors: Vectors, basis: Inexact[Array, "*batch n d"]) -> F
 
     Returns:
         Values from 0 to 1 of the shape `(..., k)`, with the axes before those of vectors and basis broadcast; NaN for a
-        vector 0. Differentiable in both.
+        vector 0, and where the columns of the basis are linearly dependent up to rounding. Differentiable in both.
 
     Raises:
         ValueError: there are fewer than two axes, vectors and basis differ in n, or the basis has more than n columns.
@@ -71,7 +71,10 @@ def _intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
 
 @compiled
 def _overlap(vectors: Vectors, basis: Inexact[Array, "*batch n d"]) -> Float[Array, "*batch k"]:
-    orthonormal, _ = jnp.linalg.qr(basis)
+    orthonormal, triangle = jnp.linalg.qr(scaled(basis))
     columns = scaled(vectors)
     inside = jnp.matmul(orthonormal.mT.conj(), columns, precision="highest")
-    return squares(inside).sum(-2) / squares(columns).sum(-2)
+    overlap = squares(inside).sum(-2) / squares(columns).sum(-2)
+    rounding = basis.shape[-2] * jnp.finfo(basis.dtype).eps * jnp.sqrt(squares(triangle).sum(-2))
+    spans = (abs(jnp.diagonal(triangle, axis1=-2, axis2=-1)) > rounding).all(-1)
+    return jnp.where(spans[..., None], overlap, jnp.nan)

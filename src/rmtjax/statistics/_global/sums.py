@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact
 
@@ -42,9 +43,9 @@ def linear_statistic(
     """
     spectra = checked(levels, where, spaced=False)
     points = spectra.filled
-    heights = jnp.asarray(f(points))
-    if heights.ndim == 0:
-        heights = jnp.broadcast_to(heights, points.shape)  # a constant
+    result = f(points)
+    # A constant is a number of Python: an array without axes comes from a function that has taken a sum already.
+    heights = jnp.asarray(result) if isinstance(result, jax.Array) else jnp.broadcast_to(result, points.shape)
     if heights.shape[: points.ndim] != points.shape:
         raise _checks.refusal("f", f"return an array whose shape begins with {points.shape}", heights.shape)
     return spectra.masked(_total(heights, spectra.mask), heights.ndim - points.ndim)

@@ -63,8 +63,9 @@ def level_repulsion(
         where: which of the levels count. The two sides of a level that does not are no neighbours.
 
     Returns:
-        `LevelRepulsion`, with sums of the shape of the batch followed by that of `cutoffs`. Equal levels, nearer than
-        their rounding, are left out. Differentiable in the levels almost everywhere.
+        `LevelRepulsion`, with sums of the shape of the batch followed by that of `cutoffs`. Equal levels are left out;
+        a degenerate pair that rounding has split is not, and its logarithm spoils the sum, so merge such pairs first.
+        Differentiable in the levels almost everywhere.
 
     Raises:
         ValueError: the levels are not ascending numbers, or a cutoff is not positive and finite.

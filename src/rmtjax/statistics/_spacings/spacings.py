@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 # What 0/0 may be.
 TIES = ("drop", "nan", "zero")
@@ -26,7 +26,8 @@ def spacings(levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"]
         to the other. The reducers of `simulate` and its own `mean` leave the others out.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or `order` is no whole number of at least 1.
+        ValueError: the levels are not ascending numbers, or `order` is no whole number of at least 1, or above 1 and
+            not below the number of levels.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,8 +37,8 @@ def spacings(levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"]
     References:
         Mehta (2004), Random Matrices, section 1.5; the theory is `laws.Spacing(beta, k - 1)`.
     """
-    order = _checks.integer("order", order, at_least=1)
     spectra = checked(levels, where)
+    order = _order(order, 1, spectra)
     values, mask = _spacings(spectra.values, spectra.mask, order)
     return MaskedValues(spectra.masked(values, 1), mask)
 
@@ -63,8 +64,8 @@ def gap_ratios(
         `linalg.MaskedValues` with `(..., max(n - 2k, 0))` values, of which those count that are made of levels that do.
 
     Raises:
-        ValueError: the levels are not ascending numbers, `order` is no whole number of at least 1, or there is no such
-            rule for ties.
+        ValueError: the levels are not ascending numbers, there is no such rule for ties, or `order` is no whole number
+            of at least 1, or above 1 and too large for two spacings.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,11 +77,20 @@ def gap_ratios(
         Oganesyan and Huse (2007), Phys. Rev. B 75, 155111; Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett.
         110, 084101; for order > 1 Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305.
     """
-    order = _checks.integer("order", order, at_least=1)
     _checks.choice("ties", ties, TIES)
     spectra = checked(levels, where)
+    order = _order(order, 2, spectra)
     values, mask = _gap_ratios(spectra.values, spectra.mask, order, ties)
     return MaskedValues(spectra.masked(values, 1), mask)
+
+
+def _order(order: int, distances: int, spectra: Levels) -> int:
+    """The order, at which there is room for so many spacings in a row; neighbours may always be asked for."""
+    order = _checks.integer("order", order, at_least=1)
+    n = spectra.values.shape[-1]
+    if order > 1 and distances * order >= n:
+        raise _checks.refusal("order", f"leave room for {distances * order + 1} levels, of {n}", order)
+    return order
 
 
 def _run(mask: Bool[Array, "*batch n"], length: int) -> Bool[Array, "*batch m"]:

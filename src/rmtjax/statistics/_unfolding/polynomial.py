@@ -69,7 +69,8 @@ def unfold_polynomial(
         raise _checks.refusal("degree", f"be below the number of levels, {spectra.values.shape[-1]}", degree)
     share = DROP("drop", _checks.scalar("drop", drop))
     values, inside, number = _fit(spectra.values, spectra.mask, share, degree, pooled)
-    ENOUGH.kept("degree", degree, number)
+    if spectra.values.size:
+        ENOUGH.kept("degree", degree, number)
     return recorded(together(spectra) if pooled else spectra, values, inside)
 
 

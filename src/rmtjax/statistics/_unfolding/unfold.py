@@ -1,5 +1,6 @@
 """Unfolding by a density that is known, by phases, or by the spacings nearby."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Spectrum, checked, ranks
+from rmtjax.statistics._levels import Spectrum, checked, extent, ranks
 from rmtjax.statistics._unfolding.unfolded import Unfolded, recorded
 
 Mask = Bool[Array, "*batch n"] | None
@@ -56,9 +57,9 @@ def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
     if not callable(law) or isinstance(law, type):
         raise _checks.refusal("law", "have a method `cdf`, or be an increasing function", law)
     numbers, shape = jnp.asarray(law(spectra.filled)), spectra.values.shape
-    if numbers.shape not in ((), shape) or jnp.iscomplexobj(numbers):
+    if numbers.shape != shape or jnp.iscomplexobj(numbers):
         raise _checks.refusal("law", f"return a real number for each level, of shape {shape}", numbers)
-    return recorded(spectra, jnp.broadcast_to(numbers, shape), spectra.mask)
+    return recorded(spectra, numbers, spectra.mask)
 
 
 def _left_out(numbers: Any) -> str:
@@ -89,7 +90,7 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
         `Unfolded`, whose residuals are taken from a constant that is fitted, as the phases begin anywhere.
 
     Raises:
-        ValueError: the phases are not ascending numbers.
+        ValueError: the phases are not ascending numbers, or span more than a circle.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -98,7 +99,16 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
         True
     """
     spectra = checked(phases, where, name="phases")
+    kept = _WITHIN_A_CIRCLE.kept("phases", spectra.values, spectra.mask)
+    spectra = spectra._replace(valid=_checks.both(spectra.valid, kept))
     return recorded(spectra, *_on_circle(spectra.values, spectra.mask))
+
+
+# Phases of -π and π differ by a circle and the rounding of both.
+_WITHIN_A_CIRCLE = _checks.Rule(
+    lambda values, mask: extent(values, mask) <= 2 * math.pi * (1 + 4 * jnp.finfo(values.dtype).eps),
+    "lie within a circle of 2π",
+)
 
 
 @compiled
