@@ -42,6 +42,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--realisations", type=int, default=24, help="of 12 spins; more of fewer (default %(default)s)")
     parser.add_argument("--output", default="spin_chain.png", help="the picture (default %(default)s)")
     args = parser.parse_args(argv)
+    if args.realisations < 2:
+        parser.error("--realisations must be at least 2, as errors come from their spread")
     limits = {"chaotic": rmt.laws.mean_gap_ratio(1), "localised": rmt.laws.mean_gap_ratio(0)}
     strengths, mean_ratio = np.array([0.5, 1, 1.5, 2, 2.5, 3, 4, 6, 10]), lambda x: statistics.gap_ratios(x).mean()
     figure, ax = plt.subplots(layout="constrained")

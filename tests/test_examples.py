@@ -143,6 +143,12 @@ def test_matrix_of_the_spin_chain():
     np.testing.assert_allclose(levels[[0, -1]], [-3.651093, 2.0], atol=1e-6)
 
 
+def test_spin_chain_refuses_a_single_realisation_at_once(capsys):
+    with pytest.raises(SystemExit):
+        load("spin_chain.py")["main"](["--realisations=1"])
+    assert "--realisations must be at least 2" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_spin_chain(tmp_path, capsys):
     output = tmp_path / "chain.png"

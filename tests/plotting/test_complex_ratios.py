@@ -75,7 +75,7 @@ def test_moduli_have_errors_over_spectra_and_both_laws():
 
 def test_centres_on_axes_that_are_given():
     _, axes = plt.subplots(1, 2)
-    drawn = plotting.complex_spacing_ratios(LEVELS, centres=jnp.abs(LEVELS) < 1, betas=[0], axes=axes)
+    drawn = plotting.complex_spacing_ratios(LEVELS, centres=jnp.abs(LEVELS) < 1, betas=0, axes=axes)
     assert drawn[0] is axes[0]
     assert drawn[1] is axes[1]
     assert len(plt.get_fignums()) == 1

@@ -97,7 +97,7 @@ def test_mask_leaves_out_what_a_level_belongs_to():
 
 
 def test_further_spectra_share_the_laws_and_have_another_colour():
-    ax = plotting.gap_ratios(SPECTRA, label="some", betas=[0])
+    ax = plotting.gap_ratios(SPECTRA, label="some", betas=0)
     assert plotting.gap_ratios(SPECTRA**2, label="others", betas=[0, 1], ax=ax) is ax
     assert names(ax) == ["some", "independent levels", "others", "β = 1"]
     first, second = ax.patches
@@ -112,6 +112,7 @@ def test_further_spectra_share_the_laws_and_have_another_colour():
         (SPECTRA[:, :1], {}, "`levels` must have spacings"),
         (SPECTRA[:0], {}, "`levels` must have spacings"),
         (SPECTRA, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
+        (SPECTRA, {"betas": 3}, "`beta` must be 0, 1, 2 or 4, got 3"),
         (SPECTRA, {"bins": 0}, "`bins` must be .* at least 1, got 0"),
         (SPECTRA, {"bins": [0.0]}, "`bins` must be a number of bins, or finite and strictly ascending edges"),
         (SPECTRA, {"bins": [1.0, 0.0]}, "`bins` must be a number of bins, or finite and strictly ascending edges"),

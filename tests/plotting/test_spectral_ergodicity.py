@@ -46,7 +46,7 @@ def test_levels_on_edges_and_padding_are_those_of_the_statistic():
     padded = rmt.PaddedSpectrum(
         jnp.array([[0.0, 0.5, 1.0], [0.5, 1.0, jnp.inf], [0.0, 0.2, 0.4]]), jnp.array([3, 2, 3])
     )
-    ax = plotting.spectral_ergodicity(padded, [0.0, 0.5, 1.0], betas=[0])
+    ax = plotting.spectral_ergodicity(padded, [0.0, 0.5, 1.0], betas=0)
     number = np.array([[1, 2], [0, 2], [3, 0]]).mean(axis=0)
     np.testing.assert_allclose(ax.lines[1].get_ydata(), number * 3 / 8 * (1 - number * 3 / 8), rtol=1e-6)
 

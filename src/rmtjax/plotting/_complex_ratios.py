@@ -24,7 +24,7 @@ _Part = tuple[Float[np.ndarray, " r+1"], Float[np.ndarray, " a+1"], Float[np.nda
 def complex_spacing_ratios(
     levels: Any,
     *,
-    betas: Iterable[int] = (0, 2),
+    betas: int | Iterable[int] = (0, 2),
     bins: int | RealLike = 25,
     where: Bool[Array, "*batch n"] | None = None,
     centres: Bool[Array, "*batch n"] | None = None,
@@ -37,12 +37,14 @@ def complex_spacing_ratios(
     of all spectra, those with Im z < 0 reflected, and the lower one the law of the last β, in the same colours. The
     cells of the upper half have one area. Beside the disc are the moduli |z|, as `plotting.gap_ratios` draws ratios:
     with bars of error that hold the true height with 95 % confidence, from the spread over the spectra, and the laws of
-    all β. The mean in the legend is to be compared with `laws.mean_complex_spacing_ratio`.
+    all β. The mean in the legend is to be compared with `laws.mean_complex_spacing_ratio`. The law is that of complex
+    matrices. Real ones have conjugate pairs of levels and real levels: as `centres` take levels of the upper half plane
+    that are not near the axis.
 
     Args:
         levels: complex levels in any order, `(..., n)`, or `linalg.MaskedValues`; the spectra are independent.
-        betas: which laws: 0 for independent levels, whose ratios are uniform, `laws.CircularLaw`, or 2 for Ginibre
-            matrices, `laws.ComplexSpacingRatio`. Without any all of the disc is filled by the ratios.
+        betas: which laws: 0 for independent levels, whose ratios are uniform, `laws.CircularLaw`, or 2 for complex
+            Ginibre matrices, `laws.ComplexSpacingRatio`. Without any all of the disc is filled by the ratios.
         bins: a number of bins of the moduli between 0 and 1, or their edges.
         where: which of the levels count.
         centres: the levels whose ratios are taken, such as those of the bulk; by default each.
@@ -67,7 +69,7 @@ def complex_spacing_ratios(
     References:
         Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019.
     """
-    edges, references = _bins.chosen(bins, 0.0, 1.0), {beta: _law(beta) for beta in betas}
+    edges, references = _bins.chosen(bins, 0.0, 1.0), _estimates.of_each(_law, betas)
     found = statistics.complex_spacing_ratios(levels, where=where, centres=centres)
     if not jnp.iscomplexobj(found.values):
         raise _checks.refusal("levels", "be complex", found.values.dtype.name)

@@ -17,11 +17,14 @@ from rmtjax.plotting import _bins, _estimates, _means
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Not 4: levels of quaternion matrices in complex form are degenerate, and the solver chooses the vectors of a pair.
+_BETAS = (1, 2)
+
 
 def intensities(
     vectors: Inexact[Array, "*batch n k"],
     *,
-    betas: Iterable[int] = (1, 2),
+    betas: int | Iterable[int] = (1, 2),
     bins: int | RealLike = 40,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -37,8 +40,7 @@ def intensities(
     Args:
         vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; the matrices on the leading
             axes are independent.
-        betas: which laws: 1 for real, 2 for complex vectors, those of quaternion matrices in complex form too. A law
-            that is on the axes is not drawn again.
+        betas: which laws: 1 for real, 2 for complex vectors. A law that is on the axes is not drawn again.
         bins: a number of bins between -4 and $\log_{10} n$, or their edges.
         label: name of the vectors in the legend; by default the number of matrices.
         ax: where to draw, by default a new figure. Further vectors on the same axes have another colour.
@@ -68,7 +70,7 @@ def intensities(
     if not np.isfinite(values).all():
         raise _checks.refusal("vectors", "be finite, and none of them 0", vectors)
     edges = _bins.chosen(bins, -4.0, math.log10(n))
-    references = {beta: _density(n, _checks.dyson_index(beta, (1, 2))) for beta in betas}
+    references = _estimates.of_each(partial(_density, n), betas)
     each = values.reshape(*values.shape[:-2], -1)
     with np.errstate(divide="ignore"):
         decades = MaskedValues(jnp.asarray(np.log10(each)), jnp.ones(each.shape, bool))
@@ -82,7 +84,7 @@ def inverse_participation_ratio(
     vectors: Inexact[Array, "*batch n k"],
     *,
     q: RealScalarLike = 2.0,
-    betas: Iterable[int] = (1, 2),
+    betas: int | Iterable[int] = (1, 2),
     bins: int | RealLike = 20,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -99,8 +101,7 @@ def inverse_participation_ratio(
             independent.
         vectors: real or complex, the columns of `(..., n, k)`.
         q: exponent, above -β/2.
-        betas: which references: 1 for real, 2 for complex or 4 for quaternion components. One that is on the axes is
-            not drawn again.
+        betas: which references: 1 for real, 2 for complex vectors. One that is on the axes is not drawn again.
         bins: a number of bins between the lowest level and the highest, or their edges. Where there is no level the
             line has a gap.
         label: name of the vectors in the legend; by default the number of matrices.
@@ -142,7 +143,7 @@ def inverse_participation_ratio(
 
 
 def _mean_ratio(n: int, q: Array, levels: np.ndarray, beta: int) -> np.ndarray:
-    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, beta, q))
+    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, _checks.dyson_index(beta, _BETAS), q))
 
 
 def _matrices(number: int, label: str | None) -> str:
@@ -150,7 +151,7 @@ def _matrices(number: int, label: str | None) -> str:
 
 
 def _density(n: int, beta: int) -> Callable[[np.ndarray], np.ndarray]:
-    return partial(_of_logarithm, laws.EigenvectorIntensity(n, beta))
+    return partial(_of_logarithm, laws.EigenvectorIntensity(n, _checks.dyson_index(beta, _BETAS)))
 
 
 def _of_logarithm(law: laws.AbstractLaw, decades: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -12,6 +12,7 @@ from rmtjax import _checks
 from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _means, _style
 
+T = TypeVar("T")
 # The number of points of a reference curve.
 _FINE = 401
 # The mark of what `curve` and `histogram` have drawn on given axes, so that the next one looks different.
@@ -22,7 +23,7 @@ def curve(
     points: Float[Array | np.ndarray, " k"],
     each: PyTree[Float[Array, "*batch k"]],
     reference: Callable[[np.ndarray, int], Any],
-    betas: Iterable[int],
+    betas: int | Iterable[int],
     *,
     names: tuple[str, str],
     label: str | None,
@@ -49,7 +50,7 @@ def curve(
     mean, interval, _ = _means.mean(jax.tree.map(lambda values: values[:, order], each), combine)
     if grid is None:
         grid = _grid(x, "x" in log or (ax is not None and ax.get_xscale() == "log"))
-    references = {beta: np.asarray(reference(grid, beta)).reshape(-1, lines) for beta in betas}
+    references = of_each(lambda beta: np.asarray(reference(grid, beta)).reshape(-1, lines), betas)
 
     axes = _style.new_axes() if ax is None else ax
     axes.set(**{f"{axis}scale": "log" for axis in log})
@@ -99,6 +100,11 @@ def histogram(
     _set_view(axes, list(references.values()), heights, (heights, heights))
     _draw_references(axes, grid, references)
     return _finished(axes, (name, "density"))
+
+
+def of_each(reference: Callable[[int], T], betas: int | Iterable[int]) -> dict[int, T]:
+    """The reference of each β; one alone need not be in a list."""
+    return {beta: reference(beta) for beta in (betas if isinstance(betas, Iterable) else [betas])}
 
 
 def _next_color(axes: Any) -> str:

@@ -23,7 +23,7 @@ def spacings(
     levels: Any,
     *,
     order: int = 1,
-    betas: Iterable[int] = (0, 1, 2),
+    betas: int | Iterable[int] = (0, 1, 2),
     bins: int | RealLike = 40,
     where: Bool[Array, "*batch n"] | None = None,
     label: str | None = None,
@@ -65,14 +65,15 @@ def spacings(
         Mehta (2004), Random Matrices, section 1.5.
     """
     values = statistics.spacings(levels, order, where=where)
-    edges, references = _bins.chosen(bins, 0.0, order + 3.0), {beta: _spacing_law(beta, order).pdf for beta in betas}
+    edges = _bins.chosen(bins, 0.0, order + 3.0)
+    references = _estimates.of_each(lambda beta: _spacing_law(beta, order).pdf, betas)
     return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
 
 
 def gap_ratios(
     levels: Any,
     *,
-    betas: Iterable[int] = (0, 1, 2),
+    betas: int | Iterable[int] = (0, 1, 2),
     bins: int | RealLike = 25,
     where: Bool[Array, "*batch n"] | None = None,
     label: str | None = None,
@@ -109,7 +110,7 @@ def gap_ratios(
     References:
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101.
     """
-    edges, references = _bins.chosen(bins, 0.0, 1.0), {beta: _ratio_law(beta).pdf for beta in betas}
+    edges, references = _bins.chosen(bins, 0.0, 1.0), _estimates.of_each(lambda beta: _ratio_law(beta).pdf, betas)
     values = statistics.gap_ratios(levels, where=where)
     return _estimates.histogram(values, edges, references, name="ratios", label=label, ax=ax)
 
@@ -118,7 +119,7 @@ def level_repulsion(
     levels: Any,
     cutoffs: RealLike,
     *,
-    betas: Iterable[int] = (0, 1, 2),
+    betas: int | Iterable[int] = (0, 1, 2),
     where: Bool[Array, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,

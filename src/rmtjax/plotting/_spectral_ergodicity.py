@@ -20,7 +20,7 @@ def spectral_ergodicity(
     levels: Any,
     edges: RealLike,
     *,
-    betas: Iterable[int] = (0, 1, 2),
+    betas: int | Iterable[int] = (0, 1, 2),
     where: Bool[Array, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
