@@ -1,8 +1,8 @@
 """The first argument of every statistic: levels, with a mask where not all of them count."""
 
+import dataclasses
 import math
-from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -29,31 +29,33 @@ Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | WithLevels
 PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
 
 
-def _in_order(values: Any, mask: Any) -> Any:
+def _in_order(values: Any, mask: Any, at_end: Any) -> Any:
     """Which levels from the second on are not below one before them, of those that count."""
     # A level is held against the highest that counts before it, also across others that do not.
-    if isinstance(values, np.ndarray) and isinstance(mask, np.ndarray):  # compiles nothing
+    if at_end:
+        highest = values
+    elif isinstance(values, np.ndarray) and isinstance(mask, np.ndarray):  # compiles nothing
         highest = np.maximum.accumulate(np.where(mask, values, -math.inf), axis=-1)
     else:
         highest = jax.lax.cummax(jnp.where(mask, values, -math.inf), axis=values.ndim - 1)
     return (values[..., 1:] >= highest[..., :-1]) | ~mask[..., 1:]
 
 
-def _ascend(values: Any, mask: Any) -> Any:
+def _ascend(values: Any, mask: Any, at_end: Any) -> Any:
     """For each spectrum, whether those levels that count are numbers in ascending order."""
-    return _finite(values, mask) & _in_order(values, mask).all(-1)
+    return _finite(values, mask) & _in_order(values, mask, at_end).all(-1)
 
 
 def _finite(values: Any, mask: Any) -> Any:
     return ((abs(values) < math.inf) | ~mask).all(-1)
 
 
-def _fault(values: np.ndarray, mask: np.ndarray) -> str:
+def _fault(values: np.ndarray, mask: np.ndarray, at_end: Any = False) -> str:
     """What keeps known levels from being ascending numbers."""
     infinite = mask & ~(abs(values) < math.inf)
     if infinite.any():
         return f"{infinite.sum()} that are not finite, the first {_checks.entry(values, infinite)}"
-    wrong = np.pad(~_in_order(values, mask), [(0, 0)] * (values.ndim - 1) + [(1, 0)])
+    wrong = np.pad(~_in_order(values, mask, at_end), [(0, 0)] * (values.ndim - 1) + [(1, 0)])
     *_, rows, columns = 1, *values.shape
     matrix = rows == columns > 1 and mask.all() and (values == values.swapaxes(-1, -2)).all()
     advice = "the levels of a matrix are `rmt.eigvalsh(matrix)`" if matrix else "`jnp.sort` puts levels in order"
@@ -79,14 +81,21 @@ def _lengths(order: np.ndarray, values: np.ndarray) -> str:
 _PADDED = _checks.Rule(_as_long_as_ordered, "be the number of levels, with `+inf` from there on", _lengths)
 
 
-class Levels(NamedTuple):
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Levels:
     """Levels whose padding is 0, which of them count, and whether each spectrum is valid."""
 
     values: Inexact[Array, "*batch n"]
     mask: Bool[Array, "*batch n"]
     valid: Any
-    # Whether what does not count is known to stand behind all that does.
-    at_end: bool = False
+    # Whether what does not count is known to stand behind all that does. Running sums and maxima, which are slow to
+    # compile, are then not needed.
+    at_end: bool = dataclasses.field(metadata={"static": True})
+
+    def where(self, kept: Any) -> "Levels":
+        """The same, of which only those spectra are valid for which something else holds, too."""
+        return dataclasses.replace(self, valid=_checks.both(self.valid, kept))
 
     def masked(self, result: Any, axes: int) -> Any:
         """The result with NaN for spectra that are not valid; it has so many axes besides those of the batch."""
@@ -96,7 +105,14 @@ class Levels(NamedTuple):
     @property
     def compact(self) -> Float[Array, "*batch n"]:
         """The levels that count, ascending, with `+inf` behind them."""
-        return _compact(self.values, self.mask, self.at_end)
+        return _compact(self)
+
+    @property
+    def ranks(self) -> Float[Array, "*#batch n"]:
+        """The staircase at each level that counts, halfway up its step: 1/2, 3/2 and so on."""
+        if not self.at_end:
+            return ranks(self.mask, self.values.dtype)
+        return jnp.broadcast_to(jnp.arange(self.mask.shape[-1], dtype=self.values.dtype) + 0.5, self.mask.shape)
 
     @property
     def filled(self) -> Inexact[Array, "*batch n"]:
@@ -104,9 +120,9 @@ class Levels(NamedTuple):
         return first_for_rest(self.values, self.mask)
 
 
-def ranks(mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-    """The staircase at each level that counts, halfway up its step: 1/2, 3/2 and so on."""
-    return jnp.cumsum(mask, axis=-1) - 0.5
+def ranks(mask: Bool[Array, "*batch n"], dtype: Any) -> Float[Array, "*batch n"]:
+    """The staircase of `Levels.ranks` for any mask."""
+    return (jnp.cumsum(mask, axis=-1) - 0.5).astype(dtype)
 
 
 def outermost(values: Any, mask: Any) -> tuple[Any, Any]:
@@ -140,7 +156,7 @@ def checked(levels: object, where: object, *, name: str = "levels", spaced: bool
     values = _checks.real(name, values)
     if spaced:
         _digits_kept(name, levels, values, mask)
-    return Levels(*_zeroed(values, mask), _checks.both(valid, _ASCENDING.kept(name, values, mask)), at_end)
+    return Levels(*_zeroed(values, mask), _checks.both(valid, _ASCENDING.kept(name, values, mask, at_end)), at_end)
 
 
 def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
@@ -214,10 +230,10 @@ def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
         raise _checks.refusal(name, must, _checks.Words(f"levels rounded by {share:.2g} of their mean spacing"))
 
 
-@partial(compiled, static_argnums=2)
-def _compact(values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], at_end: bool) -> Float[Array, "*batch n"]:
-    ascending = jnp.where(mask, values, jnp.inf)
-    return ascending if at_end else jnp.sort(ascending, axis=-1)
+@compiled
+def _compact(spectra: Levels) -> Float[Array, "*batch n"]:
+    ascending = jnp.where(spectra.mask, spectra.values, jnp.inf)
+    return ascending if spectra.at_end else jnp.sort(ascending, axis=-1)
 
 
 @compiled

@@ -140,7 +140,7 @@ def _window(window: Any, spectra: Levels) -> tuple[Levels, tuple[Any, Any]]:
     """Centre and width of the weights, and the spectra, which are valid only where these are."""
     centre, width = pair("window", window, "be a pair of numbers, centre and width, or None", spectra)
     kept = _checks.both(_CENTRE.kept("window", centre), _WIDTH.kept("window", width))
-    return spectra._replace(valid=_checks.both(spectra.valid, kept)), (centre, width)
+    return spectra.where(kept), (centre, width)
 
 
 _CENTRE = _checks.Rule(_checks.FINITE.holds, "have a finite centre")

@@ -13,7 +13,7 @@ from rmtjax._typing import RealLike
 from rmtjax.statistics._correlations import windows
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 _LENGTHS = _checks.Rule(lambda x: ((x >= 0) & (x < math.inf)).all(), "be finite and not negative")
 
@@ -227,22 +227,14 @@ def _averages(
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
     refuse_longer("lengths", sizes, spectra, bounds)
-    result = _batch(name, max_count, spectra.at_end, spectra.values, spectra.mask, bounds, sizes)
+    result = _batch(name, max_count, spectra, bounds, sizes)
     return _checks.masked(valid, spectra.masked(result, result.ndim - spectra.values.ndim + 1))
 
 
-@partial(compiled, static_argnums=(0, 1, 2))
-def _batch(
-    name: str,
-    max_count: int | None,
-    at_end: bool,
-    values: Float[Array, "*batch n"],
-    mask: Bool[Array, "*batch n"],
-    bounds: Bounds,
-    lengths: Float[Array, "..."],
-) -> Array:
+@partial(compiled, static_argnums=(0, 1))
+def _batch(name: str, max_count: int | None, spectra: Levels, bounds: Bounds, lengths: Float[Array, "..."]) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
-    part, sizes = stretch(values, mask, at_end, bounds), lengths.ravel().astype(values.dtype)
+    part, sizes = stretch(spectra, bounds), lengths.ravel().astype(spectra.values.dtype)
     start, end, count = part.start[:, None], part.end[:, None], part.levels.shape[1]
     if bounds.period is None:
         levels, last, events = part.levels, end - sizes, 2 * count + 1
@@ -255,4 +247,4 @@ def _batch(
     track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)
     result = windows.average(track, sizes, measure, events, with_sums=name == "rigidity")
     result = jnp.where(fits.reshape(*fits.shape, *(1,) * (result.ndim - 2)), result, jnp.nan)
-    return result.reshape(*values.shape[:-1], *lengths.shape, *result.shape[2:])
+    return result.reshape(*spectra.values.shape[:-1], *lengths.shape, *result.shape[2:])

@@ -1,7 +1,5 @@
 """The density of levels at a distance from a level."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -11,7 +9,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 _NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 
@@ -62,19 +60,13 @@ def pair_correlation(
     kept = (rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE))
     valid = _checks.both(*kept)
     refuse_longer("edges", ends, spectra, bounds, whole=True)
-    densities = _densities(spectra.at_end, spectra.values, spectra.mask, bounds, ends)
+    densities = _densities(spectra, bounds, ends)
     return _checks.masked(valid, spectra.masked(densities, 1))
 
 
-@partial(compiled, static_argnums=0)
-def _densities(
-    at_end: bool,
-    values: Float[Array, "*batch n"],
-    mask: Bool[Array, "*batch n"],
-    bounds: Bounds,
-    edges: Float[Array, " bins_and_one"],
-) -> Float[Array, "*batch bins"]:
-    part, edges = stretch(values, mask, at_end, bounds), edges.astype(values.dtype)
+@compiled
+def _densities(spectra: Levels, bounds: Bounds, edges: Float[Array, " bins_and_one"]) -> Float[Array, "*batch bins"]:
+    part, edges = stretch(spectra, bounds), edges.astype(spectra.values.dtype)
     place, length, lower = jnp.arange(part.levels.shape[1]), part.length[:, None], edges[:-1]
     counted, among = place < part.number[:, None], part.levels
     if bounds.period is not None:
@@ -87,7 +79,7 @@ def _densities(
     pairs = jax.vmap(_pairs, in_axes=(0, 0, 0, None))(among, part.levels, counted, edges)
     fits = (part.number[:, None] > 0) & (edges[1:] <= length)
     densities = jnp.where(fits, pairs / jnp.where(fits, weight, 1), jnp.nan)
-    return densities.reshape(*values.shape[:-1], lower.size)
+    return densities.reshape(*spectra.values.shape[:-1], lower.size)
 
 
 def _pairs(among: Array, of: Array, counted: Array, edges: Array) -> Float[Array, " bins"]:

@@ -1,7 +1,6 @@
 """The power spectrum of levels, taken as a signal in discrete time."""
 
 import math
-from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +11,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, stretch
 from rmtjax.statistics._correlations.waves import halves, product, wave_sums
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
 
@@ -66,19 +65,13 @@ def power_spectrum(
     spectra, bounds = bounded(checked(levels, where), None, period)
     omega = _checks.real("frequencies", frequencies)
     valid = _FREQUENCIES.kept("frequencies", omega)
-    powers = _powers(spectra.at_end, spectra.values, spectra.mask, bounds, omega)
+    powers = _powers(spectra, bounds, omega)
     return _checks.masked(valid, spectra.masked(powers, omega.ndim))
 
 
-@partial(compiled, static_argnums=0)
-def _powers(
-    at_end: bool,
-    values: Float[Array, "*batch n"],
-    mask: Bool[Array, "*batch n"],
-    bounds: Bounds,
-    frequencies: Float[Array, "..."],
-) -> Float[Array, "*batch k"]:
-    part, omega = stretch(values, mask, at_end, bounds), frequencies.ravel().astype(values.dtype)
+@compiled
+def _powers(spectra: Levels, bounds: Bounds, frequencies: Float[Array, "..."]) -> Float[Array, "*batch k"]:
+    part, omega = stretch(spectra, bounds), frequencies.ravel().astype(spectra.values.dtype)
     levels, number, place = part.levels, part.number[:, None], jnp.arange(part.levels.shape[1])
     count = number - 1 if bounds.period is None else number
     following = jnp.roll(levels, -1, axis=1)
@@ -89,7 +82,7 @@ def _powers(
     sums = wave_sums(place.astype(omega.dtype), excess, *_in_turns(omega))
     divisor = jnp.where(count > 0, count, 1) * 4 * jnp.sin(omega / 2) ** 2
     powers = jnp.where(count > 0, (sums.real**2 + sums.imag**2) / divisor, jnp.nan)
-    return powers.reshape(*values.shape[:-1], *frequencies.shape)
+    return powers.reshape(*spectra.values.shape[:-1], *frequencies.shape)
 
 
 def _in_turns(omega: Float[Array, " k"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax.statistics._levels import Levels, extent, outermost
@@ -65,7 +65,7 @@ def bounded(spectra: Levels, interval: object, period: object) -> tuple[Levels, 
         kept = _ASCENDING.kept("interval", ends)
         kept = _checks.both(kept, _NEAR.kept("interval", ends, spectra.values, spectra.mask))
     kept = _checks.both(kept, _UNFOLDED.kept("levels", spectra.values, spectra.mask, bounds))
-    return spectra._replace(valid=_checks.both(spectra.valid, kept)), bounds
+    return spectra.where(kept), bounds
 
 
 def refuse_longer(name: str, sizes: Array, spectra: Levels, bounds: Bounds, *, whole: bool = False) -> None:
@@ -83,17 +83,16 @@ def refuse_longer(name: str, sizes: Array, spectra: Levels, bounds: Bounds, *, w
         (_NOT_LONGER if whole or bounds.period is not None else _SHORTER).kept(name, sizes, *place)
 
 
-def stretch(values: Array, mask: Bool[Array, "*batch n"], at_end: bool, bounds: Bounds) -> Stretch:
+def stretch(spectra: Levels, bounds: Bounds) -> Stretch:
     """Spectra where they are looked at, a part of a compiled function.
 
     Args:
-        values: of `Levels`.
-        mask: of `Levels`.
-        at_end: of `Levels`.
+        spectra: whose validity is not looked at.
         bounds: from `bounded`.
     """
+    values, mask = spectra.values, spectra.mask
     batch, n = math.prod(values.shape[:-1]), values.shape[-1]
-    levels = Levels(values, mask, True, at_end).compact.reshape(batch, n)
+    levels = spectra.compact.reshape(batch, n)
     if n == 0:
         levels = jnp.full((batch, 1), jnp.inf, values.dtype)  # a place for no level
     number = jnp.sum(mask, axis=-1).ravel()

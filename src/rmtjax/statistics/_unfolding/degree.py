@@ -14,16 +14,9 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Levels, Spectrum, checked, ranks
-from rmtjax.statistics._unfolding.polynomial import (
-    ENOUGH,
-    ascending,
-    distinct_levels,
-    fitted,
-    normalised_staircase,
-    scaled,
-)
-from rmtjax.statistics._unfolding.unfolded import DROP, middle
+from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._unfolding.polynomial import ENOUGH, back, fitted, normalised_staircase, pool_of, scaled
+from rmtjax.statistics._unfolding.unfolded import DROP, distinct, middle
 
 
 class PolynomialDegree(AbstractModule):
@@ -118,10 +111,11 @@ def _choice(
 ) -> tuple[PolynomialDegree, Int[Array, ""]]:
     """The choice, and how many distinct levels the folds have at least that a polynomial is fitted to."""
     x, mask = spectra.values, spectra.mask
-    inside = middle(mask, share)
+    inside = middle(spectra, share)
     counted = jnp.sum(inside, axis=-1)
-    pool = _Pool(scaled(x, mask, (0, 1)), x, mask, inside, ascending(x, mask), jnp.arange(x.shape[0]) % folds)
-    by_fold, numbers = jax.lax.map(partial(_scores, pool, degrees[-1]), jnp.arange(folds))
+    fold = jnp.broadcast_to((jnp.arange(x.shape[0]) % folds)[:, None], x.shape)
+    data = _Data(spectra, scaled(x, mask, (0, 1)), inside, fold, *pool_of(spectra))
+    by_fold, numbers = jax.lax.map(partial(_scores, data, degrees[-1]), jnp.arange(folds))
     ladder = np.array(degrees)
     each = jnp.sum(by_fold, axis=0)[ladder] / jnp.maximum(counted, 1)
     some = counted > 0
@@ -137,27 +131,28 @@ def _choice(
     return PolynomialDegree(jnp.asarray(ladder)[near], jnp.asarray(ladder)[best], scores, errors), jnp.min(numbers)
 
 
-class _Pool(NamedTuple):
-    """All spectra: levels on [-1, 1] and as they are, which count and which enter scores, their order, their folds."""
+class _Data(NamedTuple):
+    """Spectra, their levels on [-1, 1], those that enter scores, the fold of each, and the pool of all."""
 
+    spectra: Levels
     t: Float[Array, "m n"]
-    levels: Float[Array, "m n"]
-    mask: Bool[Array, "m n"]
     inside: Bool[Array, "m n"]
+    fold: Int[Array, "m n"]
+    pool: Levels
     order: Int[Array, " p"]
-    fold: Int[Array, " m"]
 
 
-def _scores(pool: _Pool, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, "1 1"]]:
+def _scores(data: _Data, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, ""]]:
     """Sums of squares of what fits to the other folds miss of the staircases of one; and their distinct levels."""
-    here = (pool.fold == left_out)[:, None]
-    used = pool.mask & ~here
-    staircase = normalised_staircase(used, pool.order, pool.t.dtype)
-    missed = partial(_missed, pool, pool.inside & here)
-    _, each = fitted(pool.t, used, staircase, degree, (0, 1), seen=missed)
-    return each, distinct_levels(pool.levels, used, pool.order)
+    here = data.fold == left_out
+    used = data.spectra.mask & ~here
+    others = Levels(data.pool.values, used.ravel()[data.order], True, at_end=False)
+    staircase = back(normalised_staircase(others), data.order, used.shape)
+    missed = partial(_missed, data.spectra, data.inside & here)
+    _, each = fitted(data.t, used, staircase, degree, (0, 1), seen=missed)
+    return each, distinct(others)
 
 
-def _missed(pool: _Pool, scored: Bool[Array, "m n"], fit: Float[Array, "m n"]) -> Float[Array, " m"]:
-    number = jnp.sum(pool.mask, axis=-1, keepdims=True)
-    return jnp.sum(jnp.where(scored, number * fit - ranks(pool.mask).astype(fit.dtype), 0) ** 2, axis=-1)
+def _missed(spectra: Levels, scored: Bool[Array, "m n"], fit: Float[Array, "m n"]) -> Float[Array, " m"]:
+    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
+    return jnp.sum(jnp.where(scored, number * fit - spectra.ranks, 0) ** 2, axis=-1)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax.statistics._levels import Levels, Spectrum, checked
 from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
 
 # Pairs of levels whose terms are computed side by side.
@@ -70,7 +70,7 @@ def unfold_kernel(
     width = _checks.positive("bandwidth", bandwidth)
     spectra = checked(levels, where)
     share = DROP("drop", _checks.scalar("drop", drop))
-    values, inside = _smoothed(spectra.values, spectra.mask, width.astype(spectra.values.dtype), share, pooled)
+    values, inside = _smoothed(spectra, width.astype(spectra.values.dtype), share, pooled)
     return recorded(together(spectra) if pooled else spectra, values, inside)
 
 
@@ -87,21 +87,17 @@ class _Pool(NamedTuple):
     bandwidth: Float[Array, ""]
 
 
-@partial(compiled, static_argnums=4)
+@partial(compiled, static_argnums=3)
 def _smoothed(
-    x: Float[Array, "*batch n"],
-    mask: Bool[Array, "*batch n"],
-    bandwidth: Float[Array, ""],
-    share: Float[Array, ""],
-    pooled: bool,
+    spectra: Levels, bandwidth: Float[Array, ""], share: Float[Array, ""], pooled: bool
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
     """The unfolded levels, and which of them are kept."""
-    inside = middle(mask, share)
+    x, mask, inside = spectra.values, spectra.mask, middle(spectra, share)
     if x.size == 0:
         return x, inside
-    spectra = x.size // x.shape[-1]
-    pools = (1, -1) if pooled else (spectra, -1)
-    of_pool = partial(_staircase, bandwidth, spectra if pooled else 1)
+    batch = x.size // x.shape[-1]
+    pools = (1, -1) if pooled else (batch, -1)
+    of_pool = partial(_staircase, bandwidth, batch if pooled else 1)
     values = jax.vmap(of_pool)(x.reshape(pools), mask.reshape(pools)).reshape(x.shape)
     if pooled:
         # The share of each spectrum in all levels: of one normalised density, their numbers may differ.

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Spectrum, checked, extent, ranks
+from rmtjax.statistics._levels import Levels, Spectrum, checked, extent
 from rmtjax.statistics._unfolding.unfolded import Unfolded, recorded
 
 Mask = Bool[Array, "*batch n"] | None
@@ -100,8 +100,7 @@ def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
     """
     spectra = checked(phases, where, name="phases")
     kept = _WITHIN_A_CIRCLE.kept("phases", spectra.values, spectra.mask)
-    spectra = spectra._replace(valid=_checks.both(spectra.valid, kept))
-    return recorded(spectra, *_on_circle(spectra.values, spectra.mask))
+    return recorded(spectra.where(kept), *_on_circle(spectra))
 
 
 # Phases of -π and π differ by a circle and the rounding of both.
@@ -113,13 +112,13 @@ _WITHIN_A_CIRCLE = _checks.Rule(
 
 @compiled
 def _on_circle(
-    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
+    spectra: Levels,
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Float[Array, "*batch 1"]]:
     """The unfolded phases, which of them count, and by how much they lead the staircase on average."""
-    number = jnp.sum(mask, axis=-1, keepdims=True)
-    values = number * x / (2 * jnp.pi)
-    leads = jnp.where(mask, values - ranks(mask).astype(x.dtype), 0)
-    return values, mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
+    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
+    values = number * spectra.values / (2 * jnp.pi)
+    leads = jnp.where(spectra.mask, values - spectra.ranks, 0)
+    return values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
 
 
 def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfolded:
@@ -153,14 +152,13 @@ def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfold
     spectra = checked(levels, where)
     if 2 * window >= spectra.values.shape[-1]:
         raise _checks.refusal("window", f"be below half of the number of levels, {spectra.values.shape[-1]}", window)
-    return recorded(spectra, *_by_neighbours(spectra.compact, spectra.mask, window))
+    return recorded(spectra, *_by_neighbours(spectra, window))
 
 
-@partial(compiled, static_argnums=2)
-def _by_neighbours(
-    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], window: int
-) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
+@partial(compiled, static_argnums=1)
+def _by_neighbours(spectra: Levels, window: int) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
     """The unfolded levels, from those that count alone, and which of them are kept."""
+    x, mask = spectra.compact, spectra.mask
     number, place = jnp.sum(mask, axis=-1, keepdims=True), jnp.arange(x.shape[-1])
     mean = (x[..., 2 * window :] - x[..., : -2 * window]) / (2 * window)
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
@@ -168,6 +166,8 @@ def _by_neighbours(
     inside = (place >= window) & (place < number - window - 1) & (mean > 0)  # Equal levels remain equal.
     scaled = jnp.where(inside, steps / jnp.where(inside, mean, 1), 0)
     values = jnp.cumsum(scaled, axis=-1) - scaled + window - 0.5
-    rank = jnp.cumsum(mask, axis=-1) - 1
-    kept = mask & (rank >= window) & (rank < number - window)
-    return jnp.take_along_axis(values, jnp.maximum(rank, 0), axis=-1), kept
+    rank = spectra.ranks
+    kept = mask & (rank > window) & (rank < number - window)
+    if not spectra.at_end:
+        values = jnp.take_along_axis(values, jnp.maximum(rank, 0).astype(int), axis=-1)
+    return values, kept

@@ -4,13 +4,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Levels, ranks
+from rmtjax.statistics._levels import Levels
 
 
 class Unfolded(AbstractModule):
@@ -52,15 +52,15 @@ class Unfolded(AbstractModule):
 DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
 
-def middle(mask: Bool[Array, "*batch n"], share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
+def middle(spectra: Levels, share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
     """The levels that count without this share at either end."""
-    number, rank = jnp.sum(mask, axis=-1, keepdims=True), ranks(mask)
-    return mask & (rank > share * number) & (rank < (1 - share) * number)
+    number, rank = jnp.sum(spectra.mask, axis=-1, keepdims=True), spectra.ranks
+    return spectra.mask & (rank > share * number) & (rank < (1 - share) * number)
 
 
 def together(spectra: Levels) -> Levels:
     """Spectra of a pool, of which one that is not valid spoils all."""
-    return spectra if spectra.valid is True else spectra._replace(valid=spectra.valid.all())
+    return spectra if spectra.valid is True else spectra.where(spectra.valid.all())
 
 
 @compiled
@@ -69,7 +69,7 @@ def recorded(
 ) -> Unfolded:
     """The record of unfolded values, of which `mask` says which are left; a program that all unfoldings share."""
     values = spectra.masked(values, 1)
-    rank = ranks(spectra.mask).astype(values.dtype) + offset
+    rank = spectra.ranks.astype(values.dtype) + offset
     number, kept = jnp.sum(spectra.mask, axis=-1), jnp.sum(mask, axis=-1)
     mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
     residual = jnp.where(mask, values - rank, 0)
@@ -91,16 +91,20 @@ def recorded(
         trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),
         below=share(place < first),
         above=share(place > first),
-        monotone=jnp.all(~mask | (values >= _highest_before(values, mask)), axis=-1),
+        monotone=jnp.all(~mask | (values >= _highest_before(values, mask, spectra.at_end)), axis=-1),
     )
 
 
-def _highest_before(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-    """The highest of those that count before each place; -inf before the first."""
-    highest = jax.lax.cummax(jnp.where(mask, x, -jnp.inf), axis=x.ndim - 1)
+def _highest_before(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], adjacent: bool
+) -> Float[Array, "*batch n"]:
+    """The highest of those that count before each place, -inf before the first; of adjacent ones only the last."""
+    counted = jnp.where(mask, x, -jnp.inf)
+    highest = counted if adjacent else jax.lax.cummax(counted, axis=x.ndim - 1)
     return jnp.concatenate([jnp.full_like(highest[..., :1], -jnp.inf), highest[..., :-1]], axis=-1)
 
 
-def distinct(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Array:
-    """How many different levels count, of ascending ones."""
-    return jnp.sum(mask & (x > _highest_before(x, mask)), axis=-1)
+def distinct(spectra: Levels) -> Int[Array, "*batch"]:
+    """How many different levels count."""
+    before = _highest_before(spectra.values, spectra.mask, spectra.at_end)
+    return jnp.sum(spectra.mask & (spectra.values > before), axis=-1)
