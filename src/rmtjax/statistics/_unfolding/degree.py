@@ -16,7 +16,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import RealScalarLike
 from rmtjax.statistics._levels import Levels, Spectrum, checked
 from rmtjax.statistics._unfolding.polynomial import ENOUGH, back, fitted, normalised_staircase, pool_of, scaled
-from rmtjax.statistics._unfolding.unfolded import DROP, distinct, middle
+from rmtjax.statistics._unfolding.unfolded import DROP, middle
 
 
 class PolynomialDegree(AbstractModule):
@@ -142,15 +142,15 @@ class _Data(NamedTuple):
     order: Int[Array, " p"]
 
 
-def _scores(data: _Data, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, ""]]:
-    """Sums of squares of what fits to the other folds miss of the staircases of one; and their distinct levels."""
+def _scores(data: _Data, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, "1 1"]]:
+    """Sums of squares of what fits to the other folds miss of the staircases of one, and of how many polynomials."""
     here = data.fold == left_out
     used = data.spectra.mask & ~here
     others = Levels(data.pool.values, used.ravel()[data.order], True, at_end=False)
     staircase = back(normalised_staircase(others), data.order, used.shape)
     missed = partial(_missed, data.spectra, data.inside & here)
-    _, each = fitted(data.t, used, staircase, degree, (0, 1), seen=missed)
-    return each, distinct(others)
+    _, number, each = fitted(data.t, used, staircase, degree, (0, 1), seen=missed)
+    return each, number
 
 
 def _missed(spectra: Levels, scored: Bool[Array, "m n"], fit: Float[Array, "m n"]) -> Float[Array, " m"]:

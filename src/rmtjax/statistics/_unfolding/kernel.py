@@ -1,11 +1,11 @@
 """Unfolding by a staircase that is smoothed with a Gaussian kernel."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Bool, Float
 
@@ -127,26 +127,29 @@ def _staircase(
     return jnp.zeros_like(values).at[order].set(values)
 
 
-def _images(pool: _Pool, x: Float[Array, ""]) -> Iterator[tuple[int, int, Array, Array]]:
-    """The three sums at one point: the sign of each, that of x in it, the arguments of Φ, and which of them count."""
-    yield 1, 1, (x - pool.levels) / pool.bandwidth, pool.counted
-    yield -1, -1, ((pool.low - x) + (pool.low - pool.levels)) / pool.bandwidth, pool.above_low
-    yield 1, 1, ((x - pool.high) + (pool.levels - pool.high)) / pool.bandwidth, pool.below_high
+# The sign of each of the three sums, and that of x in it.
+_SIGNS = np.array([[1], [-1], [1]])
+
+
+def _images(pool: _Pool, x: Float[Array, ""]) -> tuple[Float[Array, "3 n"], Bool[Array, "3 n"]]:
+    """The arguments of Φ in the three sums at one point, and which of them count."""
+    below, above = (pool.low - x) + (pool.low - pool.levels), (x - pool.high) + (pool.levels - pool.high)
+    arguments = jnp.stack([x - pool.levels, below, above]) / pool.bandwidth
+    return arguments, jnp.stack([pool.counted, pool.above_low, pool.below_high])
 
 
 def _value(pool: _Pool, x: Float[Array, ""]) -> Float[Array, ""]:
     """The smooth staircase at one point."""
-    terms = (sign * jnp.where(which, 1 + erf(u / 2**0.5), 0) / 2 for sign, _, u, which in _images(pool, x))
-    return jnp.sum(sum(terms, jnp.zeros_like(pool.levels)))
+    u, which = _images(pool, x)
+    return jnp.sum(jnp.where(which, _SIGNS * (1 + erf(u / 2**0.5)), 0)) / 2
 
 
 def _jet(pool: _Pool, x: Float[Array, ""]) -> Float[Array, " 3"]:
     """The smooth staircase and two derivatives at one point."""
-    slope = curvature = jnp.zeros_like(pool.levels)
-    for sign, direction, u, which in _images(pool, x):
-        density = sign * jnp.where(which, jnp.exp(-(u**2) / 2), 0) / (2 * jnp.pi) ** 0.5
-        slope, curvature = slope + direction * density, curvature - u * density
-    return jnp.stack([_value(pool, x), jnp.sum(slope) / pool.bandwidth, jnp.sum(curvature) / pool.bandwidth**2])
+    u, which = _images(pool, x)
+    density = jnp.where(which, jnp.exp(-(u**2) / 2), 0) / (2 * jnp.pi) ** 0.5
+    slope, curvature = jnp.sum(density), -jnp.sum(_SIGNS * u * density)
+    return jnp.stack([_value(pool, x), slope / pool.bandwidth, curvature / pool.bandwidth**2])
 
 
 def _between(

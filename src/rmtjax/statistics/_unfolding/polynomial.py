@@ -14,7 +14,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._levels import Levels, Spectrum, checked
-from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, distinct, middle, recorded, together
+from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
 
 
 def unfold_polynomial(
@@ -84,18 +84,17 @@ ENOUGH = _checks.Rule(
 def _fit(
     spectra: Levels, share: Float[Array, ""], degree: int, pooled: bool
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, "*#batch 1"]]:
-    """The unfolded levels, which of them are kept, and how many distinct ones each polynomial was fitted to."""
+    """The unfolded levels, which of them are kept, and up to how many distinct ones each polynomial was fitted to."""
     x, mask = spectra.values, spectra.mask
     axes = tuple(range(x.ndim)) if pooled else (-1,)
     if pooled:
         pool, order = pool_of(spectra)
         staircase = back(normalised_staircase(pool), order, x.shape)
-        number = distinct(pool).reshape((1,) * x.ndim)
     else:
-        staircase, number = normalised_staircase(spectra), distinct(spectra)[..., None]
+        staircase = normalised_staircase(spectra)
     # The recurrence loses orthogonality where there are hardly more levels than degrees. A second round then mends the
     # fit: degree 15 to 40 normal levels, off by 1e-3 in float32, comes out to 1e-5, where a QR decomposition has 2e-4.
-    fit, _ = fitted(scaled(x, mask, axes), mask, staircase, degree, axes, rounds=2)
+    fit, number, _ = fitted(scaled(x, mask, axes), mask, staircase, degree, axes, rounds=2)
     values = jnp.sum(mask, axis=-1, keepdims=True) * jnp.where(degree < number, fit, jnp.nan)
     return values, middle(spectra, share), number
 
@@ -126,11 +125,12 @@ def scaled(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], axes: tup
 
 
 class _State(NamedTuple):
-    """The last two of the polynomials that are orthonormal on the levels, their coupling, and the fit so far."""
+    """The last two of the polynomials that are orthonormal on the levels, their coupling, how many, the fit so far."""
 
     before: Float[Array, "*batch n"]
     last: Float[Array, "*batch n"]
     coupling: Float[Array, "*#batch #n"]
+    number: Int[Array, "*#batch #n"]
     fit: Float[Array, "*batch n"]
 
 
@@ -143,8 +143,10 @@ def fitted(
     *,
     rounds: int = 1,
     seen: Callable[[Array], Any] = lambda fit: None,
-) -> tuple[Float[Array, "*batch n"], Any]:
+) -> tuple[Float[Array, "*batch n"], Int[Array, "*#batch #n"], Any]:
     """Least squares on the levels that are used: the last fit at all levels, and what is `seen` of degrees 0, 1, ….
+
+    In between is the number of polynomials that are independent on the levels: no more than there are distinct ones.
 
     The polynomials are those of Chebyshev, made orthogonal on the levels. They obey a recurrence of three terms, so
     that neither a basis nor a matrix is stored, and the fit of each degree is that of the last with one more term. The
@@ -153,9 +155,10 @@ def fitted(
     total = lambda values: jnp.sum(jnp.where(used, values, 0), axis=axes, keepdims=True)
     nothing = varying_like(jnp.zeros_like(t), jax.typeof(t))
     begins = jnp.asarray(np.tile(np.arange(degree + 1) == 0, rounds))
-    start = _State(nothing, nothing, total(nothing), nothing)
+    none = total(nothing)
+    start = _State(nothing, nothing, none, none.astype(int), nothing)
     state, each = jax.lax.scan(partial(_raised, total, t, staircase, seen), start, begins)
-    return state.fit, each
+    return state.fit, state.number, each
 
 
 def _raised(
@@ -170,8 +173,10 @@ def _raised(
     following = (t - total(t * state.last**2)) * state.last - state.coupling * state.before
     following = jnp.where(begins, 1, following)
     square = total(following**2)
-    regular = square > 0
+    # On as many levels as there are polynomials already the next one is 0, up to the rounding of terms of norm 1.
+    regular = square > (100 * jnp.finfo(t.dtype).eps) ** 2
     norm = jnp.sqrt(jnp.where(regular, square, 1))
-    following = following / norm
+    following = jnp.where(regular, following, 0) / norm
     fit = state.fit + total(following * (staircase - state.fit)) * following
-    return _State(state.last, following, jnp.where(begins | ~regular, 0, norm), fit), seen(fit)
+    number = jnp.where(begins, 0, state.number) + regular
+    return _State(state.last, following, jnp.where(begins | ~regular, 0, norm), number, fit), seen(fit)

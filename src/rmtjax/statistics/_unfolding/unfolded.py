@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -102,9 +102,3 @@ def _highest_before(
     counted = jnp.where(mask, x, -jnp.inf)
     highest = counted if adjacent else jax.lax.cummax(counted, axis=x.ndim - 1)
     return jnp.concatenate([jnp.full_like(highest[..., :1], -jnp.inf), highest[..., :-1]], axis=-1)
-
-
-def distinct(spectra: Levels) -> Int[Array, "*batch"]:
-    """How many different levels count."""
-    before = _highest_before(spectra.values, spectra.mask, spectra.at_end)
-    return jnp.sum(spectra.mask & (spectra.values > before), axis=-1)
