@@ -26,6 +26,7 @@ from rmtjax.statistics._spacings.level_repulsion import LevelRepulsion as LevelR
 from rmtjax.statistics._spacings.level_repulsion import level_repulsion as level_repulsion
 from rmtjax.statistics._spacings.spacings import gap_ratios as gap_ratios
 from rmtjax.statistics._spacings.spacings import spacings as spacings
+from rmtjax.statistics._unfolded import Unfolded as Unfolded
 from rmtjax.statistics._unfolding.degree import PolynomialDegree as PolynomialDegree
 from rmtjax.statistics._unfolding.degree import polynomial_degree as polynomial_degree
 from rmtjax.statistics._unfolding.kernel import unfold_kernel as unfold_kernel
@@ -33,4 +34,3 @@ from rmtjax.statistics._unfolding.polynomial import unfold_polynomial as unfold_
 from rmtjax.statistics._unfolding.unfold import unfold as unfold
 from rmtjax.statistics._unfolding.unfold import unfold_local as unfold_local
 from rmtjax.statistics._unfolding.unfold import unfold_phases as unfold_phases
-from rmtjax.statistics._unfolding.unfolded import Unfolded as Unfolded

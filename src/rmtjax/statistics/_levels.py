@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,17 +15,9 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.linalg.internal import first_for_rest
+from rmtjax.statistics._unfolded import Unfolded
 
-
-@runtime_checkable
-class WithLevels(Protocol):
-    """A record with levels, as an unfolding returns it."""
-
-    @property
-    def levels(self) -> MaskedValues: ...
-
-
-Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | WithLevels
+Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | Unfolded
 PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
 
 
@@ -184,7 +176,7 @@ def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.
 
 def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, Any, bool]:
     """Levels, which of them count, whether their number is right, and whether the others are known to be at the end."""
-    if isinstance(levels, WithLevels):
+    if isinstance(levels, Unfolded):
         levels = levels.levels
     if isinstance(levels, np.ma.MaskedArray):
         levels = MaskedValues(jnp.asarray(levels.data), jnp.asarray(~np.ma.getmaskarray(levels)))
@@ -209,7 +201,7 @@ _MOST_ROUNDED = 0.01
 
 def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
     """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
-    if isinstance(levels, AbstractModule | WithLevels) or isinstance(values, Tracer) or isinstance(mask, Tracer):
+    if isinstance(levels, AbstractModule) or isinstance(values, Tracer) or isinstance(mask, Tracer):
         return
     given = levels if isinstance(levels, jax.Array) else np.asarray(levels)
     short = given.dtype.kind == "f" and given.dtype.itemsize < 8

@@ -13,7 +13,8 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.statistics._levels import Levels, Spectrum, checked
-from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
+from rmtjax.statistics._unfolded import Unfolded
+from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
 
 # Pairs of levels whose terms are computed side by side.
 _PAIRS = 1 << 17

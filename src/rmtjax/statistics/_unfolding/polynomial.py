@@ -14,7 +14,8 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._levels import Levels, Spectrum, checked
-from rmtjax.statistics._unfolding.unfolded import DROP, Unfolded, middle, recorded, together
+from rmtjax.statistics._unfolded import Unfolded
+from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
 
 
 def unfold_polynomial(

@@ -10,7 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.statistics._levels import Levels, Spectrum, checked, extent
-from rmtjax.statistics._unfolding.unfolded import Unfolded, recorded
+from rmtjax.statistics._unfolded import Unfolded
+from rmtjax.statistics._unfolding.unfolded import recorded
 
 Mask = Bool[Array, "*batch n"] | None
 
