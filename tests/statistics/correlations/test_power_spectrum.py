@@ -72,13 +72,13 @@ def test_independent_levels(kind):
 
 
 def test_digits_of_long_spectra():
-    # In single precision a phase has no digit of its own at the 10⁴th turn; the error was 0.7 %.
+    # Without all of their digits phases at the 10⁴th turn have an error of 0.7 %; the sum of n terms rounds by 1e-5.
     n = 20_000
     levels = jnp.asarray(np.sort(np.random.default_rng(2).uniform(0, n, n)), jnp.float32)
     omega = np.asarray(2 * np.pi * np.array([1, 10, 100, 1000, 5000, 9999]) / n, np.float32)
     found = power_spectrum(levels, omega)
     assert found.dtype == jnp.float32
-    np.testing.assert_allclose(found, power_spectrum(levels.astype(float), omega.astype(float)), rtol=1e-5)
+    np.testing.assert_allclose(found, power_spectrum(levels.astype(float), omega.astype(float)), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
