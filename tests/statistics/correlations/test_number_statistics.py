@@ -256,6 +256,19 @@ def test_independent_levels_have_no_bias_from_the_first_to_the_last():
     assert distance(over_samples(lambda x: rigidity(x, lengths), levels), lengths / 15) < 4.5
 
 
+@pytest.mark.slow
+def test_exact_curves_of_large_circles():
+    n, lengths = 2000, jnp.linspace(0.5, 50, 30)
+    phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(6), 400)
+    levels = rmt.statistics.unfold_phases(phases).levels
+    for statistic, law in (
+        (number_variance, rmt.laws.circular_number_variance),
+        (rigidity, rmt.laws.circular_rigidity),
+    ):
+        found = over_samples(lambda x, statistic=statistic: statistic(x, lengths, period=n), levels)
+        assert np.abs(found.z_score(law(lengths, n, 2))).max() < 4, statistic.__name__
+
+
 def test_circle():
     n, lengths = 40, jnp.array([0.5, 1.0, 3.0, 20.0])
     levels = on_circle(rmt.CUE, n, 400)

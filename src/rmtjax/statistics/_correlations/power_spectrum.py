@@ -55,8 +55,8 @@ def power_spectrum(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(power_spectrum(jnp.array([0.0, 0.5, 2.0, 2.5]), jnp.pi, period=4.0))  # of period 2
-        0.25
+        >>> print(f"{power_spectrum(jnp.array([0.0, 0.5, 2.0, 2.5]), jnp.pi, period=4.0):.4f}")  # of period 2
+        0.2500
 
     References:
         Relaño, Gómez, Molina, Retamosa and Faleiro (2002), Phys. Rev. Lett. 89, 244102; Riser, Osipov and Kanzieper
