@@ -265,7 +265,7 @@ def positive(name: str, value: RealScalarLike) -> Array:
     return POSITIVE(name, scalar(name, value))
 
 
-_ASCENDING = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
+ASCENDING_PAIR = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
 
 
 def interval(name: str, value: object) -> tuple[Array, Array]:
@@ -275,9 +275,9 @@ def interval(name: str, value: object) -> tuple[Array, Array]:
         or getattr(value, "ndim", 1) == 0
         or len(value) != 2
     ):
-        raise refusal(name, str(_ASCENDING.must), value)
+        raise refusal(name, str(ASCENDING_PAIR.must), value)
     # The ends are checked as a pair, so that the error shows both.
-    lower, upper = _ASCENDING(name, tuple(scalar(name, each) for each in value))
+    lower, upper = ASCENDING_PAIR(name, tuple(scalar(name, each) for each in value))
     lower, upper = jnp.broadcast_arrays(lower, upper)
     return lower, upper
 

@@ -43,3 +43,9 @@ def chosen(bins: Any, start: float, end: float) -> Float[np.ndarray, " k+1"]:
     if edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
         raise _checks.refusal("bins", "be a number of bins, or finite and strictly ascending edges", bins)
     return edges
+
+
+def over(values: Float[np.ndarray, "..."], bins: Any) -> Float[np.ndarray, " k+1"]:
+    """The same from the lowest to the highest of some values; from a single one on they have the length 1 in all."""
+    low, high = values.min(), values.max()
+    return chosen(bins, low, high if high > low else low + 1)

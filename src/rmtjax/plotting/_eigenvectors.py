@@ -61,7 +61,7 @@ def intensities(
         ['50 matrices', 'β = 1', 'β = 2']
 
     References:
-        Porter and Thomas (1956), Phys. Rev. 104, 483; Haake (2010), Quantum signatures of chaos, section 4.9.
+        Porter and Thomas (1956), Phys. Rev. 104, 483; Haake (2010), Quantum signatures of chaos, chapter 4.
     """
     values = np.asarray(statistics.porter_thomas_intensities(vectors), np.float64)
     n = values.shape[-2]
@@ -132,8 +132,7 @@ def inverse_participation_ratio(
         raise _checks.refusal("levels", f"be one for each vector, of the shape {ratios.shape}", energies.shape)
     if not (np.isfinite(energies).all() and np.isfinite(ratios).all()):
         raise _checks.refusal("vectors", "be finite and none of them 0, with finite levels", vectors)
-    low, high = energies.min(), energies.max()
-    edges, everything = _bins.chosen(bins, low, high if high > low else low + 1), np.ones(energies.shape, bool)
+    edges, everything = _bins.over(energies, bins), np.ones(energies.shape, bool)
     each = _means.binned(energies, everything, edges, ratios), _means.binned(energies, everything, edges)
     middle, names = (edges[1:] + edges[:-1]) / 2, ("level", rf"$I_{{{float(exponent):g}}}$")
     reference, label = partial(_mean_ratio, np.shape(vectors)[-2], exponent), _matrices(len(each[0]), label)

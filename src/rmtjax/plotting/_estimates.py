@@ -1,6 +1,5 @@
 """What the plots of statistics share: an estimate with confidence intervals over spectra, and reference curves."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from jaxtyping import Array, Float, PyTree
 from rmtjax import _checks
 from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _means, _style
+from rmtjax.special.internal import decimals
 
 T = TypeVar("T")
 # The number of points of a reference curve.
@@ -120,7 +120,7 @@ def with_error(value: float, error: Any) -> str:
     """A number, with two digits of its standard error."""
     if error is None or not error > 0:
         return f"{value:.3g}"
-    digits = max(0, 1 - math.floor(math.log10(error)))
+    digits = decimals(error)
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rmtjax import _checks
-from rmtjax.plotting import _estimates, _means
+from rmtjax.plotting import _bins, _estimates, _means
 from rmtjax.statistics import Unfolded
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, a
     deviation = np.asarray(unfolded.deviation, np.float64)
     if not mask.any():
         raise _checks.refusal("unfolded", "have levels", mask.shape)
-    count = _checks.integer("bins", bins, at_least=1)
-    low, high = levels[mask].min(), levels[mask].max()
-    edges = np.linspace(low, high if high > low else low + 1, count + 1)
+    edges = _bins.over(levels[mask], _checks.integer("bins", bins, at_least=1))
     each = _means.binned(levels, mask, edges, deviation), _means.binned(levels, mask, edges)
     names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
     label = _named(unfolded) if label is None else label

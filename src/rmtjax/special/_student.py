@@ -1,5 +1,6 @@
 """Confidence intervals from standard errors with few degrees of freedom, by Student's distribution."""
 
+import math
 from typing import Any
 
 import jax
@@ -7,6 +8,11 @@ import numpy as np
 from jaxtyping import PyTree
 
 from rmtjax import _checks
+
+
+def decimals(error: float) -> int:
+    """How many decimals show two digits of a standard error."""
+    return max(1 - math.floor(math.log10(error)), 0)
 
 
 def student_multiple(level: float, degrees_of_freedom: Any) -> Any:

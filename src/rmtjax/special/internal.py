@@ -36,5 +36,6 @@ from rmtjax.special._sine_integral import auxiliary as auxiliary
 from rmtjax.special._sine_integral import cosine_integral as cosine_integral
 from rmtjax.special._sine_integral import sine_integral as sine_integral
 from rmtjax.special._sine_integral import sine_tail as sine_tail
+from rmtjax.special._student import decimals as decimals
 from rmtjax.special._student import student_interval as student_interval
 from rmtjax.special._student import student_multiple as student_multiple

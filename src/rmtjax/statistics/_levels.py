@@ -21,21 +21,24 @@ Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | Unfolded
 PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
 
 
-def _in_order(values: Any, mask: Any, at_end: Any) -> Any:
-    """Which levels from the second on are not below one before them, of those that count."""
-    # A level is held against the highest that counts before it, also across others that do not.
-    if at_end:
-        highest = values
-    elif isinstance(values, np.ndarray) and isinstance(mask, np.ndarray):  # compiles nothing
-        highest = np.maximum.accumulate(np.where(mask, values, -math.inf), axis=-1)
-    else:
-        highest = jax.lax.cummax(jnp.where(mask, values, -math.inf), axis=values.ndim - 1)
-    return (values[..., 1:] >= highest[..., :-1]) | ~mask[..., 1:]
+def in_order(values: Any, mask: Any, adjacent: Any) -> Any:
+    """Which levels are not below one before them, of those that count; it is true of all others.
+
+    A level is held against the highest that counts before it, also across others that do not. Where those that count
+    are known to be adjacent the last one is enough.
+    """
+    known = isinstance(values, np.ndarray) and isinstance(mask, np.ndarray)
+    xp = np if known else jnp  # NumPy compiles nothing
+    highest: Any = xp.where(mask, values, -math.inf)
+    if not adjacent:
+        highest = np.maximum.accumulate(highest, axis=-1) if known else jax.lax.cummax(highest, axis=values.ndim - 1)
+    before = xp.concatenate([xp.full_like(highest[..., :1], -math.inf), highest[..., :-1]], axis=-1)
+    return (values >= before) | ~mask
 
 
 def _ascend(values: Any, mask: Any, at_end: Any) -> Any:
     """For each spectrum, whether those levels that count are numbers in ascending order."""
-    return _finite(values, mask) & _in_order(values, mask, at_end).all(-1)
+    return _finite(values, mask) & in_order(values, mask, at_end).all(-1)
 
 
 def _finite(values: Any, mask: Any) -> Any:
@@ -47,7 +50,7 @@ def _fault(values: np.ndarray, mask: np.ndarray, at_end: Any = False) -> str:
     infinite = mask & ~(abs(values) < math.inf)
     if infinite.any():
         return f"{infinite.sum()} that are not finite, the first {_checks.entry(values, infinite)}"
-    wrong = np.pad(~_in_order(values, mask, at_end), [(0, 0)] * (values.ndim - 1) + [(1, 0)])
+    wrong = ~in_order(values, mask, at_end)
     *_, rows, columns = 1, *values.shape
     matrix = rows == columns > 1 and mask.all() and (values == values.swapaxes(-1, -2)).all()
     advice = "the levels of a matrix are `rmt.eigvalsh(matrix)`" if matrix else "`jnp.sort` puts levels in order"

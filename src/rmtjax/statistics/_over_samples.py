@@ -15,7 +15,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
-from rmtjax.special.internal import student_interval
+from rmtjax.special.internal import decimals, student_interval
 
 
 class Estimate(AbstractModule):
@@ -89,8 +89,8 @@ def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
         return f"[{', '.join(_written(*each, spec) for each in zip(value, error, strict=True))}]"
     if not spec:
         known = 0 < error < math.inf
-        decimals = max(1 - math.floor(math.log10(error)), 0) if known else 0
-        spec = f".{decimals}f" if known and decimals < 8 else ".6g"
+        digits = decimals(float(error)) if known else 0
+        spec = f".{digits}f" if known and digits < 8 else ".6g"
     return f"{value[()]:{spec}} ± {error[()]:{spec}}"
 
 

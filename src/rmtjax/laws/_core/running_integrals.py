@@ -1,10 +1,16 @@
-"""Integrals up to each node of a rule."""
+"""A rule on the unit interval, and integrals up to each of its nodes."""
 
 import functools
 
 import numpy as np
 
 from rmtjax.special import gauss_legendre
+
+
+def unit_rule(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and weights of Gauss and Legendre on [0, 1]."""
+    nodes, weights = gauss_legendre(num_nodes)
+    return (nodes + 1) / 2, weights / 2
 
 
 @functools.cache

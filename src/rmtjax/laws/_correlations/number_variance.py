@@ -29,8 +29,8 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
+from rmtjax.laws._core.running_integrals import unit_rule
 from rmtjax.laws._correlations.two_point import BETAS, pair_correlation
-from rmtjax.special import gauss_legendre
 from rmtjax.special.internal import auxiliary, cosine_integral, sine_integral, sine_tail
 
 # Up to this length the rigidity is computed by quadrature, for which 24 nodes reach 1e-16.
@@ -151,9 +151,8 @@ _var.defjvps(lambda tangent, _, x: (x / 2 * jnp.sinc(x / (2 * jnp.pi)) ** 2 + si
 
 
 def _short_rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
-    nodes, weights = gauss_legendre(_NUM_NODES)
-    u = (nodes + 1) / 2
-    kernel = jnp.asarray(weights / 2 * (1 - u) ** 3 * (2 - 9 * u - 3 * u**2), length.dtype)
+    u, weights = unit_rule(_NUM_NODES)
+    kernel = jnp.asarray(weights * (1 - u) ** 3 * (2 - 9 * u - 3 * u**2), length.dtype)
     correlation = pair_correlation(length[..., None] * jnp.asarray(u, length.dtype), beta)
     return length / 15 + length**2 / 15 * (correlation @ kernel)
 

@@ -50,8 +50,7 @@ import numpy as np
 import scipy  # loads `scipy.special` when it is first used
 
 from rmtjax import _checks
-from rmtjax.laws._core.running_integrals import running_integrals
-from rmtjax.special import gauss_legendre
+from rmtjax.laws._core.running_integrals import running_integrals, unit_rule
 
 # In the limit, for β = 0 and as `scripts/complex_ratio_table.py` prints it for β = 2.
 _LIMITS = {0: (2 / 3, 0.0), 2: (0.7386601020935, -0.2468308160578)}
@@ -108,9 +107,9 @@ def _ginibre(n: int) -> np.ndarray:
     edge = math.sqrt(n)
     start = max(edge - _INSIDE, 0)
     total = start**2 / n * np.array(_LIMITS[2])
-    nodes, weights = gauss_legendre(48)
-    half = (edge + _OUTSIDE - start) / 2
-    for level, weight in zip(start + half * (nodes + 1), half * weights, strict=True):
+    nodes, weights = unit_rule(48)
+    width = edge + _OUTSIDE - start
+    for level, weight in zip(start + width * nodes, width * weights, strict=True):
         # A larger disc holds two others, up to 1e-13 in the sum.
         radius = max(3.7, min(5.1 + 0.75 * (level - edge), 6.3)) + 6 / (n - 1)
         total += weight * 2 * level / n * _around(n, level, radius)
@@ -122,8 +121,8 @@ def _around(n: int, level: float, radius: float) -> np.ndarray:
     span = _span(n, level, _size(radius))
     conditioned = span[1:, 1:] - span[1:, :1] * span[:1, 1:] / span[0, 0]
     total = np.zeros(2)
-    nodes, weights = gauss_legendre(32)
-    for r, weight in zip(radius * (nodes + 1) / 2, radius / 2 * weights, strict=True):
+    nodes, weights = unit_rule(32)
+    for r, weight in zip(radius * nodes, radius * weights, strict=True):
         j = np.arange(1, _size(r))
         c = conditioned[: j.size, : j.size]
         log_factorial = scipy.special.gammaln(j + 1)
@@ -179,9 +178,8 @@ def _span(n: int, shift: float, size: int) -> np.ndarray:
 
 
 def _independent(n: int) -> np.ndarray:
-    nodes, weights = gauss_legendre(64)
-    unit, share = (nodes + 1) / 2, weights / 2
-    running = running_integrals(nodes.size)
+    unit, share = unit_rule(64)
+    running = running_integrals(unit.size)
     reach = _FAR / math.sqrt(n)
     width = min(1, reach)
     total = (1 - width) ** 2 * np.array(_LIMITS[0])

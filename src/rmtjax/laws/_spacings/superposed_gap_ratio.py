@@ -31,9 +31,8 @@ from jax.core import Tracer
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
-from rmtjax.laws._core.running_integrals import running_integrals
+from rmtjax.laws._core.running_integrals import running_integrals, unit_rule
 from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing
-from rmtjax.special import gauss_legendre
 
 # Subsets of the places -a, 0 and b, as bits.
 _SUBSETS, _ALL = range(8), 7
@@ -79,8 +78,8 @@ def mean_superposed_gap_ratio(betas: Sequence[int], fractions: Sequence[float] |
 
 @functools.lru_cache(1024)
 def _mean(sequences: tuple[tuple[int, float], ...]) -> float:
-    v, by_v = _rule(_FRACTIONS, 0.5)
-    s, by_s = _rule(_SUMS, _farthest(sequences))
+    v, by_v = (part / 2 for part in unit_rule(_FRACTIONS))
+    s, by_s = (_farthest(sequences) * part for part in unit_rule(_SUMS))
     total = 0.0
     for fraction, weight in zip(v, by_v, strict=True):
         density = {levels: np.where(levels, 0, np.ones_like(s)) for levels in _SUBSETS}
@@ -97,12 +96,6 @@ def _together(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> dict[
     """The densities of two sequences that are superposed: the sum over all ways of sharing the levels."""
     share = lambda levels: (one[part] * other[levels ^ part] for part in _SUBSETS if part & levels == part)
     return {levels: np.sum(list(share(levels)), axis=0) for levels in _SUBSETS}
-
-
-def _rule(num_nodes: int, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights on [0, length]."""
-    nodes, weights = gauss_legendre(num_nodes)
-    return length * (nodes + 1) / 2, length / 2 * weights
 
 
 def _farthest(sequences: tuple[tuple[int, float], ...]) -> float:
@@ -130,7 +123,7 @@ def _densities(beta: int, a: np.ndarray, b: np.ndarray) -> dict[int, np.ndarray]
 
 def _resolvent(beta: int, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The probability that (-a, b) is empty, and the resolvent at its ends and at 0, antisymmetric for β = 1 and 4."""
-    u, w = _rule(_NODES, 1.0)
+    u, w = unit_rule(_NODES)
     x = np.concatenate([a * (u - 1), b * u, -a, 0 * a, b], axis=1)
     weights = np.concatenate([a * w, b * w], axis=1)[:, None]
     distance = x[:, :, None] - x[:, None, :]

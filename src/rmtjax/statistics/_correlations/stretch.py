@@ -60,9 +60,9 @@ def bounded(spectra: Levels, interval: object, period: object) -> tuple[Levels, 
     elif interval is None:
         bounds, kept = Bounds(), True
     else:
-        ends = pair("interval", interval, str(_ASCENDING.must), spectra)
+        ends = pair("interval", interval, str(_checks.ASCENDING_PAIR.must), spectra)
         bounds = Bounds(*ends)
-        kept = _ASCENDING.kept("interval", ends)
+        kept = _checks.ASCENDING_PAIR.kept("interval", ends)
         kept = _checks.both(kept, _NEAR.kept("interval", ends, spectra.values, spectra.mask))
     kept = _checks.both(kept, _UNFOLDED.kept("levels", spectra.values, spectra.mask, bounds))
     return spectra.where(kept), bounds
@@ -191,7 +191,6 @@ _NEAR = _checks.Rule(
     _near, f"be observed, and so end at most {_FARTHEST:.0f} mean spacings beyond the levels of each spectrum"
 )
 _UNFOLDED = _checks.Rule(_unfolded, "have a mean spacing of 1, as an unfolding gives it", _spacing)
-_ASCENDING = _checks.Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
 _HOLDS = _checks.Rule(
     lambda period, *levels: period >= extent(*levels), "be at least the distance from the first level to the last"
 )

@@ -39,7 +39,7 @@ def product(x: Halves, y: Halves) -> tuple[Float[Array, "..."], Float[Array, "..
 
 
 def turns(x: Halves, tau: Halves, rest: Float[Array, "..."]) -> Float[Array, "..."]:
-    """x(τ + rest) but for whole turns, which would take the digits: 10⁴ of them leave three in single precision."""
+    """x(τ + rest), in single precision but for whole turns, which would take the digits: 10⁴ of them leave three."""
     if jnp.finfo(rest.dtype).bits > 32:
         return (x[0] + x[1]) * (tau[0] + tau[1])  # twelve digits are left
     rounded, error = product(x, tau)

@@ -76,7 +76,7 @@ def unfold_polynomial(
 
 
 ENOUGH = _checks.Rule(
-    lambda degree, distinct: (degree < distinct).any() | (distinct.size == 0),
+    lambda degree, distinct: (degree < distinct).any(),
     lambda distinct: f"be below the number of distinct levels, {distinct.max()}",
 )
 

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Levels
+from rmtjax.statistics._levels import Levels, in_order, outermost
 from rmtjax.statistics._unfolded import Unfolded
 
 DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
@@ -42,8 +41,7 @@ def recorded(
     first = jnp.min(jnp.where(mask, place, place.size), axis=-1, keepdims=True, initial=place.size)
     dropped = lambda where: jnp.sum(spectra.mask & ~mask & where, axis=-1)
     share = lambda where: spectra.masked(dropped(where).astype(values.dtype) / jnp.maximum(number, 1), 0)
-    low = jnp.min(values, axis=-1, where=mask, initial=jnp.inf)
-    high = jnp.max(values, axis=-1, where=mask, initial=-jnp.inf)
+    low, high = outermost(values, mask)
     several, exact = kept > 1, squares == 0
     residual_size = jnp.where(exact, 0, jnp.sqrt(jnp.where(exact, 1, squares)))
     return Unfolded(
@@ -54,14 +52,5 @@ def recorded(
         trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),
         below=share(place < first),
         above=share(place > first),
-        monotone=jnp.all(~mask | (values >= _highest_before(values, mask, spectra.at_end)), axis=-1),
+        monotone=in_order(values, mask, spectra.at_end).all(-1),
     )
-
-
-def _highest_before(
-    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], adjacent: bool
-) -> Float[Array, "*batch n"]:
-    """The highest of those that count before each place, -inf before the first; of adjacent ones only the last."""
-    counted = jnp.where(mask, x, -jnp.inf)
-    highest = counted if adjacent else jax.lax.cummax(counted, axis=x.ndim - 1)
-    return jnp.concatenate([jnp.full_like(highest[..., :1], -jnp.inf), highest[..., :-1]], axis=-1)
