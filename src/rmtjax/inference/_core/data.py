@@ -1,0 +1,60 @@
+r"""A data matrix as the functions of this package take it: rows are observations, columns are variables.
+
+A known mean costs nothing, an unknown one an observation. With $d_i = x_i - \bar x$ the $n - 1$ rows
+
+$$y_i = d_i - \frac{d_0}{\sqrt n + 1}, \qquad i = 1, \dots, n - 1,$$
+
+are what a reflection that takes $(1, \dots, 1)/\sqrt n$ to the first axis leaves of the data, so that
+$\sum_i y_i y_i^* = \sum_i d_i d_i^*$, and rows of independent normal observations stay independent and normal. What
+holds for n observations of mean 0 then holds for the rows y, and no formula needs to know about the mean.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Inexact
+
+from rmtjax import _checks
+
+
+def _missing(data: np.ndarray) -> str:
+    """What is wrong with a matrix that is not finite, and what to do about it."""
+    missing = np.isnan(data)
+    if missing.any():
+        rows = int(missing.any(-1).sum())
+        return f"{missing.sum()} NaN, first {_checks.entry(data, missing)}; leave these {rows} rows out, or impute"
+    return f"{np.isinf(data).sum()} infinite numbers, first {_checks.entry(data, np.isinf(data))}"
+
+
+_COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be finite", _missing)
+
+
+def _covariance_passed(data: np.ndarray) -> bool:
+    """Whether it is a covariance or correlation matrix: no data matrix of continuous numbers is Hermitian by chance."""
+    square = data.shape[-1] == data.shape[-2] > 2
+    return square and bool(np.array_equal(data, np.conj(np.swapaxes(data, -1, -2))) and np.any(data))
+
+
+def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*batch n p"], Any]:
+    """A data matrix of at least two rows, and whether each is finite.
+
+    Raises:
+        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian, and so a covariance matrix and
+            no data; NaN or infinity are refused where the values are known.
+    """
+    array = _checks.numbers(name, data)
+    if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
+        raise _checks.refusal(name, "have at least 2 rows (observations) and 1 column (variables)", array.shape)
+    valid = _COMPLETE.kept(name, array)
+    if not isinstance(array, Tracer) and array.size and _covariance_passed(np.asarray(array)):
+        kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
+        raise _checks.refusal(name, "be observations × variables", kind)
+    return array, valid
+
+
+def without_mean(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n-1 p"]:
+    """The n - 1 rows of mean 0 that the formula at the top of the file gives."""
+    deviations = data - jnp.mean(data, axis=-2, keepdims=True)
+    return deviations[..., 1:, :] - deviations[..., :1, :] / (data.shape[-2] ** 0.5 + 1)

@@ -1,0 +1,59 @@
+r"""The spectrum of a sample covariance matrix, from the smaller side of the data.
+
+Convention: $S = \frac1n \sum_i x_i x_i^*$ for rows $x_i$ of mean 0, as in `numpy.cov`, so that $S_{jk}$ estimates
+$E\,x_j \bar x_k$.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax._module import AbstractModule
+from rmtjax.linalg import eigh
+from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
+
+
+class SampleSpectrum(AbstractModule):
+    """Levels and vectors of a sample covariance matrix; the other p - k levels are 0.
+
+    Args:
+        levels: the k = min(n, p) levels that need not be 0, ascending.
+        vectors: their orthonormal vectors as columns.
+    """
+
+    levels: Float[Array, "*batch k"]
+    vectors: Inexact[Array, "*batch p k"]
+
+    def matrix(
+        self, levels: Float[Array, "*batch k"], null: Float[Array, "*batch"] | float = 0.0
+    ) -> Inexact[Array, "*batch p p"]:
+        """The matrix with other levels and the same vectors, and with one level for all other directions."""
+        p, k = self.vectors.shape[-2:]
+        null = jnp.asarray(null, levels.dtype)
+        if p == k:
+            return (self.vectors * levels[..., None, :]) @ adjoint(self.vectors)
+        rest = null[..., None, None] * jnp.eye(p, dtype=levels.dtype)
+        return (self.vectors * (levels - null[..., None])[..., None, :]) @ adjoint(self.vectors) + rest
+
+
+def sample_covariance(rows: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch p p"]:
+    """The matrix S of rows of mean 0."""
+    return jnp.swapaxes(rows, -1, -2) @ jnp.conj(rows) / rows.shape[-2]
+
+
+def sample_levels(rows: Inexact[Array, "*batch n p"]) -> Float[Array, "*batch k"]:
+    """The min(n, p) ascending levels of S, right to eps times the largest; what rounding makes negative becomes 0."""
+    n, p = rows.shape[-2:]
+    smaller = sample_covariance(rows) if p <= n else rows @ adjoint(rows) / n
+    return jnp.maximum(hermitian_eigenvalues(smaller), 0)
+
+
+def sample_spectrum(rows: Inexact[Array, "*batch n p"]) -> SampleSpectrum:
+    """Levels and vectors of S. With p > n the vectors are orthonormal however small their levels are."""
+    n, p = rows.shape[-2:]
+    if p <= n:
+        levels, vectors = eigh(sample_covariance(rows))
+        return SampleSpectrum(jnp.maximum(levels, 0), vectors)
+    # X^T = QR: the vectors of S are those of RR*/n, in the basis Q of the rows.
+    basis, triangle = jnp.linalg.qr(jnp.swapaxes(rows, -1, -2))
+    levels, vectors = eigh(triangle @ adjoint(triangle) / n)
+    return SampleSpectrum(jnp.maximum(levels, 0), basis @ vectors)

@@ -1,0 +1,1 @@
+"""Parameters of laws from levels, with standard errors."""

@@ -1,0 +1,1 @@
+"""Spectra of operators that are only known by their products with vectors."""

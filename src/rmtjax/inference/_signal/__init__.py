@@ -1,0 +1,1 @@
+"""How much of a data matrix is signal: ranks, spikes, and matrices without their noise."""
