@@ -98,7 +98,7 @@ LAWS: dict[str, Law] = {
         "sums of many free projections: the Marčenko–Pastur law by its rate",
         ("FreePoisson(4.0)", "FreePoisson(0.25, 2.0)"),
         "FreePoisson(2.5, 0.8)",
-        (Contract("FreePoisson(0.4, 1.5)", "whole"),),
+        (Contract("FreePoisson(0.4, 1.5)"),),
     ),
     "GeneralMarchenkoPastur": Law(
         "Marčenko and Pastur, general population",

@@ -49,6 +49,7 @@ def check_in_parameters(fn, parameters, second_derivative=False):
 LONG = {
     "rmtjax.laws.circular_number_variance",
     "rmtjax.laws.circular_rigidity",
+    "rmtjax.laws.crossover_number_variance",
     "rmtjax.laws.gaussian_form_factor",
     "rmtjax.laws.gaussian_number_variance",
     "rmtjax.laws.hard_edge_gap_probabilities",

@@ -656,6 +656,7 @@ def test_empty_batches(batch):
     assert jax.grad(lambda d: SymTridiagonal(d, e).eigenvalues().sum())(d).shape == d.shape
 
 
+@pytest.mark.slow
 def test_derivatives_outside_of_jit_are_those_inside(getkey):
     # Outside of `jit` the rules call programs of their own, with other compiler options.
     d, e = jax.random.normal(getkey(), (4,)), jnp.array([1.0, 0.7, 0.4])

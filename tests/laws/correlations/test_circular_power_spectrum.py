@@ -58,6 +58,7 @@ def test_many_levels(beta):
     np.testing.assert_allclose(first, 64 / (2 * np.pi**2 * beta), rtol=0.03)
 
 
+@pytest.mark.slow
 def test_large_sizes_keep_their_digits():
     # For a low frequency the fast waves of the determinant matter: with too few nodes they were lost from n = 125 on.
     n, k = 130, 1

@@ -57,6 +57,7 @@ def test_many_levels(beta):
     np.testing.assert_allclose(circular_rigidity(lengths, 200, beta), rigidity(lengths, beta), rtol=3e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 def test_the_range_of_lengths():
     eps = float(jnp.finfo(jnp.result_type(float)).eps)
@@ -72,6 +73,7 @@ def test_derivatives():
     check_derivatives(lambda x: [circular_rigidity(x, 5, beta) for beta in BETAS], jnp.array([0.3, 1.7, 4.4]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [rmt.COE(6), *further(rmt.CUE(6), rmt.CSE(6))])
 def test_matrices(ensemble):
     beta, lengths = round(float(ensemble._beta())), jnp.array([0.7, 2.2, 5.0])

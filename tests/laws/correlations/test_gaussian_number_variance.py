@@ -70,6 +70,7 @@ def test_derivatives():
     np.testing.assert_array_equal(slopes, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [rmt.GOE(7, 1.3), *further(rmt.GUE(7, 1.3), rmt.GSE(7, 1.3), rmt.GOE(6, 1.3))])
 def test_matrices(ensemble):
     beta, a, b = round(float(ensemble._beta())), jnp.array([-0.5, 0.2]), jnp.array([0.9, jnp.inf])

@@ -112,6 +112,7 @@ def test_another_march(beta):
     np.testing.assert_allclose(got["logsf"][: log_sf.size][kept], log_sf[kept], rtol=2e-8)
 
 
+@pytest.mark.slow
 def test_derivative_in_beta():
     weights = jnp.cos(jnp.arange(X.size))
 

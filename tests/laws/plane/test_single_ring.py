@@ -68,6 +68,7 @@ def test_known_rings(squares, law):
     np.testing.assert_allclose(ring.pdf(r), law.pdf(r), rtol=5e-3)
 
 
+@pytest.mark.slow
 def test_it_is_the_law_of_matrices():
     sigma = np.repeat([0.5, 1.0, 2.0], 100)
     gaussian = np.random.default_rng(5).normal(size=(4, 300, 300))

@@ -130,6 +130,7 @@ def deviations(result, law):
     return np.append((bins.counts - expected) / bins.counts_standard_error, by_mean)
 
 
+@pytest.mark.slow
 def test_simulated_ratios(getkey):
     for key, beta in zip(jax.random.split(getkey(), 3), BETAS, strict=True):
         result = simulated(key, beta, 200_000)

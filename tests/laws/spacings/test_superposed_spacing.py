@@ -108,6 +108,7 @@ def two_blocks(key):
     return jnp.diff(phases) * 100 / (2 * jnp.pi)
 
 
+@pytest.mark.slow
 def test_matrices():
     # Spacings of one matrix depend on each other a little; every tenth is nearly free of the others.
     spacings = np.asarray(rmt.simulate(two_blocks, jax.random.key(11), 1000))[:, 5::10].ravel()
@@ -120,6 +121,7 @@ def test_matrices():
         assert_counts(counts, np.diff(np.append(SuperposedSpacing([4, 4], [0.6, 0.4]).cdf(edges[:-1]), 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 def test_samples():
     law = SuperposedSpacing(*MIXED)

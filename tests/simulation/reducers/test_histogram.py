@@ -203,6 +203,7 @@ def test_intervals_of_independent_values(getkey, number):
     check_coverage([abs(result.density() - 1) < 1.96 * result.standard_error for result in results])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", daily([400, 4000], only=[400]))
 def test_intervals_of_levels_that_repel(getkey, number):
     gue, edges = rmt.GUE(8), np.linspace(-1.5, 1.5, 4)

@@ -135,6 +135,7 @@ def test_intervals_of_independent_values(getkey, number):
     np.testing.assert_allclose(results[0].rank_standard_error, np.sqrt(p * (1 - p) / 900), rtol=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", daily([400, 4000], only=[400]))
 def test_intervals_of_levels_that_repel(getkey, number):
     gue, p = rmt.GUE(8), np.array([0.2, 0.45])
@@ -162,6 +163,7 @@ def test_what_has_no_quantiles(getkey):
         one.interval(95)
 
 
+@pytest.mark.slow
 def test_intervals_far_out(getkey):
     """The draws kept for the errors hold hardly a value beyond an outer quantile, or none."""
     p, covered, number = np.array([0.01, 0.99, 0.998]), [], 5000

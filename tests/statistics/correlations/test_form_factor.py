@@ -115,6 +115,7 @@ def test_ramp_and_plateau_on_the_circle(ensemble):
     assert np.abs(distance).max() < 5.3
 
 
+@pytest.mark.slow
 def test_a_narrow_window_has_no_bias():
     # K of the infinite CUE, smoothed by the window: with the norm of each spectrum by itself it was a half too small.
     n, width, tau = 40, 2.5, jnp.array([0.05, 0.1, 0.3])

@@ -55,6 +55,7 @@ def test_a_density_of_known_degree(getkey, degree):
     assert found.count(degree) >= 5
 
 
+@pytest.mark.slow
 def test_semicircle(getkey):
     levels = rmt.simulate(rmt.GOE(100).eigenvalues, getkey(), 200)
     choice = polynomial_degree(levels, range(1, 21), drop=0.2)

@@ -66,6 +66,7 @@ def test_derivative(getkey):
     np.testing.assert_allclose(jax.grad(total)(x), slope, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_what_the_width_takes_away(getkey):
     # A fit to each spectrum: Σ² levels off at 0.467 w for independent levels, in first order of the fluctuations.
     levels, w = jnp.cumsum(jax.random.exponential(getkey(), (200, 400)), axis=-1), 10.0
@@ -78,6 +79,7 @@ def test_what_the_width_takes_away(getkey):
     assert abs(pooled.value[1] - 60) < 5 * pooled.standard_error[1]
 
 
+@pytest.mark.slow
 def test_matrices(getkey):
     levels = rmt.simulate(rmt.GUE(100).eigenvalues, getkey(), 200)
     unfolded = unfold_kernel(levels, 0.1, drop=0.2)

@@ -28,6 +28,7 @@ def test_by_a_law(getkey):
     assert abs(half.mean_spacing.mean() - 0.5) < 0.01
 
 
+@pytest.mark.slow
 def test_statistics_have_no_trend_after_exact_unfolding(getkey):
     # A density that is wrong by 5 % would show as 0.25 at a length of 10.
     gue = rmt.GUE(100)

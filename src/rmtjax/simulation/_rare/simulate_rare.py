@@ -93,7 +93,7 @@ def simulate_rare(
     Example:
         >>> import jax
         >>> import rmtjax as rmt
-        >>> event = simulate_rare(rmt.GOE(100), "largest", 0.0, jax.random.key(0), side="below")  # all are negative
+        >>> event = simulate_rare(rmt.GOE(100), "largest", 0.0, jax.random.key(0), 1000, side="below")  # all negative
         >>> print(f"{event.log_probability:.0f}, rate {event.log_probability / 100**2:.3f}")
         -2785, rate -0.279
 
