@@ -22,7 +22,7 @@ Prepared = tuple[Callable, tuple]
 
 # Names that are not functions of numbers, compile nothing of their own, or are called by another case.
 SILENT = (
-    r"rmtjax\.(benchmark|testing|plotting)\..*",
+    r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",

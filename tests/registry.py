@@ -92,6 +92,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).leading_block(jax.random.key(0), 2),
     "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).leading_block_eigenvalues(jax.random.key(0), 2),
     "rmtjax.SymTridiagonal": lambda: rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:]),
+    "rmtjax.adapters.scipy_stats.FrozenLaw": Elsewhere("adapters/test_scipy_stats.py"),
+    "rmtjax.adapters.scipy_stats.frozen": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.Work": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),

@@ -28,7 +28,10 @@ def _modules() -> list[str]:
 
 
 def _public_names() -> dict[str, object]:
-    """Every `X as X` of a public package, under its shortest dotted name, without the packages themselves."""
+    """Every `X as X` of a public package, under its shortest dotted name, without the packages themselves.
+
+    The modules of `adapters` are public as they stand: what they define counts.
+    """
     shortest: dict[int, tuple[str, object]] = {}
     public = [name for name in _modules() if "._" not in name and not name.endswith(".internal")]
     for package in sorted(public, key=lambda name: name.count(".")):
@@ -38,6 +41,9 @@ def _public_names() -> dict[str, object]:
                 value = getattr(module, alias.name, None)
                 if alias.asname == alias.name and not inspect.ismodule(value):
                     shortest.setdefault(id(value), (f"{package}.{alias.name}", value))
+        for name, value in vars(module).items() if package.startswith("rmtjax.adapters.") else ():
+            if getattr(value, "__module__", None) == package and not name.startswith("_"):
+                shortest.setdefault(id(value), (f"{package}.{name}", value))
     return dict(sorted(shortest.values(), key=lambda entry: entry[0]))
 
 
@@ -45,7 +51,8 @@ PUBLIC_NAMES = _public_names()
 
 
 def test_public_names_are_found():
-    assert {"rmtjax.GOE", "rmtjax.simulate", "rmtjax.laws.Semicircle"} <= PUBLIC_NAMES.keys()
+    expected = {"rmtjax.GOE", "rmtjax.simulate", "rmtjax.laws.Semicircle", "rmtjax.adapters.scipy_stats.frozen"}
+    assert expected <= PUBLIC_NAMES.keys()
     assert "rmtjax.ensembles.GOE" not in PUBLIC_NAMES
     assert "rmtjax.laws" not in PUBLIC_NAMES
 
@@ -338,7 +345,7 @@ def _run(code: str) -> str:
 
 def test_import_leaves_optional_packages_alone_and_starts_no_device():
     optional = {"matplotlib", "hypothesis", "tqdm", "pytest", "sphinx", "scipy.special", "scipy.stats"}
-    optional |= {"rmtjax.testing", "jax.experimental.pallas"}
+    optional |= {"numpyro", "pandas", "sklearn", "rmtjax.adapters", "rmtjax.testing", "jax.experimental.pallas"}
     imported = f"import sys, rmtjax; print(sorted({optional!r} & set(sys.modules)))"
     # The number of devices can be set only before JAX starts its backend.
     devices = "import jax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"

@@ -2,15 +2,16 @@
 
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
-level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rmtjax.special` and
-`rmtjax.statistics` hold the rest.
-`rmtjax.plotting`, `rmtjax.testing` and `rmtjax.benchmark` have to be imported by name; `python -m rmtjax.doctor` checks
-the installation.
+level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rmtjax.special`, `rmtjax.statistics` and
+`rmtjax.inference` hold the rest.
+`rmtjax.plotting`, `rmtjax.testing`, `rmtjax.benchmark` and the modules of `rmtjax.adapters` have to be imported by
+name; `python -m rmtjax.doctor` checks the installation.
 """
 
 from importlib.metadata import version as _version
 
 from rmtjax import ensembles as ensembles
+from rmtjax import inference as inference
 from rmtjax import laws as laws
 from rmtjax import linalg as linalg
 from rmtjax import random as random

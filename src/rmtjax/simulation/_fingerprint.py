@@ -1,5 +1,7 @@
 """What a simulation is, in facts that can be compared with those of an earlier run."""
 
+from importlib.metadata import version
+
 import jax
 import numpy as np
 from jaxtyping import PyTree
@@ -11,13 +13,10 @@ from rmtjax.simulation._work import Work
 
 def facts(work: Work) -> dict[str, str]:
     """Names and values; two runs with equal ones draw the same and reduce it in the same way."""
-    # Not at the top: the package is being imported then.
-    from rmtjax import __version__
-
     config, words = jax.config, np.asarray(jax.random.key_data(work.key))
     reduce, states, output = work.reduce, work.empty or [], work.trace.output
     return {
-        "the version of rmtjax": __version__,
+        "the version of rmtjax": version("rmtjax"),
         "`key`": f"{jax.random.key_impl(work.key)} {words.tolist()}",
         "jax_threefry_partitionable": str(config.jax_threefry_partitionable),  # pyright: ignore
         "jax_default_matmul_precision": str(config.jax_default_matmul_precision),  # pyright: ignore

@@ -1,0 +1,212 @@
+"""Laws as frozen distributions of `scipy.stats`, for the tests, plots and scripts that expect one."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.integrate
+import scipy.special
+
+from rmtjax import _checks
+from rmtjax.laws import AbstractLaw
+
+
+class FrozenLaw:
+    """A law with the interface of a frozen distribution of `scipy.stats`, NumPy in and out, in double precision.
+
+    Called as a function it is its distribution function, which is what `scipy.stats.kstest` and `cramervonmises` ask
+    for. Point masses are in `cdf`, `ppf`, `rvs` and all moments; `pdf` is the density of the rest.
+
+    Args:
+        law: any law of `rmtjax.laws`, with known parameters.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> semicircle = FrozenLaw(rmt.laws.Semicircle(2.0))
+        >>> print(semicircle.support(), f"{semicircle.isf(0.25):.4f} {semicircle.expect(abs):.4f}")
+        (-2.0, 2.0) 0.8079 0.8488
+    """
+
+    def __init__(self, law: AbstractLaw):
+        if not isinstance(law, AbstractLaw):
+            raise _checks.refusal("law", "be a law of `rmtjax.laws`", law)
+        with jax.enable_x64(True):
+            self.law = jax.tree.map(_widened, law)
+
+    def __repr__(self) -> str:
+        return f"FrozenLaw({self.law!r})"
+
+    def __call__(self, x: Any) -> Any:
+        """Distribution function P(X ≤ x)."""
+        return self.cdf(x)
+
+    def pdf(self, x: Any) -> Any:
+        """Density of the continuous part."""
+        return self._values(self.law.pdf, x)
+
+    def logpdf(self, x: Any) -> Any:
+        """Logarithm of the density."""
+        return self._values(self.law.logpdf, x)
+
+    def cdf(self, x: Any) -> Any:
+        """Distribution function P(X ≤ x)."""
+        return self._values(self.law.cdf, x)
+
+    def logcdf(self, x: Any) -> Any:
+        """Logarithm of the distribution function."""
+        return self._values(self.law.logcdf, x)
+
+    def sf(self, x: Any) -> Any:
+        """Survival function P(X > x), with all digits where it is small."""
+        return self._values(self.law.sf, x)
+
+    def logsf(self, x: Any) -> Any:
+        """Logarithm of the survival function."""
+        return self._values(self.law.logsf, x)
+
+    def ppf(self, q: Any) -> Any:
+        """Quantile: the smallest x with P(X ≤ x) ≥ q; NaN for q outside [0, 1]."""
+        return self._values(self.law.ppf, q)
+
+    def isf(self, q: Any) -> Any:
+        """Quantile from above: the smallest x with P(X > x) ≤ q."""
+        return self._values(self.law.isf, q)
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Any = None) -> Any:
+        """Independent draws; without a `random_state` from the global one of NumPy, as in `scipy.stats`.
+
+        Args:
+            size: shape of the draws; a single number without.
+            random_state: None, an integer, or a generator of NumPy.
+        """
+        bits = np.frombuffer(_generator(random_state).bytes(8), np.uint32)
+        shape = () if size is None else _checks.shape(size)
+        with jax.enable_x64(True):
+            key = jax.random.fold_in(jax.random.key(bits[0]), bits[1])
+            return np.asarray(self.law.sample(key, shape), np.float64)[()]
+
+    def mean(self) -> Any:
+        """Expected value."""
+        return self._values(self.law.mean)
+
+    def median(self) -> Any:
+        """The quantile of one half."""
+        return self._values(self.law.median)
+
+    def var(self) -> Any:
+        """Variance."""
+        return self._values(self.law.var)
+
+    def std(self) -> Any:
+        """Standard deviation."""
+        return self._values(self.law.std)
+
+    def moment(self, order: int) -> Any:
+        """The moment E X^order about 0."""
+        with jax.enable_x64(True):
+            return np.asarray(self.law.moment(order), np.float64)[()]
+
+    def stats(self, moments: str = "mv") -> Any:
+        """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`), those that are asked for."""
+        methods = {"m": self.law.mean, "v": self.law.var, "s": self.law.skewness, "k": self.law.kurtosis}
+        found = tuple(self._values(methods[_checks.choice("moments", each, methods)]) for each in moments)
+        return found[0] if len(found) == 1 else found
+
+    def support(self) -> tuple[Any, Any]:
+        """The ends of the smallest interval that carries the law."""
+        with jax.enable_x64(True):
+            lower, upper = self.law.support()
+            return float(lower), float(upper)
+
+    def interval(self, confidence: Any) -> tuple[Any, Any]:
+        """The interval around the median that has this probability, with equal tails."""
+        tail = (1 - np.asarray(confidence, np.float64)) / 2
+        return self.ppf(tail), self.isf(tail)
+
+    def entropy(self) -> Any:
+        """Differential entropy; -inf where a point has a mass."""
+        with jax.enable_x64(True):
+            if np.any(np.asarray(self.law.atoms()[1]) > 0):
+                return -np.inf
+        return self._integral(lambda x: scipy.special.entr(self.pdf(x)), *self.support())
+
+    def expect(
+        self,
+        func: Callable[[float], float] | None = None,
+        lb: float | None = None,
+        ub: float | None = None,
+        conditional: bool = False,
+    ) -> Any:
+        """The expected value of a function, over an interval if one is given.
+
+        Args:
+            func: a function of one number, by default that number.
+            lb: lower end, by default that of the support.
+            ub: upper end, likewise.
+            conditional: whether to divide by the probability of the interval.
+        """
+        func = func or (lambda x: x)
+        lower, upper = self.support()
+        lower, upper = lower if lb is None else lb, upper if ub is None else ub
+        with jax.enable_x64(True):
+            locations, masses = (np.asarray(part, np.float64) for part in self.law.atoms())
+        inside = (locations >= lower) & (locations <= upper)
+        at_points = sum(mass * func(x) for x, mass in zip(locations[inside], masses[inside], strict=True))
+        whole = self._integral(lambda x: func(x) * self.pdf(x), lower, upper) + at_points
+        if not conditional:
+            return whole
+        below = self.cdf(lower) - masses[locations == lower].sum()
+        return whole / (self.cdf(upper) - below)
+
+    def _integral(self, fn: Callable[[float], float], lower: float, upper: float) -> Any:
+        """An integral over those panels of the density that lie between two points."""
+        with jax.enable_x64(True):
+            panels = np.asarray(self.law.breakpoints(), np.float64)
+        edges = np.unique(np.clip(panels, lower, upper))
+        return sum(scipy.integrate.quad(fn, *ends, limit=200)[0] for ends in itertools.pairwise(edges))
+
+    @staticmethod
+    def _values(method: Callable, *points: Any) -> Any:
+        # SciPy computes in double precision, whatever JAX's default is.
+        with jax.enable_x64(True):
+            return np.asarray(method(*(np.asarray(each, np.float64) for each in points)), np.float64)[()]
+
+
+def _widened(parameter: Any) -> Any:
+    """A parameter of single precision in double, so that what follows from it has all digits."""
+    return jnp.asarray(parameter, float) if getattr(parameter, "dtype", None) == np.float32 else parameter
+
+
+def _generator(random_state: Any) -> Any:
+    if random_state is None:
+        return np.random  # with the global state, as everywhere in `scipy.stats`
+    return np.random.default_rng(random_state) if isinstance(random_state, int | np.integer) else random_state
+
+
+def frozen(law: AbstractLaw) -> FrozenLaw:
+    """The law as a frozen distribution of `scipy.stats`, such as `scipy.stats.norm(0, 1)` is one.
+
+    `scipy.stats.kstest(x, frozen(law))` and `cramervonmises` take it as a distribution function, `probplot` by
+    `dist=frozen(law)`, and `monte_carlo_test` its `rvs`. Their p-values are those of independent values: levels of one
+    matrix are none, and `inference.kolmogorov_smirnov` has a calibration for them.
+
+    Args:
+        law: any law of `rmtjax.laws`, with known parameters.
+
+    Returns:
+        An object with `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf`, `rvs`, `mean`, `median`, `var`,
+        `std`, `moment`, `stats`, `support`, `interval`, `entropy` and `expect`, as `scipy.stats` defines them.
+
+    Raises:
+        ValueError: `law` is no law.
+
+    Example:
+        >>> import rmtjax as rmt, scipy.stats
+        >>> law = frozen(rmt.laws.Spacing(2))
+        >>> print(f"{scipy.stats.kstest(law.rvs(1000, random_state=0), law).pvalue:.2f}")
+        0.61
+    """
+    return FrozenLaw(law)

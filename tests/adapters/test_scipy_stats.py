@@ -1,0 +1,85 @@
+"""Laws as frozen distributions, against SciPy's own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.adapters.scipy_stats import FrozenLaw, frozen
+
+# Wigner's semicircle is SciPy's, and a law with a point mass has its numbers in closed form.
+SEMICIRCLE, ITS_LAW = scipy.stats.semicircular(scale=1.5), frozen(rmt.laws.Semicircle(1.5))
+X, P = np.array([-2.0, -0.7, 0.0, 1.4, 3.0]), np.array([0.0, 0.1, 0.5, 0.99, 1.0])
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"])
+def test_methods_are_those_of_scipy(method):
+    points = P if method in ("ppf", "isf") else X
+    with np.errstate(divide="ignore"):
+        expected = getattr(SEMICIRCLE, method)(points)
+    found = getattr(ITS_LAW, method)(points)
+    assert type(found) is np.ndarray
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert isinstance(getattr(ITS_LAW, method)(0.4), np.float64)
+
+
+def test_numbers_are_those_of_scipy():
+    for name in ("mean", "median", "var", "std", "support", "entropy"):
+        np.testing.assert_allclose(getattr(ITS_LAW, name)(), getattr(SEMICIRCLE, name)(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ITS_LAW.stats("mvsk"), SEMICIRCLE.stats("mvsk"), atol=1e-9)
+    np.testing.assert_allclose(ITS_LAW.moment(4), SEMICIRCLE.moment(4), rtol=1e-9)
+    np.testing.assert_allclose(ITS_LAW.interval(0.9), SEMICIRCLE.interval(0.9), rtol=1e-9)
+    options = {"lb": -0.3, "ub": 0.9, "conditional": True}
+    np.testing.assert_allclose(ITS_LAW.expect(np.exp, **options), SEMICIRCLE.expect(np.exp, **options), rtol=1e-8)
+    assert isinstance(ITS_LAW.stats("v"), np.float64)
+
+
+def test_point_masses_are_in_expectations():
+    law = frozen(rmt.laws.MarchenkoPastur(2.0))
+    assert law.entropy() == -np.inf
+    np.testing.assert_allclose(
+        [law.expect(), law.expect(lambda x: x**2), law.expect(lambda x: 1.0)], [1, 3, 1], rtol=1e-8
+    )
+    # Half of the mass is at 0, and an interval that begins there has it.
+    np.testing.assert_allclose(law.expect(lambda x: x == 0, ub=1.0, conditional=True), 0.5 / law.cdf(1.0), rtol=1e-8)
+    assert 400 < (law.rvs(1000, random_state=3) == 0).sum() < 600
+
+
+def test_draws_come_from_a_random_state():
+    assert isinstance(ITS_LAW.rvs(), np.float64)
+    assert ITS_LAW.rvs((2, 3), random_state=np.random.default_rng(0)).shape == (2, 3)
+    np.testing.assert_array_equal(ITS_LAW.rvs(4, random_state=1), ITS_LAW.rvs(4, random_state=1))
+    state = np.random.default_rng(0)
+    assert (ITS_LAW.rvs(4, random_state=state) != ITS_LAW.rvs(4, random_state=state)).all()
+
+
+def test_scipy_takes_it():
+    levels = ITS_LAW.rvs(50, random_state=2)
+    assert scipy.stats.kstest(levels, ITS_LAW) == scipy.stats.kstest(levels, SEMICIRCLE.cdf)
+    assert scipy.stats.cramervonmises(levels, ITS_LAW).pvalue > 1e-6
+    ordered, _ = scipy.stats.probplot(levels, dist=ITS_LAW)  # pyright: ignore[reportArgumentType]
+    expected, _ = scipy.stats.probplot(levels, dist=SEMICIRCLE)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_allclose(ordered, expected, rtol=1e-9)
+    by_simulation = scipy.stats.monte_carlo_test(levels, ITS_LAW.rvs, np.mean, n_resamples=99, vectorized=True)
+    assert 0.001 < by_simulation.pvalue <= 1
+
+
+def test_it_is_double_precision_without_64_bit_types():
+    with jax.enable_x64(False):
+        law = frozen(rmt.laws.MarchenkoPastur(2.0))
+        assert jnp.zeros(3).dtype == jnp.float32
+        np.testing.assert_allclose(law.mean(), 1, rtol=1e-14)
+        np.testing.assert_allclose(law.support(), [0, (1 + 2**0.5) ** 2], rtol=1e-15)
+        assert law.rvs(3, random_state=0).dtype == np.float64
+
+
+def test_what_is_no_law_is_refused():
+    with pytest.raises(ValueError, match=r"`law` must be a law of `rmtjax.laws`, got GOE"):
+        frozen(rmt.GOE(3))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="`moments` must be one of"):
+        ITS_LAW.stats("x")
+    assert repr(FrozenLaw(rmt.laws.Semicircle(1.5))) == "FrozenLaw(Semicircle(radius=1.5))"
+    assert jax.numpy.ndim(ITS_LAW(0.3)) == 0
