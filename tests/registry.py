@@ -111,6 +111,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.bulk_gap_probabilities": Call(
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),
+    "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
+    "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
     "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
     "rmtjax.laws.circular_linear_statistic_variance": Call(
         lambda a: rmt.laws.circular_linear_statistic_variance(lambda t: jnp.exp(a * jnp.cos(t)), 1, 5, num_nodes=16),
