@@ -111,7 +111,15 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.bulk_gap_probabilities": Call(
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),
+    "rmtjax.inference.Denoised": Elsewhere("inference/signal/test_denoise.py"),
+    "rmtjax.inference.DenoisedImage": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.DenoisedPatches": Elsewhere("inference/signal/test_patches.py"),
     "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
+    "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
+    "rmtjax.inference.denoise_image": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.denoise_patches": Call(
+        lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
+    ),
     "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
     "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
     "rmtjax.laws.circular_linear_statistic_variance": Call(

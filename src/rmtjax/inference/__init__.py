@@ -1,4 +1,10 @@
 """Decisions from data and spectra: goodness of fit, fits, signal and noise, covariance, spectra of large operators."""
 
+from rmtjax.inference._signal.denoise import Denoised as Denoised
+from rmtjax.inference._signal.denoise import denoise as denoise
 from rmtjax.inference._signal.hard_threshold import HardThreshold as HardThreshold
 from rmtjax.inference._signal.hard_threshold import optimal_hard_threshold as optimal_hard_threshold
+from rmtjax.inference._signal.patches import DenoisedImage as DenoisedImage
+from rmtjax.inference._signal.patches import DenoisedPatches as DenoisedPatches
+from rmtjax.inference._signal.patches import denoise_image as denoise_image
+from rmtjax.inference._signal.patches import denoise_patches as denoise_patches

@@ -29,7 +29,7 @@ from rmtjax.special import gauss_legendre
 _NUM_NODES = 5
 
 
-def _divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"]) -> Inexact[Array, "*batch n n"]:
+def divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"]) -> Inexact[Array, "*batch n n"]:
     """The matrix f[x_i, x_j], right at coincident and close arguments too."""
     eps = jnp.finfo(x.dtype).eps
     slope = lambda y: jax.jvp(f, (y,), (jnp.ones_like(y),))[1]
@@ -97,7 +97,7 @@ def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]
         values, values_dot = jax.jvp(
             lambda *p: elementwise(eigenvalues, *p), tuple(parameters), tuple(parameter_tangents)
         )
-        differences = _divided_differences(lambda x: elementwise(x, *parameters), eigenvalues)
+        differences = divided_differences(lambda x: elementwise(x, *parameters), eigenvalues)
         along_a = differences * (adjoint(v) @ tangent @ v)
         along_parameters = values_dot[..., None] * jnp.eye(v.shape[-1], dtype=values_dot.dtype)
         return (v * values[..., None, :]) @ adjoint(v), v @ (along_a + along_parameters) @ adjoint(v)

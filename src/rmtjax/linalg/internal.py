@@ -10,12 +10,14 @@ from rmtjax.linalg._circular import Verblunsky as Verblunsky
 from rmtjax.linalg._circular import eigenphase_counts as eigenphase_counts
 from rmtjax.linalg._circular import eigenphases as eigenphases
 from rmtjax.linalg._decompose import adjoint as adjoint
+from rmtjax.linalg._decompose import decompose as decompose
 from rmtjax.linalg._decompose import decompose_one_by_one as decompose_one_by_one
 from rmtjax.linalg._decompose import hermitian_part as hermitian_part
 from rmtjax.linalg._entries import AbstractEntries as AbstractEntries
 from rmtjax.linalg._entries import HermiteEntries as HermiteEntries
 from rmtjax.linalg._entries import LaguerreEntries as LaguerreEntries
 from rmtjax.linalg._hermitian import hermitian_eigenvalues as hermitian_eigenvalues
+from rmtjax.linalg._matrix_function import divided_differences as divided_differences
 from rmtjax.linalg._padded import ARRANGEMENTS as ARRANGEMENTS
 from rmtjax.linalg._padded import count_below as count_below
 from rmtjax.linalg._padded import first_for_rest as first_for_rest

@@ -58,3 +58,10 @@ def without_mean(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n
     """The n - 1 rows of mean 0 that the formula at the top of the file gives."""
     deviations = data - jnp.mean(data, axis=-2, keepdims=True)
     return deviations[..., 1:, :] - deviations[..., :1, :] / (data.shape[-2] ** 0.5 + 1)
+
+
+def of_mean_zero(rows: Inexact[Array, "*batch n-1 p"]) -> Inexact[Array, "*batch n p"]:
+    """The n deviations from the mean that `without_mean` makes these rows of: its reflection is its own inverse."""
+    n = rows.shape[-2] + 1
+    total = jnp.sum(rows, axis=-2, keepdims=True)
+    return jnp.concatenate([-total / n**0.5, rows - total / (n + n**0.5)], axis=-2)

@@ -1,0 +1,134 @@
+"""A matrix of low rank without the noise that was added to it."""
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
+from rmtjax.inference._core.data import observations, of_mean_zero, without_mean
+from rmtjax.inference._signal.hard_threshold import median_level
+from rmtjax.inference._signal.noise_argument import masked_each, noise_level
+from rmtjax.inference._signal.singular_values import LOSSES, with_shrunk_values
+
+
+class Denoised(AbstractModule):
+    """A matrix without its noise, as `denoise` returns it.
+
+    Args:
+        matrix: the estimate of the signal, of the shape of the data.
+        singular_values: those of the data (without its mean, if that was taken away), descending.
+        shrunk_values: those of the signal; 0 where there is none.
+        rank: the number of shrunk values that are not 0.
+        noise: the noise level σ, as it was given or as it was estimated.
+        n: number of observations, as the data were read.
+        p: number of variables.
+
+    Example:
+        >>> import jax
+        >>> noise = jax.random.normal(jax.random.key(0), (60, 30))
+        >>> clean = denoise(noise.at[:, 0].add(5.0), noise=1.0)
+        >>> print(clean.rank, clean.n, clean.p)
+        1 60 30
+    """
+
+    matrix: Inexact[Array, "*batch n p"]
+    singular_values: Float[Array, "*batch k"]
+    shrunk_values: Float[Array, "*batch k"]
+    rank: Int[Array, "*batch"]
+    noise: Float[Array, "*batch"]
+    n: int = eqx.field(static=True)
+    p: int = eqx.field(static=True)
+
+
+def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bool = False) -> Denoised:
+    r"""An estimate of a matrix of low rank from itself plus white noise, by the best shrinkage of singular values.
+
+    For $Y = X + \sigma Z$ with X of low rank and independent entries $E Z_{ij} = 0$, $E|Z_{ij}|^2 = 1$, the estimate
+    keeps the singular vectors of Y and replaces its singular values s by η(s). In the limit of large matrices one η
+    is the best for all signals: with $\beta = \min(n, p)/\max(n, p)$, $c = \max(n, p)\,\sigma^2$ and
+    $s_\pm = (1 \pm \sqrt\beta)\sqrt c$, it is 0 up to $s_+$, and beyond
+
+    $$\eta_{\text{frobenius}} = \frac{\sqrt{(s^2 - s_+^2)(s^2 - s_-^2)}}{s}, \qquad
+    \eta_{\text{operator}} = \frac{x^2 + \beta c}{s}, \qquad
+    \eta_{\text{nuclear}} = \Big(\eta_{\text{frobenius}} - \frac{\sqrt\beta\,c}{x}\Big)_+,$$
+
+    where $x^2 = \frac12\big(s^2 - (1 + \beta)c + s\,\eta_{\text{frobenius}}\big)$ is the square of the singular value
+    of X that shows as s. The loss `"hard"` is that of `"frobenius"`, with nothing but the choice to keep a singular
+    value as it is or to drop it: the threshold of `optimal_hard_threshold`. A transposed matrix has the transposed
+    estimate.
+
+    An unknown σ is that of noise whose median singular value is the one of the data,
+    $\hat\sigma = s_{\text{median}}/\sqrt{\max(n, p)\,\mu_\beta}$ with the median $\mu_\beta$ of
+    `laws.MarchenkoPastur`. A signal of rank r moves it up by a part of the order of $r/\min(n, p)$.
+
+    The singular value decomposition is that of the matrix itself, not of its square, so that in single precision weak
+    components survive beside ones ten thousand times as strong. The gradient is right where singular values are
+    equal, and includes that of the estimated σ. At $s_+$ the Frobenius shrinker begins like a square root: its slope
+    is large beyond and 0 at $s_+$ itself; where `"operator"` and `"hard"` jump, the jump has no derivative.
+
+    Convention: σ² is $E|z|^2$ of an entry z of the noise, both parts together where the data are complex.
+
+    Args:
+        data: observations × variables, `(..., n, p)`, real or complex, finite.
+        loss: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
+        noise: σ > 0, a number or one for each matrix, of the shape of the batch; estimated if None.
+        center: whether to take the mean over the observations away first, and add it again to the result; the noise
+            then has n - 1 rows. Static.
+
+    Returns:
+        A `Denoised`; its field `matrix` is the estimate.
+
+    Raises:
+        ValueError: the data are no finite matrix of at least two rows (three with `center`), or are a covariance
+            matrix; `loss` is none of the four; σ is not positive.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> signal = jnp.outer(jnp.linspace(0, 1, 200), jnp.ones(100))
+        >>> clean = denoise(signal + 0.5 * jax.random.normal(jax.random.key(0), signal.shape))
+        >>> print(clean.rank, bool(jnp.mean((clean.matrix - signal) ** 2) < 0.01))
+        1 True
+
+    References:
+        Gavish and Donoho (2017), IEEE Trans. Inf. Theory 63, 2137, for squares and the nuclear norm, and for square
+        matrices in the operator norm; Leeb (2022), Stat. Probab. Lett. 186, 109472, for the operator norm of all
+        shapes.
+    """
+    _checks.choice("loss", loss, LOSSES)
+    center = bool(_checks.choice("center", center, (False, True)))
+    data, valid = observations(data)
+    n, p = data.shape[-2:]
+    if center and n < 3:
+        raise _checks.refusal("data", "have at least 3 rows if its mean is taken away", data.shape)
+    dtype = jnp.finfo(data.dtype).dtype
+    rows, batch = n - center, data.shape[:-2]
+    sigma, positive = noise_level(noise, batch, dtype)
+    if noise is None:
+        level = jnp.broadcast_to(1 / jnp.sqrt(_median_level(jnp.asarray(min(rows, p) / max(rows, p), dtype))), batch)
+    else:
+        level = sigma * max(rows, p) ** 0.5
+    result = _denoised(data, level, loss, noise is not None, center)
+    return masked_each(_checks.both(valid, positive), len(batch), result)
+
+
+_median_level = compiled(median_level)
+
+
+@partial(compiled, static_argnums=(2, 3, 4))
+def _denoised(
+    data: Inexact[Array, "*batch n p"], level: Float[Array, "*batch"], loss: str, known: bool, center: bool
+) -> Denoised:
+    n, p = data.shape[-2:]
+    rows = without_mean(data) if center else data
+    larger, smaller = max(rows.shape[-2:]), min(rows.shape[-2:])
+    of_one = partial(with_shrunk_values, beta=smaller / larger, loss=loss, known=known)
+    matrix, before, after, scale = jnp.vectorize(of_one, signature="(n,p),()->(n,p),(k),(k),()")(rows, level)
+    if center:
+        matrix = of_mean_zero(matrix) + jnp.mean(data, axis=-2, keepdims=True)
+    rank = jnp.sum(after > 0, axis=-1)
+    return Denoised(matrix, before, after, rank, scale / larger**0.5, n, p)

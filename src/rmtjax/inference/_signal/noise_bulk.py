@@ -1,0 +1,114 @@
+r"""How many of the levels of a small matrix are noise, and the matrix that keeps the others.
+
+For a matrix Y of a larger side N and a smaller side q with the ascending squares $\lambda_1 \le \dots \le \lambda_q$
+of its singular values, the c smallest are taken for those of a $c \times (N - q + c)$ matrix of noise: as many
+dimensions as the q - c components of the signal take from either side. That noise has a mean square of
+
+$$\sigma_c^2 = \frac{\lambda_1 + \dots + \lambda_c}{c\,(N - q + c)},$$
+
+and by the law of Marčenko and Pastur its levels are spread over $4\sqrt{c\,(N - q + c)}\,\sigma_c^2$. The noise is
+the largest c whose levels are spread over no more.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax.inference._signal.singular_values import LOSSES, shrunk
+from rmtjax.linalg.internal import adjoint, decompose, divided_differences
+
+RULES = ("mp-pca", *LOSSES)
+
+
+def noise_levels(levels: Float[Array, "*batch q"], larger: int) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
+    """The number of levels that are noise, and its level σ, by the formula at the top of the file.
+
+    Args:
+        levels: ascending, not negative.
+        larger: N, at least q.
+    """
+    q = levels.shape[-1]
+    count = jnp.arange(1, q + 1)
+    size = (count * (larger - q + count)).astype(levels.dtype)
+    variance = jnp.cumsum(levels, axis=-1) / size
+    spread = levels - levels[..., :1]
+    fits = spread <= 4 * jnp.sqrt(size) * variance
+    largest = jnp.max(jnp.where(fits, count, 1), axis=-1)
+    chosen = jnp.take_along_axis(variance, largest[..., None] - 1, axis=-1)[..., 0]
+    return largest, jnp.sqrt(jnp.where(chosen > 0, chosen, 0))
+
+
+def weights(
+    levels: Float[Array, "*batch q"], noise: Float[Array, "*batch"] | None, larger: int, rule: str
+) -> tuple[Float[Array, "*batch q"], Float[Array, "*batch"]]:
+    """By what each component is multiplied, and the noise level, which is estimated if it is None."""
+    q = levels.shape[-1]
+    count, estimate = noise_levels(levels, larger)
+    sigma = estimate if noise is None else noise
+    if rule == "mp-pca":
+        if noise is None:
+            kept = jnp.arange(q) >= count[..., None]
+        else:
+            kept = levels > ((larger**0.5 + q**0.5) * sigma[..., None]) ** 2
+        return kept.astype(levels.dtype), sigma
+    return _multiplier(levels, sigma[..., None] * larger**0.5, q / larger, rule), sigma
+
+
+def _multiplier(levels: Float[Array, "..."], scale: Float[Array, "..."], beta: float, loss: str) -> Float[Array, "..."]:
+    """The quotient of a singular value after shrinkage and before."""
+    positive = levels > 0
+    s = jnp.sqrt(jnp.where(positive, levels, 1))
+    return jnp.where(positive, shrunk(s, scale, beta, loss) / s, 0)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
+def keeping_filter(
+    gram: Inexact[Array, "k k"], noise: Float[Array, ""], larger: int, rule: str, known: bool
+) -> tuple[Inexact[Array, "k k"], Float[Array, " q"], Float[Array, ""]]:
+    r"""The matrix that keeps what is signal, its weights, and the noise level.
+
+    Args:
+        gram: $A = Y^* Y$; if it is larger than `larger`, its other levels are 0 and not looked at.
+        noise: σ, used where it is `known`.
+        larger: the number N or, if the matrix is larger than that, the smaller side; static.
+        rule: one of `RULES`, static.
+        known: whether σ is known, static.
+    """
+    return _filter_of(*decompose(gram), noise, larger, rule, known)[:3]
+
+
+def _filter_of(
+    levels: Float[Array, " k"], v: Inexact[Array, "k k"], noise: Array, larger: int, rule: str, known: bool
+) -> tuple:
+    k = levels.shape[-1]
+    q = min(k, larger)
+    kept, sigma = weights(jnp.maximum(levels[k - q :], 0), noise if known else None, max(k, larger), rule)
+    return (v[:, k - q :] * kept) @ adjoint(v[:, k - q :]), kept, sigma
+
+
+@keeping_filter.defjvp
+def _keeping_filter_jvp(larger: int, rule: str, known: bool, primals: tuple, tangents: tuple) -> tuple:
+    (gram, noise), (tangent, noise_tangent) = primals, tangents
+    levels, v = decompose(gram)
+    k = levels.shape[-1]
+    zeros = k - min(k, larger)
+    inside = adjoint(v) @ tangent @ v
+
+    def values(levels: Float[Array, " k"], noise: Array) -> tuple[Array, Array]:
+        found, sigma = weights(jnp.maximum(levels[zeros:], 0), noise if known else None, max(k, larger), rule)
+        return jnp.concatenate([jnp.zeros(zeros, levels.dtype), found]), sigma
+
+    along = (jnp.real(jnp.diagonal(inside)), noise_tangent)
+    (kept, sigma), (kept_tangent, sigma_tangent) = jax.jvp(values, (levels, noise), along)
+    if rule == "mp-pca":
+        gaps = levels[:, None] - levels
+        differences = jnp.where(gaps == 0, 0, (kept[:, None] - kept) / jnp.where(gaps == 0, 1, gaps))
+    else:
+        scale, beta = sigma * max(k, larger) ** 0.5, min(k, larger) / max(k, larger)
+        differences = divided_differences(lambda x: _multiplier(jnp.maximum(x, 0), scale, beta, rule), levels)
+    off_diagonal = 1 - jnp.eye(k, dtype=levels.dtype)
+    matrix_tangent = v @ (off_diagonal * differences * inside + jnp.diag(kept_tangent)) @ adjoint(v)
+    primal = ((v * kept) @ adjoint(v), kept[zeros:], sigma)
+    return primal, (matrix_tangent, kept_tangent[zeros:], sigma_tangent)

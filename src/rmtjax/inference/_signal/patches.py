@@ -1,0 +1,190 @@
+"""Batches of small matrices, and images made of overlapping ones, without their noise."""
+
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
+from rmtjax.inference._core.data import observations, of_mean_zero, without_mean
+from rmtjax.inference._signal.noise_argument import masked_each, noise_level
+from rmtjax.inference._signal.noise_bulk import RULES, keeping_filter
+from rmtjax.inference._signal.tiles import denoised_image
+from rmtjax.linalg.internal import adjoint
+
+
+class DenoisedPatches(AbstractModule):
+    """Patches without their noise, as `denoise_patches` returns them.
+
+    Args:
+        patches: the estimates, of the shape of the data.
+        rank: the number of components that were kept of each, besides the mean.
+        noise: the noise level σ of each.
+
+    Example:
+        >>> import jax
+        >>> found = denoise_patches(jax.random.normal(jax.random.key(0), (1000, 27, 8)))
+        >>> print(found.rank.shape, f"{found.noise.mean():.1f}")
+        (1000,) 1.0
+    """
+
+    patches: Inexact[Array, "*batch m k"]
+    rank: Int[Array, "*batch"]
+    noise: Float[Array, "*batch"]
+
+
+class DenoisedImage(AbstractModule):
+    """An image without its noise, as `denoise_image` returns it.
+
+    Args:
+        image: the estimate, of the shape of the data.
+        noise: the noise level σ around each voxel.
+        rank: the mean number of components that were kept there, besides the mean.
+
+    Example:
+        >>> import jax
+        >>> noise = jax.random.normal(jax.random.key(0), (6, 6, 6, 10))
+        >>> found = denoise_image(3.0 + noise, patch=(3, 3, 3))
+        >>> print(found.noise.shape, f"{found.noise.mean():.1f}")
+        (6, 6, 6) 1.0
+    """
+
+    image: Inexact[Array, "*space k"]
+    noise: Float[Array, "*space"]
+    rank: Float[Array, "*space"]
+
+
+def denoise_patches(patches: Any, *, rule: str = "mp-pca", noise: Any = None, center: bool = True) -> DenoisedPatches:
+    r"""Small matrices of voxels × measurements without their noise, each by its own spectrum (MP-PCA).
+
+    Neighbouring voxels hold the same few signals in different amounts, and noise of one level. Of the ascending squares
+    $\lambda_i$ of the singular values of a patch the c smallest are its noise, where c is the largest number for which
+
+    $$\lambda_c - \lambda_1 \le 4\sqrt{c\,(N - q + c)}\;\sigma_c^2, \qquad
+    \sigma_c^2 = \frac{\lambda_1 + \dots + \lambda_c}{c\,(N - q + c)},$$
+
+    with the smaller side q and the larger side N of the patch: what is spread no wider than the law of Marčenko and
+    Pastur for noise of that mean square, in as many dimensions as the other q - c components leave. The estimate
+    keeps these q - c components, or with another rule shrinks all of them by `denoise` for the noise level
+    $\sigma_c$.
+
+    It is one eigendecomposition of the smaller side for each patch, in single precision for data in single precision:
+    the noise level is then right to about 1e-7 times the square of the ratio of signal to noise.
+
+    Convention: $\sigma^2 = E|z|^2$ for an entry z of the noise, both parts together where it is complex. With
+    `center` the noise has one row less.
+
+    Args:
+        patches: voxels × measurements, `(..., m, k)`, real or complex, finite.
+        rule: `"mp-pca"`, or a loss of `denoise`: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
+        noise: σ > 0, a number or one for each patch, if it is known; the rule `"mp-pca"` then keeps what is above
+            $(\sqrt N + \sqrt q)\,\sigma$.
+        center: whether the mean over the voxels is kept, and only what differs from it is looked at. Static.
+
+    Returns:
+        A `DenoisedPatches` with patches, ranks and noise levels.
+
+    Raises:
+        ValueError: the patches are no finite matrices of at least two rows (three with `center`), `rule` is none of
+            these, or σ is not positive.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> signal = jnp.linspace(1, 2, 125)[:, None] * jnp.exp(-jnp.linspace(0, 3, 30))
+        >>> noisy = signal + 0.05 * jax.random.normal(jax.random.key(0), (100, 125, 30))
+        >>> found = denoise_patches(noisy)
+        >>> print(f"{found.rank.mean():.1f} {found.noise.mean():.3f}")
+        1.0 0.050
+
+    References:
+        Veraart et al. (2016), NeuroImage 142, 394; Cordero-Grande et al. (2019), NeuroImage 200, 391, for the sizes
+        of the noise beside a signal; Does et al. (2019), Magn. Reson. Med. 81, 3503.
+    """
+    _checks.choice("rule", rule, RULES)
+    center = bool(_checks.choice("center", center, (False, True)))
+    data, valid = observations(patches, name="patches")
+    if center and data.shape[-2] < 3:
+        raise _checks.refusal("patches", "have at least 3 rows if their mean is taken away", data.shape)
+    batch = data.shape[:-2]
+    sigma, positive = noise_level(noise, batch, jnp.finfo(data.dtype).dtype)
+    result = _patches(data, sigma, rule, noise is not None, center)
+    return masked_each(_checks.both(valid, positive), len(batch), result)
+
+
+@partial(compiled, static_argnums=(2, 3, 4))
+def _patches(
+    data: Inexact[Array, "*batch m k"], noise: Float[Array, "*batch"], rule: str, known: bool, center: bool
+) -> DenoisedPatches:
+    m, k = data.shape[-2:]
+    mean = jnp.mean(data, axis=-2, keepdims=True) if center else jnp.zeros_like(data[..., :1, :])
+    wide = k > m - center
+    rows = without_mean(data) if center and wide else data - mean
+    gram = rows @ adjoint(rows) if wide else adjoint(rows) @ rows
+    of_one = partial(keeping_filter, larger=max(m - center, k), rule=rule, known=known)
+    keep, kept, sigma = jnp.vectorize(of_one, signature="(k,k),()->(k,k),(q),()")(gram, noise)
+    signal = keep @ rows if wide else rows @ keep
+    signal = of_mean_zero(signal) if center and wide else signal
+    return DenoisedPatches(signal + mean, jnp.sum(kept > 0, axis=-1), sigma)
+
+
+def denoise_image(
+    image: Any, *, patch: tuple[int, ...] = (5, 5, 5), rule: str = "mp-pca", noise: Any = None
+) -> DenoisedImage:
+    r"""An image with several measurements in each voxel without its noise, by `denoise_patches` around every voxel.
+
+    All patches that lie inside of the image are denoised, and a voxel gets the mean over those that it is in, with
+    the weights 1/(1 + rank): the fewer components, the less noise is in a patch. Nothing is computed twice for
+    patches that overlap. A patch has the Gram matrix that is the sum over its voxels, a sum along one axis after the
+    other; and since a patch is denoised by a matrix that acts on the measurements of each voxel, the mean is taken of
+    these matrices. The image goes through in tiles of a few thousand patches, so that memory does not grow with it.
+
+    Convention: as for `denoise_patches`, with the mean over the voxels of each patch kept.
+
+    Args:
+        image: space × measurements, `(x, y, z, k)` or of as many axes as `patch` has, and one more; real or complex,
+            finite.
+        patch: its size along each axis of space, static; at best with more voxels than there are measurements.
+        rule: as for `denoise_patches`, static.
+        noise: σ > 0, a number, if it is known.
+
+    Returns:
+        A `DenoisedImage` with the image and maps of noise and rank.
+
+    Raises:
+        ValueError: the image is not finite or has other axes, a patch is larger than the image or has fewer than three
+            voxels, `rule` is unknown, or σ is not positive.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> decay = jnp.exp(-jnp.linspace(0, 3, 20) * jnp.linspace(0.5, 2, 64)[:, None])
+        >>> signal = decay.reshape(8, 8, 20)
+        >>> noisy = signal + 0.02 * jax.random.normal(jax.random.key(0), signal.shape)
+        >>> error = denoise_image(noisy, patch=(5, 5)).image - signal
+        >>> print(f"{jnp.std(error) / 0.02:.1f}")
+        0.4
+
+    References:
+        Veraart et al. (2016), NeuroImage 142, 394; Manjón et al. (2013), PLoS ONE 8, e73021, for the mean over patches.
+    """
+    _checks.choice("rule", rule, RULES)
+    data = _checks.numbers("image", image)
+    sizes = tuple(_checks.integer("patch", each, at_least=1) for each in patch)
+    if data.ndim != len(sizes) + 1 or 0 in data.shape:
+        raise _checks.refusal("image", f"have {len(sizes)} axes of space and one of measurements", data.shape)
+    voxels = 1
+    for size, length in zip(sizes, data.shape, strict=False):
+        voxels *= size
+        if size > length:
+            raise _checks.refusal("patch", f"fit into the image of shape {data.shape}", sizes)
+    if voxels < 3:
+        raise _checks.refusal("patch", "have at least 3 voxels", sizes)
+    valid = _checks.ALL_FINITE.kept("image", data)
+    sigma, positive = noise_level(noise, (), jnp.finfo(data.dtype).dtype)
+    result = DenoisedImage(*_image(data, sigma, sizes, rule, noise is not None))
+    return _checks.masked(_checks.both(valid, positive), result)
+
+
+_image = compiled(denoised_image, static_argnums=(2, 3, 4))

@@ -1,0 +1,140 @@
+r"""The matrix with the same singular vectors and shrunk singular values, and its derivative.
+
+**Values.** Let X be of low rank, n × p, and Z noise of level σ. With $\beta = \min(n, p)/\max(n, p)$ and
+$c = \max(n, p)\,\sigma^2$, a singular value x of X above $\beta^{1/4}\sqrt c$ shows in X + Z as
+$s > (1 + \sqrt\beta)\sqrt c$,
+
+$$s^2 = \frac{(x^2 + c)(x^2 + \beta c)}{x^2}, \qquad
+x^2 = t = \tfrac12\Big(s^2 - (1 + \beta)c + \sqrt{D}\Big), \quad
+D = (s^2 - s_+^2)(s^2 - s_-^2),\ s_\pm = (1 \pm \sqrt\beta)\sqrt c,$$
+
+and its singular vectors are at angles θ, φ to those of X with (Benaych-Georges and Nadakuditi 2012)
+
+$$\cos^2\theta = \frac{t^2 - \beta c^2}{t\,(t + c)}, \qquad \cos^2\varphi = \frac{t^2 - \beta c^2}{t\,(t + \beta c)}.$$
+
+In the plane of both pairs the loss of a new value η is that of the 2 × 2 matrix
+$x\,e_1 e_1^T - \eta\,(\cos\theta, \sin\theta)^T(\cos\varphi, \sin\varphi)$, whose singular values are
+$\sigma_1 \pm \sigma_2 = |x - \eta e^{i(\theta \mp \varphi)}|$ in either order. It is least for
+
+- squares: $\eta = x\cos\theta\cos\varphi = \sqrt D/s$;
+- the nuclear norm, their sum: $\eta = x\cos(\theta + \varphi) = \sqrt D/s - \sqrt\beta\,c/x$, or 0 if that is negative;
+- the operator norm, half of the sum of two distances: $\eta$ lies where the straight line from
+  $x e^{i(\theta - \varphi)}$ to
+  $x e^{-i(\theta + \varphi)}$ meets the real axis, $\eta = x\cos\theta/\cos\varphi = (t + \beta c)/s$.
+
+**Derivative.** For $Y = U S V^*$ and $E = U^*\dot Y V$ with Hermitian part H and anti-Hermitian part K, the
+derivative of $U\,\eta(S)\,V^*$ inside of the two bases is
+$\eta[s_i, s_j]\,H_{ij} + \frac{\eta_i + \eta_j}{s_i + s_j} K_{ij}$, and $\eta_j/s_j$ times $\dot Y$ where one of the
+bases ends. It has no singular vectors to be told apart, so it is right where singular values are equal.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax.inference._signal.hard_threshold import known_noise
+from rmtjax.linalg.internal import adjoint, divided_differences
+
+LOSSES = ("frobenius", "operator", "nuclear", "hard")
+
+
+def shrunk(
+    s: Float[Array, "..."], scale: Float[Array, "..."], beta: Float[Array, ""] | float, loss: str
+) -> Float[Array, "..."]:
+    """The best new singular values by the formulas at the top of the file; they are 0 inside of the bulk of the noise.
+
+    Args:
+        s: singular values, not negative.
+        scale: the root of c, not negative; at 0 nothing is shrunk.
+        beta: the smaller size over the larger one.
+        loss: one of `LOSSES`.
+    """
+    root = jnp.sqrt(jnp.asarray(beta, s.dtype))
+    upper, lower = (1 + root) * scale, (1 - root) * scale
+    if loss == "hard":
+        return jnp.where(s > known_noise(root**2) * scale, s, 0)
+    outside = s > upper
+    safe = jnp.where(outside, s, 2 * upper + 1)
+    # The root of each factor, as the product of all four would overflow.
+    distance = jnp.sqrt((safe - upper) * (safe + upper)) * jnp.sqrt((safe - lower) * (safe + lower))
+    signal = (safe**2 - (1 + root**2) * scale**2 + distance) / 2
+    if loss == "operator":
+        best = (signal + (root * scale) ** 2) / safe
+    elif loss == "nuclear":
+        best = jnp.maximum(distance / safe - root * scale**2 / jnp.sqrt(signal), 0)
+    else:
+        best = distance / safe
+    return jnp.where(outside, best, 0)
+
+
+def median(s: Float[Array, " k"]) -> Float[Array, ""]:
+    """The median of sorted values."""
+    k = s.shape[-1]
+    return (s[..., (k - 1) // 2] + s[..., k // 2]) / 2
+
+
+def _values(
+    s: Float[Array, " k"], level: Float[Array, ""], beta: float, loss: str, known: bool
+) -> tuple[Float[Array, " k"], Float[Array, ""]]:
+    """New singular values, and the scale of the noise; of the order of 1, so that no square under- or overflows."""
+    scale = level if known else level * median(s)
+    unit = jax.lax.stop_gradient(jnp.where(s[0] > 0, s[0], 1))
+    return unit * shrunk(s / unit, scale / unit, beta, loss), scale
+
+
+Shrunk = tuple[Inexact[Array, "n p"], Float[Array, " k"], Float[Array, " k"], Float[Array, ""]]
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
+def with_shrunk_values(
+    data: Inexact[Array, "n p"], level: Float[Array, ""], beta: float, loss: str, known: bool
+) -> Shrunk:
+    r"""The denoised matrix, the singular values before and after, and the scale $\sqrt{\max(n, p)}\,\sigma$.
+
+    Args:
+        data: a finite matrix, without checks.
+        level: the scale if it is known, or else what it is over the median singular value.
+        beta: the smaller size over the larger one, static.
+        loss: one of `LOSSES`, static.
+        known: whether the scale is known, static.
+    """
+    u, s, vh = jnp.linalg.svd(data, full_matrices=False)
+    new, scale = _values(s, level, beta, loss, known)
+    return (u * new) @ vh, s, new, scale
+
+
+@with_shrunk_values.defjvp
+def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple, tangents: tuple) -> tuple:
+    (data, level), (tangent, level_tangent) = primals, tangents
+    u, s, vh = jnp.linalg.svd(data, full_matrices=False)
+    inside = adjoint(u) @ tangent @ adjoint(vh)
+    s_tangent = jnp.real(jnp.diagonal(inside))
+    values = partial(_values, beta=beta, loss=loss, known=known)
+    (new, scale), (new_tangent, scale_tangent) = jax.jvp(values, (s, level), (s_tangent, level_tangent))
+
+    # Of each other the values know by the scale alone, which moves the diagonal only.
+    hermitian, anti = (inside + adjoint(inside)) / 2, (inside - adjoint(inside)) / 2
+    differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss), s)
+    off_diagonal = 1 - jnp.eye(s.shape[0], dtype=s.dtype)
+    pairs = s[:, None] + s
+    sums = (new[:, None] + new) / jnp.where(pairs > 0, pairs, 1)
+    core = off_diagonal * differences * hermitian + sums * anti + jnp.diag(new_tangent)
+    matrix_tangent = u @ core @ vh
+    quotient = new / jnp.where(s > 0, s, 1)
+    n, p = data.shape
+    if n > p:
+        along = tangent @ adjoint(vh)
+        matrix_tangent += ((along - u @ inside) * quotient) @ vh
+    elif p > n:
+        along = adjoint(u) @ tangent
+        matrix_tangent += (u * quotient) @ (along - inside @ vh)
+    return ((u * new) @ vh, s, new, scale), (matrix_tangent, s_tangent, new_tangent, scale_tangent)
+
+
+def _values_at(
+    x: Float[Array, "..."], largest: Float[Array, ""], scale: Float[Array, ""], beta: float, loss: str
+) -> Float[Array, "..."]:
+    unit = jnp.where(largest > 0, largest, 1)
+    return unit * shrunk(x / unit, scale / unit, beta, loss)

@@ -1,0 +1,132 @@
+r"""All overlapping patches of an image at once.
+
+The patch at P has the Gram matrix $A_P = \sum_{x \in P} y_x y_x^* - m\,\bar y_P \bar y_P^*$, of which the sums over
+windows that overlap are sums along one axis after the other. If $F_P$ is what keeps its signal, the mean of the
+denoised patches with weights w at a voxel is again a sum over windows,
+
+$$\hat y_x = \frac{1}{\sum_{P \ni x} w_P}
+\Big( \sum_{P \ni x} w_P F_P\,y_x + \sum_{P \ni x} w_P (1 - F_P)\,\bar y_P \Big),$$
+
+so that each voxel is multiplied by one matrix and not by one of each patch.
+
+Axes of a tile are measurements first and space last.
+"""
+
+import functools
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax.inference._signal.noise_bulk import keeping_filter
+
+# Numbers in the Gram matrices of a tile. A tile of 4096 patches of 30 measurements takes 15 MiB in single precision,
+# and everything around it about six times as much.
+_TILE = 1 << 22
+
+
+def _tile_of(counts: tuple[int, ...], k: int) -> tuple[int, ...]:
+    """The numbers of patches of a tile along each axis: about a cube, and equal parts of the image."""
+    left, chosen = max(_TILE // k**2, 64), {}
+    # The shortest axis first, as what it does not use is left to the others.
+    for rank, axis in enumerate(sorted(range(len(counts)), key=lambda axis: counts[axis])):
+        side = max(int(left ** (1 / (len(counts) - rank))), 1)
+        parts = math.ceil(counts[axis] / side)
+        chosen[axis] = math.ceil(counts[axis] / parts)
+        left = max(left // chosen[axis], 1)
+    return tuple(chosen[axis] for axis in range(len(counts)))
+
+
+def _windows(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Array, "..."]:
+    """Sums over all windows of the last axes."""
+    first = values.ndim - len(patch)
+    for axis, size in enumerate(patch, first):
+        length = values.shape[axis] - size + 1
+        shifted = [jax.lax.slice_in_dim(values, start, start + length, axis=axis) for start in range(size)]
+        values = functools.reduce(jnp.add, shifted)
+        # Otherwise XLA makes one kernel of all axes, which adds every term again for each window.
+        values = jax.lax.optimization_barrier(values)
+    return values
+
+
+def _over_patches(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Array, "..."]:
+    """What all patches give to each voxel, the transpose of `_windows`."""
+    first = values.ndim - len(patch)
+    margins = [(0, 0)] * first + [(size - 1, size - 1) for size in patch]
+    return _windows(jnp.pad(values, margins), patch)
+
+
+def _of_tile(
+    tile: Inexact[Array, " k *space"],
+    inside: Float[Array, "*patches"],
+    noise: Float[Array, ""],
+    patch: tuple[int, ...],
+    rule: str,
+    known: bool,
+) -> tuple[Inexact[Array, " k *space"], Float[Array, " 3 *space"]]:
+    """Sums over the patches of a tile: of the denoised voxels, and of weights, noise and rank."""
+    k, voxels = tile.shape[0], math.prod(patch)
+    mean = _windows(tile, patch) / voxels
+    gram = _windows(tile[:, None] * jnp.conj(tile), patch) - voxels * mean[:, None] * jnp.conj(mean)
+    matrices = jnp.moveaxis(gram.reshape(k, k, -1), -1, 0)
+    each = jax.vmap(lambda matrix: keeping_filter(matrix, noise, voxels - 1, rule, known))
+    keep, kept, sigma = each(matrices)
+    keep = jnp.moveaxis(keep, 0, -1).reshape(gram.shape)
+    shape = inside.shape
+    rank = jnp.sum(kept > 0, axis=-1).astype(sigma.dtype).reshape(shape)
+    weight = inside / (1 + rank)
+    matrix = _over_patches(weight * keep, patch)
+    rest = _over_patches(weight * (mean - jnp.sum(keep * mean, axis=1)), patch)
+    maps = _over_patches(jnp.stack([weight, weight * sigma.reshape(shape) ** 2, weight * rank]), patch)
+    return jnp.sum(matrix * tile, axis=1) + rest, maps
+
+
+def denoised_image(
+    image: Inexact[Array, "*space k"], noise: Float[Array, ""], patch: tuple[int, ...], rule: str, known: bool
+) -> tuple[Inexact[Array, "*space k"], Float[Array, "*space"], Float[Array, "*space"]]:
+    """The denoised image, noise and rank, from tiles one after the other.
+
+    Args:
+        image: finite, without checks.
+        noise: σ, used where it is `known`.
+        patch: static sizes.
+        rule: a rule of `keeping_filter`, static.
+        known: static.
+    """
+    space, k, axes = image.shape[:-1], image.shape[-1], len(patch)
+    counts = tuple(length - size + 1 for length, size in zip(space, patch, strict=True))
+    tile = _tile_of(counts, k)
+    parts = [range(0, count, size) for count, size in zip(counts, tile, strict=True)]
+    starts = jnp.asarray(np.array(list(itertools.product(*parts)), np.int32))
+    # What all voxels have in common is in no patch's spectrum, but costs digits of its squares.
+    common = jnp.mean(image, axis=tuple(range(axes)))
+    whole = [
+        (0, len(part) * size + width - 1 - length)
+        for part, size, width, length in zip(parts, tile, patch, space, strict=True)
+    ]
+    padded = jnp.pad(jnp.moveaxis(image - common, -1, 0), [(0, 0), *whole])
+    dtype = jnp.finfo(image.dtype).dtype
+    inside = jnp.pad(
+        jnp.ones(counts, dtype),
+        [(0, len(part) * size - count) for part, size, count in zip(parts, tile, counts, strict=True)],
+    )
+    halo = tuple(size + width - 1 for size, width in zip(tile, patch, strict=True))
+
+    def add(sums: tuple, start: Array) -> tuple[tuple, None]:
+        place = (jnp.int32(0), *start)
+        at = lambda array, shape: jax.lax.dynamic_slice(
+            array, place[-array.ndim :] if array.ndim <= axes else place, shape
+        )
+        new = _of_tile(at(padded, (k, *halo)), at(inside, tile), noise, patch, rule, known)
+        put = lambda total, part: jax.lax.dynamic_update_slice(total, at(total, part.shape) + part, place)
+        return jax.tree.map(put, sums, new), None
+
+    zeros = (jnp.zeros_like(padded), jnp.zeros((3, *padded.shape[1:]), dtype))
+    (voxels, (weight, variance, rank)), _ = jax.lax.scan(add, zeros, starts)
+    crop = tuple(slice(0, length) for length in space)
+    weight = weight[crop]
+    signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1) / weight[..., None] + common
+    return signal, jnp.sqrt(variance[crop] / weight), rank[crop] / weight

@@ -1,0 +1,177 @@
+"""Denoised patches and images against the rule in NumPy, patch by patch, and against known signals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rmtjax.inference import denoise, denoise_image, denoise_patches
+
+M, K = 27, 6
+
+
+def patches(number: int = 4, *, m: int = M, k: int = K, cplx: bool = False) -> np.ndarray:
+    """Two components beside a mean, in noise of level 1."""
+    rng = np.random.default_rng(3)
+    normal = lambda *shape: (
+        rng.normal(size=shape) if not cplx else rng.normal(size=(*shape, 2)).view(complex)[..., 0] / np.sqrt(2)
+    )
+    return normal(number, m, 2) @ (np.array([[5.0], [2.5]]) * normal(number, 2, k)) + 20 + normal(number, m, k)
+
+
+def reference(y: np.ndarray, *, center: bool = True) -> tuple[np.ndarray, int, float]:
+    """One patch, from its singular values, by trying all numbers of noise levels from the largest on."""
+    mean = y.mean(0) if center else 0 * y[0]
+    u, s, vh = np.linalg.svd(y - mean, full_matrices=False)
+    rows, k = y.shape[0] - center, y.shape[1]
+    q, larger = min(rows, k), max(rows, k)
+    squares = np.sort(s**2)[-q:]
+    for noise in range(q, 0, -1):
+        sides = noise * (larger - q + noise)
+        variance = squares[:noise].sum() / sides
+        if squares[noise - 1] - squares[0] <= 4 * np.sqrt(sides) * variance:
+            break
+    rank = q - noise
+    return mean + (u[:, :rank] * s[:rank]) @ vh[:rank], rank, np.sqrt(variance)
+
+
+@pytest.mark.parametrize(("m", "k", "center"), [(M, K, True), (8, 12, True), (8, 12, False)])
+def test_against_the_rule_patch_by_patch(m, k, center):
+    for cplx in (False, True):
+        y = patches(m=m, k=k, cplx=cplx)
+        found = denoise_patches(y, center=center)
+        for i, each in enumerate(y):
+            matrix, rank, noise = reference(each, center=center)
+            np.testing.assert_allclose(found.patches[i], matrix, atol=1e-9)
+            assert found.rank[i] == rank
+            np.testing.assert_allclose(found.noise[i], noise, rtol=1e-10)
+
+
+def test_other_rules_are_those_of_denoise():
+    y = patches()
+    for rule in ("frobenius", "operator", "nuclear", "hard"):
+        found = denoise_patches(y, rule=rule)
+        expected = denoise(y, loss=rule, noise=found.noise, center=True)
+        np.testing.assert_allclose(found.patches, expected.matrix, atol=1e-9)
+        np.testing.assert_array_equal(found.rank, expected.rank)
+    known = denoise_patches(y, noise=1.0)
+    levels = denoise(y, noise=1.0, center=True).singular_values
+    np.testing.assert_array_equal(known.rank, (levels > np.sqrt(M - 1) + np.sqrt(K)).sum(-1))
+    np.testing.assert_array_equal(known.noise, np.ones(4))
+
+
+@pytest.mark.parametrize("rule", ["mp-pca", "frobenius"])
+def test_derivative_is_that_of_differences(rule):
+    y, along = patches(), np.random.default_rng(1).normal(size=(4, M, K))
+    function = lambda y: denoise_patches(y, rule=rule).patches
+    slope = jax.jvp(function, (y,), (along,))[1]
+    np.testing.assert_allclose(slope, (function(y + 1e-6 * along) - function(y - 1e-6 * along)) / 2e-6, atol=1e-7)
+
+
+def by_patches(y: np.ndarray, patch: tuple[int, ...], rule: str) -> tuple[np.ndarray, ...]:
+    """The image patch by patch, in loops."""
+    windows = np.lib.stride_tricks.sliding_window_view(y, patch, axis=tuple(range(len(patch))))
+    flat = np.moveaxis(windows, len(patch), -1).reshape(-1, np.prod(patch), y.shape[-1])
+    found = denoise_patches(flat, rule=rule)
+    image, maps = np.zeros_like(y), np.zeros((3, *y.shape[:-1]))
+    for i, corner in enumerate(np.ndindex(windows.shape[: len(patch)])):
+        place = tuple(slice(start, start + size) for start, size in zip(corner, patch, strict=True))
+        weight = 1 / (1 + int(found.rank[i]))
+        image[place] += weight * np.asarray(found.patches[i]).reshape(*patch, -1)
+        maps[(slice(None), *place)] += weight * np.array([1, float(found.noise[i]) ** 2, int(found.rank[i])]).reshape(
+            3, *[1] * len(patch)
+        )
+    return image / maps[0][..., None], np.sqrt(maps[1] / maps[0]), maps[2] / maps[0]
+
+
+def decays(*space: int, k: int, noise: float = 0.05, cplx: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of two exponentials whose rates and amounts change slowly over space, without and with noise."""
+    rng = np.random.default_rng(0)
+    place = np.stack(np.meshgrid(*(np.linspace(0, 1, size) for size in space), indexing="ij"))
+    amount, times = 1 + 0.5 * np.sin(4 * place.sum(0)), np.linspace(0, 3, k)
+    signal = amount[..., None] * np.exp(-times * (0.5 + place[0])[..., None]) + np.exp(-times * 3)
+    noisy = signal + noise * rng.normal(size=signal.shape)
+    return signal, noisy + 1j * noise * rng.normal(size=signal.shape) if cplx else noisy
+
+
+@pytest.mark.parametrize(("patch", "cplx"), [((3, 2, 3), False), ((4, 4), True)])
+def test_image_is_the_mean_over_its_patches(patch, cplx, monkeypatch):
+    # Small tiles, so that there are several along each axis and the last ones reach over the end.
+    monkeypatch.setattr("rmtjax.inference._signal.tiles._TILE", 1)
+    _, y = decays(*(9, 6, 7)[: len(patch)], k=5, cplx=cplx)
+    found = denoise_image(y, patch=patch, rule="nuclear")
+    image, noise, rank = by_patches(y, patch, "nuclear")
+    np.testing.assert_allclose(found.image, image, atol=1e-10)
+    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
+    np.testing.assert_allclose(found.rank, rank, atol=1e-10)
+
+
+def test_patches_with_fewer_voxels_than_measurements():
+    _, y = decays(5, 5, k=12)
+    image, noise, _ = by_patches(y, (3, 3), "mp-pca")
+    found = denoise_image(y, patch=(3, 3))
+    np.testing.assert_allclose(found.image, image, atol=1e-10)
+    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
+
+
+@pytest.mark.float32
+def test_single_precision_is_near_double():
+    signal, y = decays(7, 7, k=8)
+    single, double = (denoise_image(jnp.asarray(y + 10, dtype), patch=(4, 4)) for dtype in ("float32", "float64"))
+    if double.image.dtype == single.image.dtype:
+        pytest.skip("there is no double precision in this run")
+    assert single.image.dtype == single.noise.dtype == np.float32
+    np.testing.assert_allclose(single.noise, double.noise, rtol=1e-3)
+    assert np.sqrt(np.mean((single.image - 10 - signal) ** 2)) < 0.035
+
+
+def test_noise_alone():
+    """Of noise alone hardly a component is kept, and its level is found without bias."""
+    noise = jax.random.normal(jax.random.key(5), (400, M, K))
+    found = denoise_patches(noise)
+    assert np.mean(found.rank > 0) < 0.1
+    level = np.asarray(found.noise)
+    assert abs(level.mean() - 1) < 0.01 + 5 * level.std() / 20
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+def test_residual_of_an_image_is_noise(getkey):
+    """What was taken away has the level of the noise, less what the kept components hold of it, and no structure."""
+    signal, _ = decays(14, 14, 14, k=20)
+    noise = 0.05 * np.asarray(jax.random.normal(getkey(), signal.shape))
+    found = denoise_image(signal + noise)
+    error, residual = np.asarray(found.image) - signal, signal + noise - np.asarray(found.image)
+    assert np.std(error) < 0.35 * 0.05
+    np.testing.assert_allclose(np.mean(found.noise), 0.05, rtol=0.01)
+    np.testing.assert_allclose(np.std(residual), 0.05, rtol=0.05)
+    # The correlation with the signal is that of independent noise, and so is that of neighbours.
+    unit = (signal - signal.mean((0, 1, 2))) / np.linalg.norm(signal - signal.mean((0, 1, 2)))
+    assert abs(np.sum(unit * residual)) < 5 * 0.05
+    neighbours = np.mean(residual[1:] * residual[:-1]) / np.var(residual)
+    assert abs(neighbours) < 0.02
+
+
+def test_refuses_what_is_no_image():
+    y = patches()
+    for arguments, message in (
+        ({"rule": "median"}, "`rule` must be one of 'mp-pca', 'frobenius'"),
+        ({"noise": 0.0}, "`noise` must be positive and finite"),
+        ({"noise": np.ones(3)}, "or have the shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            denoise_patches(y, **arguments)
+    with pytest.raises(ValueError, match="1 NaN"):
+        denoise_patches(np.where(y == y[1, 3, 2], np.nan, y))
+    with pytest.raises(ValueError, match="at least 3 rows"):
+        denoise_patches(y[:, :2])
+    with pytest.raises(ValueError, match="2 axes of space and one of measurements"):
+        denoise_image(y[0], patch=(2, 2))
+    with pytest.raises(ValueError, match="fit into the image"):
+        denoise_image(y, patch=(5, 2))
+    with pytest.raises(ValueError, match="at least 3 voxels"):
+        denoise_image(y, patch=(2, 1))
+    spoilt = jnp.asarray(y).at[0, 0, 0].set(jnp.nan)
+    found = jax.jit(denoise_patches)(spoilt).noise
+    assert np.isnan(found[0])
+    assert np.isfinite(found[1:]).all()
