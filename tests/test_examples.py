@@ -209,6 +209,19 @@ def test_zeta_zeros(tmp_path, capsys):
     assert number("from Berry: ") < 0.03
 
 
+@pytest.mark.slow
+def test_mri_patches(tmp_path, capsys):
+    output = tmp_path / "mri.png"
+    load("mri_patches.py")["main"](["--size=32", f"--output={output}"])
+    assert_is_a_picture(output)
+    printed = capsys.readouterr().out
+    number = lambda after: float(printed.split(after)[1].split()[0].strip("%,"))
+    assert abs(number("noise level: ") - 0.05) < 0.001
+    assert number("error: ") < 0.4 * 0.05
+    assert 0.045 < number("residual: ") < 0.051
+    assert abs(number("signal is ")) < 5
+
+
 def test_multi_host_on_one(tmp_path, capsys):
     options = ["--n=20", "--draws=200", f"--checkpoint={tmp_path / 'gue'}"]
     load("multi_host.py")["main"](options)

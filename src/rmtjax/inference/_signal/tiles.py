@@ -40,23 +40,34 @@ def _tile_of(counts: tuple[int, ...], k: int) -> tuple[int, ...]:
     return tuple(chosen[axis] for axis in range(len(counts)))
 
 
+def _along(values: Inexact[Array, "..."], axis: int, size: int) -> Inexact[Array, "..."]:
+    """Sums over windows along one axis."""
+    length = values.shape[axis] - size + 1
+    shifted = [jax.lax.slice_in_dim(values, start, start + length, axis=axis) for start in range(size)]
+    # Otherwise XLA makes one kernel of all axes, which adds every term again for each window.
+    return jax.lax.optimization_barrier(functools.reduce(jnp.add, shifted))
+
+
 def _windows(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Array, "..."]:
     """Sums over all windows of the last axes."""
-    first = values.ndim - len(patch)
-    for axis, size in enumerate(patch, first):
-        length = values.shape[axis] - size + 1
-        shifted = [jax.lax.slice_in_dim(values, start, start + length, axis=axis) for start in range(size)]
-        values = functools.reduce(jnp.add, shifted)
-        # Otherwise XLA makes one kernel of all axes, which adds every term again for each window.
-        values = jax.lax.optimization_barrier(values)
+    for axis, size in enumerate(patch, values.ndim - len(patch)):
+        values = _along(values, axis, size)
     return values
 
 
-def _over_patches(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Array, "..."]:
+def _over_patches(values: Inexact[Array, "a ..."], patch: tuple[int, ...]) -> Inexact[Array, "a ..."]:
     """What all patches give to each voxel, the transpose of `_windows`."""
-    first = values.ndim - len(patch)
-    margins = [(0, 0)] * first + [(size - 1, size - 1) for size in patch]
-    return _windows(jnp.pad(values, margins), patch)
+    # Row by row it stays in the cache, and takes a quarter of the time.
+    return jax.lax.map(functools.partial(_spread, patch=patch), values)
+
+
+def _spread(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Array, "..."]:
+    for axis, size in enumerate(patch, values.ndim - len(patch)):
+        margins = [(0, 0)] * values.ndim
+        margins[axis] = (size - 1, size - 1)
+        # A kernel with the margins in it would ask of every term whether it lies in them.
+        values = _along(jax.lax.optimization_barrier(jnp.pad(values, margins)), axis, size)
+    return values
 
 
 def _of_tile(

@@ -1,0 +1,150 @@
+"""Decisions from data: against NumPy, and against other packages where they are installed.
+
+    python benchmarks/inference.py [--only denoise]
+
+`pip install dipy` brings the rival of `denoise_image`. What a rival computes is checked, as far as it is the same. Times
+are medians of several turns after warm-up, in one process and in turns with those of the rival; ratios are what counts on
+a machine with other work. The record is `benchmarks/results/inference.json`, where a run writes its own parts only.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import rmtjax as rmt
+
+
+def medians(turns: int, **calls: Callable) -> dict[str, float]:
+    """Median seconds of each call, taken in turns after one for warm-up."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(turns + 1):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            jax.block_until_ready(call())
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(each[1:]) for name, each in times.items()}
+
+
+def numpy_denoise(y: np.ndarray) -> np.ndarray:
+    """The Frobenius shrinker for unknown noise, as it is written with NumPy for one matrix."""
+    smaller, larger = sorted(y.shape)
+    beta = smaller / larger
+    u, s, vh = np.linalg.svd(y, full_matrices=False)
+    threshold = rmt.inference.optimal_hard_threshold(*y.shape)
+    scale = np.median(s) * float(threshold.median_rule / threshold.known_noise)
+    x = np.maximum((s / scale) ** 2, (1 + beta**0.5) ** 2)
+    return (u * (scale**2 * np.sqrt((x - beta - 1) ** 2 - 4 * beta) / s)) @ vh
+
+
+def denoise(turns: int) -> dict[str, Any]:
+    """Whole matrices, in single and in double precision."""
+    found = {}
+    for dtype in (np.float32, np.float64):
+        for n, p in ((200, 100), (1000, 500)):
+            rng = np.random.default_rng(0)
+            y = (rng.normal(size=(n, p)) + np.outer(rng.normal(size=n), rng.normal(size=p))).astype(dtype)
+            array = jnp.asarray(y)
+            ours = lambda array=array: rmt.inference.denoise(array).matrix
+            np.testing.assert_allclose(ours(), numpy_denoise(y), atol=1e-3)
+            seconds = medians(turns, ours=ours, numpy=lambda y=y: numpy_denoise(y))
+            found[f"{n} × {p}, {dtype.__name__}"] = seconds | {
+                "times as fast as NumPy": seconds["numpy"] / seconds["ours"]
+            }
+    return found
+
+
+def decays(*space: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """An image of two exponentials whose rates and amounts change slowly over space, without and with noise."""
+    x, y, z = np.meshgrid(*(np.linspace(0, 1, size) for size in space), indexing="ij")
+    times, rng = np.linspace(0, 3, k), np.random.default_rng(0)
+    signal = (1 + np.sin(5 * x) * np.cos(4 * y))[..., None] * np.exp(-times * (0.5 + x)[..., None])
+    signal += (1 + 0.5 * z + 0.3 * np.sin(9 * y))[..., None] * np.exp(-times * (2 + np.cos(3 * z))[..., None]) + 1
+    return signal, signal + 0.1 * rng.normal(size=signal.shape)
+
+
+def denoise_image(turns: int) -> dict[str, Any]:
+    """All overlapping patches of an image; dipy's loop over patches computes nearly the same (see `agreement`)."""
+    found = {}
+    for radius, k, size in ((2, 30, 24), (1, 20, 22)):
+        for dtype in (np.float32, np.float64):
+            signal, noisy = (each.astype(dtype) for each in decays(size, size, size, k=k))
+            array, width = jnp.asarray(noisy), 2 * radius + 1
+            ours = lambda array=array, width=width: rmt.inference.denoise_image(array, patch=(width,) * 3)
+            calls: dict[str, Callable] = {"ours": ours}
+            if importlib.util.find_spec("dipy") is not None:
+                from dipy.denoise.localpca import mppca
+
+                calls["dipy"] = lambda noisy=noisy, radius=radius: mppca(noisy, patch_radius=radius, return_sigma=True)
+            seconds = medians(turns, **calls)
+            number = (size - 2 * radius) ** 3
+            row = {
+                "patches": number,
+                "patches a minute": 60 * number / seconds["ours"],
+                "error": float(np.std(ours().image - signal)),
+                "noise (0.1)": float(np.mean(ours().noise)),
+            }
+            if "dipy" in calls:
+                theirs, noise = calls["dipy"]()
+                row |= {
+                    "times as fast as dipy": seconds["dipy"] / seconds["ours"],
+                    "error of dipy": float(np.std(theirs - signal)),
+                    "noise of dipy": float(np.mean(noise)),
+                    "agreement": f"median difference {np.median(abs(theirs - np.asarray(ours().image))):.1e}",
+                }
+            found[f"patches {width**3} × {k}, {dtype.__name__}"] = row | seconds
+    return found
+
+
+def denoise_patches(turns: int) -> dict[str, Any]:
+    """Batches of independent patches."""
+    found = {}
+    for m, k in ((125, 30), (27, 20)):
+        patches = jax.random.normal(jax.random.key(0), (5000, m, k), jnp.float32)
+        seconds = medians(turns, ours=lambda patches=patches: rmt.inference.denoise_patches(patches))
+        found[f"{m} × {k}, float32"] = seconds | {"matrices a minute": 60 * 5000 / seconds["ours"]}
+    return found
+
+
+# Each part returns rows of numbers by name.
+PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "denoise": denoise,
+    "denoise_patches": denoise_patches,
+    "denoise_image": denoise_image,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, check, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    path = Path(__file__).parent / "results" / "inference.json"
+    parser.add_argument("--json", default=str(path), help="the record")
+    parser.add_argument("--turns", type=int, default=5, help="of each measurement (default %(default)s)")
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS), help="the parts to be measured")
+    args = parser.parse_args(argv)
+    record = Path(args.json)
+    found = json.loads(record.read_text()) if record.is_file() else {}
+    for name in args.only:
+        found[name] = {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "date": time.strftime("%Y-%m-%d"),
+            "jax": jax.__version__,
+            "rows": PARTS[name](args.turns),
+        }
+        print(name, json.dumps(found[name], indent=1))
+    record.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
+    main()
