@@ -26,6 +26,7 @@ SILENT = (
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|HardThreshold)",
+    r"rmtjax\.inference\.(HardThreshold|SignalRank|SpikeEstimates)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
     r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",

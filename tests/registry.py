@@ -46,6 +46,7 @@ GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
 POSITIVE = jnp.array([0.3, 1.7, 5.2])
 LEVELS = jnp.array([0.1, 0.9, 1.8, 3.2, 4.3, 6.1])
+DATA = jnp.array([[1.2, -0.4, 0.3], [-2.1, 0.8, 0.2], [0.3, 0.1, -1.4], [1.9, -0.6, 0.5], [-0.8, 1.1, 0.9]])
 
 
 def gauge_invariant(a: Any) -> tuple:
@@ -105,6 +106,17 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/plane/test_ginibre.py"),
     "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/circular/test_circular.py"),
     "rmtjax.ensembles.Edge": lambda: rmt.GOE(4, 1.2).soft_edge(),
+    "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
+    "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
+    "rmtjax.inference.signal_rank": Call(
+        lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
+    ),
+    "rmtjax.inference.signal_rank_of_levels": Call(
+        lambda levels: rmt.inference.signal_rank_of_levels(levels, 9, 6, noise=1.0).p_values[:3], (LEVELS,)
+    ),
+    "rmtjax.inference.spike_estimates": Call(
+        lambda levels: rmt.inference.spike_estimates(levels, 50.0, 5.0, 1.0), (4 + POSITIVE,)
+    ),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),

@@ -8,3 +8,8 @@ from rmtjax.inference._signal.patches import DenoisedImage as DenoisedImage
 from rmtjax.inference._signal.patches import DenoisedPatches as DenoisedPatches
 from rmtjax.inference._signal.patches import denoise_image as denoise_image
 from rmtjax.inference._signal.patches import denoise_patches as denoise_patches
+from rmtjax.inference._signal.signal_rank import SignalRank as SignalRank
+from rmtjax.inference._signal.signal_rank import signal_rank as signal_rank
+from rmtjax.inference._signal.signal_rank import signal_rank_of_levels as signal_rank_of_levels
+from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates
+from rmtjax.inference._signal.spikes import spike_estimates as spike_estimates

@@ -20,6 +20,7 @@ from rmtjax.ensembles._core.edge import Edge
 from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
 
 Number = Float[Array, ""] | float
+Numbers = Float[Array, "..."] | float
 # A few levels that hardly repel each other do not end like those of an Airy operator.
 _POSITIVE = _checks.Rule(lambda size: size > 0, "be positive where the spectrum is to have an edge")
 # The exponents within the reach of `HardEdge`.
@@ -48,13 +49,26 @@ def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], 
     the error is smaller without it.
     """
     n_, m_ = _effective("n", n, beta, unit), _effective("m", m, beta, unit)
-    sign = 1 if upper else -1
-    n_ = n_ if upper else m_ - _SOFT("|m - n|", m_ - n_)
-    root = jnp.sqrt(m_) + sign * jnp.sqrt(n_)
-    scale = root * jnp.cbrt(1 / jnp.sqrt(n_) + sign / jnp.sqrt(m_))
     if upper:
-        return _soft_edge(beta, unit * root**2, unit * scale, upper)
-    return _soft_edge(beta, jnp.log(unit * root**2), scale / root**2, upper, "log")
+        centre, scale = _laguerre_constants(n_, m_, 1)
+        return _soft_edge(beta, unit * centre, unit * scale, upper)
+    centre, scale = _laguerre_constants(m_ - _SOFT("|m - n|", m_ - n_), m_, -1)
+    return _soft_edge(beta, jnp.log(unit * centre), scale / centre, upper, "log")
+
+
+def largest_laguerre_level(n: Numbers, m: Numbers, beta: int) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    r"""Centre and scale of the law of the largest level of $XX^*$ with $E|X_{ij}|^2 = 1$, elementwise in the sizes.
+
+    They are those of `laguerre_soft_edge`, for arrays of sizes above 1/beta - 1/2, and symmetric in n and m.
+    """
+    shift = 0.5 - 1 / beta
+    return _laguerre_constants(jnp.asarray(n + shift), jnp.asarray(m + shift), 1)
+
+
+def _laguerre_constants(n: Array, m: Array, sign: int) -> tuple[Array, Array]:
+    """Centre and scale of an edge from effective sizes."""
+    root = jnp.sqrt(m) + sign * jnp.sqrt(n)
+    return root**2, root * jnp.cbrt(1 / jnp.sqrt(n) + sign / jnp.sqrt(m))
 
 
 def laguerre_hard_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""]) -> Edge:

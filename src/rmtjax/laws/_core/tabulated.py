@@ -6,7 +6,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.special.internal import log_one_minus_exp
@@ -123,6 +123,20 @@ class AbstractTabulatedLaw(AbstractLaw):
         # Newton's method overshoots the root of a concave function at most once. Starting from the chord of a panel it
         # reaches rounding in four steps, and from the leading terms in five.
         return jax.lax.fori_loop(0, 5, step, start)
+
+
+def smaller_tail(
+    law: AbstractTabulatedLaw, x: Float[Array, "..."]
+) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
+    r"""The smaller tail of the law and its second derivative, from one look at the table, to all digits in both tails.
+
+    Returns:
+        Whether F is the smaller tail, and not 1 - F; the logarithm of that tail t; and $t''/t$.
+    """
+    (tail, slope), changes = jax.jvp(law._smaller_tail, (x,), (jnp.ones_like(x),))
+    below = x < law._switch()
+    # The density is exp(tail + slope), and t' is plus or minus that.
+    return below, tail, jnp.where(below, 1, -1) * jnp.exp(slope) * (changes[0] + changes[1])
 
 
 def not_too_far(x: Float[Array, "..."]) -> Float[Array, "..."]:
