@@ -106,8 +106,20 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/plane/test_ginibre.py"),
     "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/circular/test_circular.py"),
     "rmtjax.ensembles.Edge": lambda: rmt.GOE(4, 1.2).soft_edge(),
+    "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
     "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
     "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
+    "rmtjax.inference.effective_sample_size": Call(
+        lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
+    ),
+    "rmtjax.inference.largest_root_test": Call(
+        lambda root: rmt.inference.largest_root_test(root, 3, 2, 8).p_value, (0.1 * POSITIVE,), second_derivative=False
+    ),
+    "rmtjax.inference.largest_root_test_of_groups": Call(
+        lambda one, other: rmt.inference.largest_root_test_of_groups(one, other, method="tracy-widom").p_value,
+        (DATA, DATA[::-1] ** 2),
+        second_derivative=False,
+    ),
     "rmtjax.inference.signal_rank": Call(
         lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
     ),

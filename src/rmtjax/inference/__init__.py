@@ -9,6 +9,13 @@ from rmtjax.inference._signal.patches import DenoisedPatches as DenoisedPatches
 from rmtjax.inference._signal.patches import denoise_image as denoise_image
 from rmtjax.inference._signal.patches import denoise_patches as denoise_patches
 from rmtjax.inference._signal.signal_rank import SignalRank as SignalRank
+from rmtjax.inference._signal.effective_size import effective_sample_size as effective_sample_size
+from rmtjax.inference._signal.hard_threshold import HardThreshold as HardThreshold
+from rmtjax.inference._signal.hard_threshold import optimal_hard_threshold as optimal_hard_threshold
+from rmtjax.inference._signal.judge import SignalRank as SignalRank
+from rmtjax.inference._signal.largest_root import LargestRootTest as LargestRootTest
+from rmtjax.inference._signal.largest_root import largest_root_test as largest_root_test
+from rmtjax.inference._signal.largest_root import largest_root_test_of_groups as largest_root_test_of_groups
 from rmtjax.inference._signal.signal_rank import signal_rank as signal_rank
 from rmtjax.inference._signal.signal_rank import signal_rank_of_levels as signal_rank_of_levels
 from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates

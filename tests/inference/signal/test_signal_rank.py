@@ -130,8 +130,8 @@ def test_wrong_data_are_refused():
     assert np.isnan(bad.p_values).all()
 
 
-# Rates of false alarms at the nominal 5 %. Without the correction for the noise of the trace that of 50 × 20 matrices is
-# 2.8 % where the noise is unknown.
+# Rates of false alarms at the nominal 5 %. Without the correction for the noise of the trace that of 50 × 20 matrices
+# is 2.8 % where the noise is unknown.
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [1, 2])
 @pytest.mark.parametrize(("n", "p"), [(50, 20), (500, 200)])

@@ -1,55 +1,17 @@
 """How many components of a data matrix are signal: the number of its levels that noise does not explain."""
 
-import functools
-from typing import Any, NamedTuple
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Inexact, Int
+from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
-from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
-from rmtjax.ensembles.internal import largest_laguerre_level
-from rmtjax.inference._core.data import observations, without_mean
-from rmtjax.inference._core.sample_spectrum import sample_levels
-from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
-from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
+from rmtjax.inference._core.data import observations
+from rmtjax.inference._signal.judge import METHODS, OF_LEVELS, Options, SignalRank, judged_data, judged_levels
 
-_METHODS = ("tracy-widom",)
 _INSIDE = _checks.Rule(lambda level: (level > 0) & (level < 1), "lie between 0 and 1")
-
-
-class SignalRank(AbstractModule):
-    """The number of components that are signal, as `signal_rank` returns it, with what it rests on.
-
-    Args:
-        rank: how many levels are signal; -1 where the data are not valid.
-        p_values: that each level, behind those before it, is noise; largest level first.
-        edge: the level around which the largest one of the noise alone fluctuates.
-        noise: σ, as it was given or as it was estimated from the levels that are noise.
-        levels: those of $X^*X/n$ that were judged, largest first.
-        spikes: what the levels say of the population; NaN from the rank on.
-        n: number of observations, less one where their mean was taken away.
-        p: number of variables; static.
-
-    Example:
-        >>> import jax
-        >>> found = signal_rank(jax.random.normal(jax.random.key(0), (50, 8)) + 3.0)
-        >>> print(found.n, found.p, found.p_values.shape)
-        49.0 8 (8,)
-    """
-
-    rank: Int[Array, "*batch"]
-    p_values: Float[Array, "*batch k"]
-    edge: Float[Array, "*batch"]
-    noise: Float[Array, "*batch"]
-    levels: Float[Array, "*batch k"]
-    spikes: SpikeEstimates
-    n: Float[Array, ""]
-    p: int = eqx.field(static=True)
 
 
 def signal_rank(
@@ -73,6 +35,16 @@ def signal_rank(
     Nadler (2011) for the noise of that sum. At the nominal 5 % the rate of false alarms is between 4 and 5 %, down to
     matrices of 50 × 20.
 
+    `"exact"`: the same with the exact law of the largest level at every size, from determinants, where the noise is
+    known. Each level takes $O(\min(n, p)^3)$ operations: ask for a few by `max_rank`.
+
+    `"parallel-analysis"`: levels are signal as long as they are above the upper edge of `laws.GeneralMarchenkoPastur`
+    for the mean squares of the columns, which therefore need not be equal (derandomised parallel analysis);
+    `"deflated-parallel-analysis"` takes away from the columns what the levels before have explained, so that strong
+    signals do not hide weak ones. `"hard-threshold"`: levels above the square of the threshold of Gavish and Donoho,
+    with the median singular value where the noise is not known. These three have no p-values, and are no tests: noise
+    alone is above the edge of parallel analysis in every sixth real matrix or so.
+
     Convention: rows are independent observations, columns are variables, and the noise is white: entries of the same
     variance, $E|x|^2 = \sigma^2$, of both parts together where they are complex. Levels are those of $S = X^*X/n$.
 
@@ -91,7 +63,7 @@ def signal_rank(
     Raises:
         ValueError: data are no matrix of at least two rows of finite numbers, or have a constant column, or are a
             covariance matrix; `level` is not between 0 and 1, `noise` or `n` not positive and finite, or `max_rank` not
-            between 1 and $\min(n, p)$.
+            between 1 and $\min(n, p)$; `noise` is not known for `"exact"`, or given for parallel analysis.
 
     Example:
         >>> import jax
@@ -104,14 +76,17 @@ def signal_rank(
     References:
         Johnstone (2001), Ann. Statist. 29, 295; El Karoui (2006), Ann. Probab. 34, 2077; Ma (2012), Bernoulli 18, 322;
         Nadler (2011), J. Multivariate Anal. 102, 363; Kritchman and Nadler (2009), IEEE Trans. Signal Process. 57,
-        3930.
+        3930; Chiani (2014), J. Multivariate Anal. 129, 69; Dobriban and Owen (2019), J. R. Stat. Soc. B 81, 163; Gavish
+        and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040.
     """
     array, valid = observations(data)
     rows, p = array.shape[-2] - bool(center), array.shape[-1]
     count = _number_of_levels(max_rank, rows, p)
-    options = _Options(_checks.choice("method", method, _METHODS), 2 if jnp.iscomplexobj(array) else 1, count, p)
-    numbers, fit = _checked_numbers(rows if n is None else n, level, noise, array.dtype)
-    result, constant = _of_data(array, *numbers, options, bool(center))
+    n = rows if n is None else n
+    beta = 2 if jnp.iscomplexobj(array) else 1
+    options = _options(_checks.choice("method", method, METHODS), beta, count, p, n, noise)
+    numbers, fit = _checked_numbers(n, level, noise, array.dtype)
+    result, constant = judged_data(array, *numbers, options, bool(center))
     valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", constant))
     return _masked(valid, result)
 
@@ -162,18 +137,20 @@ def signal_rank_of_levels(
     valid = _LEVELS.kept("levels", array)
     count = _number_of_levels(max_rank, min(rows, array.shape[-1]), p)
     beta = _checks.dyson_index(beta, (1, 2))
-    options = _Options(_checks.choice("method", method, _METHODS), beta, count, p)
+    options = _options(_checks.choice("method", method, OF_LEVELS), beta, count, p, n, noise)
     numbers, fit = _checked_numbers(n, level, noise, array.dtype)
-    return _masked(_checks.both(valid, fit), _of_levels(array, *numbers, options))
+    return _masked(_checks.both(valid, fit), judged_levels(array, *numbers, options))
 
 
-class _Options(NamedTuple):
-    """What is static."""
-
-    method: str
-    beta: int
-    tests: int
-    p: int
+def _options(method: str, beta: int, tests: int, p: int, n: Any, noise: Any) -> Options:
+    rows = n if isinstance(n, int) and not isinstance(n, bool) else None
+    if method == "exact" and noise is None:
+        raise _checks.refusal("noise", 'be known for method="exact"', noise)
+    if method == "exact" and rows is None:
+        raise _checks.refusal("n", 'be an integer for method="exact"', n)
+    if method.endswith("parallel-analysis") and noise is not None:
+        raise _checks.refusal("noise", "be None for parallel analysis, which takes it from each column", noise)
+    return Options(method, beta, tests, p, rows)
 
 
 def _ascending(levels: Any) -> Any:
@@ -218,58 +195,3 @@ def _masked(valid: Any, result: SignalRank) -> SignalRank:
     valid = jnp.broadcast_to(valid, result.rank.shape)
     wide = lambda leaf: valid.reshape(*valid.shape, *(1,) * (leaf.ndim - axes)) if leaf.ndim else valid.all()
     return jax.tree.map(lambda leaf: _checks.masked(wide(leaf), leaf), result)
-
-
-@functools.partial(compiled, static_argnums=(4, 5))
-def _of_data(
-    data: Inexact[Array, "*batch n p"],
-    n: Float[Array, ""],
-    level: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: _Options,
-    center: bool,
-) -> tuple[SignalRank, Int[Array, "*batch"]]:
-    """The result, and the number of constant columns."""
-    rows = without_mean(data) if center else data
-    first = data[..., :1, :] if center else 0
-    constant = jnp.sum(jnp.all(data == first, axis=-2), axis=-1)
-    return _judged(sample_levels(rows), n, level, noise, options), constant
-
-
-@functools.partial(compiled, static_argnums=(4,))
-def _of_levels(
-    levels: Float[Array, "*batch k"],
-    n: Float[Array, ""],
-    level: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: _Options,
-) -> SignalRank:
-    return _judged(levels, n, level, noise, options)
-
-
-def _judged(
-    ascending: Float[Array, "*batch k"],
-    n: Float[Array, ""],
-    level: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: _Options,
-) -> SignalRank:
-    count, p, beta = options.tests, options.p, options.beta
-    levels = ascending[..., ::-1][..., :count]
-    rest = jnp.sum(ascending[..., : ascending.shape[-1] - count], axis=-1)
-    if noise is None:
-        p_values = ratio_p_values(levels, rest, n, p, beta)
-    else:
-        p_values = known_noise_p_values(n * levels / noise[..., None] ** 2, n, p, beta)
-    rank = jnp.sum(jnp.cumprod(p_values < level, axis=-1), axis=-1)
-    rows, columns = n if noise is not None else n - rank, p - rank
-    if noise is None:
-        sums = jnp.concatenate([remaining(levels, rest), rest[..., None]], axis=-1)
-        left = jnp.take_along_axis(sums, rank[..., None], axis=-1)[..., 0]
-        noise = jnp.sqrt(n * left / (rows * columns))
-    noise = jnp.broadcast_to(noise, rank.shape)
-    edge = noise**2 * largest_laguerre_level(rows, columns, beta)[0] / n
-    spikes = estimates(levels, n, p, noise[..., None], beta)
-    is_signal: Bool[Array, "*batch k"] = jnp.arange(count) < rank[..., None]
-    spikes = jax.tree.map(lambda leaf: jnp.where(is_signal, leaf, jnp.nan), spikes)
-    return SignalRank(rank, p_values, edge, noise, levels, spikes, n, p)

@@ -1,0 +1,69 @@
+"""The effective number of observations of rows that depend on one another."""
+
+import functools
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax.inference._core.data import observations, without_mean
+
+
+def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = True) -> Float[Array, "*batch"]:
+    r"""How many independent observations the rows of a data matrix are worth, for its spectrum.
+
+    Let the columns be independent, each with its own variance and all with the covariance T between the rows, such as
+    that of a stationary time series. Then, for distinct columns x and y,
+
+    $$n_{\mathrm{eff}} = \frac{(\operatorname{tr} T)^2}{\operatorname{tr} T^2}, \qquad
+    E\,|x^* y|^2 = \frac{1}{n_{\mathrm{eff}}}\,E\,|x|^2\,E\,|y|^2 ,$$
+
+    so that the ratio of the sums over all pairs of columns is an estimate of $1/n_{\mathrm{eff}}$; for a first-order
+    autoregression with the coefficient r, $n_{\mathrm{eff}} \approx n\,(1 - r^2)/(1 + r^2)$. Columns that depend on
+    each other, as where there is signal, lower it: it is best taken from variables, or residuals, without signal.
+
+    `signal_rank(data, n=…)` takes it. The variance of the levels is then right, and their edge to the order
+    $\sqrt{p/n}$, but beyond that the spectrum depends on all of T: tests are calibrated for few variables only. With
+    n = 2000 and r = 0.3 at the nominal 5 % they alarm in 4 % of the matrices for p = 5 (with the number of rows in 10 %)
+    and in 10 % for p = 50 (67 %).
+
+    Args:
+        data: observations × variables, batched over leading axes, of at least two variables.
+        center: whether the mean of each column is unknown and is taken away; static.
+
+    Returns:
+        One number for each matrix, at most the number of rows, less one with `center`.
+
+    Raises:
+        ValueError: data are no matrix of at least two rows and columns of finite numbers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> rows = jax.random.normal(jax.random.key(0), (100, 50))
+        >>> print(round(float(effective_sample_size(jnp.repeat(rows, 3, axis=0))), -1))  # each row thrice
+        100.0
+
+    References:
+        Bai and Saranadasa (1996), Stat. Sin. 6, 311, for such estimates of the trace of a squared covariance.
+    """
+    array, valid = observations(data)
+    if array.shape[-1] < 2:
+        raise _checks.refusal("data", "have at least 2 columns", array.shape)
+    return _checks.masked(valid, _effective(array, bool(center)))
+
+
+@functools.partial(compiled, static_argnums=(1,))
+def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> Float[Array, "*batch"]:
+    rows: Any = without_mean(data) if center else data
+    size = jnp.max(jnp.abs(rows), axis=(-2, -1), keepdims=True)
+    rows = rows / jnp.where(size > 0, size, 1)
+    squares = jnp.sum(jnp.abs(rows) ** 2, axis=-2)
+    # The products of all pairs of columns, from the smaller of the two Gram matrices.
+    wide = rows.shape[-1] > rows.shape[-2]
+    other = jnp.conj(jnp.swapaxes(rows, -1, -2))
+    gram = rows @ other if wide else other @ rows
+    products = jnp.sum(jnp.abs(gram) ** 2, axis=(-2, -1)) - jnp.sum(squares**2, axis=-1)
+    lengths = jnp.sum(squares, axis=-1) ** 2 - jnp.sum(squares**2, axis=-1)
+    return jnp.minimum(lengths / products, rows.shape[-2])

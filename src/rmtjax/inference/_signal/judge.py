@@ -1,0 +1,156 @@
+"""From levels to a rank: the judgement of each method, and the record of what it rests on."""
+
+import functools
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Inexact, Int
+
+from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
+from rmtjax.ensembles.internal import largest_laguerre_level
+from rmtjax.inference._core.data import without_mean
+from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
+from rmtjax.inference._signal.exact import wishart_p_values
+from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
+from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
+from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
+
+# Methods that need no more than the levels, and all of them.
+OF_LEVELS = ("tracy-widom", "exact", "hard-threshold")
+METHODS = (*OF_LEVELS, "parallel-analysis", "deflated-parallel-analysis")
+
+
+class SignalRank(AbstractModule):
+    """The number of components that are signal, as `signal_rank` returns it, with what it rests on.
+
+    Args:
+        rank: how many levels are signal; -1 where the data are not valid.
+        p_values: that each level, behind those before it, is noise; largest level first. None for methods without.
+        edge: the threshold of the method; for tests the level around which the largest one of the noise fluctuates.
+        noise: σ, as it was given or as it was estimated from the levels that are noise.
+        levels: those of $X^*X/n$ that were judged, largest first.
+        spikes: what the levels say of the population if the noise is white; NaN from the rank on.
+        n: number of observations, less one where their mean was taken away.
+        p: number of variables; static.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> found = rmt.inference.signal_rank(jax.random.normal(jax.random.key(0), (50, 8)) + 3.0)
+        >>> print(found.n, found.p, found.p_values.shape)
+        49.0 8 (8,)
+    """
+
+    rank: Int[Array, "*batch"]
+    p_values: Float[Array, "*batch k"] | None
+    edge: Float[Array, "*batch"]
+    noise: Float[Array, "*batch"]
+    levels: Float[Array, "*batch k"]
+    spikes: SpikeEstimates
+    n: Float[Array, ""]
+    p: int = eqx.field(static=True)
+
+
+class Options(NamedTuple):
+    """What is static."""
+
+    method: str
+    beta: int
+    tests: int
+    p: int
+    rows: int | None  # the number of observations where it is an integer
+
+
+@functools.partial(compiled, static_argnums=(4, 5))
+def judged_data(
+    data: Inexact[Array, "*batch n p"],
+    n: Float[Array, ""],
+    level: Float[Array, ""],
+    noise: Float[Array, "..."] | None,
+    options: Options,
+    center: bool,
+) -> tuple[SignalRank, Int[Array, "*batch"]]:
+    """The result, and the number of constant columns."""
+    rows = without_mean(data) if center else data
+    first = data[..., :1, :] if center else 0
+    constant = jnp.sum(jnp.all(data == first, axis=-2), axis=-1)
+    if options.method in OF_LEVELS:
+        return _judged(sample_levels(rows), n, level, noise, options), constant
+    deflate = options.method.startswith("deflated")
+    spectrum = sample_spectrum(rows)
+    edges = column_edges(spectrum, mean_squares(rows), n, options.tests, deflate=deflate)
+    return _record(
+        spectrum.levels, spectrum.levels[..., ::-1][..., : options.tests] > edges, edges, None, n, None, options
+    ), constant
+
+
+@functools.partial(compiled, static_argnums=(4,))
+def judged_levels(
+    levels: Float[Array, "*batch k"],
+    n: Float[Array, ""],
+    level: Float[Array, ""],
+    noise: Float[Array, "..."] | None,
+    options: Options,
+) -> SignalRank:
+    """The result from ascending levels."""
+    return _judged(levels, n, level, noise, options)
+
+
+def _judged(
+    ascending: Float[Array, "*batch k"],
+    n: Float[Array, ""],
+    level: Float[Array, ""],
+    noise: Float[Array, "..."] | None,
+    options: Options,
+) -> SignalRank:
+    method, beta, tests, p, rows = options
+    levels, rest = _largest(ascending, tests)
+    if method == "hard-threshold":
+        edge = hard_threshold_level(ascending, n, p, noise)
+        return _record(ascending, levels > edge[..., None], edge[..., None], None, n, noise, options)
+    if noise is None:
+        p_values = ratio_p_values(levels, rest, n, p, beta)
+    elif method == "exact":
+        assert rows is not None  # where the method is exact
+        p_values = wishart_p_values(n * levels / noise[..., None] ** 2, rows, p, beta)
+    else:
+        p_values = known_noise_p_values(n * levels / noise[..., None] ** 2, n, p, beta)
+    return _record(ascending, p_values < level, None, p_values, n, noise, options)
+
+
+def _largest(
+    ascending: Float[Array, "*batch k"], tests: int
+) -> tuple[Float[Array, "*batch t"], Float[Array, "*batch"]]:
+    """So many of the largest levels, descending, and the sum of the others."""
+    return ascending[..., ::-1][..., :tests], jnp.sum(ascending[..., : ascending.shape[-1] - tests], axis=-1)
+
+
+def _record(
+    ascending: Float[Array, "*batch k"],
+    signal: Bool[Array, "*batch t"],
+    edges: Float[Array, "*batch _"] | None,
+    p_values: Float[Array, "*batch t"] | None,
+    n: Float[Array, ""],
+    noise: Float[Array, "..."] | None,
+    options: Options,
+) -> SignalRank:
+    """The result, from which of the levels would be signal if all before it are."""
+    _, beta, tests, p, _ = options
+    levels, rest = _largest(ascending, tests)
+    rank = jnp.sum(jnp.cumprod(signal, axis=-1), axis=-1)
+    chosen = lambda values: jnp.take_along_axis(values, rank[..., None], axis=-1)[..., 0]
+    rows, columns = n if noise is not None else n - rank, p - rank
+    if noise is None:
+        sums = jnp.concatenate([remaining(levels, rest), rest[..., None]], axis=-1)
+        noise = jnp.sqrt(n * chosen(sums) / (rows * columns))
+    noise = jnp.broadcast_to(noise, rank.shape)
+    if edges is None:
+        edge = noise**2 * largest_laguerre_level(rows, columns, beta)[0] / n
+    else:
+        edge = edges[..., 0] if edges.shape[-1] == 1 else chosen(jnp.concatenate([edges, edges[..., -1:]], axis=-1))
+    spikes = estimates(levels, n, p, noise[..., None], beta)
+    is_signal: Bool[Array, "*batch t"] = jnp.arange(tests) < rank[..., None]
+    spikes = jax.tree.map(lambda leaf: jnp.where(is_signal, leaf, jnp.nan), spikes)
+    return SignalRank(rank, p_values, edge, noise, levels, spikes, n, p)

@@ -1,0 +1,179 @@
+"""Roy's largest root, exactly and by the law of Tracy and Widom."""
+
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
+from rmtjax._typing import RealLike
+from rmtjax.ensembles import Jacobi
+from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._signal.exact import ABOVE, BELOW, LAST, Recurrence, log_probability, nodes
+from rmtjax.linalg import eigvalsh
+from rmtjax.linalg.internal import adjoint
+from rmtjax.special.internal import JacobiWeight
+
+_INSIDE = _checks.Rule(lambda root: (root >= 0) & (root <= 1), "lie in [0, 1]; of a root of H/E it is root/(1 + root)")
+
+
+class LargestRootTest(AbstractModule):
+    """Roy's largest root with its p-value, as `largest_root_test` returns it.
+
+    Args:
+        root: the largest root θ, in [0, 1].
+        p_value: the probability of a larger one if nothing is there.
+        p: number of variables; static.
+        hypothesis: degrees of freedom of the hypothesis; static.
+        error: degrees of freedom of the error; static.
+
+    Example:
+        >>> print(largest_root_test(0.9, p=2, hypothesis=2, error=8).error)
+        8
+    """
+
+    root: Float[Array, "..."]
+    p_value: Float[Array, "..."]
+    p: int = eqx.field(static=True)
+    hypothesis: int = eqx.field(static=True)
+    error: int = eqx.field(static=True)
+
+
+def largest_root_test(
+    root: RealLike, p: int, hypothesis: int, error: int, *, beta: int = 1, method: str = "exact"
+) -> LargestRootTest:
+    r"""Roy's test by the largest root θ of $\det(H - \theta\,(H + E)) = 0$, as in MANOVA and canonical correlations.
+
+    H and E are independent Wishart matrices of p variables with the same covariance, and with the degrees of freedom of
+    hypothesis and error, the latter at least p. The p-value is exact at every size, from determinants and Pfaffians,
+    with an absolute error of 1e-12 (float32: 1e-4). `"tracy-widom"` takes the logit of θ by Johnstone's (2008)
+    constants of the second order instead: at the nominal 5 % it rejects in 4.6 % for p = 5 with 6 and 40 degrees of
+    freedom, and in 3 % for p = 2 with 2 and 8.
+
+    Convention: θ in [0, 1]; programs that report the largest root r of $HE^{-1}$ mean $\theta = r/(1 + r)$. For g
+    groups with N observations in all, the degrees of freedom are g - 1 and N - g. For canonical correlations of N
+    observations of p and q variables θ is the square of the largest one, with q and N - 1 - q.
+
+    Args:
+        root: θ, of any shape.
+        p: number of variables; static.
+        hypothesis: degrees of freedom m₁ ≥ 1; static.
+        error: degrees of freedom m₂ ≥ p; static.
+        beta: 1 for real and 2 for complex data; static.
+        method: `"exact"` or `"tracy-widom"`; static.
+
+    Returns:
+        A record with `root` and `p_value`, and the sizes as they were taken.
+
+    Raises:
+        ValueError: θ is not in [0, 1], a size is too small, `beta` is not 1 or 2, or `method` is none of these; for
+            `"tracy-widom"` also if `error` is p.
+
+    Example:
+        >>> for method in ("exact", "tracy-widom"):
+        ...     print(f"{largest_root_test(0.5, p=5, hypothesis=6, error=40, method=method).p_value:.3f}")
+        0.026
+        0.028
+
+    References:
+        Roy (1953), Ann. Math. Stat. 24, 220; Johnstone (2008), Ann. Statist. 36, 2638, theorem 1; Chiani (2016),
+        J. Multivariate Anal. 143, 467, for the exact law.
+    """
+    p = _checks.integer("p", p, at_least=1)
+    hypothesis = _checks.integer("hypothesis", hypothesis, at_least=1)
+    error = _checks.integer("error", error, at_least=p)
+    beta = _checks.dyson_index(beta, (1, 2))
+    method = _checks.choice("method", method, ("exact", "tracy-widom"))
+    values = _checks.full_precision("root", _checks.real("root", root))
+    p_value = _INSIDE("root", values)
+    if method == "tracy-widom":
+        edge = Jacobi(p, hypothesis, error, beta).soft_edge()
+        return LargestRootTest(values, edge.law.sf(edge.standardize(p_value)), p, hypothesis, error)
+    return LargestRootTest(values, _exact(p_value, p, hypothesis, error, beta), p, hypothesis, error)
+
+
+def largest_root_test_of_groups(*groups: Inexact[Array, "_ p"], method: str = "exact") -> LargestRootTest:
+    r"""Roy's test of whether several groups of observations have the same mean, from the data.
+
+    H is the scatter of the group means, E that within the groups.
+
+    Args:
+        groups: two or more data matrices, observations × variables, with the same variables.
+        method: as for `largest_root_test`; static.
+
+    Returns:
+        As `largest_root_test`.
+
+    Raises:
+        ValueError: there are fewer than two groups, they have different variables, a group is no matrix of at least two
+            finite rows, or there are fewer than p degrees of freedom within the groups.
+
+    Example:
+        >>> import jax
+        >>> one, other = jax.random.normal(jax.random.key(0), (2, 20, 3))
+        >>> print(bool(largest_root_test_of_groups(one, other + 2.0).p_value < 1e-6))
+        True
+
+    References:
+        Roy (1953), Ann. Math. Stat. 24, 220.
+    """
+    if len(groups) < 2:
+        raise _checks.refusal("groups", "be at least two", len(groups))
+    valid: Any = True
+    checked = []
+    for group in groups:
+        rows, fit = observations(group, name="groups")
+        if rows.ndim != 2 or (checked and rows.shape[1] != checked[0].shape[1]):
+            raise _checks.refusal("groups", "be matrices with the same number of columns", rows.shape)
+        checked.append(rows)
+        valid = _checks.both(valid, fit)
+    p, beta = checked[0].shape[1], 2 if any(map(jnp.iscomplexobj, checked)) else 1
+    error = sum(rows.shape[0] for rows in checked) - len(groups)
+    root = _checks.masked(valid, _root_of_groups(checked))
+    return largest_root_test(root, p, len(groups) - 1, error, beta=beta, method=method)
+
+
+@compiled
+def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> Float[Array, ""]:
+    """The largest squared cosine between the variables and the differences of group means."""
+    within = jnp.concatenate([without_mean(rows) for rows in groups])
+    # Means weighted by the roots of the sizes have a part along those roots, the overall mean, which does not count.
+    roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
+    unit = roots / jnp.sqrt(jnp.sum(roots**2))
+    means = jnp.stack([jnp.mean(rows, axis=0) for rows in groups]) * roots[:, None]
+    between = means - unit[:, None] * (unit @ means)
+    # The rows of Q that belong to the means: their Gram matrix has the roots as levels.
+    basis = jnp.linalg.qr(jnp.concatenate([between, within]))[0][: len(groups)]
+    return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1)
+
+
+@functools.partial(compiled, static_argnums=(1, 2, 3, 4))
+def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta: int) -> Float[Array, "..."]:
+    count, weight = min(p, hypothesis), JacobiWeight(abs(hypothesis - p), error - p)
+    a, b, kappa = (jnp.asarray(each, root.dtype) for each in weight.recurrence(count + 1))
+    recurrence = Recurrence(a[:-1], b, kappa[:-1] * b[1:], jnp.asarray(weight.half_total(), root.dtype))
+    # A hard edge at 1 is at least as far out as the soft one of one more degree of freedom.
+    edge = Jacobi(p, hypothesis, max(error, p + 1), beta).soft_edge()
+    centre, scale = edge.centre.astype(root.dtype), edge.scale.astype(root.dtype)
+    # Near 0 the law is a power of the root, whose exponent is half of the product or more.
+    lowest = centre - BELOW * scale - LAST / (count * (count + weight.a))
+    angle = lambda logit: jnp.arctan(jnp.exp(logit / 2))
+
+    def one(value: Float[Array, ""]) -> Float[Array, ""]:
+        inner = jnp.clip(value, 0, 1 - jnp.finfo(value.dtype).eps)
+        logit = jnp.log(jnp.where(inner > 0, inner, 1)) - jnp.log1p(-inner)
+        logit = jnp.where(inner > 0, jnp.maximum(logit, lowest), lowest)
+        lower = angle(logit)
+        upper = angle(jnp.maximum(logit, centre) + ABOVE * scale + LAST / (weight.b + 1))
+        y = nodes(lower, upper)
+        x, root_f = jnp.sin(y) ** 2, jnp.sin(y) * jnp.cos(y)
+        log_weight = weight.log_density(jnp, x)
+        none = log_probability(recurrence, count, x, root_f, log_weight, upper - lower, beta)
+        return jnp.where(value < 1, jnp.abs(jnp.expm1(none)), 0)
+
+    return jax.lax.map(one, root.reshape(-1)).reshape(root.shape)

@@ -1,0 +1,49 @@
+"""The effective number of rows: closed forms, both Gram matrices, and autoregressions."""
+
+import numpy as np
+import pytest
+import scipy.signal
+
+from rmtjax.inference import effective_sample_size, signal_rank
+
+
+def autoregression(rng, n, p, r):
+    return scipy.signal.lfilter([np.sqrt(1 - r**2)], [1, -r], rng.normal(size=(n + 200, p)), axis=0)[200:]
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 25), (25, 60)])
+def test_it_is_the_mean_squared_correlation_of_pairs(n, p):
+    rng = np.random.default_rng(0)
+    data = autoregression(rng, n, p, 0.5) * np.linspace(1, 5, p)
+    centred = data - data.mean(0)
+    products, lengths = 0.0, 0.0
+    for i in range(p):
+        for j in range(i):
+            products += (centred[:, i] @ centred[:, j]) ** 2
+            lengths += (centred[:, i] ** 2).sum() * (centred[:, j] ** 2).sum()
+    np.testing.assert_allclose(effective_sample_size(data), lengths / products, rtol=1e-10)
+
+
+@pytest.mark.parametrize("cplx", [False, True])
+def test_autoregressions(cplx):
+    rng = np.random.default_rng(1)
+    data = autoregression(rng, 200, 400, 0.6) + (1j * autoregression(rng, 200, 400, 0.6) if cplx else 0)
+    index = np.arange(200)
+    covariance = 0.6 ** abs(index[:, None] - index)
+    exact = np.trace(covariance) ** 2 / (covariance**2).sum()
+    # The relative error is some tenths of a per cent; the number of rows is twice as large.
+    np.testing.assert_allclose(effective_sample_size(data, center=False), exact, rtol=0.02)
+
+
+def test_one_column_is_refused():
+    with pytest.raises(ValueError, match="at least 2 columns"):
+        effective_sample_size(np.arange(5.0)[:, None])
+
+
+@pytest.mark.slow
+def test_few_variables_of_autoregressions_are_calibrated():
+    rng = np.random.default_rng(2)
+    data = np.stack([autoregression(rng, 2000, 5, 0.3) for _ in range(2000)])
+    size = float(np.mean(effective_sample_size(data)))
+    assert abs((np.asarray(signal_rank(data, n=size).rank) > 0).mean() - 0.05) < 0.03
+    assert (np.asarray(signal_rank(data).rank) > 0).mean() > 0.1

@@ -1,0 +1,122 @@
+"""The exact law of the largest level, parallel analysis and hard thresholds, against independent computations."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.inference import optimal_hard_threshold, signal_rank, signal_rank_of_levels
+from rmtjax.inference._signal.exact import wishart_p_values
+
+
+def two_levels(x: float, n: int, beta: int) -> float:
+    """The probability that both levels of n observations of two variables are below x, from their density."""
+    power, rate = (n - 2 + 1) * beta / 2 - 1, 1 / 2 if beta == 1 else 1.0
+    density = lambda b, a: abs(a - b) ** beta * (a * b) ** power * np.exp(-rate * (a + b))
+    mass = lambda upper: scipy.integrate.dblquad(density, 0, upper, 0, lambda a: a, epsabs=1e-13, epsrel=1e-11)[0]
+    return mass(x) / mass(90.0)
+
+
+@pytest.mark.parametrize("beta", [1, 2])
+def test_exact_p_values_are_integrals_of_the_density(beta):
+    levels = jnp.array([[9.0, 4.0], [25.0, 0.5]])
+    values = wishart_p_values(levels, 5, 2, beta)
+    expected = [1 - two_levels(x, 5, beta) for x in (9.0, 25.0)]
+    np.testing.assert_allclose(values[:, 0], expected, atol=1e-10)
+    # Behind one signal there is one variable left.
+    np.testing.assert_allclose(values[:, 1], scipy.stats.chi2.sf(beta * np.array([4.0, 0.5]), 5 * beta), rtol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [1, 2])
+def test_exact_p_values_tend_to_tracy_and_widom(beta):
+    edge = rmt.Wishart(40, 60, beta, np.sqrt(60.0)).soft_edge()
+    points = jnp.array([-12.0, -3.0, -1.0, 1.0, 3.0, 15.0, 40.0])
+    values = wishart_p_values(edge.levels(points)[:, None], 60, 40, beta)[:, 0]
+    assert values[0] == pytest.approx(1, abs=1e-13)
+    np.testing.assert_allclose(values[1:5], edge.law.sf(points[1:5]), atol=0.02)
+    assert (values[5:] > 0).all()
+    assert (values[5:] < jnp.array([1e-15, 1e-50])).all()
+    # Sizes enter symmetrically.
+    other = wishart_p_values(edge.levels(points)[:, None], 40, 60, beta)[:, 0]
+    np.testing.assert_allclose(other, values, rtol=1e-10)
+
+
+@pytest.mark.float32
+def test_exact_p_values_in_single_precision():
+    points = np.array([[20.0, 16.0, 5.0], [31.0, 9.0, 4.0]])
+    single = wishart_p_values(jnp.asarray(points, jnp.float32), 12, 3, 1)
+    with jax.enable_x64(True):
+        double = wishart_p_values(jnp.asarray(points), 12, 3, 1)
+    np.testing.assert_allclose(single, double, atol=2e-5)
+
+
+def rotated(n: int, p: int, sizes: np.ndarray) -> np.ndarray:
+    """Noise with columns of several levels and signals of these sizes, spread over all columns."""
+    rng = np.random.default_rng(5)
+    left, right = (np.linalg.qr(rng.normal(size=(m, sizes.size)))[0] for m in (n, p))
+    noise = rng.normal(size=(n, p)) * np.linspace(0.8, 1.3, p)
+    return noise + np.sqrt(n) * (left * sizes) @ right.T
+
+
+def edge_of_columns(squares: np.ndarray, ratio: float) -> float:
+    """The upper edge as the minimum of Silverstein's map, by SciPy."""
+    image = lambda omega: omega * (1 + ratio * np.mean(squares / (omega - squares)))
+    top = squares.max()
+    return scipy.optimize.minimize_scalar(image, bounds=(top * 1.0001, top * 50), options={"xatol": 1e-12}).fun
+
+
+def test_parallel_analysis_step_by_step():
+    n, p = 150, 60
+    # The strong component hides the weak one unless it is taken away.
+    data = rotated(n, p, np.array([8.0, 2.2]))
+    u, y, v = np.linalg.svd(data, full_matrices=False)
+    edges = []
+    for k in range(4):
+        left = data - (u[:, :k] * y[:k]) @ v[:k]
+        edges.append(edge_of_columns((left**2).mean(0), p / n))
+    plain = signal_rank(data, method="parallel-analysis", center=False, max_rank=4)
+    deflated = signal_rank(data, method="deflated-parallel-analysis", center=False, max_rank=4)
+    levels = y**2 / n
+    assert (levels[1] > edges[1], levels[1] > edges[0]) == (True, False)
+    assert (plain.rank, deflated.rank) == (1, 2)
+    np.testing.assert_allclose([plain.edge, deflated.edge], [edges[0], edges[2]], rtol=1e-7)
+    assert plain.p_values is None
+    np.testing.assert_allclose(plain.noise, np.sqrt(n * levels[1:].sum() / (n - 1) / (p - 1)), rtol=1e-10)
+
+
+def test_hard_thresholds_are_those_for_singular_values():
+    data = rotated(20, 30, np.array([9.0]))
+    y = np.linalg.svd(data, compute_uv=False)
+    rule = optimal_hard_threshold(20, 30)
+    known = signal_rank(data, method="hard-threshold", noise=1.1, center=False)
+    unknown = signal_rank(data, method="hard-threshold", center=False)
+    np.testing.assert_allclose(np.sqrt(20 * known.edge), rule.known_noise * np.sqrt(30) * 1.1, rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(20 * unknown.edge), rule.median_rule * np.median(y), rtol=1e-12)
+    assert known.rank == (y > rule.known_noise * np.sqrt(30) * 1.1).sum() == 1
+    assert unknown.rank == (y > rule.median_rule * np.median(y)).sum() > 0
+
+
+def test_methods_refuse_what_they_cannot_use():
+    data = rotated(9, 4, np.array([2.0]))
+    for options, message in (
+        ({"method": "exact"}, "`noise` must be known"),
+        ({"method": "exact", "noise": 1.0, "n": 8.5}, "`n` must be an integer"),
+        ({"method": "parallel-analysis", "noise": 1.0}, "`noise` must be None for parallel analysis"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            signal_rank(data, **options)
+    with pytest.raises(ValueError, match="`method` must be one of 'tracy-widom', 'exact', 'hard-threshold'"):
+        signal_rank_of_levels(np.ones(4), 9, 4, method="parallel-analysis")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [1, 2])
+@pytest.mark.parametrize(("n", "p"), [(50, 20), (9, 15), (3, 2)])
+def test_exact_p_values_are_uniform(n, p, beta, getkey):
+    levels = rmt.simulate(rmt.Wishart(p, n, beta).eigenvalues, getkey(), 10_000)[:, -min(n, p) :]
+    values = signal_rank_of_levels(levels, n, p, beta=beta, noise=1.0, method="exact", max_rank=1).p_values
+    assert scipy.stats.kstest(np.ravel(values), "uniform").pvalue > 1e-4
