@@ -20,3 +20,5 @@ from rmtjax.inference._signal.signal_rank import signal_rank as signal_rank
 from rmtjax.inference._signal.signal_rank import signal_rank_of_levels as signal_rank_of_levels
 from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates
 from rmtjax.inference._signal.spikes import spike_estimates as spike_estimates
+from rmtjax.inference._fits.marchenko_pastur import MarchenkoPasturFit as MarchenkoPasturFit
+from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur as fit_marchenko_pastur

@@ -1,0 +1,45 @@
+"""Values on the last axis, and a fit to each vector of a batch."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax import _checks
+
+
+def _finite(values: Any) -> Any:
+    return (abs(values) < math.inf).all(-1)
+
+
+def _not_negative(values: Any) -> Any:
+    # Rounding leaves a level of 0 at eps times the largest one, of either sign.
+    eps = jnp.finfo(values.dtype).eps
+    return (values >= -8 * values.shape[-1] * eps * abs(values).max(-1, keepdims=True)).all(-1)
+
+
+FINITE = _checks.Rule(_finite, "be finite")
+NOT_NEGATIVE = _checks.Rule(_not_negative, "not be negative")
+
+
+def positive_values(name: str, values: object, at_least: int) -> tuple[Float[Array, "*batch n"], Any]:
+    """Non-negative numbers on the last axis, in ascending order, and whether each vector is valid.
+
+    Raises:
+        ValueError: they are not real, are fewer than `at_least`, or are known not to be finite and non-negative.
+    """
+    array = _checks.full_precision(name, _checks.real(name, values))
+    if array.ndim == 0 or array.shape[-1] < at_least:
+        raise _checks.refusal(name, f"have at least {at_least} numbers on the last axis", array.shape)
+    valid = _checks.both(FINITE.kept(name, array), NOT_NEGATIVE.kept(name, array))
+    return array, valid
+
+
+def for_each(fn: Callable[..., Any], values: Float[Array, "*batch n"], *others: Any) -> Any:
+    """The pytree `fn(vector, *others)` for all vectors of a batch, with its axes in front of those of each leaf."""
+    batch = values.shape[:-1]
+    found = jax.vmap(lambda vector: fn(vector, *others))(values.reshape(-1, values.shape[-1]))
+    return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)

@@ -1,0 +1,242 @@
+r"""The noise of a sample covariance matrix from its bulk.
+
+Derivation. For pure noise the k = min(n, p) levels have the density
+$\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^a\,e^{-\beta n x_i/(2\sigma^2)}$. The variance enters by the trace
+alone, so the trace is sufficient, and the maximum of this likelihood, repulsion included, is
+$\hat\sigma^2 = \sum_i x_i/p$. It is unbiased with the variance $2\sigma^4/(\beta n p)$ exactly, as the trace is a sum
+of βnp squares. A likelihood of independent levels would be irregular, because the support moves with σ, and its
+information is not that of the spectrum: it has errors of order $k^{-1/2}$ where those of the trace are of order 1/k.
+
+The ratio follows from the second moment, $E \operatorname{tr} S^2/p = \sigma^4 [1 + c + (2/\beta - 1)/n]$. In
+Chebyshev polynomials of the support $x^2 - 2(1 + c)\sigma^2 x$ has $T_2$ only, with the coefficient $2c\sigma^4$, so by
+`laws.linear_statistic_variance` the estimate of c has the limiting variance $4c^2/(\beta p^2)$, and no covariance with
+that of σ². If the rows depend on each other, with covariances $E x_{ij} x_{kj} = \sigma^2 T_{ik}$ of trace n, then
+$c = p \operatorname{tr} T^2/n^2$, and p/c is the number of independent observations with the same second moment.
+
+r levels of large spikes take their r directions out of both sides: what remains has the law of the levels of
+$\frac1n W$ with a Wishart matrix W of p - r variables and n - r observations, up to a relative error
+$r/n \cdot \sigma^2/\ell$ for spikes ℓ.
+"""
+
+from functools import partial
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._module import AbstractModule
+from rmtjax.inference._fits.batch import for_each, positive_values
+from rmtjax.laws import MarchenkoPastur
+
+# The quantile of the Tracy-Widom laws that a thousandth is above, `TracyWidom(beta).isf(1e-3)`, and that of the normal
+# law: the largest level of pure noise is an outlier so often.
+_EDGE_QUANTILE = {1: 3.272196, 2: 1.314419}
+_NORMAL_QUANTILE = 3.090232
+
+
+class MarchenkoPasturFit(AbstractModule):
+    """The Marčenko-Pastur law of the bulk of a sample covariance matrix, and what is above it.
+
+    Args:
+        variance: σ², that of an entry of the noise.
+        variance_error: its standard error.
+        ratio: c, p over the number of (effective) observations.
+        ratio_error: its standard error, 0 if the ratio is known.
+        law: the law of the levels of the bulk, without the r outliers: the ratio is (p - r)/(n - r).
+        threshold: above which a level is an outlier.
+        outliers: the number r of levels above it.
+        distance: the largest distance between the distribution functions of these levels and of the law. As levels
+            repel each other, it is of the order of 1/k for k levels, not of $k^{-1/2}$.
+        n: number of observations, as it was taken.
+        p: number of variables, as it was taken.
+        zeros: how many of the p levels are 0 because of p > n, whether they were passed or not.
+    """
+
+    variance: Float[Array, "*batch"]
+    variance_error: Float[Array, "*batch"]
+    ratio: Float[Array, "*batch"]
+    ratio_error: Float[Array, "*batch"]
+    law: MarchenkoPastur
+    threshold: Float[Array, "*batch"]
+    outliers: Int[Array, "*batch"]
+    distance: Float[Array, "*batch"]
+    n: int = eqx.field(static=True)
+    p: int = eqx.field(static=True)
+    zeros: int = eqx.field(static=True)
+
+    _derived = ("edges", "effective_n")
+
+    @property
+    def edges(self) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
+        """The ends of the bulk, without the levels that are 0 because of p > n."""
+        root = jnp.sqrt(self.law.ratio)
+        return (self.law.scale * (1 - root)) ** 2, (self.law.scale * (1 + root)) ** 2
+
+    @property
+    def effective_n(self) -> Float[Array, "*batch"]:
+        """The number of independent observations with this ratio, p/c."""
+        return self.p / self.ratio
+
+    @property
+    def share(self) -> Float[Array, "*batch"]:
+        """Outliers over the number of levels that are not 0 because of p > n."""
+        return self.outliers / jnp.asarray(self.p - self.zeros, self.variance.dtype)
+
+
+_SPREAD = _checks.Rule(lambda levels: levels[..., -1 - levels.shape[-1] // 3] > 0, "be positive for a third of them")
+_NULL = _checks.Rule(
+    lambda dropped, largest: (abs(dropped) <= 1e-3 * largest[..., None]).all(-1),
+    "have p - n levels of 0 if there are more columns than rows (p > n; are `n` and `p` swapped?)",
+    lambda dropped, largest: f"a level {dropped.max():.3g} among them, with the largest {largest.max():.3g}",
+)
+
+
+def fit_marchenko_pastur(
+    levels: Float[Array, "*batch k"], n: int, p: int, *, ratio: str = "known", beta: int = 1
+) -> MarchenkoPasturFit:
+    r"""Fit the Marčenko-Pastur law to the bulk of the levels of a sample covariance matrix.
+
+    The k - r smallest of the k = min(n, p) levels are the bulk, and a level is an outlier if it is above what the fit
+    of the smaller ones allows for: r is the largest number, up to a third of the levels, such that the rth largest
+    level is above the threshold that the levels below it give,
+
+    $$\hat\sigma^2 = \frac{n \sum_{i \le k - r} x_i}{(n - r)(p - r)}, \qquad
+    \operatorname{Var}\hat\sigma^2 = \frac{2\sigma^4}{\beta (n - r)(p - r)},$$
+
+    the maximum of the likelihood of the Laguerre ensemble, and an exact variance for normal noise. (With an excess
+    kurtosis κ of the entries it has a term $\kappa \sigma^4/(np)$ more.) So however large outliers are, and however
+    many up to that third, they do not enter. The threshold is the centre of the edge in the second order plus the root
+    of the sum of the squares of two margins, each for a probability of 0.001: that of Tracy's and Widom's law and that
+    of the error of the fit. Pure noise has an outlier in about 1 % of the cases.
+
+    With `ratio="fitted"` the ratio follows from the second moment of the bulk,
+
+    $$\hat c = \frac1{1 + (2/\beta - 1)/p'} \Big[\frac{p' \sum x_i^2}{(\sum x_i)^2} - 1\Big], \qquad
+    \operatorname{Var}\hat c = \frac{4 c^2}{\beta p'^2}, \qquad p' = p - r.$$
+
+    If the rows of the data depend on each other, `effective_n` = p/c is the number of independent rows with the same
+    moments; the error is then that of as many independent rows.
+
+    Errors are those of one spectrum in theory. From several independent spectra they follow without a theory, by
+    `statistics.over_samples(lambda x: fit_marchenko_pastur(x, n, p).variance, levels)`.
+
+    Convention: levels of $X^*X/n$ with X n×p, of mean 0. If a mean has been taken away, n is the number of rows minus
+    1.
+
+    Args:
+        levels: the min(n, p) levels that need not be 0, in any order, or all p levels, of which p - n are 0 if p > n.
+            Leading axes are a batch.
+        n: number of observations; static.
+        p: number of variables; static.
+        ratio: "known" if it is p/n, "fitted" if the rows depend on each other; static.
+        beta: 1 for real and 2 for complex data; static.
+
+    Returns:
+        A `MarchenkoPasturFit`. It is differentiable in the levels, with the number of outliers kept fixed.
+
+    Raises:
+        ValueError: there are neither min(n, p) nor p levels, or fewer than 3; levels are negative or not finite, or
+            two thirds of them are 0; the p - n smallest of p levels are not 0.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> levels = rmt.Wishart(100, 300, scale=2.0).eigenvalues(jax.random.key(0))
+        >>> fit = fit_marchenko_pastur(levels, n=300, p=100)
+        >>> print(f"4 ± {fit.variance_error:.2f}:", abs(fit.variance - 4) < 4 * fit.variance_error, fit.outliers)
+        4 ± 0.03: True 0
+
+    References:
+        Kritchman and Nadler (2008), Chemom. Intell. Lab. Syst. 94, 19, for estimates of the noise that iterate over
+        spikes; Johnstone (2001), Ann. Statist. 29, 295, and Ma (2012), Bernoulli 18, 322, for the edge; Bai and
+        Silverstein (2004), Ann. Probab. 32, 553, for linear statistics.
+    """
+    n, p = (_checks.integer(name, size, at_least=1) for name, size in (("n", n), ("p", p)))
+    _checks.choice("ratio", ratio, ("known", "fitted"))
+    beta = _checks.dyson_index(beta, (1, 2))
+    values, valid = positive_values("levels", levels, 3)
+    rank = min(n, p)
+    if values.shape[-1] not in (rank, p):
+        got = _checks.Words(f"{values.shape[-1]} levels for n = {n} and p = {p}")
+        raise _checks.refusal("levels", f"be the min(n, p) = {rank} levels that need not be 0, or all p = {p}", got)
+    values = _ascending(values)
+    if values.shape[-1] > rank:
+        valid = _checks.both(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
+    values = values[..., -rank:]
+    valid = _checks.both(valid, _SPREAD.kept("levels", values))
+    return _checks.masked(valid, _fit(values, n, p, ratio == "fitted", beta))
+
+
+@compiled
+def _ascending(values: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
+    return jnp.maximum(jnp.sort(values, axis=-1), 0)
+
+
+@partial(compiled, static_argnums=(1, 2, 3, 4))
+def _fit(levels: Float[Array, "*batch k"], n: int, p: int, fitted: bool, beta: int) -> MarchenkoPasturFit:
+    return for_each(_fit_one, levels, n, p, fitted, beta)
+
+
+def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int) -> MarchenkoPasturFit:
+    """All candidates for the number of outliers at once, from running sums, and what the chosen one gives."""
+    k, dtype = levels.size, levels.dtype
+    candidates = np.arange(k // 3 + 1)
+    variables = jnp.asarray(p - candidates, dtype)
+    # In units of a level that is in the bulk for every candidate. A level far beyond the rest enters no sum that
+    # matters; cut off, its square does not overflow.
+    unit = levels[k - 1 - k // 3]
+    scaled = jnp.minimum(levels / unit, 1e9)
+    mean = jnp.cumsum(scaled)[k - 1 - candidates] / variables
+    if fitted:
+        # Squares of deviations from a mean: the difference of plain moments would cancel for small ratios. The p - k
+        # levels of 0 are part of the sum.
+        centre = mean[-1]
+        squares = jnp.cumsum((scaled - centre) ** 2)[k - 1 - candidates] + (p - k) * centre**2
+        squares = squares - variables * (mean - centre) ** 2
+        ratio = squares / (variables * mean**2) / (1 + (2 / beta - 1) / variables)
+    else:
+        ratio = variables / (n - candidates)
+    observations = variables / ratio
+    # The relative errors of the variance, and of the edge, which depends on both estimates.
+    error = jnp.sqrt(2 / (beta * observations * variables))
+    slope = jnp.sqrt(ratio) / (1 + jnp.sqrt(ratio))
+    edge_error = jnp.sqrt(error**2 + 4 * slope**2 / (beta * variables**2)) if fitted else error
+    # In units of σ²/(n - r) for the (effective) number of observations; see `Wishart.soft_edge`.
+    first, second = (jnp.sqrt(jnp.maximum(size + 0.5 - 1 / beta, 0.5)) for size in (observations, variables))
+    centre = (first + second) ** 2
+    margin = _EDGE_QUANTILE[beta] * (first + second) * jnp.cbrt(1 / first + 1 / second)
+    threshold = unit * mean / observations * (centre + jnp.hypot(margin, _NORMAL_QUANTILE * edge_error * centre))
+    above = levels[k - np.maximum(candidates, 1)] > threshold
+    outliers = jnp.max(jnp.where(above, candidates, 0))
+    chosen = {"mean": mean, "ratio": ratio, "observations": observations, "error": error, "threshold": threshold}
+    at = {name: each[outliers] for name, each in chosen.items()}
+    law = MarchenkoPastur(at["ratio"], jnp.sqrt(unit * at["mean"]))
+    # The whole matrix has r observations and variables more.
+    total = at["observations"] + outliers
+    variance = unit * at["mean"] * total / at["observations"]
+    whole = p / total
+    return MarchenkoPasturFit(
+        variance=variance,
+        variance_error=variance * at["error"],
+        ratio=whole,
+        ratio_error=2 * whole / (beta**0.5 * (p - outliers)) if fitted else 0 * whole,
+        law=law,
+        threshold=at["threshold"],
+        outliers=outliers,
+        distance=_distance(levels, p, outliers, law),
+        n=n,
+        p=p,
+        zeros=p - k,
+    )
+
+
+def _distance(levels: Float[Array, " k"], p: int, outliers: Int[Array, ""], law: MarchenkoPastur) -> Float[Array, ""]:
+    """The Kolmogorov distance of the p - r levels that are no outliers, the p - k levels of 0 among them."""
+    k = levels.size
+    steps = p - k + np.arange(k)
+    above = law.cdf(levels)
+    total = p - outliers
+    furthest = jnp.maximum(jnp.abs(above - steps / total), jnp.abs(above - (steps + 1) / total))
+    return jnp.max(jnp.where(np.arange(k) < k - outliers, furthest, 0)).astype(levels.dtype)
