@@ -22,3 +22,6 @@ from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates
 from rmtjax.inference._signal.spikes import spike_estimates as spike_estimates
 from rmtjax.inference._fits.marchenko_pastur import MarchenkoPasturFit as MarchenkoPasturFit
 from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur as fit_marchenko_pastur
+from rmtjax.inference._fits.tail import TailFit as TailFit
+from rmtjax.inference._fits.tail import fit_tail as fit_tail
+from rmtjax.inference._fits.tail_alternatives import LikelihoodRatio as LikelihoodRatio

@@ -1,0 +1,83 @@
+r"""The tail of a sample as a power law, from every value that may be its beginning, in one program.
+
+All is in the logarithm y of a value, in which a power law is exponential: beyond $y_{\min}$ the density is
+$a\,e^{-a (y - y_{\min})}$ with $a = \alpha - 1$. Where the tail has m values, $1/\hat a$ is the mean of
+$y - y_{\min}$.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+# So many candidates are compared with the sample side by side.
+_BLOCK = 32
+
+
+class Tail(NamedTuple):
+    """A fitted tail: the rate a, the beginning in y, the number of values in it and the distance to them."""
+
+    rate: Float[Array, ""]
+    start: Float[Array, ""]
+    size: Int[Array, ""]
+    distance: Float[Array, ""]
+
+
+def fit_from(y: Float[Array, " n"], start: Float[Array, ""]) -> Tail:
+    """The tail that begins at a given place; y ascends and may begin with -inf."""
+    tail = y >= start
+    size = jnp.sum(tail)
+    total = jnp.sum(jnp.where(tail, y - start, 0))
+    rate = size / total
+    steps = _below(y) - (y.size - size)
+    return Tail(rate, start, size, _distance(y, start, rate, steps, size, tail))
+
+
+def fit_best(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Tail:
+    """The tail with the smallest distance, of those that begin with the values at the given places.
+
+    The smallest value wins among equals. A value that equals the one before it, or the largest one, begins no tail.
+    """
+    n = y.size
+    # Distances from the largest value, so that the tails of few values keep their digits.
+    known = jnp.isfinite(y)
+    depth = jnp.where(known, y[-1] - y, 0)
+    sizes = jnp.arange(n, 0, -1)
+    totals = sizes * depth - jnp.flip(jnp.cumsum(jnp.flip(depth)))
+    below = _below(y)
+    usable = known & (below == jnp.arange(n)) & (y < y[-1])
+    rates = jnp.where(usable, sizes / jnp.where(usable, totals, 1), 1)
+
+    # Blocks of equal size: a rest would be a second program. The last candidate fills the last block.
+    blocks = np.pad(places, (0, -places.size % _BLOCK), mode="edge").reshape(-1, _BLOCK)
+
+    def distances(block: Int[Array, " b"]) -> Float[Array, " b"]:
+        begin = block[:, None]
+        return _distance(y, y[begin], rates[begin], below - begin, sizes[begin], jnp.arange(n) >= begin)
+
+    found = jax.lax.stop_gradient(jax.lax.map(distances, jnp.asarray(blocks))).ravel()
+    found = jnp.where(usable[blocks.ravel()], found, jnp.inf)
+    chosen = jnp.asarray(blocks.ravel())[jnp.argmin(found)]
+    # Computed once more, so that derivatives go through one tail and not through all.
+    return fit_from(y, jnp.where(usable[chosen], y[chosen], jnp.nan))
+
+
+def _below(y: Float[Array, " n"]) -> Int[Array, " n"]:
+    """How many values are strictly below each; they ascend."""
+    first = jnp.concatenate([jnp.ones(1, bool), y[1:] > y[:-1]])
+    return jax.lax.cummax(jnp.where(first, jnp.arange(y.size), 0))
+
+
+def _distance(
+    y: Float[Array, " n"],
+    start: Float[Array, "..."],
+    rate: Float[Array, "..."],
+    steps: Int[Array, "*b n"],
+    size: Int[Array, "..."],
+    tail: Bool[Array, "*b n"],
+) -> Float[Array, "*b"]:
+    """The largest distance of the distribution functions just below each value, as Clauset's program has it."""
+    law = -jnp.expm1(-rate * jnp.where(tail, y - start, 0))
+    return jnp.max(jnp.where(tail, jnp.abs(law - steps / size), 0), axis=-1).astype(y.dtype)
