@@ -28,6 +28,7 @@ SILENT = (
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|HardThreshold)",
     r"rmtjax\.inference\.(HardThreshold|SignalRank|SpikeEstimates)",
     r"rmtjax\.inference\.(HardThreshold|LargestRootTest|SignalRank|SpikeEstimates)",
+    r"rmtjax\.inference\.(LikelihoodRatio|MarchenkoPasturFit|TailFit)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
     r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",

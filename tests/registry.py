@@ -128,6 +128,17 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.inference.spike_estimates": Call(
         lambda levels: rmt.inference.spike_estimates(levels, 50.0, 5.0, 1.0), (4 + POSITIVE,)
+    "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
+    "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
+    "rmtjax.inference.TailFit": Elsewhere("inference/fits/test_tail.py"),
+    "rmtjax.inference.fit_marchenko_pastur": Call(
+        lambda levels: (lambda fit: (fit.variance, fit.ratio))(
+            rmt.inference.fit_marchenko_pastur(levels, 40, 6, ratio="fitted")
+        ),
+        (1 + LEVELS,),
+    ),
+    "rmtjax.inference.fit_tail": Call(
+        lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
     ),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),

@@ -28,7 +28,7 @@ def samples():
 
 
 # Exponent, minimum, size of the tail, distance, and the logarithm of the ratio and the p-value of Vuong's test against
-# the exponential law, by powerlaw 2.0.0 (`Fit(x, xmin_distance="D")`, `distribution_compare("power_law", "exponential")`).
+# the exponential law, by `Fit(x)` and `distribution_compare("power_law", "exponential")` of powerlaw 2.0.0.
 POWERLAW = {
     "pareto": (
         2.5160564673026675,

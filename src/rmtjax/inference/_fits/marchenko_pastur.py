@@ -53,6 +53,12 @@ class MarchenkoPasturFit(AbstractModule):
         n: number of observations, as it was taken.
         p: number of variables, as it was taken.
         zeros: how many of the p levels are 0 because of p > n, whether they were passed or not.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> fit = fit_marchenko_pastur(jnp.array([0.5, 0.8, 1.0, 1.2, 1.5, 9.0]), n=50, p=6)
+        >>> print(f"{fit.variance:.3f}, {fit.outliers} above {fit.threshold:.2f}, bulk up to {fit.edges[1]:.2f}")
+        1.020, 1 above 2.38, bulk up to 1.74
     """
 
     variance: Float[Array, "*batch"]

@@ -42,6 +42,12 @@ class TailFit(AbstractModule):
         log_normal: the power law against a log-normal law of the tail; the ratio is never positive.
         drift: by how much of itself α - 1 may change along the tail, at most, with a confidence of 95 %.
         size: the number of all values.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> fit = fit_tail(10.0 ** jnp.arange(0.0, 3.0, 0.1), minimum=1.0)
+        >>> print(f"{fit.exponent:.2f} ± {fit.standard_error:.2f}: {fit.verdict}")
+        1.30 ± 0.05: not a power law
     """
 
     exponent: Float[Array, "*batch"]

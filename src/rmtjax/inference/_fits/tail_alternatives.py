@@ -28,6 +28,13 @@ class LikelihoodRatio(AbstractModule):
         log_ratio: the logarithm of the likelihood of the power law over that of the other; positive in its favour.
         p_value: how often chance alone would make it so far from 0, if both laws were equally near the truth
             (exponential law), or if the power law were true (log-normal law).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from rmtjax.inference import fit_tail
+        >>> test = fit_tail(jnp.arange(10.0, 100.0), minimum=10.0).exponential
+        >>> print(f"{test.log_ratio:.1f}, {test.p_value:.4f}")
+        -43.9, 0.0000
     """
 
     log_ratio: Float[Array, "*batch"]
