@@ -23,6 +23,7 @@ Prepared = tuple[Callable, tuple]
 # Names that are not functions of numbers, compile nothing of their own, or are called by another case.
 SILENT = (
     r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
+    r"rmtjax\.inference\.(GoodnessOfFit|SpectraComparison)",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|HardThreshold)",

@@ -65,6 +65,7 @@ reference_packages = {
     "linear_algebra": ("linalg",),
     "simulation": ("simulation",),
     "statistics/": ("statistics",),
+    "inference/": ("inference",),
 }
 reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # of Julia's packages
 

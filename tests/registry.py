@@ -7,6 +7,7 @@ battery; what is no function of arrays by `Elsewhere`, the test file that holds 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,18 @@ def product_determinant(z: Any) -> Any:
     return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
 
 
+def goodness(test: str, values: Any) -> tuple:
+    """The statistic and the p-value of uniform values."""
+    found = getattr(rmt.inference, test)(values, rmt.laws.Uniform(), calibration="independent")
+    return found.statistic, found.p_value
+
+
+def compared_spectra(levels: Any) -> Any:
+    """The energy distance of two sets of spectra."""
+    a, b = levels.reshape(2, 3), levels[None, :4] ** 2
+    return rmt.inference.compare_spectra(a, b, key=jax.random.key(0), statistic="energy", permutations=9).statistic
+
+
 # Every point of it costs the eigenvalues of a matrix.
 COSTLY = {"HardEdge": Elsewhere("laws/extremes/test_hard_edge.py")}
 
@@ -93,6 +106,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).leading_block(jax.random.key(0), 2),
     "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).leading_block_eigenvalues(jax.random.key(0), 2),
     "rmtjax.SymTridiagonal": lambda: rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:]),
+    "rmtjax.adapters.numpyro.LawDistribution": Elsewhere("adapters/test_numpyro.py"),
+    "rmtjax.adapters.numpyro.distribution": Elsewhere("adapters/test_numpyro.py"),
     "rmtjax.adapters.scipy_stats.FrozenLaw": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.adapters.scipy_stats.frozen": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
@@ -139,6 +154,13 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.inference.fit_tail": Call(
         lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
+    "rmtjax.inference.GoodnessOfFit": Elsewhere("inference/goodness/test_one_sample.py"),
+    "rmtjax.inference.SpectraComparison": Elsewhere("inference/goodness/test_two_samples.py"),
+    "rmtjax.inference.anderson_darling": Call(partial(goodness, "anderson_darling"), (LEVELS / 7,)),
+    "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
+    "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
+    "rmtjax.inference.kolmogorov_smirnov": Call(
+        partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
     ),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),

@@ -25,3 +25,9 @@ from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur as fit_
 from rmtjax.inference._fits.tail import TailFit as TailFit
 from rmtjax.inference._fits.tail import fit_tail as fit_tail
 from rmtjax.inference._fits.tail_alternatives import LikelihoodRatio as LikelihoodRatio
+from rmtjax.inference._goodness.one_sample import GoodnessOfFit as GoodnessOfFit
+from rmtjax.inference._goodness.one_sample import anderson_darling as anderson_darling
+from rmtjax.inference._goodness.one_sample import cramer_von_mises as cramer_von_mises
+from rmtjax.inference._goodness.one_sample import kolmogorov_smirnov as kolmogorov_smirnov
+from rmtjax.inference._goodness.two_samples import SpectraComparison as SpectraComparison
+from rmtjax.inference._goodness.two_samples import compare_spectra as compare_spectra

@@ -164,6 +164,22 @@ def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> 
     return Levels(*_zeroed(values, mask), _checks.both(valid, _FINITE.kept(name, values, mask)), at_end)
 
 
+def checked_values(values: object, where: object = None, *, name: str = "levels") -> Levels:
+    """Real levels, spacings, ratios or other numbers in any order, finite where they count.
+
+    Args:
+        values: as `levels` of a statistic, the records of spacings and of an unfolding included.
+        where: which of them count.
+        name: that of the argument, for errors.
+
+    Raises:
+        ValueError: they are not real, not finite where they count, or have no axis; or `where` is no mask of them.
+    """
+    spectra = checked_in_plane(values, where, name=name)
+    _checks.real(name, spectra.values)
+    return spectra
+
+
 def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.ndarray, "*batch n"]:
     """Booleans, broadcast to the shape of the levels."""
     array = mask if isinstance(mask, jax.Array) else np.asarray(mask)

@@ -1,0 +1,123 @@
+"""Laws as distributions of NumPyro, for Bayesian models. It needs NumPyro: `pip install "rmtjax[numpyro]"`."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+from numpyro.distributions import Distribution, constraints
+
+from rmtjax import _checks
+from rmtjax.laws import AbstractLaw
+
+
+class LawDistribution(Distribution):
+    """A law with the interface of a distribution of NumPyro, and a pytree whose leaves are the parameters of the law.
+
+    Args:
+        law: any law of `rmtjax.laws` without point masses; its parameters may be traced.
+        validate_args: whether values outside of the support are warned about.
+
+    Example:
+        >>> import rmtjax as rmt
+        >>> surmise = LawDistribution(rmt.laws.WignerSurmise(2))
+        >>> print(f"{surmise.log_prob(1.0):.4f} {surmise.variance:.4f}", surmise.support([-0.5, 0.5]))
+        -0.0970 0.1781 [False  True]
+    """
+
+    arg_constraints = {}  # noqa: RUF012 -- as its base class has it: a law checks its parameters itself
+    pytree_data_fields = ("law",)
+
+    def __init__(self, law: AbstractLaw, *, validate_args: bool | None = None):
+        if not isinstance(law, AbstractLaw):
+            raise _checks.refusal("law", "be a law of `rmtjax.laws`", law)
+        _, masses = law.atoms()
+        if masses.size and (isinstance(masses, Tracer) or bool((masses > 0).any())):
+            raise _checks.refusal("law", "have a density, and no point masses", law)
+        self.law = law
+        super().__init__(validate_args=validate_args)
+
+    @property
+    def support(self) -> constraints.Constraint:
+        """The interval that carries the law."""
+        # Arrays, and not numbers: NumPyro then looks in each step at an end that depends on other variables.
+        lower, upper = self.law.support()
+        below, above = _infinite_ends(self.law)
+        if below:
+            return constraints.real if above else constraints.less_than(upper)
+        return constraints.greater_than(lower) if above else constraints.interval(lower, upper)
+
+    @property
+    def has_rsample(self) -> bool:
+        """False: some laws choose at random between components, and a draw does not follow their parameters."""
+        return False
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> jax.Array:
+        """Independent draws; the key may be one of `jax.random.PRNGKey`, as NumPyro uses them."""
+        assert key is not None
+        typed = key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
+        return self.law.sample(typed, tuple(sample_shape))
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> jax.Array:
+        """Logarithm of the density."""
+        points = jnp.asarray(value)
+        if self._validate_args:
+            self._validate_sample(points)
+        return self.law.logpdf(points)
+
+    def cdf(self, value: Any) -> jax.Array:
+        """Distribution function."""
+        return self.law.cdf(value)
+
+    def icdf(self, q: Any) -> jax.Array:
+        """Quantile."""
+        return self.law.ppf(q)
+
+    @property
+    def mean(self) -> jax.Array:
+        """Expected value."""
+        return self.law.mean()
+
+    @property
+    def variance(self) -> jax.Array:
+        """Variance."""
+        return self.law.var()
+
+
+def _infinite_ends(law: AbstractLaw) -> tuple[bool, bool]:
+    """Which ends of the support are infinite: that depends on the kind of the law, not on traced parameters."""
+    known = lambda leaf: jnp.ones(leaf.shape, leaf.dtype) if isinstance(leaf, Tracer) else leaf
+    with jax.ensure_compile_time_eval():
+        lower, upper = jax.tree.map(known, law)._support()
+        return bool(jnp.isinf(lower)), bool(jnp.isinf(upper))
+
+
+def distribution(law: AbstractLaw, *, validate_args: bool | None = None) -> LawDistribution:
+    """The law as a distribution of NumPyro, for `numpyro.sample`.
+
+    With parameters that are themselves sampled it is the likelihood of a model, and its `log_prob` has their
+    derivatives. Levels of one matrix are not independent, and a likelihood that takes them for such gives intervals of
+    a wrong width. Gap ratios or spacings of many matrices, few from each, are near to independent; of a whole spectrum
+    `ensemble.joint_logpdf` is the true likelihood, which `numpyro.factor` takes.
+
+    Args:
+        law: any law of `rmtjax.laws` without point masses; its parameters may be traced.
+        validate_args: whether values outside of the support are warned about.
+
+    Returns:
+        A `numpyro.distributions.Distribution` of single numbers, with `support`, `log_prob`, `sample`, `cdf`, `icdf`,
+        `mean` and `variance`. A law has one value of each parameter; `jax.vmap` gives a batch.
+
+    Raises:
+        ValueError: `law` is no law, or has point masses.
+
+    Example:
+        >>> import jax.numpy as jnp, numpyro, rmtjax as rmt
+        >>> def model(spacings):
+        ...     beta = numpyro.sample("beta", numpyro.distributions.Exponential(1.0))
+        ...     numpyro.sample("spacings", distribution(rmt.laws.WignerSurmise(beta)), obs=spacings)
+        >>> density, _ = numpyro.infer.util.log_density(model, (jnp.array([0.4, 1.7]),), {}, {"beta": 2.0})
+        >>> print(f"{density:.4f}")
+        -4.3022
+    """
+    return LawDistribution(law, validate_args=validate_args)

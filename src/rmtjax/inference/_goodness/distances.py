@@ -1,0 +1,81 @@
+"""How far values are from a law: the statistics of Kolmogorov-Smirnov, Cramér-von Mises and Anderson-Darling."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax.laws import AbstractLaw
+
+
+def distance(
+    test: str, law: AbstractLaw, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
+) -> tuple[Float[Array, ""], Int[Array, ""]]:
+    """The statistic of all values that count, as one sample, and their number; NaN without any."""
+    mask = mask & ~_at_atoms(law, values, mask)
+    number = jnp.sum(mask)
+    ascending = jnp.sort(jnp.where(mask, values, jnp.inf), axis=None)
+    rank = jnp.arange(ascending.size)
+    counts = rank < number
+    # Outside of the sample the law sees a point that is in it: no derivative becomes NaN there.
+    points = jnp.where(counts, ascending, jnp.where(number > 0, ascending[0], 0))
+    n = number.astype(values.dtype)
+    found = _STATISTICS[test](law, points, counts, rank.astype(values.dtype), jnp.maximum(n, 1))
+    return jnp.where(number > 0, found, jnp.nan), number
+
+
+def _kolmogorov_smirnov(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
+    below, _ = _masses(law, points)
+    apart = jnp.maximum((rank + 1) / n - below, below - rank / n)
+    return jnp.max(jnp.where(counts, apart, 0))
+
+
+def _cramer_von_mises(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
+    below, _ = _masses(law, points)
+    return 1 / (12 * n) + jnp.sum(jnp.where(counts, (below - (rank + 0.5) / n) ** 2, 0))
+
+
+def _anderson_darling(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
+    log_below, log_above = _log_masses(law, points)
+    # An infinite logarithm, of a value outside of the support, makes the statistic infinite.
+    terms = (2 * rank + 1) / n * log_below + (2 * (n - rank) - 1) / n * log_above
+    return -jnp.sum(jnp.where(counts, 1 + terms, 0))
+
+
+_STATISTICS = {
+    "kolmogorov-smirnov": _kolmogorov_smirnov,
+    "cramer-von-mises": _cramer_von_mises,
+    "anderson-darling": _anderson_darling,
+}
+
+
+def _at_atoms(law: AbstractLaw, values: Array, mask: Array) -> Array:
+    """Which values are at a point mass, within the rounding of the eigenvalues of a matrix: n eps times the largest."""
+    locations, masses = law.atoms()
+    if masses.size == 0:
+        return jnp.zeros(values.shape, bool)
+    largest = jnp.max(jnp.where(mask, jnp.abs(values), 0))
+    rounding = values.shape[-1] * jnp.finfo(values.dtype).eps * jnp.maximum(largest, jnp.max(jnp.abs(locations)))
+    return (jnp.where(masses > 0, jnp.abs(values[..., None] - locations), jnp.inf) <= rounding).any(-1)
+
+
+def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
+    """The masses below and above each point, of the law without its atoms."""
+    locations, masses = law.atoms()
+    if masses.size == 0:
+        return law.cdf(points), law.sf(points)
+    rest = 1 - jnp.sum(masses)
+    at_or_below = jnp.sum(jnp.where(locations <= points[..., None], masses, 0), axis=-1)
+    at_above = jnp.sum(jnp.where(locations > points[..., None], masses, 0), axis=-1)
+    below, above = law.cdf(points) - at_or_below, law.sf(points) - at_above
+    return jnp.clip(below / rest, 0, 1), jnp.clip(above / rest, 0, 1)
+
+
+def _log_masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
+    """The logarithms of both, with all digits where the law has no atoms."""
+    if law.atoms()[1].size == 0:
+        return law.logcdf(points), law.logsf(points)
+    below, above = _masses(law, points)
+    return _log(below), _log(above)
+
+
+def _log(mass: Array) -> Array:
+    return jnp.where(mass > 0, jnp.log(jnp.where(mass > 0, mass, 1)), -jnp.inf)

@@ -1,0 +1,179 @@
+"""Tests of goodness of fit: statistics against SciPy, the bootstrap against its definition, levels and power."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+import rmtjax as rmt
+from rmtjax.inference import anderson_darling, cramer_von_mises, kolmogorov_smirnov
+from tests.cases import further
+from tests.statistical import assert_law
+
+TESTS = [kolmogorov_smirnov, cramer_von_mises, anderson_darling]
+UNIFORM = rmt.laws.Uniform()
+VALUES = np.random.default_rng(5).random((3, 7)) ** 1.3
+
+
+def literal(test, u):
+    """The statistics by their textbook formulas."""
+    u = np.sort(np.ravel(u))
+    n, i = u.size, np.arange(1, u.size + 1)
+    if test is anderson_darling:
+        return -n - np.sum((2 * i - 1) * (np.log(u) + np.log(1 - u[::-1]))) / n
+    if test is cramer_von_mises:
+        return 1 / (12 * n) + np.sum((u - (2 * i - 1) / (2 * n)) ** 2)
+    return max(np.max(i / n - u), np.max(u - (i - 1) / n))
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("test", TESTS)
+def test_independent_values_are_tested_as_in_scipy(test):
+    found = test(VALUES, UNIFORM, calibration="independent")
+    assert (found.n, found.draws, found.calibration) == (21, 0, "independent")
+    assert found.statistic.dtype == found.p_value.dtype == jnp.zeros(()).dtype
+    np.testing.assert_allclose(found.statistic, literal(test, VALUES), rtol=2e-5)
+    if test is not anderson_darling:
+        scipys = scipy.stats.kstest if test is kolmogorov_smirnov else scipy.stats.cramervonmises
+        np.testing.assert_allclose(found.p_value, scipys(VALUES.ravel(), lambda x: x).pvalue, atol=2e-5)
+
+
+@pytest.mark.parametrize("test", [anderson_darling, *further(kolmogorov_smirnov, cramer_von_mises)])
+def test_what_does_not_count_is_left_out(test):
+    mask = VALUES > 0.2
+    masked = rmt.linalg.MaskedValues(jnp.asarray(np.where(mask, VALUES, np.nan)), jnp.asarray(mask))
+    found = test(masked, UNIFORM, calibration="independent")
+    assert found.n == mask.sum()
+    np.testing.assert_allclose(found.statistic, literal(test, VALUES[mask]), rtol=1e-6)
+    empty = test(rmt.linalg.MaskedValues(masked.values, masked.mask & False), UNIFORM, calibration="independent")
+    assert empty.n == 0
+    assert np.isnan([empty.statistic, empty.p_value]).all()
+
+
+@pytest.mark.parametrize("test", [anderson_darling, *further(kolmogorov_smirnov, cramer_von_mises)])
+def test_levels_at_a_point_mass_do_not_count(test):
+    # Half of the levels are 0, up to rounding, and the others are those of the smaller side of the data.
+    levels = np.array([-2e-16, 0.0, 1e-15, 3e-16, 0.3, 0.9, 2.1, 4.4])
+    law = rmt.laws.MarchenkoPastur(2.0)
+    found = test(levels, law, calibration="independent")
+    assert found.n == 4
+    np.testing.assert_allclose(found.statistic, literal(test, 2 * np.asarray(law.cdf(levels[4:])) - 1), rtol=1e-5)
+
+
+def test_a_value_outside_of_the_support():
+    outside = jnp.append(jnp.asarray(VALUES[0]), 1.5)
+    found = anderson_darling(outside, UNIFORM, calibration="independent")
+    assert (found.statistic, found.p_value) == (jnp.inf, 0)
+    assert kolmogorov_smirnov(outside, UNIFORM, calibration="independent").statistic < 1
+
+
+def square_root(key):
+    return jnp.sqrt(jax.random.uniform(key, (7,)))
+
+
+def widest(levels):
+    """The uniform law on (0, c) with the likeliest c, raised by an n-th."""
+    return rmt.laws.Uniform(0.0, 8 / 7 * jnp.max(levels))
+
+
+@pytest.mark.parametrize("law", [UNIFORM, widest], ids=["known", "fitted"])
+@pytest.mark.parametrize("spectra", [(), (3,)])
+def test_the_bootstrap_is_its_definition(law, spectra):
+    data = jnp.asarray(VALUES if spectra else VALUES[0])
+    found = cramer_von_mises(data, law, calibration=square_root, key=jax.random.key(2), draws=19)
+    null = []
+    for i in range(19):
+        key = jax.random.fold_in(jax.random.key(2), i)
+        levels = jnp.stack([square_root(each) for each in jax.random.split(key, 3)]) if spectra else square_root(key)
+        fitted = law if isinstance(law, rmt.laws.Uniform) else law(levels)
+        null.append(literal(cramer_von_mises, levels / fitted.upper))
+    np.testing.assert_allclose(found.null, null, rtol=2e-5)
+    fitted = law if isinstance(law, rmt.laws.Uniform) else law(data)
+    statistic = literal(cramer_von_mises, data / fitted.upper)
+    np.testing.assert_allclose(found.statistic, statistic, rtol=2e-5)
+    np.testing.assert_allclose(found.p_value, (1 + np.sum(null >= statistic)) / 20, rtol=1e-6)
+    assert str(found).endswith(f"for {data.size} values, by 19 draws of square_root")
+
+
+def test_arguments_are_checked():
+    for arguments, message in [
+        (([0.1, np.nan], UNIFORM, "independent"), "`levels` must be finite numbers, got"),
+        (([0.1, 0.2j], UNIFORM, "independent"), "`levels` must be real"),
+        (([0.1], rmt.GOE(2), "independent"), "`law` must be a law of"),
+        (([0.1], UNIFORM, "ensemble"), "`calibration` must be one of 'independent', got 'ensemble'"),
+        (([0.1], UNIFORM, 3), "`calibration` must be 'independent', an ensemble"),
+        (([0.1], UNIFORM, rmt.Ginibre(1)), "`calibration` must be 'independent', an ensemble with real"),
+        (([0.1], widest, "independent"), "`calibration` must be an ensemble, or a function that draws"),
+        (([0.1, 0.2], UNIFORM, rmt.GOE(3)), r"`calibration` must draw 2 values, .* got \(3,\)"),
+    ]:
+        levels, law, calibration = arguments
+        with pytest.raises(ValueError, match=message):
+            kolmogorov_smirnov(levels, law, calibration=calibration, key=jax.random.key(0))
+    with pytest.raises(ValueError, match="`key` must be a typed key"):
+        kolmogorov_smirnov([0.1], UNIFORM, calibration=square_root)
+    with pytest.raises(ValueError, match="`draws` must be an integer"):
+        kolmogorov_smirnov([0.1], UNIFORM, calibration=square_root, key=jax.random.key(0), draws=0)
+    traced = jax.jit(lambda x: kolmogorov_smirnov(x, UNIFORM, calibration="independent").p_value)
+    assert np.isnan(traced(jnp.array([[0.1], [jnp.nan]])))
+
+
+# Statistical truths
+
+
+def assert_uniform(p_values, draws):
+    """Check p-values k/(draws + 1), which within their steps are spread evenly, by the test at level 1e-3."""
+    within = np.random.default_rng(0).random(p_values.size) / (draws + 1)
+    p = scipy.stats.kstest(p_values - within, "uniform").pvalue
+    assert p > 1e-3, f"p-values are not uniform: {p:.1e}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", TESTS)
+def test_p_values_of_independent_values_are_uniform(test, getkey):
+    law = rmt.laws.GapRatio(1)
+    samples = law.sample(getkey(), (1000, 60))
+    p_values = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").p_value))(samples)
+    assert_law(np.asarray(p_values), scipy.stats.uniform.cdf)
+    assert scipy.stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.parametrize(("test", "ensemble"), [(cramer_von_mises, rmt.GOE(12)), (kolmogorov_smirnov, rmt.GUE(12))])
+def test_p_values_of_spectra_are_uniform_by_bootstrap(test, ensemble, getkey):
+    """The semicircle is not the law at n = 12, and levels repel: the bootstrap knows both, the formula neither."""
+    spectra = rmt.simulate(ensemble.eigenvalues, getkey(), 2000).reshape(1000, 2, 12)
+    keys = jax.random.split(getkey(), 1000)
+    law = ensemble.law()
+    found = [
+        test(*each, calibration=ensemble, key=key, draws=99)
+        for *each, key in zip(spectra, [law] * 1000, keys, strict=True)
+    ]
+    assert_uniform(np.array([each.p_value for each in found]), 99)
+    wrong = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").p_value))(spectra)
+    assert np.quantile(wrong, 0.01) > 0.5, "the formula for independent values never rejects"
+
+
+def ratios(ensemble):
+    return lambda key: rmt.statistics.gap_ratios(ensemble.eigenvalues(key))
+
+
+def power(test, data, law, calibration, key, repetitions=200):
+    """The share of data sets that are rejected at the level 5 %."""
+    null = test(data[0], law, calibration=calibration, key=key, draws=999).null
+    statistics = [test(each, law, calibration=calibration, key=key, draws=1).statistic for each in data[:repetitions]]
+    return np.mean(np.array(statistics) >= np.quantile(null, 0.95))
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+def test_power_against_another_class_and_another_ratio(getkey):
+    goe, gue, m = rmt.GOE(50), rmt.GUE(50), 10
+    data = rmt.simulate(ratios(gue), getkey(), 200 * m).reshape(200, m)
+    assert power(anderson_darling, data, rmt.laws.GapRatio(1), ratios(goe), getkey()) > 0.9
+    own = rmt.simulate(ratios(goe), getkey(), 200 * m).reshape(200, m)
+    assert power(anderson_darling, own, rmt.laws.GapRatio(1), ratios(goe), getkey()) < 0.14
+    null, other = rmt.Wishart(100, 200), rmt.Wishart(100, 190)
+    data = rmt.simulate(other.eigenvalues, getkey(), 200)
+    assert power(cramer_von_mises, data, null.law(), null, getkey()) > 0.9
