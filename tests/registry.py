@@ -178,6 +178,7 @@ PUBLIC: dict[str, Any] = {
         lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
     ),
     "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
+    "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
     "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
     "rmtjax.laws.circular_linear_statistic_variance": Call(
         lambda a: rmt.laws.circular_linear_statistic_variance(lambda t: jnp.exp(a * jnp.cos(t)), 1, 5, num_nodes=16),

@@ -2,6 +2,7 @@
 
 from rmtjax.inference._signal.denoise import Denoised as Denoised
 from rmtjax.inference._signal.denoise import denoise as denoise
+from rmtjax.inference._covariance.shrink import shrink_covariance as shrink_covariance
 from rmtjax.inference._signal.hard_threshold import HardThreshold as HardThreshold
 from rmtjax.inference._signal.hard_threshold import optimal_hard_threshold as optimal_hard_threshold
 from rmtjax.inference._signal.patches import DenoisedImage as DenoisedImage

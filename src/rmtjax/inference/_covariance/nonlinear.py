@@ -1,0 +1,62 @@
+r"""Optimal levels from the Stieltjes transform of the sample levels.
+
+Of all matrices with the vectors v_i of the sample the one with the levels $d_i = v_i^* \Sigma v_i$ is nearest to Σ. For
+many variables $d_i = \operatorname{Im} e(\lambda_i) / \operatorname{Im} m(\lambda_i)$ with $m(z) = \frac1p
+\operatorname{tr} (S - z)^{-1}$ and $e(z) = \frac1p \operatorname{tr} \Sigma (S - z)^{-1}$, and as $(S - z)^{-1} \simeq
+(\varphi \Sigma - z)^{-1}$ with $\varphi = 1/(1 + ce)$, $c = p/n$,
+
+$$\varphi e = 1 + z m, \qquad d(\lambda) = \frac{\lambda}{|1 - c - c \lambda m(\lambda)|^2}.$$
+
+For p > n the p - n levels 0 belong to m. With the transform m₊ of the others $1 - c - c\lambda m = -\lambda m_+$, and
+at 0 $d_0 = 1/((c - 1)\, m_+(0))$. Levels that are 0 besides tell of fewer variables where p ≤ n, as variables that are
+constant or repeat leave directions without variance, and of fewer observations where p > n, as rows that repeat do: c
+is r/n or p/r with the rank r.
+
+References:
+    Ledoit and Péché (2011), Probab. Theory Relat. Fields 151, 233, theorem 3 and proposition 1.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rmtjax.inference._covariance.transforms import Transform
+
+Levels = tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]
+
+
+def optimal(
+    levels: Float[Array, "*batch k"], transform: Transform, count: Bool[Array, "*batch k"], n: int, p: int
+) -> Float[Array, "*batch k"]:
+    """The levels d of the formula above; those that do not count become 0."""
+    u, v = transform
+    c = _rank(levels, count)[..., None] / n
+    squared = (1 - c + c * u) ** 2 + (c * v) ** 2 if p <= n else u**2 + v**2
+    return jnp.where(count, levels, 0) / jnp.where(count, squared, 1)
+
+
+def _rank(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) -> Float[Array, "*batch"]:
+    return jnp.sum(count, -1, dtype=levels.dtype)
+
+
+def null_level(
+    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], n: int, p: int, factor: float = 1.0
+) -> Float[Array, "*batch"]:
+    """The level d₀ of directions without data, 0 for p ≤ n; the factor is what a kernel makes of m₊(0)."""
+    if p <= n:
+        return jnp.zeros(levels.shape[:-1], levels.dtype)
+    inverse = jnp.sum(jnp.where(count, 1 / jnp.where(count, levels, 1), 0), -1)
+    rank = _rank(levels, count)
+    # 1 / ((p/r - 1) inverse/r)
+    return jnp.where(rank > 0, rank**2 / jnp.where(rank > 0, (p - rank) * inverse * factor, 1), 0)
+
+
+def filled(levels: Float[Array, "*batch k"], null: Float[Array, "*batch"], count: Bool[Array, "*batch k"]) -> Levels:
+    """The levels with that of directions without data for those that do not count."""
+    return jnp.where(count, levels, null[..., None]), null
+
+
+def with_trace(levels: Float[Array, "*batch k"], null: Float[Array, "*batch"], p: int, like: Array) -> Levels:
+    """The levels times the number that gives them the sum of others."""
+    total = jnp.sum(levels, -1) + (p - levels.shape[-1]) * null
+    factor = jnp.where(total > 0, jnp.sum(like, -1) / jnp.where(total > 0, total, 1), 1)
+    return levels * factor[..., None], null * factor

@@ -1,0 +1,74 @@
+r"""The rotationally invariant estimator with a regularisation of small levels.
+
+The transform of levels at a distance η from the axis makes small levels too small. How much so is known for the
+inverse Wishart law as the population, whose optimal levels are linear, $\xi = 1 + \alpha(\lambda - 1)$ with
+$\alpha = \tau/(\tau + 2q)$, $q = p/n$ and the mean 1. Its samples have the transform $g(z) = \frac1p
+\operatorname{tr}(z - S)^{-1}$,
+
+$$g(z) = \frac{z(1 + \tau) - (1 - q) - \sqrt{z - \lambda_-}\sqrt{z - \lambda_+}}{z(\tau z + 2q)}, \qquad
+\lambda_\pm = 1 + q + \tau \pm \sqrt{(2 + \tau)(2q + \tau)},$$
+
+where τ = 1/κ of the source; τ = 0 is the identity. It is chosen so that the lower edge is the smallest level λ of the
+data: $\tau = ((1 + q - \lambda)^2 - 4q) / 2\lambda$.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Complex, Float
+
+from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, with_trace
+from rmtjax.inference._covariance.transforms import counted
+
+
+def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
+    r"""Optimal levels by the transform at $\lambda - i p^{-1/2}$, in units of the mean level.
+
+    With $q z g(z)$ for the inverse Wishart law whose smallest level is that of the data, levels are raised by the
+    factor that would be right for it, where that is more than 1; for p > n that law is not defined, and they are not.
+    The trace is kept.
+
+    References:
+        Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8.
+    """
+    count = counted(levels, max(n, p), full=p <= n)
+    mean = jnp.sum(levels, -1, keepdims=True) / p
+    unit = levels / jnp.where(mean > 0, mean, 1)
+    q = p / n
+    z = jax.lax.complex(unit, jnp.full_like(unit, -(p**-0.5)))
+    squared = _squared(1 - q + q * _z_times_transform(unit, z, p))
+    new = unit / squared
+    if p <= n:
+        new = jnp.maximum(new, _for_inverse_wishart(unit, z, q) / squared)
+    null = null_level(unit, count, n, p)
+    return with_trace(*filled(new, null, count), p, levels)
+
+
+def _squared(z: Complex[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
+
+
+def _z_times_transform(
+    levels: Float[Array, "*batch k"], z: Complex[Array, "*batch k"], p: int
+) -> Complex[Array, "..."]:
+    """The mean of z/(z - λ) over all p levels, but that of the level itself where there are no levels 0 besides."""
+    k = levels.shape[-1]
+    terms = z[..., :, None] / (z[..., :, None] - levels[..., None, :])
+    if 1 < k == p:
+        terms = jnp.where(jnp.eye(k, dtype=bool), 0, terms)
+    return (jnp.sum(terms, -1) + (p - k)) / p
+
+
+def _for_inverse_wishart(
+    levels: Float[Array, "*batch k"], z: Complex[Array, "*batch k"], q: float
+) -> Float[Array, "*batch k"]:
+    """The optimal levels of the law with the same smallest level, times |1 - q + qzg|²; 0 if that level is 0."""
+    smallest = levels[..., :1]
+    present = smallest > 0
+    safe = jnp.where(present, smallest, 1)
+    tau = jnp.maximum((1 + q - safe) ** 2 - 4 * q, 0) / (2 * safe)
+    half = jnp.sqrt((2 + tau) * (2 * q + tau))
+    lower, upper = 1 + q + tau - half, 1 + q + tau + half
+    root = jnp.sqrt(z - lower) * jnp.sqrt(z - upper)
+    transformed = (z * (1 + tau) - (1 - q) - root) / (tau * z + 2 * q)
+    optimal = 1 + tau / (tau + 2 * q) * (levels - 1)
+    return jnp.where(present, optimal * _squared(1 - q + q * transformed), 0)

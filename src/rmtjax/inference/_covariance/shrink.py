@@ -1,0 +1,213 @@
+"""Estimates of a covariance matrix from few observations."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealScalarLike
+from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._covariance import linear, spiked, weighted
+from rmtjax.inference._covariance.analytical import FEWEST, analytical
+from rmtjax.inference._covariance.clipping import clipping
+from rmtjax.inference._covariance.nonlinear import Levels
+from rmtjax.inference._covariance.qis import qis
+from rmtjax.inference._covariance.rie import rie
+from rmtjax.inference._covariance.spectral_map import with_levels_of
+
+_WEIGHTED = ("qis", "analytical", "sample")
+
+_SOME_WEIGHT = _checks.Rule(
+    lambda w: ((w >= 0) & (w < jnp.inf)).all() & ((w > 0).sum() > 1),
+    "be finite and not negative, and positive for at least 2 rows",
+)
+
+
+def shrink_covariance(
+    data: Inexact[Array, "*batch n p"],
+    *,
+    method: str = "qis",
+    center: bool = True,
+    weights: Float[Array, " n"] | None = None,
+    half_life: RealScalarLike | None = None,
+    loss: str | None = None,
+    noise: RealScalarLike | None = None,
+    unit_diagonal: bool = False,
+) -> Inexact[Array, "*batch p p"]:
+    r"""An estimate of a covariance matrix whose levels are nearer to the truth than those of the sample.
+
+    With the levels $\lambda_i$ and vectors $v_i$ of the sample covariance matrix, $\hat\Sigma = \sum_i d_i v_i v_i^*$,
+    where the method decides how $d_i$ depends on all levels. Small sample levels are too small and large ones too
+    large, the more so the larger p/n is; the best levels for these vectors are $v_i^* \Sigma v_i$, those of
+    `oracle_covariance`.
+
+    - `"qis"`: optimal without assumptions on Σ, by a kernel on inverse levels; positive for every p and n;
+    - `"analytical"`: the same by another kernel, from 12 independent rows on if p > n;
+    - `"ledoit-wolf"`: moved towards their mean, by an intensity from fourth moments;
+    - `"oas"`: likewise, by an intensity for normal data;
+    - `"rie"`: optimal by the transform near the axis, small levels raised as is right for the inverse Wishart law;
+    - `"clipping"`: those up to the Marčenko-Pastur edge become their mean, the others stay;
+    - `"spiked"`: few spikes over equal levels σ², each optimal for `loss`;
+    - `"sample"`: as they are.
+
+    Convention: the matrix is $E\,x_j \bar x_k$, as in `numpy.cov`, and an unknown mean costs an observation: the sample
+    matrix is divided by n - 1, and so n is n - 1 in all formulas. `"ledoit-wolf"` is n/(n - 1) times
+    `sklearn.covariance.ledoit_wolf`, and equal to it with `center=False`. Scikit-learn leaves a term 2/p out of the
+    intensity of `"oas"`.
+
+    Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
+        mean. Optimal levels then depend on the law of the weights as well, and are found by one equation for each.
+
+    Constant and repeated columns leave directions in which the sample has no variance: for p < n nonlinear methods keep
+    them at 0. Rows that repeat count once in the rank where p > n.
+
+    A loop over windows in time is `jax.vmap` of this function over `jax.lax.dynamic_slice`. Derivatives with respect to
+    the data are those of the whole matrix, right for distinct levels and finite always; `"clipping"` and `"spiked"`
+    jump where a level crosses the edge.
+
+    Args:
+        data: n observations of p variables, batched over leading axes.
+        method: a name of the list. It is static, as all names and switches here.
+        center: whether the mean is unknown, and taken off.
+        weights: one for each row, not negative, in any scale; for `"qis"`, `"analytical"` and `"sample"`.
+        half_life: in the place of weights, the number of rows after which a weight is half as large, as the last row is
+            the newest.
+        loss: for `"spiked"`, one of `"frobenius"` (the default), `"operator"`, `"nuclear"`, `"stein"`, `"entropy"`,
+            `"divergence"`, `"frechet"`.
+        noise: for `"spiked"`, σ > 0, the standard deviation of the variables without spikes; by default from the median
+            level.
+        unit_diagonal: whether the matrix is one of correlations: columns are divided by their standard deviations
+            first,
+            and the diagonal that shrinkage has changed is made 1 again.
+
+    Returns:
+        Hermitian matrices of shape `(*batch, p, p)`.
+
+    Raises:
+        ValueError: there are fewer than 2 rows, entries are not finite, the data are a covariance matrix; a name is
+            unknown, or an option does not belong to the method.
+
+    Example:
+        >>> import numpy as np
+        >>> data = np.random.default_rng(0).normal(size=(40, 30))
+        >>> levels = np.linalg.eigvalsh(shrink_covariance(data))
+        >>> print(f"{levels.min():.1f} {levels.max():.1f}")  # of 1; the sample has levels from 0.03 to 3.6
+        0.6 1.9
+
+    References:
+        Ledoit and Wolf (2022), Bernoulli 28, 1519 (`"qis"`); (2020), Ann. Statist. 48, 3043 (`"analytical"`); (2004),
+        J. Multivariate Anal. 88, 365. Chen et al. (2010), IEEE Trans. Signal Process. 58, 5016, equation 23 (`"oas"`).
+        Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8 (`"rie"`). Donoho, Gavish and Johnstone (2018),
+        Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
+    """
+    array, valid = observations(data)
+    method = _checks.choice("method", method, tuple(_METHODS))
+    n, p = array.shape[-2] - bool(center), array.shape[-1]
+    if method == "analytical" and p > n < FEWEST:
+        few = f"have at least {FEWEST} independent rows for `analytical` with more columns than rows"
+        raise _checks.refusal("data", few, array.shape)
+    for name, value, methods in (
+        ("weights", weights, _WEIGHTED),
+        ("half_life", half_life, _WEIGHTED),
+        ("loss", loss, ("spiked",)),
+        ("noise", noise, ("spiked",)),
+    ):
+        if value is not None and method not in methods:
+            raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
+    shares, valid_weights = _shares(weights, half_life, array.shape[-2])
+    static: dict[str, Any] = {"method": method, "center": bool(center), "unit_diagonal": bool(unit_diagonal)}
+    deviation = None
+    if method == "spiked":
+        deviation = spiked.median_of_noise(n, p) if noise is None else _checks.positive("noise", noise)
+        static |= {"loss": spiked.checked_loss(loss), "known": noise is not None}
+    matrix = _shrunk(array, shares, deviation, tuple(static.items()))
+    valid = valid if valid is True else valid[..., None, None]
+    return _checks.masked(_checks.both(valid, valid_weights), matrix)
+
+
+def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | None, Any]:
+    """Weights of rows in any scale, and whether they are valid; None where all rows count the same."""
+    if weights is not None and half_life is not None:
+        raise _checks.refusal("half_life", "be left out where `weights` are given", half_life)
+    if weights is not None:
+        shares = _checks.of_shape("weights", weights, (n,))
+        return shares, _SOME_WEIGHT.kept("weights", shares)
+    if half_life is None:
+        return None, True
+    return jnp.exp2(-jnp.arange(n)[::-1] / _checks.positive("half_life", half_life)), True
+
+
+@partial(compiled, static_argnums=3)
+def _shrunk(
+    data: Inexact[Array, "*batch n p"],
+    weights: Float[Array, " n"] | None,
+    noise: Float[Array, ""] | None,
+    static: tuple[tuple[str, Any], ...],
+) -> Inexact[Array, "*batch p p"]:
+    options = dict(static)
+    method, center, unit_diagonal = (options.pop(name) for name in ("method", "center", "unit_diagonal"))
+    n, p = data.shape[-2] - center, data.shape[-1]
+    if center:
+        # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
+        data = data - jax.lax.stop_gradient(data[..., :1, :])
+    if unit_diagonal:
+        data = _standardized(data, weights, center=center)
+    rows = without_mean(data) if center else data
+    operands = ()
+    if weights is not None:
+        rows, independent = weighted.weighted_rows(data, weights.astype(data.real.dtype), center=center)
+        operands = () if method == "sample" else (independent,)
+    elif method == "ledoit-wolf":
+        # The intensity of the source, which divides by the number of rows even where the mean is unknown.
+        n, operands = data.shape[-2], (linear.fourth_moment(data, center=center),)
+    elif method == "oas":
+        options["real"] = not jnp.iscomplexobj(data)
+    elif method == "spiked":
+        operands = (noise,)
+
+    def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
+        return _METHODS[method](levels, n, p, *operands, **options)
+
+    matrix = with_levels_of(levels_by, rows, *operands)
+    return _correlation(matrix) if unit_diagonal else matrix
+
+
+def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
+    return levels, jnp.zeros(levels.shape[:-1], levels.dtype)
+
+
+_METHODS: dict[str, Callable[..., Levels]] = {
+    "qis": qis,
+    "analytical": analytical,
+    "ledoit-wolf": linear.ledoit_wolf,
+    "oas": linear.oas,
+    "rie": rie,
+    "clipping": clipping,
+    "spiked": spiked.spiked,
+    "sample": _sample,
+}
+
+
+def _standardized(
+    data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *, center: bool
+) -> Inexact[Array, "*batch n p"]:
+    """Columns divided by their standard deviations; constant ones become 0."""
+    average = lambda each: jnp.average(each, axis=-2, weights=weights, keepdims=True)
+    deviations = data - average(data) if center else data
+    variance = average(jnp.abs(deviations) ** 2)
+    return deviations * jnp.where(variance > 0, jax.lax.rsqrt(jnp.where(variance > 0, variance, 1)), 0)
+
+
+def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch p p"]:
+    """The matrix with its rows and columns scaled to a diagonal of 1, also where it was 0 up to rounding."""
+    diagonal = jnp.real(jnp.diagonal(matrix, axis1=-2, axis2=-1))
+    rounding = matrix.shape[-1] * jnp.finfo(diagonal.dtype).eps * jnp.max(diagonal, -1, keepdims=True)
+    present = diagonal > rounding
+    scale = jnp.where(present, jax.lax.rsqrt(jnp.where(present, diagonal, 1)), 0)
+    scaled = matrix * scale[..., :, None] * scale[..., None, :]
+    return jnp.where(jnp.eye(matrix.shape[-1], dtype=bool), 1, scaled)

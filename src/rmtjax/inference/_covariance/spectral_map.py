@@ -1,0 +1,76 @@
+r"""The sample covariance matrix with other levels, and its derivative.
+
+Convention: rows y_i of mean 0 have the covariance matrix $S = \frac1n \sum_i y_i y_i^*$ with the levels
+$\lambda_1, \dots, \lambda_k$, $k = \min(n, p)$, and vectors V. A method makes levels d of them, and one level $d_0$ for
+the p - k directions in which there are no data: $\hat\Sigma = V D V^* + d_0 (1 - V V^*)$.
+
+Derivative. With $E = V^* \dot S V$, so that $\dot\lambda_i = E_{ii}$, first-order perturbation theory gives
+
+$$\dot{\hat\Sigma} = V (F \circ E + \dot D) V^* + \dot d_0 (1 - V V^*) + W G V^* + V G W^*, \quad
+W = (1 - VV^*) \dot S V,$$
+
+with $F_{ij} = (d_i - d_j)/(\lambda_i - \lambda_j)$, 0 on the diagonal, and $G_i = (d_i - d_0)/\lambda_i$. The rows have
+no component along a vector of level 0, so that its column of W vanishes and its quotient does not matter: the
+derivative is finite where rows or columns repeat, which that of a QR decomposition would not be.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax.inference._core.sample_spectrum import SampleSpectrum, sample_spectrum
+from rmtjax.inference._covariance.transforms import counted
+from rmtjax.linalg.internal import adjoint
+
+# Levels to levels, and the level of the directions without data. Operands are whatever else it takes.
+Method = Callable[..., tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]]
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def with_levels_of(method: Method, rows: Inexact[Array, "*batch n p"], *operands: Any) -> Inexact[Array, "*batch p p"]:
+    """The covariance matrix of rows of mean 0 with the levels `method(levels, *operands)`."""
+    return _decomposed(method, rows, *operands)[-1]
+
+
+def _decomposed(
+    method: Method, rows: Inexact[Array, "*batch n p"], *operands: Any
+) -> tuple[SampleSpectrum, Inexact[Array, "*batch p p"]]:
+    spectrum = sample_spectrum(rows)
+    return spectrum, spectrum.matrix(*method(spectrum.levels, *operands))
+
+
+@with_levels_of.defjvp
+def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tuple:
+    (rows, *operands), (tangent, *operand_tangents) = primals, tangents
+    n = rows.shape[-2]
+    spectrum, matrix = _decomposed(method, rows, *operands)
+    levels, v = spectrum.levels, spectrum.vectors
+    # ΔS V for S = Y^T Ȳ / n.
+    moved = jnp.swapaxes(tangent, -1, -2) @ (jnp.conj(rows) @ v) + jnp.swapaxes(rows, -1, -2) @ (jnp.conj(tangent) @ v)
+    moved = moved / n
+    e = adjoint(v) @ moved
+    slopes = jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1))
+    (new, null), (new_dot, null_dot) = jax.jvp(method, (levels, *operands), (slopes, *operand_tangents))
+    inside = _quotients(new, levels) * e + new_dot[..., None] * jnp.eye(levels.shape[-1], dtype=e.dtype)
+    change = v @ inside @ adjoint(v)
+    if v.shape[-2] > v.shape[-1]:
+        outside = moved - v @ e
+        # A quotient of roundings must not be taken for a slope.
+        present = counted(levels, max(rows.shape[-2:]), full=False)
+        slope = jnp.where(present, (new - null[..., None]) / jnp.where(present, levels, 1), 0)
+        cross = (outside * slope[..., None, :]) @ adjoint(v)
+        complement = jnp.eye(v.shape[-2], dtype=e.dtype) - v @ adjoint(v)
+        change = change + cross + adjoint(cross) + null_dot[..., None, None] * complement
+    return matrix, change
+
+
+def _quotients(new: Float[Array, "*batch k"], levels: Float[Array, "*batch k"]) -> Float[Array, "*batch k k"]:
+    """The divided differences F, 0 for levels that cannot be told apart."""
+    gaps = levels[..., :, None] - levels[..., None, :]
+    resolution = 4 * jnp.finfo(levels.dtype).eps * levels[..., -1:, None]
+    equal = jnp.abs(gaps) <= jax.lax.stop_gradient(resolution)
+    return jnp.where(equal, 0, (new[..., :, None] - new[..., None, :]) / jnp.where(equal, 1, gaps))

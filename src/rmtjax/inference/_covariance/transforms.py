@@ -1,0 +1,70 @@
+r"""Smoothed Stieltjes transforms of sample levels, at the levels themselves.
+
+Convention: $m(z) = \frac1k \sum_j \frac{1}{\lambda_j - z}$ over the levels that count. What a shrinker needs is
+$-\lambda_i\, m(\lambda_i + i0) = u_i - i v_i$, a number without unit; $v_i/\pi\lambda_i$ is the density at $\lambda_i$.
+Each level is smeared over a width proportional to itself, h or so, as gaps between levels are where densities fall like
+the inverse of the level: scale changes nothing then. For the p - k directions without data $-\lambda m_0 = \frac1k
+\sum_j \lambda/\lambda_j$ at 0.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
+
+
+def counted(levels: Float[Array, "*batch k"], size: int, *, full: bool) -> Bool[Array, "*batch k"]:
+    """Which levels are those of data, and not the rounding of a 0.
+
+    Args:
+        levels: ascending, right to eps times the largest.
+        size: the larger of n and p.
+        full: whether the matrix has as many levels. What is smaller than the rounding is a level of 0 only where the
+            matrix has such levels besides.
+    """
+    info = jnp.finfo(levels.dtype)
+    # The squares of the smallest ones, in units of the largest, must not underflow.
+    relative = 4 * info.tiny**0.5 if full else size * info.eps
+    return levels > relative * levels[..., -1:]
+
+
+def cauchy(levels: Float[Array, "*batch k"], width: float, count: Bool[Array, "*batch k"]) -> Transform:
+    r"""With the Cauchy kernel: level j as seen from $\lambda_i (1 + ih)$, divided by the length of that.
+
+    $u_i - i v_i = \frac1k\sum_j \frac{\lambda_i (\lambda_i - \lambda_j) - i h \lambda_i^2}{(\lambda_i - \lambda_j)^2 +
+    h^2 \lambda_i^2}$.
+    """
+    own = jnp.where(count, levels, 1)[..., :, None]
+    gaps = own - levels[..., None, :]
+    weights = jnp.where(count, 1, 0)[..., None, :] * own / (gaps**2 + (width * own) ** 2)
+    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    return jnp.sum(weights * gaps, -1) / number, width * own[..., 0] * jnp.sum(weights, -1) / number
+
+
+def epanechnikov(levels: Float[Array, "*batch k"], width: float, count: Bool[Array, "*batch k"]) -> Transform:
+    """With Epanechnikov's kernel of the width h λ_j around each level, and its Hilbert transform."""
+    own = levels[..., :, None]
+    others = jnp.where(count, levels, 1)[..., None, :]
+    distance = (own - others) / (width * others)
+    height = jnp.where(count, 1, 0)[..., None, :] * own / (width * others)
+    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    density = jnp.maximum(1 - distance**2 / 5, 0) * (3 / (4 * 5**0.5)) * jnp.pi
+    u = jnp.sum(height * kernel_hilbert(distance), -1) / number
+    return u, jnp.sum(height * density, -1) / number
+
+
+def kernel_hilbert(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""The principal value of $\int \kappa(t) / (x - t)\,dt$ with $\kappa(t) = \frac{3}{4\sqrt5}(1 - t^2/5)$."""
+    root = 5**0.5
+    # Far away the closed form loses x² eps, so that from 5√5 on it is 3/√5 Σ u^(2m+1) / ((2m+1)(2m+3)) with u = √5/x.
+    far = jnp.abs(x) > 5 * root
+    inverse = root / jnp.where(far, x, 5 * root)
+    series = jnp.zeros_like(x)
+    for m in reversed(range(10)):
+        series = series * inverse**2 + 1 / ((2 * m + 1) * (2 * m + 3))
+    near = jnp.where(far, 0, x)
+    below, above = jnp.abs(root - near), jnp.abs(root + near)
+    end = (below == 0) | (above == 0)  # the product below is 0 there
+    logarithm = jnp.log(jnp.where(end, 1, above) / jnp.where(end, 1, below))
+    closed = 0.3 * near + 3 / (4 * root) * (1 - near**2 / 5) * logarithm
+    return jnp.where(far, 3 / root * inverse * series, closed)

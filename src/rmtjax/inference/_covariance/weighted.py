@@ -1,0 +1,134 @@
+r"""Optimal levels of a weighted sample covariance matrix.
+
+For $S = \frac1n \sum_i w_i x_i x_i^*$ with weights of mean 1 the equation of `nonlinear` becomes one with the law of
+the weights: $(S - z)^{-1} \simeq (\varphi \Sigma - z)^{-1}$ with $\varphi = \frac1n \sum_i \frac{w_i}{1 + c w_i e}$,
+and from its trace
+
+$$F(e) = \frac1n \sum_i \frac{w_i e}{1 + c w_i e} = y, \qquad y(z) = 1 + z m(z), \qquad
+d(\lambda) = \frac{\operatorname{Im} e(\lambda)}{\operatorname{Im} m(\lambda)}.$$
+
+So the smoothed transform of the sample levels gives the optimal ones by one scalar equation a level, and the law of the
+population is not needed. F takes a value y in the upper half plane n times; the right e is that which is continued
+from $e \simeq y$ at $z = i\infty$. At 0, for p > n, $d_0 = \overline{1/w}\,/ ((c - 1)\,\overline{1/\lambda})$.
+
+References:
+    Paul and Silverstein (2009), J. Multivariate Anal. 100, 37, theorem 1, for the equations; Oriol (2024), WeSpeR,
+    arXiv:2410.14413, for weights in nonlinear shrinkage, computed otherwise.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Complex, Float, Inexact
+
+from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
+from rmtjax.inference._covariance.transforms import Transform
+
+# Distances from the axis on the way down, and Newton's steps at each and at the end. Three times as many steps change
+# no level by more than its rounding.
+_STAGES, _STEPS, _LAST = 12, 2, 6
+
+
+def weighted_rows(
+    data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"], *, center: bool
+) -> tuple[Inexact[Array, "*batch n p"], Float[Array, " m"]]:
+    r"""Rows whose covariance matrix is the weighted one without bias, and the weights of mean 1 of independent rows.
+
+    With the weighted mean taken off, $\sum_i w_i (x_i - \bar x)(x_i - \bar x)^* = X^* A (1 - uu^*) A X$ for weights of
+    sum 1, with A and u their square roots: n - 1 independent rows with weights between neighbouring ones of before,
+    here the harmonic means of the two, which is exact for two rows and for equal weights.
+    """
+    n = data.shape[-2]
+    shares = weights / jnp.sum(weights)
+    if not center:
+        return data * jnp.sqrt(n * shares)[:, None], n * jnp.sort(shares)[::-1]
+    deviations = data - jnp.sum(shares[:, None] * data, axis=-2, keepdims=True)
+    rows = deviations * jnp.sqrt(n * shares / (1 - jnp.sum(shares**2)))[:, None]
+    ordered = jnp.sort(shares)[::-1]
+    upper, lower = ordered[:-1], ordered[1:]
+    between = 2 * upper * lower / jnp.where(upper > 0, upper + lower, 1)
+    return rows, between / jnp.mean(between)
+
+
+def levels_from(
+    levels: Float[Array, "*batch k"],
+    transform: Transform,
+    count: Bool[Array, "*batch k"],
+    n: int,
+    p: int,
+    weights: Float[Array, " n"] | None,
+    factor: float = 1.0,
+) -> Levels:
+    """Optimal levels, and that of the directions without data.
+
+    Args:
+        levels: those of the sample, ascending.
+        transform: what a kernel makes of them.
+        count: which of them are not 0.
+        n: number of independent rows.
+        p: number of variables.
+        weights: of the rows, descending and with the mean 1; None if all are 1.
+        factor: what the kernel makes of the transform at 0.
+    """
+    if weights is None:
+        return filled(optimal(levels, transform, count, n, p), null_level(levels, count, n, p, factor), count)
+    rank = jnp.sum(count, -1, keepdims=True, dtype=levels.dtype)
+    present = weights > 0
+    if p > n:
+        # Rows of next to no weight leave no level above the rounding.
+        present = present & (jnp.arange(n) < rank)
+    kept = jnp.where(present, weights, 0)
+    # Levels 0 tell of fewer variables where p ≤ n.
+    variables = rank if p <= n else jnp.full_like(rank, p)
+    e, y = _companion(levels, transform, count, kept, variables / n, rank / jnp.maximum(variables, 1))
+    new = jnp.where(count, levels, 0) * jnp.imag(e) / jnp.where(count, jnp.imag(y), 1)
+    number = jnp.maximum(jnp.sum(present, -1, dtype=levels.dtype), 1)
+    rarity = jnp.sum(jnp.where(present, 1 / jnp.where(present, weights, 1), 0), -1) * n / number**2
+    return filled(new, rarity * null_level(levels, count, n, p, factor), count)
+
+
+def _companion(
+    levels: Float[Array, "*batch k"],
+    transform: Transform,
+    count: Bool[Array, "*batch k"],
+    weights: Float[Array, "*batch n"],
+    c: Float[Array, "*batch 1"],
+    fraction: Float[Array, "*batch 1"],
+) -> tuple[Complex[Array, "*batch k"], Complex[Array, "*batch k"]]:
+    """The solution e of the equation, and its y, in the scale where the largest level is 1."""
+    u, v = transform
+    y = jnp.where(count, fraction * jax.lax.complex(1 - u, v), 1j)
+    # Levels that do not count are asked for the largest one.
+    place = jnp.where(count, levels, levels[..., -1:])
+    top = jnp.where(levels[..., -1:] > 0, levels[..., -1:], 1)
+    end = jnp.maximum(jnp.where(count, v, 1) * place / top, jnp.finfo(levels.dtype).eps)
+    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+
+    def stage(s: Complex[Array, "*batch k"], share: Float[Array, ""]) -> tuple[Complex[Array, "*batch k"], None]:
+        # From the distance of 4 times the largest level, geometrically down to that of the kernel.
+        z = jax.lax.complex(place, top * 4 ** (1 - share) * end**share)
+        terms = jnp.where(count[..., None, :], levels[..., None, :] / (levels[..., None, :] - z[..., :, None]), 0)
+        target = jnp.where(count, fraction * jnp.sum(terms, -1) / number, 1j)
+        s = jnp.where(share == 0, 1 / target - c, s)
+        for _ in range(_STEPS):
+            s = _newton(s, target, weights, c)
+        return s, None
+
+    s, _ = jax.lax.scan(stage, jnp.ones_like(y), jnp.linspace(0, 1, _STAGES, dtype=levels.dtype))
+    for _ in range(_LAST):
+        s = _newton(s, y, weights, c)
+    # The last step carries the derivative, that of the implicit function.
+    return 1 / _newton(jax.lax.stop_gradient(s), y, weights, c), y
+
+
+def _newton(
+    s: Complex[Array, "*batch k"],
+    target: Complex[Array, "*batch k"],
+    weights: Float[Array, "*batch n"],
+    c: Float[Array, "*batch 1"],
+) -> Complex[Array, "*batch k"]:
+    """A step towards the s = 1/e with 1/F = 1/y, which is linear in s for equal weights."""
+    w = weights[..., None, :]
+    factor = 1 / (s[..., :, None] + c[..., None] * w)
+    value = jnp.mean(w * factor, -1)
+    slope = jnp.mean(w * factor**2, -1)
+    return s - (value - value**2 / target) / slope
