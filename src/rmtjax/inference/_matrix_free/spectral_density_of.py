@@ -1,0 +1,131 @@
+"""The spectrum of an operator that is known only by its products with vectors, by stochastic Lanczos quadrature."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import KeyScalar
+from rmtjax.inference._matrix_free.lanczos import Tridiagonal, tridiagonalised
+from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
+from rmtjax.inference._matrix_free.vectors import VectorKind, vector_kind
+from rmtjax.linalg import SymTridiagonal, eigh
+from rmtjax.simulation import simulate
+
+# Products of a probe by default, if the operator has as many levels.
+_DEPTH = 80
+
+_FINITE = _checks.Rule(
+    lambda sizes: (abs(sizes) < np.inf).all(),
+    "return finite numbers",
+    lambda sizes: f"NaN or infinity for {(~np.isfinite(sizes)).sum()} of {sizes.size} probes",
+)
+# Half of the digits: products that are solved for, or summed in another order, are symmetric to fewer than all.
+_SYMMETRIC = _checks.Rule(
+    lambda asymmetry: (asymmetry <= np.sqrt(np.finfo(asymmetry.dtype).eps)).all(),
+    "be symmetric (Hermitian)",
+    lambda asymmetry: f"<u, A v> and <A u, v> that differ by {asymmetry.max():.1e} of their size",
+)
+
+
+def spectral_density_of(
+    matvec: Callable[..., PyTree[Array]],
+    n: int | PyTree[Array],
+    key: KeyScalar,
+    *,
+    args: tuple = (),
+    depth: int | None = None,
+    probes: int = 8,
+    dtype: Any = None,
+) -> SpectralDensityEstimate:
+    r"""The spectrum of a symmetric or Hermitian operator from its products with vectors.
+
+    Each of a few random vectors is multiplied `depth` times; Lanczos' tridiagonal matrix of these products is Gauss'
+    quadrature of the weights with which the vector sees the levels. Nothing of the size of the matrix is stored but
+    `depth` vectors at a time. Levels that stand apart from the others, as those of a Hessian do, converge first and to
+    all digits; of the bulk one sees its shape, as sharp as the `resolution` of the result.
+
+    Convention: probes are uniform on the unit sphere, real or complex, so that averages over the spectrum have no bias.
+    Probe i uses `jax.random.fold_in(key, i)` and they are drawn by `rmt.simulate`, over all devices and with a program
+    for the structure of `matvec` and `args`: a function that takes its parameters by `args` is compiled once for all
+    values, a new lambda at each call anew.
+
+    Args:
+        matvec: the product, a linear function of JAX of a vector and of `args`.
+        n: order of the operator, or an example of its vectors: a pytree of arrays of one dtype, such as the parameters
+            of a network.
+        key: a typed key.
+        args: further arguments of `matvec`, pytrees of arrays.
+        depth: products of a probe, at most the order; by default 80, or the order. Static.
+        probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
+            that one is enough for a million levels. Static.
+        dtype: of the vectors, if n is an order; by default what `matvec` makes of JAX's default.
+
+    Returns:
+        A `SpectralDensityEstimate`. As differentiable in `args` as `matvec` is; in reverse all bases of all steps are
+        kept.
+
+    Raises:
+        ValueError: `matvec` returns another shape or dtype than it takes, NaN, or is not symmetric: the products
+            themselves show it, and half of the digits must agree. `depth` is beyond the order.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> a = rmt.GOE(1000).sample(jax.random.key(0))
+        >>> found = rmt.inference.spectral_density_of(lambda v, a: a @ v, 1000, jax.random.key(1), args=(a,))
+        >>> print(f"{found.density(0.0)}, semicircle {rmt.laws.Semicircle(2.0).pdf(0.0):.3f}")
+        0.329 ± 0.019, semicircle 0.318
+
+    References:
+        Ubaru, Chen and Saad (2017), SIAM J. Matrix Anal. Appl. 38, 1075; Ghorbani, Krishnan and Xiao (2019), ICML, for
+        Hessians of networks.
+    """
+    key = _checks.typed_key(key)
+    if not callable(matvec):
+        raise _checks.refusal("matvec", "be a function of a vector", matvec)
+    if not isinstance(args, tuple):
+        raise _checks.refusal("args", "be a tuple", args)
+    kind = vector_kind(n, dtype)
+    depth = min(_DEPTH, kind.n) if depth is None else _checks.integer("depth", depth, at_least=1)
+    if depth > kind.n:
+        raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
+    probes = _checks.integer("probes", probes, at_least=1)
+    steps = simulate(partial(_probe, matvec, kind, depth), key, probes, args=args, progress=False)
+    valid = _FINITE.kept("matvec", steps.size)
+    valid = _checks.both(valid, _SYMMETRIC.kept("matvec", steps.asymmetry))
+    beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
+    quadrature = _quadrature(steps._replace(diagonal=steps.diagonal.real))
+    nodes, weights, residuals = _checks.masked(valid, quadrature)
+    return SpectralDensityEstimate(nodes, weights, residuals, steps.complete, kind.n, beta)
+
+
+def _probe(matvec: Callable[..., PyTree], kind: VectorKind, depth: int, key: KeyScalar, *args: PyTree) -> Tridiagonal:
+    """Lanczos' steps from one random vector."""
+    product, dtype = kind.flat_product(matvec, args)
+    start = jax.random.normal(key, (kind.n,), dtype)
+    return tridiagonalised(product, start / jnp.linalg.norm(start), depth)
+
+
+@compiled
+def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
+    """Nodes, weights and residuals of the tridiagonal matrices of all probes (Golub and Welsch)."""
+    d, e, order = steps.diagonal, steps.off_diagonal, steps.order[:, None]
+    place = jnp.arange(d.shape[-1])
+    there = place < order
+    # Rows that are not there have levels above all others, and vectors of their own.
+    bound = jnp.max(jnp.abs(d) + 2 * jnp.abs(e), axis=-1, keepdims=True)
+    rows = jnp.where(there, d, (2 + place) * jnp.where(bound > 0, bound, 1))
+    matrix = SymTridiagonal(rows, jnp.where(place + 1 < order, e, 0)[:, :-1])
+    nodes, vectors = eigh(matrix.todense())
+    last = jnp.take_along_axis(nodes, order - 1, axis=-1)
+    left = jnp.take_along_axis(e, order - 1, axis=-1)
+    ends = jnp.abs(jnp.take_along_axis(vectors, order[:, None] - 1, axis=-2))[:, 0]
+    weights = jnp.where(there, vectors[:, 0] ** 2, 0)
+    nodes, residuals = jnp.where(there, nodes, last), jnp.where(there, left * ends, jnp.inf)
+    return nodes, weights / jnp.sum(weights, axis=-1, keepdims=True), residuals
