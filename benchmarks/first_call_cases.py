@@ -33,6 +33,7 @@ SILENT = (
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
     r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",
+    r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 

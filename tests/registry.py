@@ -162,6 +162,16 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.kolmogorov_smirnov": Call(
         partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
     ),
+    "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
+    "rmtjax.inference.SpectralOutliers": Elsewhere("inference/matrix_free/test_outliers.py"),
+    "rmtjax.inference.spectral_density_of": Call(
+        lambda a: rmt.inference.spectral_density_of(
+            lambda v: (a + a.T) @ v, 3, jax.random.key(0), depth=2, probes=2
+        ).moment(3),
+        (SYMMETRIC,),
+        second_derivative=False,
+    ),
+    "rmtjax.inference.spectral_outliers": Elsewhere("inference/matrix_free/test_outliers.py"),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),

@@ -169,6 +169,18 @@ def test_spin_chain(tmp_path, capsys):
     ]
 
 
+@pytest.mark.slow
+def test_hessian_outliers(tmp_path, capsys):
+    output = tmp_path / "hessian.png"
+    load("hessian_outliers.py")["main"](["--classes=4", f"--output={output}"])
+    assert_is_a_picture(output)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(" outliers")[0] for line in printed] == ["Hessian: 3", "Gauss-Newton: 3"]
+    hessian, gauss_newton = (np.array(line.split(", ")[1].split(), float) for line in printed)
+    assert (hessian > 0.05).all()
+    np.testing.assert_allclose(hessian, gauss_newton, rtol=0.1)
+
+
 # From the tables of A. M. Odlyzko; numbers 6709 and 6710 are the close pair that Lehmer found.
 ZEROS = {
     1: 14.134725141735,

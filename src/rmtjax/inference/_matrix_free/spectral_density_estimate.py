@@ -119,7 +119,9 @@ class SpectralDensityEstimate(AbstractModule):
         return Estimate(value, error, self._numbers)
 
     def cdf(self, x: RealLike) -> Estimate:
-        """The fraction of levels up to x, between `cdf_bracket`, where the quadrature would have it.
+        """The fraction of levels up to x: half of the weight of a node lies below it, and between two nodes is a line.
+
+        The error is that of the probes. What the quadrature leaves open is in `cdf_band`.
 
         Args:
             x: points of any shape.

@@ -127,5 +127,7 @@ def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
     left = jnp.take_along_axis(e, order - 1, axis=-1)
     ends = jnp.abs(jnp.take_along_axis(vectors, order[:, None] - 1, axis=-2))[:, 0]
     weights = jnp.where(there, vectors[:, 0] ** 2, 0)
-    nodes, residuals = jnp.where(there, nodes, last), jnp.where(there, left * ends, jnp.inf)
+    nodes = jnp.where(there, nodes, last)
+    rounding = 4 * jnp.finfo(d.dtype).eps * bound
+    residuals = jnp.where(there, left * ends + rounding, jnp.inf)
     return nodes, weights / jnp.sum(weights, axis=-1, keepdims=True), residuals
