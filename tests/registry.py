@@ -162,6 +162,11 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.kolmogorov_smirnov": Call(
         partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
     ),
+    "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
+    "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
+    "rmtjax.inference.signal_rank": Call(
+        lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
+    ),
     "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
     "rmtjax.inference.SpectralOutliers": Elsewhere("inference/matrix_free/test_outliers.py"),
     "rmtjax.inference.spectral_density_of": Call(
@@ -172,6 +177,7 @@ PUBLIC: dict[str, Any] = {
         second_derivative=False,
     ),
     "rmtjax.inference.spectral_outliers": Elsewhere("inference/matrix_free/test_outliers.py"),
+    "rmtjax.inference.weight_spectra": Elsewhere("inference/weights/test_weight_spectra.py"),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),

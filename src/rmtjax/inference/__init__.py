@@ -36,3 +36,9 @@ from rmtjax.inference._matrix_free.outliers import SpectralOutliers as SpectralO
 from rmtjax.inference._matrix_free.outliers import spectral_outliers as spectral_outliers
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate as SpectralDensityEstimate
 from rmtjax.inference._matrix_free.spectral_density_of import spectral_density_of as spectral_density_of
+from rmtjax.inference._signal.signal_rank import SignalRank as SignalRank
+from rmtjax.inference._signal.signal_rank import signal_rank as signal_rank
+from rmtjax.inference._signal.signal_rank import signal_rank_of_levels as signal_rank_of_levels
+from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates
+from rmtjax.inference._signal.spikes import spike_estimates as spike_estimates
+from rmtjax.inference._weights.weight_spectra import weight_spectra as weight_spectra

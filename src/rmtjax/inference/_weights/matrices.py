@@ -1,0 +1,91 @@
+"""The matrices in a pytree of weights, by the names of their leaves."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import PyTree
+
+from rmtjax import _checks
+
+UNFOLDINGS = ("channels-first", "channels-last", "stacked")
+# Fewer singular values than this have no bulk and no tail.
+FEWEST = 10
+
+
+class Leaf(NamedTuple):
+    """A matrix of weights, or what is none.
+
+    Args:
+        name: where it is in the tree.
+        matrix: of double precision or single; None for what is no matrix.
+        note: why it has no numbers; empty if it has.
+    """
+
+    name: str
+    matrix: Any
+    note: str
+
+
+def leaves(tree: PyTree, unfolding: str) -> list[Leaf]:
+    """All leaves that are arrays of real or complex numbers, stacked ones one by one.
+
+    Raises:
+        ValueError: there is none, or a leaf is traced or holds NaN or infinity.
+    """
+    places, _ = jax.tree_util.tree_flatten_with_path(tree)
+    found = []
+    for path, value in places:
+        if not isinstance(value, jax.Array | np.ndarray) or not jnp.issubdtype(value.dtype, jnp.inexact):
+            continue
+        name = _name(path)
+        if isinstance(value, Tracer):
+            raise _checks.refusal("tree", "hold known arrays, outside of transformations", f"a traced {name}")
+        array = np.asarray(value)
+        if jnp.finfo(array.dtype).bits < 32:
+            array = array.astype(np.float32)
+        _FINITE.kept(f"tree: {name}" if name else "tree", array)
+        found += _unfolded(name, array, unfolding)
+    if not found:
+        must = "have leaves that are arrays of real or complex numbers"
+        raise _checks.refusal("tree", must, _checks.Words(f"{len(places)} leaves of other kinds"))
+    return found
+
+
+_FINITE = _checks.Rule(
+    lambda array: np.isfinite(array).all(),
+    "be finite",
+    lambda array: f"{(~np.isfinite(array)).sum()} of {array.size} numbers NaN or infinite",
+)
+
+
+def _name(path: tuple) -> str:
+    """A place in a tree as one writes it: `layers[0].weight`, `block.kernel`."""
+    text = ""
+    for key in path:
+        if isinstance(key, jax.tree_util.SequenceKey | jax.tree_util.FlattenedIndexKey):
+            text += f"[{getattr(key, 'idx', getattr(key, 'key', ''))}]"
+        else:
+            text += f".{getattr(key, 'name', getattr(key, 'key', ''))}"
+    return text.removeprefix(".")
+
+
+def _unfolded(name: str, array: np.ndarray, unfolding: str) -> list[Leaf]:
+    if array.ndim < 2:
+        return [Leaf(name, None, "no matrix")]
+    if unfolding == "stacked":
+        stack = array.reshape(-1, *array.shape[-2:])
+        index = list(np.ndindex(array.shape[:-2]))
+        names = [name + "".join(f"[{i}]" for i in each) for each in index]
+        return [_leaf(each, matrix) for each, matrix in zip(names, stack, strict=True)]
+    if unfolding == "channels-last":
+        # The last two axes are in and out; those of the kernel go with the former.
+        return [_leaf(name, array.reshape(-1, array.shape[-1]).T if array.ndim > 2 else array)]
+    return [_leaf(name, array.reshape(array.shape[0], -1))]
+
+
+def _leaf(name: str, matrix: np.ndarray) -> Leaf:
+    rank = min(matrix.shape)
+    return Leaf(name, matrix, f"fewer than {FEWEST} singular values" if rank < FEWEST else "")

@@ -1,0 +1,210 @@
+r"""Spectra of the weights of networks: noise, signal and tail of every matrix in a pytree, as a table.
+
+A matrix with independent entries of the variance σ², n on its longer side and p on the other, has levels $s^2/n$ of its
+singular values s that fill the law of Marčenko and Pastur of ratio p/n. What training adds lies above.
+
+*p-values behind signals.* A level is held against the largest level of noise by its share in the sum of itself and of
+all that is noise, as in `signal_rank`. The r levels that `fit_marchenko_pastur` finds outside are left out of the sum,
+each but for itself, so that many equal signals do not hide each other: more than $np/(\sqrt n + \sqrt p)^2$ of them, 25
+in a matrix of order 100, have a smaller share each than the largest level of noise alone.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Inexact, Int, PyTree
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import KeyScalar
+from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur
+from rmtjax.inference._fits.tail import fit_tail
+from rmtjax.inference._signal.largest_level import ratio_p_values
+from rmtjax.inference._weights.matrices import FEWEST, UNFOLDINGS, Leaf, leaves
+
+# A level below this part of the largest one is 0 to rounding of single precision.
+_ZERO = 1e-12
+# So many values are tried as the beginning of a tail.
+_CANDIDATES = 64
+
+_NUMBERS = (
+    "variance",
+    "variance_error",
+    "ratio",
+    "edge",
+    "distance",
+    "outliers",
+    "p_value",
+    "tail_exponent",
+    "tail_error",
+    "tail_p_value",
+    "spectral_norm",
+    "stable_rank",
+)
+
+
+def weight_spectra(
+    tree: PyTree,
+    *,
+    unfolding: str = "channels-first",
+    level: float = 0.05,
+    key: KeyScalar | None = None,
+    replicates: int = 100,
+) -> dict[str, np.ndarray]:
+    r"""What training has written into the matrices of a network: noise, signal and tail of their spectra.
+
+    A row for each leaf of the tree that is an array of numbers, in the order of the tree, with the columns
+
+    - `name`, `rows`, `columns`: of the matrix, kernels of convolutions as they are unfolded;
+    - `variance`, `variance_error`: σ² of the entries of the noise and its standard error, by `fit_marchenko_pastur`;
+    - `ratio`: p/n, the shorter side over the longer one; `edge`: where the noise ends,
+      $\sigma(\sqrt n + \sqrt p)$, as a singular value; `distance`: of the noise from the law of Marčenko and Pastur;
+    - `outliers`: the number of singular values beyond the noise; `p_value`: that the largest is noise;
+      `outlier_p_values`: those of all outliers, an array for each matrix;
+    - `tail_exponent`, `tail_error`, `tail_p_value`, `tail_verdict`: the power law of the density of squared singular
+      values, by `fit_tail`, and whether it is one;
+    - `spectral_norm`: the largest singular value; `stable_rank`: $\lVert W \rVert_F^2/\lVert W \rVert^2$;
+    - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or it has
+      fewer than 10 singular values, or two thirds of them are 0.
+
+    `pandas.DataFrame(table)` makes a data frame of it. A matrix as it was initialised, with independent entries, has
+    outliers with the probability `level`; so of 40 matrices two.
+
+    Args:
+        tree: weights, such as an Equinox module or a dict of arrays. Leaves that are no arrays of real or complex
+            numbers (functions, counts) are no weights. Numbers of half precision are taken in single.
+        unfolding: how an array with more than two axes becomes a matrix. "channels-first", as in Equinox and PyTorch:
+            (out, in, \*kernel) to out × (in · kernel). "channels-last", as in Flax and Keras: (\*kernel, in, out) to
+            out × (kernel · in). "stacked": every matrix on the last two axes is one of its own, with its index in the
+            name, as in layers for `jax.lax.scan`.
+        level: the p-value below which a singular value is an outlier, in (0, 1).
+        key: a typed key for the p-values of the tails; without one they are NaN, and no verdict is "power law".
+        replicates: number of simulated samples for each of these.
+
+    Returns:
+        A dict of NumPy arrays, all with one entry for each leaf.
+
+    Raises:
+        ValueError: there is no array of numbers, or one is traced, or holds NaN or infinity; an argument is out of its
+            range.
+
+    Example:
+        >>> import jax
+        >>> weights = {"bias": jax.numpy.zeros(40), "kernel": jax.random.normal(jax.random.key(0), (40, 90)) / 90**0.5}
+        >>> table = weight_spectra(weights)
+        >>> print(table["name"], table["outliers"], (90 * table["variance"]).round(1))
+        ['bias' 'kernel'] [nan  0.] [nan  1.]
+
+    References:
+        Martin and Mahoney (2021), J. Mach. Learn. Res. 22, 165, for spectra of trained weights and the exponent of
+        their tails; Nadler (2011), J. Multivariate Anal. 102, 363, for the p-values.
+    """
+    _checks.choice("unfolding", unfolding, UNFOLDINGS)
+    if not 0 < level < 1:
+        raise _checks.refusal("level", "lie in (0, 1)", level)
+    replicates = _checks.integer("replicates", replicates, at_least=1)
+    found = leaves(tree, unfolding)
+    if key is not None:
+        key = _checks.typed_key(key)
+    table = _empty(found)
+    groups: dict[tuple, list[int]] = {}
+    for place, leaf in enumerate(found):
+        if leaf.matrix is not None:
+            shape = *sorted(leaf.matrix.shape), 2 if np.iscomplexobj(leaf.matrix) else 1
+            groups.setdefault(shape, []).append(place)
+    for number, ((p, n, beta), places) in enumerate(groups.items()):
+        levels = np.stack([_levels(found[place].matrix) for place in places])
+        here = None if key is None else jax.random.fold_in(key, number)
+        _fill(table, np.asarray(places), levels, (n, p, beta), level, here, replicates)
+    return table
+
+
+def _empty(found: list[Leaf]) -> dict[str, np.ndarray]:
+    """The table with names, sizes and notes, and no numbers."""
+    size = lambda axis: [0 if leaf.matrix is None else leaf.matrix.shape[axis] for leaf in found]
+    table: dict[str, np.ndarray] = {"name": np.array([leaf.name for leaf in found], object)}
+    table |= {"rows": np.array(size(0)), "columns": np.array(size(1))}
+    table |= {name: np.full(len(found), np.nan) for name in _NUMBERS}
+    table["outlier_p_values"] = np.empty(len(found), object)
+    for place in range(len(found)):
+        table["outlier_p_values"][place] = np.zeros(0)
+    table["tail_verdict"] = np.array([""] * len(found), object)
+    table["note"] = np.array([leaf.note for leaf in found], object)
+    return table
+
+
+def _fill(
+    table: dict[str, np.ndarray],
+    places: Int[np.ndarray, " m"],
+    levels: Float[np.ndarray, "m p"],
+    sizes: tuple[int, int, int],
+    level: float,
+    key: KeyScalar | None,
+    replicates: int,
+) -> None:
+    """Write the rows of matrices of one shape."""
+    n, p, beta = sizes
+    top = levels[:, -1]
+    table["ratio"][places] = p / n
+    table["spectral_norm"][places] = np.sqrt(n * top)
+    table["stable_rank"][places] = np.where(top > 0, levels.sum(-1) / np.where(top > 0, top, 1), 0)
+    if p < FEWEST:
+        return
+    flat = levels[:, -1 - p // 3] <= _ZERO * top
+    table["note"][places[flat]] = "two thirds of the singular values are 0"
+    places, levels = places[~flat], levels[~flat]
+    if not len(places):
+        return
+    known = jnp.asarray(levels)
+    fit = fit_marchenko_pastur(known, n, p, beta=beta)
+    p_values = np.asarray(_p_values(known, fit.outliers, n, p, beta))
+    count = np.cumprod(p_values < level, axis=-1).sum(-1)
+    tail = fit_tail(known, candidates=_CANDIDATES, key=key, replicates=replicates)
+    columns: dict[str, Any] = {
+        "variance": fit.variance,
+        "variance_error": fit.variance_error,
+        "edge": np.sqrt(np.asarray(fit.variance)) * (n**0.5 + p**0.5),
+        "distance": fit.distance,
+        "outliers": count,
+        "p_value": p_values[:, 0],
+        "tail_exponent": tail.exponent,
+        "tail_error": tail.standard_error,
+        "tail_p_value": tail.p_value,
+        "tail_verdict": tail.verdict,
+    }
+    for name, values in columns.items():
+        table[name][places] = np.asarray(values)
+    for place, each, number in zip(places, p_values, count, strict=True):
+        table["outlier_p_values"][place] = each[:number]
+
+
+def _levels(matrix: Inexact[np.ndarray, "rows columns"]) -> Float[np.ndarray, " p"]:
+    """The ascending squares of the singular values over the longer side, from LAPACK and in double precision.
+
+    Compiled for each shape they would take a second or two each before the first number.
+    """
+    wide = matrix.astype(np.result_type(matrix, np.float64))
+    if wide.shape[0] < wide.shape[1]:
+        wide = wide.T
+    # In units of the largest entry no square under- or overflows.
+    unit = np.abs(wide).max() or 1.0
+    wide = wide / unit
+    return np.maximum(np.linalg.eigvalsh(wide.conj().T @ wide), 0) / len(wide) * unit**2
+
+
+@partial(compiled, static_argnums=(2, 3, 4))
+def _p_values(
+    levels: Float[Array, "m p"], outliers: Int[Array, " m"], n: int, p: int, beta: int
+) -> Float[Array, "m p"]:
+    """p-values of the levels, largest first, by the rule at the top of the file."""
+    descending = levels[:, ::-1]
+    place, r = jnp.arange(p), outliers[:, None]
+    behind = jnp.cumsum(levels, axis=-1)[:, ::-1]
+    noise = jnp.sum(jnp.where(place < r, 0, descending), axis=-1, keepdims=True)
+    rest = jnp.where(place < r, noise, behind - descending)
+    before = jnp.maximum(place, r - 1).astype(levels.dtype)[..., None]
+    columns: Any = p - before
+    return ratio_p_values(descending[..., None], rest, n - before, columns, beta)[..., 0]
