@@ -23,17 +23,14 @@ Prepared = tuple[Callable, tuple]
 # Names that are not functions of numbers, compile nothing of their own, or are called by another case.
 SILENT = (
     r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
-    r"rmtjax\.inference\.(GoodnessOfFit|SpectraComparison)",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
-    r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|HardThreshold)",
-    r"rmtjax\.inference\.(HardThreshold|SignalRank|SpikeEstimates)",
-    r"rmtjax\.inference\.(HardThreshold|LargestRootTest|SignalRank|SpikeEstimates)",
-    r"rmtjax\.inference\.(LikelihoodRatio|MarchenkoPasturFit|TailFit)",
+    r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|GoodnessOfFit|HardThreshold)",
+    r"rmtjax\.inference\.(LargestRootTest|LikelihoodRatio|MarchenkoPasturFit|SignalRank|SpectraComparison)",
+    r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers|SpikeEstimates|TailFit)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
     r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",
-    r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers)",
     r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
 )
 

@@ -2,9 +2,10 @@
 
     python benchmarks/inference.py [--only denoise]
 
-`pip install dipy` brings the rival of `denoise_image`. What a rival computes is checked, as far as it is the same. Times
-are medians of several turns after warm-up, in one process and in turns with those of the rival; ratios are what counts on
-a machine with other work. The record is `benchmarks/results/inference.json`, where a run writes its own parts only.
+`pip install dipy` brings the rival of `denoise_image`. What a rival computes is checked, as far as it is the same.
+Times are medians of several turns after warm-up, in one process and in turns with those of the rival; ratios are what
+counts on a machine with other work. The record is `benchmarks/results/inference.json`, where a run writes its own
+parts only.
 """
 
 import argparse

@@ -67,16 +67,6 @@ def product_on_one_device(a: Any, v: Any) -> Any:
     return rmt.linalg.sharded_product(a, v, mesh)
 
 
-def cube_root(y: Any) -> Any:
-    """The root of x³ = y."""
-    return rmt.special.bracketed_root(lambda x: x**3 - y, jnp.asarray(0 * y), jnp.asarray(9 + 0 * y))
-
-
-def product_determinant(z: Any) -> Any:
-    """The determinant of the kernel xy on (0, 1), 1 - z/3."""
-    return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
-
-
 def goodness(test: str, values: Any) -> tuple:
     """The statistic and the p-value of uniform values."""
     found = getattr(rmt.inference, test)(values, rmt.laws.Uniform(), calibration="independent")
@@ -87,6 +77,28 @@ def compared_spectra(levels: Any) -> Any:
     """The energy distance of two sets of spectra."""
     a, b = levels.reshape(2, 3), levels[None, :4] ** 2
     return rmt.inference.compare_spectra(a, b, key=jax.random.key(0), statistic="energy", permutations=9).statistic
+
+
+def fitted_noise(levels: Any) -> tuple:
+    """The noise and the effective ratio of a covariance spectrum."""
+    fit = rmt.inference.fit_marchenko_pastur(levels, 40, 6, ratio="fitted")
+    return fit.variance, fit.ratio
+
+
+def moment_of_products(a: Any) -> Any:
+    """A moment of the spectrum of a matrix that is known by its products."""
+    key = jax.random.key(0)
+    return rmt.inference.spectral_density_of(lambda v: (a + a.T) @ v, 3, key, depth=2, probes=2).moment(3)
+
+
+def cube_root(y: Any) -> Any:
+    """The root of x³ = y."""
+    return rmt.special.bracketed_root(lambda x: x**3 - y, jnp.asarray(0 * y), jnp.asarray(9 + 0 * y))
+
+
+def product_determinant(z: Any) -> Any:
+    """The determinant of the kernel xy on (0, 1), 1 - z/3."""
+    return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
 
 
 # Every point of it costs the eigenvalues of a matrix.
@@ -106,10 +118,6 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.PaddedMatrix": lambda: rmt.GOE(4).leading_block(jax.random.key(0), 2),
     "rmtjax.PaddedSpectrum": lambda: rmt.GOE(4).leading_block_eigenvalues(jax.random.key(0), 2),
     "rmtjax.SymTridiagonal": lambda: rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:]),
-    "rmtjax.adapters.numpyro.LawDistribution": Elsewhere("adapters/test_numpyro.py"),
-    "rmtjax.adapters.numpyro.distribution": Elsewhere("adapters/test_numpyro.py"),
-    "rmtjax.adapters.scipy_stats.FrozenLaw": Elsewhere("adapters/test_scipy_stats.py"),
-    "rmtjax.adapters.scipy_stats.frozen": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.benchmark.Measurement": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.Work": Elsewhere("benchmark/test_measure.py"),
     "rmtjax.benchmark.measure": Elsewhere("benchmark/test_measure.py"),
@@ -121,80 +129,12 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.ensembles.AbstractNonHermitianEnsemble": Elsewhere("ensembles/plane/test_ginibre.py"),
     "rmtjax.ensembles.AbstractUnitaryEnsemble": Elsewhere("ensembles/circular/test_circular.py"),
     "rmtjax.ensembles.Edge": lambda: rmt.GOE(4, 1.2).soft_edge(),
-    "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
-    "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
-    "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
-    "rmtjax.inference.effective_sample_size": Call(
-        lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
-    ),
-    "rmtjax.inference.largest_root_test": Call(
-        lambda root: rmt.inference.largest_root_test(root, 3, 2, 8).p_value, (0.1 * POSITIVE,), second_derivative=False
-    ),
-    "rmtjax.inference.largest_root_test_of_groups": Call(
-        lambda one, other: rmt.inference.largest_root_test_of_groups(one, other, method="tracy-widom").p_value,
-        (DATA, DATA[::-1] ** 2),
-        second_derivative=False,
-    ),
-    "rmtjax.inference.signal_rank": Call(
-        lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
-    ),
-    "rmtjax.inference.signal_rank_of_levels": Call(
-        lambda levels: rmt.inference.signal_rank_of_levels(levels, 9, 6, noise=1.0).p_values[:3], (LEVELS,)
-    ),
-    "rmtjax.inference.spike_estimates": Call(
-        lambda levels: rmt.inference.spike_estimates(levels, 50.0, 5.0, 1.0), (4 + POSITIVE,)
-    "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
-    "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
-    "rmtjax.inference.TailFit": Elsewhere("inference/fits/test_tail.py"),
-    "rmtjax.inference.fit_marchenko_pastur": Call(
-        lambda levels: (lambda fit: (fit.variance, fit.ratio))(
-            rmt.inference.fit_marchenko_pastur(levels, 40, 6, ratio="fitted")
-        ),
-        (1 + LEVELS,),
-    ),
-    "rmtjax.inference.fit_tail": Call(
-        lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
-    "rmtjax.inference.GoodnessOfFit": Elsewhere("inference/goodness/test_one_sample.py"),
-    "rmtjax.inference.SpectraComparison": Elsewhere("inference/goodness/test_two_samples.py"),
-    "rmtjax.inference.anderson_darling": Call(partial(goodness, "anderson_darling"), (LEVELS / 7,)),
-    "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
-    "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
-    "rmtjax.inference.kolmogorov_smirnov": Call(
-        partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
-    ),
-    "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
-    "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
-    "rmtjax.inference.signal_rank": Call(
-        lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
-    ),
-    "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
-    "rmtjax.inference.SpectralOutliers": Elsewhere("inference/matrix_free/test_outliers.py"),
-    "rmtjax.inference.spectral_density_of": Call(
-        lambda a: rmt.inference.spectral_density_of(
-            lambda v: (a + a.T) @ v, 3, jax.random.key(0), depth=2, probes=2
-        ).moment(3),
-        (SYMMETRIC,),
-        second_derivative=False,
-    ),
-    "rmtjax.inference.spectral_outliers": Elsewhere("inference/matrix_free/test_outliers.py"),
-    "rmtjax.inference.weight_spectra": Elsewhere("inference/weights/test_weight_spectra.py"),
     "rmtjax.laws.AbstractLaw": Elsewhere("laws/core/test_base.py"),
     "rmtjax.laws.AbstractPlanarLaw": Elsewhere("laws/core/test_planar.py"),
     "rmtjax.laws.AbstractSpectralLaw": Elsewhere("laws/core/test_spectral.py"),
     "rmtjax.laws.bulk_gap_probabilities": Call(
         lambda s: rmt.laws.bulk_gap_probabilities(s, 1, 2), (POSITIVE,), second_derivative=False
     ),
-    "rmtjax.inference.Denoised": Elsewhere("inference/signal/test_denoise.py"),
-    "rmtjax.inference.DenoisedImage": Elsewhere("inference/signal/test_patches.py"),
-    "rmtjax.inference.DenoisedPatches": Elsewhere("inference/signal/test_patches.py"),
-    "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
-    "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
-    "rmtjax.inference.denoise_image": Elsewhere("inference/signal/test_patches.py"),
-    "rmtjax.inference.denoise_patches": Call(
-        lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
-    ),
-    "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
-    "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
     "rmtjax.laws.circular_form_factor": Elsewhere("laws/correlations/test_circular.py"),
     "rmtjax.laws.circular_linear_statistic_variance": Call(
         lambda a: rmt.laws.circular_linear_statistic_variance(lambda t: jnp.exp(a * jnp.cos(t)), 1, 5, num_nodes=16),
@@ -253,6 +193,64 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.laws.soft_edge_gap_probabilities": Call(
         lambda s: rmt.laws.soft_edge_gap_probabilities(s, 1, 2), (SPECTRUM,), second_derivative=False
     ),
+    "rmtjax.adapters.numpyro.LawDistribution": Elsewhere("adapters/test_numpyro.py"),
+    "rmtjax.adapters.numpyro.distribution": Elsewhere("adapters/test_numpyro.py"),
+    "rmtjax.adapters.scipy_stats.FrozenLaw": Elsewhere("adapters/test_scipy_stats.py"),
+    "rmtjax.adapters.scipy_stats.frozen": Elsewhere("adapters/test_scipy_stats.py"),
+    "rmtjax.inference.Denoised": Elsewhere("inference/signal/test_denoise.py"),
+    "rmtjax.inference.DenoisedImage": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.DenoisedPatches": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.GoodnessOfFit": Elsewhere("inference/goodness/test_one_sample.py"),
+    "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
+    "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
+    "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
+    "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
+    "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
+    "rmtjax.inference.SpectraComparison": Elsewhere("inference/goodness/test_two_samples.py"),
+    "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
+    "rmtjax.inference.SpectralOutliers": Elsewhere("inference/matrix_free/test_outliers.py"),
+    "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
+    "rmtjax.inference.TailFit": Elsewhere("inference/fits/test_tail.py"),
+    "rmtjax.inference.anderson_darling": Call(partial(goodness, "anderson_darling"), (LEVELS / 7,)),
+    "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
+    "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
+    "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
+    "rmtjax.inference.denoise_image": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.denoise_patches": Call(
+        lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
+    ),
+    "rmtjax.inference.effective_sample_size": Call(
+        lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
+    ),
+    "rmtjax.inference.fit_marchenko_pastur": Call(fitted_noise, (1 + LEVELS,)),
+    "rmtjax.inference.fit_tail": Call(
+        lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
+    ),
+    "rmtjax.inference.kolmogorov_smirnov": Call(
+        partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
+    ),
+    "rmtjax.inference.largest_root_test": Call(
+        lambda root: rmt.inference.largest_root_test(root, 3, 2, 8).p_value, (0.1 * POSITIVE,), second_derivative=False
+    ),
+    "rmtjax.inference.largest_root_test_of_groups": Call(
+        lambda one, other: rmt.inference.largest_root_test_of_groups(one, other, method="tracy-widom").p_value,
+        (DATA, DATA[::-1] ** 2),
+        second_derivative=False,
+    ),
+    "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
+    "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
+    "rmtjax.inference.signal_rank": Call(
+        lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
+    ),
+    "rmtjax.inference.signal_rank_of_levels": Call(
+        lambda levels: rmt.inference.signal_rank_of_levels(levels, 9, 6, noise=1.0).p_values[:3], (LEVELS,)
+    ),
+    "rmtjax.inference.spectral_density_of": Call(moment_of_products, (SYMMETRIC,), second_derivative=False),
+    "rmtjax.inference.spectral_outliers": Elsewhere("inference/matrix_free/test_outliers.py"),
+    "rmtjax.inference.spike_estimates": Call(
+        lambda levels: rmt.inference.spike_estimates(levels, 50.0, 5.0, 1.0), (4 + POSITIVE,)
+    ),
+    "rmtjax.inference.weight_spectra": Elsewhere("inference/weights/test_weight_spectra.py"),
     "rmtjax.linalg.MaskedValues": lambda: rmt.statistics.spacings(LEVELS),
     "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),

@@ -5,8 +5,8 @@ matrix $T = \bar Q A Q^T$ with the diagonal $\alpha$ and the off-diagonal $\beta
 all vectors before it, and a second time, after which they are orthonormal to rounding however far some levels have
 converged (Giraud, Langou and Rozložník 2005): T is the exact matrix of an operator within rounding of A.
 
-The library for this, matfree 0.6, makes orthogonal as often, but goes on where the vectors have run out: of the identity
-matrix its T has off-diagonal entries of 5, and so levels that the matrix lacks.
+The library for this, matfree 0.6, makes orthogonal as often, but goes on where the vectors have run out: of the
+identity matrix its T has off-diagonal entries of 5, and so levels that the matrix lacks.
 """
 
 from collections.abc import Callable
