@@ -4,8 +4,8 @@
 
 `pip install dipy` brings the rival of `denoise_image`. What a rival computes is checked, as far as it is the same.
 Times are medians of several turns after warm-up, in one process and in turns with those of the rival; ratios are what
-counts on a machine with other work. The record is `benchmarks/results/inference.json`, where a run writes its own
-parts only.
+counts on a machine with other work. The record is `benchmarks/results/inference.json`, where a run writes its own parts
+only.
 """
 
 import argparse
@@ -44,8 +44,9 @@ def numpy_denoise(y: np.ndarray) -> np.ndarray:
     u, s, vh = np.linalg.svd(y, full_matrices=False)
     threshold = rmt.inference.optimal_hard_threshold(*y.shape)
     scale = np.median(s) * float(threshold.median_rule / threshold.known_noise)
-    x = np.maximum((s / scale) ** 2, (1 + beta**0.5) ** 2)
-    return (u * (scale**2 * np.sqrt((x - beta - 1) ** 2 - 4 * beta) / s)) @ vh
+    x = (s / scale) ** 2
+    square = np.where(x > (1 + beta**0.5) ** 2, (x - beta - 1) ** 2 - 4 * beta, 0)
+    return (u * (scale**2 * np.sqrt(square) / s)) @ vh
 
 
 def denoise(turns: int) -> dict[str, Any]:
