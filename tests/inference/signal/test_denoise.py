@@ -137,8 +137,7 @@ def test_batch_and_noise_of_each():
     np.testing.assert_allclose(jax.vmap(lambda y: denoise(y).noise)(y), denoise(y).noise, rtol=1e-12)
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", [pytest.param("float32", marks=pytest.mark.float32), "float64"])
 def test_weak_components_beside_strong_ones(dtype):
     """A component a hundred thousand times the noise in single precision: its square would swallow the noise."""
     rng = np.random.default_rng(2)

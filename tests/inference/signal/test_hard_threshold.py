@@ -31,8 +31,7 @@ def test_table_of_the_paper():
     np.testing.assert_allclose(optimal_hard_threshold(beta * 1000, 1000.0).median_rule, PUBLISHED, atol=8e-4)
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", [pytest.param("float32", marks=pytest.mark.float32), "float64"])
 def test_median_is_exact(dtype):
     sizes = np.array([[1.0, 500.0], [30.0, 100.0], [270.0, 300.0], [64.0, 64.0]])
     threshold = optimal_hard_threshold(*jnp.asarray(sizes.T, dtype))
