@@ -144,36 +144,34 @@ def test_p_values_of_independent_values_are_uniform(test, getkey):
 def test_p_values_of_spectra_are_uniform_by_bootstrap(test, ensemble, getkey):
     """The semicircle is not the law at n = 12, and levels repel: the bootstrap knows both, the formula neither."""
     spectra = rmt.simulate(ensemble.eigenvalues, getkey(), 2000).reshape(1000, 2, 12)
-    keys = jax.random.split(getkey(), 1000)
-    law = ensemble.law()
-    found = [
-        test(*each, calibration=ensemble, key=key, draws=99)
-        for *each, key in zip(spectra, [law] * 1000, keys, strict=True)
-    ]
+    keys, law = jax.random.split(getkey(), 1000), ensemble.law()
+    found = [test(each, law, calibration=ensemble, key=key, draws=99) for each, key in zip(spectra, keys, strict=True)]
     assert_uniform(np.array([each.p_value for each in found]), 99)
     wrong = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").p_value))(spectra)
-    assert np.quantile(wrong, 0.01) > 0.5, "the formula for independent values never rejects"
+    assert np.min(wrong) > 0.05, "the formula for independent values never rejects"
+    assert np.mean(wrong > 0.5) > 0.9
 
 
 def ratios(ensemble):
-    return lambda key: rmt.statistics.gap_ratios(ensemble.eigenvalues(key))
+    return lambda key: rmt.statistics.gap_ratios(ensemble.eigenvalues(key)).values
 
 
-def power(test, data, law, calibration, key, repetitions=200):
+def power(test, data, law, calibration, key):
     """The share of data sets that are rejected at the level 5 %."""
     null = test(data[0], law, calibration=calibration, key=key, draws=999).null
-    statistics = [test(each, law, calibration=calibration, key=key, draws=1).statistic for each in data[:repetitions]]
-    return np.mean(np.array(statistics) >= np.quantile(null, 0.95))
+    # The statistic does not depend on the calibration.
+    statistics = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").statistic))(data)
+    return np.mean(np.asarray(statistics) >= np.quantile(null, 0.95))
 
 
 @pytest.mark.slow
 @pytest.mark.heavy
 def test_power_against_another_class_and_another_ratio(getkey):
     goe, gue, m = rmt.GOE(50), rmt.GUE(50), 10
-    data = rmt.simulate(ratios(gue), getkey(), 200 * m).reshape(200, m)
+    data = rmt.simulate(ratios(gue), getkey(), 200 * m).reshape(200, m, -1)
     assert power(anderson_darling, data, rmt.laws.GapRatio(1), ratios(goe), getkey()) > 0.9
-    own = rmt.simulate(ratios(goe), getkey(), 200 * m).reshape(200, m)
+    own = rmt.simulate(ratios(goe), getkey(), 200 * m).reshape(200, m, -1)
     assert power(anderson_darling, own, rmt.laws.GapRatio(1), ratios(goe), getkey()) < 0.14
     null, other = rmt.Wishart(100, 200), rmt.Wishart(100, 190)
-    data = rmt.simulate(other.eigenvalues, getkey(), 200)
+    data = rmt.simulate(other.eigenvalues, getkey(), 400).reshape(200, 2, 100)
     assert power(cramer_von_mises, data, null.law(), null, getkey()) > 0.9

@@ -102,18 +102,22 @@ def draw(ensemble, key, m):
 @pytest.mark.parametrize("name", ["cramer-von-mises", *further("kolmogorov-smirnov", "energy")])
 def test_p_values_are_uniform_for_exchangeable_spectra(name, getkey):
     data = draw(rmt.GOE(20), getkey(), 1000 * 13).reshape(1000, 13, 20)
-    compared = lambda x, key: compare_spectra(x[:5], x[5:], key=key, statistic=name, permutations=99).p_value
-    p_values = np.asarray(jax.jit(jax.vmap(compared))(data, jax.random.split(getkey(), 1000)))
-    within = RNG.random(1000) / 100
-    assert scipy.stats.kstest(p_values - within, "uniform").pvalue > 1e-3
+    compared = lambda x, key: compare_spectra(x[:5], x[5:], key=key, statistic=name, permutations=99)
+    found = jax.jit(jax.vmap(compared))(data, jax.random.split(getkey(), 1000))
+    # Distances of two staircases may be equal, which makes the p-value larger; at random among equals it is uniform.
+    far = (found.null > found.statistic[:, None] * (1 + 1e-9)).sum(1)
+    equal = 100 * np.asarray(found.p_value) - far
+    p_values = (far + RNG.random(1000) * equal) / 100
+    assert (found.p_value >= p_values).all()
+    assert scipy.stats.kstest(p_values, "uniform").pvalue > 1e-3
 
 
 @pytest.mark.slow
 def test_power_against_another_scale_and_another_class(getkey):
-    a, b = draw(rmt.GOE(50), getkey(), 50 * 10), draw(rmt.GOE(50, scale=1.05), getkey(), 50 * 10)
+    a, b = draw(rmt.GOE(50), getkey(), 50 * 20), draw(rmt.GOE(50, scale=1.05), getkey(), 50 * 20)
     compared = jax.jit(jax.vmap(lambda a, b, key: compare_spectra(a, b, key=key, permutations=199).p_value))
     keys = jax.random.split(getkey(), 50)
-    assert np.mean(compared(a.reshape(50, 10, 50), b.reshape(50, 10, 50), keys) < 0.05) > 0.9
-    c = rmt.statistics.gap_ratios(draw(rmt.GUE(50), getkey(), 50 * 10)).values
+    assert np.mean(compared(a.reshape(50, 20, 50), b.reshape(50, 20, 50), keys) < 0.05) > 0.9
+    c = rmt.statistics.gap_ratios(draw(rmt.GUE(50), getkey(), 50 * 20)).values
     a = rmt.statistics.gap_ratios(a).values
-    assert np.mean(compared(a.reshape(50, 10, 48), c.reshape(50, 10, 48), keys) < 0.05) > 0.9
+    assert np.mean(compared(a.reshape(50, 20, 48), c.reshape(50, 20, 48), keys) < 0.05) > 0.9

@@ -42,12 +42,12 @@ def _kolmogorov_exact(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Fl
     """P(D_n < d) as an entry of a power of Durbin's matrix, whose order 2k - 1 depends on d: zeros surround it."""
     k = jnp.floor(n * d) + 1
     h, order = k - n * d, 2 * k - 1
-    index = np.arange(2 * most - 1)
+    index = jnp.arange(2 * most - 1, dtype=d.dtype)
     row, column = index[:, None], index[None, :]
-    factorials = jnp.exp(-gammaln(jnp.maximum(row - column + 2, 1).astype(d.dtype)))
+    factorials = jnp.exp(-gammaln(jnp.maximum(row - column + 2, 1)))
     matrix = jnp.where(row - column >= -1, factorials, 0)
     powers = lambda exponent: jnp.exp(exponent * jnp.log(h) - gammaln(exponent + 1))
-    matrix = matrix - jnp.where(column == 0, powers(row + 1.0), 0)
+    matrix = matrix - jnp.where(column == 0, powers(row + 1), 0)
     matrix = matrix - jnp.where(row == order - 1, powers(jnp.maximum(order - column, 1)), 0)
     twice = jnp.where(h > 0.5, 2 * h - 1, 1)
     corner = jnp.where(h > 0.5, jnp.exp(order * jnp.log(twice) - gammaln(order + 1)), 0)
@@ -72,14 +72,14 @@ def _kolmogorov_expanded(d: Float[Array, ""], n: Float[Array, ""]) -> Float[Arra
 def _kolmogorov_far(z: Float[Array, ""], r: Float[Array, ""]) -> Float[Array, ""]:
     """Kolmogorov's series, at the point where its first term is twice Lauwerier's expansion of Smirnov's tail."""
     exponent = z**2 + z * r / 3 + 2 * (z**4 - z**2) * r**2 / 9 + (44 * z**3 / 405 - 2 * z / 45) * r**3
-    k = np.arange(1, 5)
-    return jnp.sum(2 * (-1.0) ** (k - 1) * jnp.exp(-2 * k**2 * exponent))
+    k, signs = jnp.arange(1, 5, dtype=z.dtype), jnp.array([1, -1, 1, -1], z.dtype)
+    return 2 * jnp.sum(signs * jnp.exp(-2 * k**2 * exponent))
 
 
 def _pelz_good(z: Float[Array, ""], r: Float[Array, ""]) -> Float[Array, ""]:
     """The distribution function of √n D up to n^(-3/2), with theta series that converge for small z; r is 1/√n."""
-    a = (np.pi * (np.arange(4) + 0.5)) ** 2
-    b = (np.pi * np.arange(1, 4)) ** 2
+    a = (np.pi * (jnp.arange(4, dtype=z.dtype) + 0.5)) ** 2
+    b = (np.pi * jnp.arange(1, 4, dtype=z.dtype)) ** 2
     of_a, of_b = jnp.exp(-a / (2 * z**2)), jnp.exp(-b / (2 * z**2))
     second = 6 * z**6 + 2 * z**4 + a * (2 * z**4 - 5 * z**2) + a**2 * (1 - 2 * z**2)
     third = (
