@@ -68,7 +68,9 @@ class Names:
         first, _, rest = _full(NAME.fullmatch(text)["dotted"]).partition(".")
         if not rest or re.search(r"\b_", rest):
             return False
-        beginnings = {name.rpartition(".")[2] for name in self._packages} | _VARIABLES.keys()
+        # The modules of `adapters` have the names of the packages that they are for.
+        ours = (name for name in self._packages if not name.startswith(f"{_PACKAGE}.adapters."))
+        beginnings = {name.rpartition(".")[2] for name in ours} | _VARIABLES.keys()
         return first in beginnings or any(map(inspect.isclass, map(self.objects.get, self._ending.get(first, ()))))
 
     def of_source(self, path: str) -> str | None:

@@ -306,7 +306,7 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
     )
     methods = ("GOE.law", "laws.AbstractLaw.pdf", "laws.AbstractPlanarLaw.pdf", "laws.Semicircle.pdf")
     transforms = ("linalg.stieltjes", "laws.AbstractSpectralLaw.stieltjes")
-    documented = {f"rmtjax.{name}" for name in (*packages, *classes, *methods, *transforms)}
+    documented = {f"rmtjax.{name}" for name in ("adapters.numpyro", *packages, *classes, *methods, *transforms)}
     names = importlib.import_module("public_names").Names({"rmtjax"} | documented)
     for text, expected in {
         "GOE(100, scale=2.0)": "GOE",
@@ -330,7 +330,14 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
     assert names.find("stieltjes", packages=("linalg",)) == "rmtjax.linalg.stieltjes"
     for text in ("rmt.laws.Poisson", "law.quantile", "GOE.counts", "rmtjax.Wigners(3)"):
         assert names.is_claimed(text), text
-    for text in ("jax.vmap", "scipy.stats", "linalg._decompose.decompose", "Mapping", "wishart(df, scale)"):
+    for text in (
+        "jax.vmap",
+        "scipy.stats",
+        "numpyro.sample",
+        "linalg._decompose.decompose",
+        "Mapping",
+        "wishart(df, scale)",
+    ):
         assert not names.is_claimed(text), text
 
 

@@ -49,7 +49,7 @@ class LawDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:
-        """False: some laws choose at random between components, and a draw does not follow their parameters."""
+        """Whether draws follow the parameters; they do not where a law chooses at random between components."""
         return False
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> jax.Array:
