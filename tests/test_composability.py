@@ -47,6 +47,9 @@ def check_in_parameters(fn, parameters, second_derivative=False):
 
 # These have long programs, and tests of their own for the derivatives.
 LONG = {
+    "rmtjax.inference.anderson_darling",
+    "rmtjax.inference.compare_spectra",
+    "rmtjax.inference.kolmogorov_smirnov",
     "rmtjax.laws.circular_number_variance",
     "rmtjax.laws.circular_rigidity",
     "rmtjax.laws.crossover_number_variance",

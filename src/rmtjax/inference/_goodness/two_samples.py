@@ -39,10 +39,9 @@ class SpectraComparison(AbstractModule):
         null: the distances of the permutations.
 
     Example:
-        >>> import jax, rmtjax as rmt
-        >>> levels = jax.vmap(rmt.GOE(20).eigenvalues)(jax.random.split(jax.random.key(0), 12))
-        >>> print(rmt.inference.compare_spectra(levels[:5], levels[5:], key=jax.random.key(1), permutations=99))
-        cramer-von-mises: distance ..., p = ... for 5 and 7 spectra, by 99 permutations
+        >>> import jax.numpy as jnp
+        >>> print(SpectraComparison(jnp.asarray(0.31), jnp.asarray(0.02), (5, 7), "energy", jnp.zeros(99)))
+        energy: distance 0.31, p = 0.02 for 5 and 7 spectra, by 99 permutations
     """
 
     statistic: Float[Array, ""]
