@@ -94,7 +94,8 @@ def kolmogorov_smirnov(
 
     Args:
         levels: values `(n,)`, or those of m independent spectra `(m, n)`, also a `PaddedSpectrum`,
-            `linalg.MaskedValues` or the record of an unfolding; levels, spacings or ratios, in any order.
+            `linalg.MaskedValues` or the record of an unfolding; levels, spacings or ratios, in any order. Further axes
+            are further spectra of the same sample; `jax.vmap` tests several samples.
         law: any law of `laws`, or a function of levels that fits one. Values at a point mass do not count, as their
             number is known from the rank of a matrix; the others are held against the rest of the law.
         calibration: "independent" for the law of the statistic for independent values; an ensemble, or a function of a
@@ -175,8 +176,9 @@ def anderson_darling(
 
     Both tails count as much as the middle, which is right for spacings and ratios, as universality classes differ at 0.
     It is infinite as soon as one value lies outside of the support, where levels of finite matrices may lie next to a
-    limiting law: hold those against `laws.LevelDensity`, or take `inference.cramer_von_mises`. What the calibration
-    means and how parameters are fitted is said in `inference.kolmogorov_smirnov`.
+    limiting law: hold those against `laws.LevelDensity`, or take `inference.cramer_von_mises`. In single precision the
+    statistic of 100,000 values is right to 1e-3. What the calibration means and how parameters are fitted is said in
+    `inference.kolmogorov_smirnov`.
 
     Args:
         levels: values `(n,)`, or those of m independent spectra `(m, n)`, also masked.
