@@ -43,22 +43,26 @@ def test_columns_are_those_of_numpy(getkey):
 
 
 def test_planted_signals_are_counted(getkey):
-    stack = noise(getkey(), 6).at[2:4].add(signal(2, 1.5)).at[4:].add(signal(1, 1.5))
-    table = weight_spectra(stack, unfolding="stacked")
-    np.testing.assert_array_equal(table["name"], [f"[{i}]" for i in range(6)])
-    np.testing.assert_array_equal(table["outliers"][2:], [2, 2, 1, 1])
-    assert (table["outliers"][:2] <= 1).all()
-    assert (table["p_value"][2:] < 1e-4).all()
-    assert [len(each) for each in table["outlier_p_values"][2:]] == [2, 2, 1, 1]
-    assert all(each[0] == p for each, p in zip(table["outlier_p_values"][2:], table["p_value"][2:], strict=True))
+    # At a level of 1e-5 noise has no outlier by chance.
+    stack = noise(getkey(), 2) + np.stack([signal(2, 2.0), signal(1, 2.0)])
+    table = weight_spectra(stack, unfolding="stacked", level=1e-5)
+    np.testing.assert_array_equal(table["name"], ["[0]", "[1]"])
+    np.testing.assert_array_equal(table["outliers"], [2, 1])
+    assert (table["p_value"] < 1e-8).all()
+    assert [len(each) for each in table["outlier_p_values"]] == [2, 1]
+    assert all(each[0] == p for each, p in zip(table["outlier_p_values"], table["p_value"], strict=True))
     np.testing.assert_allclose(table["variance"], 1, atol=6 * (2 / (ROWS * COLUMNS)) ** 0.5)
 
 
 def test_many_equal_signals_do_not_hide_each_other(getkey):
-    weights = np.asarray(noise(getkey())) + signal(13, 6.0)
-    levels = np.linalg.svd(weights, compute_uv=False)[::-1] ** 2 / ROWS
+    stack = noise(getkey(), 2) + signal(13, 6.0)
+    np.testing.assert_array_equal(weight_spectra(stack, unfolding="stacked", level=1e-5)["outliers"], 13)
+
+
+@pytest.mark.slow
+def test_many_equal_signals_hide_each_other_from_a_test_that_knows_of_none(getkey):
+    levels = np.linalg.svd(noise(getkey()) + signal(13, 6.0), compute_uv=False)[::-1] ** 2 / ROWS
     assert signal_rank_of_levels(jnp.asarray(levels), ROWS, COLUMNS).rank == 0
-    assert weight_spectra([weights])["outliers"][0] == 13
 
 
 def test_what_has_no_numbers_is_listed_with_the_reason(getkey):
@@ -86,39 +90,39 @@ def test_what_has_no_numbers_is_listed_with_the_reason(getkey):
 
 
 def test_kernels_of_convolutions_are_unfolded(getkey):
-    kernel = jax.random.normal(getkey(), (20, 6, 5, 2))
-    first = weight_spectra(kernel)
-    last = weight_spectra(jnp.moveaxis(kernel, (0, 1), (3, 2)), unfolding="channels-last")
+    kernels = jax.random.normal(getkey(), (2, COLUMNS, 6, 5, 2))
+    first = weight_spectra(list(kernels))
+    last = weight_spectra(list(jnp.moveaxis(kernels, (1, 2), (4, 3))), unfolding="channels-last")
     for table in (first, last):
-        assert (table["rows"][0], table["columns"][0]) == (20, 60)
-    s = np.linalg.svd(np.asarray(kernel).reshape(20, 60), compute_uv=False)
-    np.testing.assert_allclose([first["spectral_norm"][0], last["spectral_norm"][0]], s[0])
-    assert first["variance"][0] == pytest.approx(last["variance"][0])
-    stacked = weight_spectra(kernel, unfolding="stacked")
+        np.testing.assert_array_equal([table["rows"], table["columns"]], [[COLUMNS] * 2, [ROWS] * 2])
+        s = np.linalg.svd(np.asarray(kernels).reshape(2, COLUMNS, ROWS), compute_uv=False)
+        np.testing.assert_allclose(table["spectral_norm"], s[:, 0])
+    np.testing.assert_allclose(first["variance"], last["variance"])
+    stacked = weight_spectra(kernels[0], unfolding="stacked")
     assert stacked["name"][7] == "[1][1]"
     assert (stacked["note"] == "fewer than 10 singular values").all()
 
 
 def test_a_module_becomes_a_data_frame(getkey):
-    network = eqx.nn.MLP(COLUMNS, ROWS, ROWS, 1, key=getkey())
+    network = eqx.nn.MLP(COLUMNS, COLUMNS, ROWS, 1, key=getkey())
     frame = pandas.DataFrame(weight_spectra(network))
     assert list(frame.name) == [f"layers[{i}].{part}" for i in range(2) for part in ("weight", "bias")]
     fitted = frame[frame.note == ""]
     # The initial weights are uniform between ±1/√fan_in.
     np.testing.assert_allclose(fitted.variance * 3 * fitted["columns"], 1, atol=0.15)
     assert len(fitted) == 2
+    other = eqx.nn.MLP(COLUMNS, COLUMNS, ROWS, 1, key=getkey())
     with no_compilation():
-        weight_spectra(eqx.nn.MLP(COLUMNS, ROWS, ROWS, 1, key=getkey()))
+        weight_spectra(other)
 
 
 def test_precision_does_not_matter(getkey):
     weights = noise(getkey(), sigma=1e-30)
-    exact = weight_spectra(weights)
-    for dtype in (jnp.float32, jnp.bfloat16):
-        table = weight_spectra({"w": (weights * 1e28).astype(dtype)})
-        assert table["spectral_norm"][0] == pytest.approx(1e28 * exact["spectral_norm"][0], rel=1e-2)
-        assert table["outliers"][0] == exact["outliers"][0]
-    assert exact["variance"][0] == pytest.approx(1e-60, rel=0.2)
+    exact = weight_spectra([weights, weights])
+    table = weight_spectra([(weights * 1e28).astype(dtype) for dtype in (jnp.float32, jnp.bfloat16)])
+    np.testing.assert_allclose(table["spectral_norm"], 1e28 * exact["spectral_norm"], rtol=1e-2)
+    np.testing.assert_array_equal(table["outliers"], exact["outliers"])
+    np.testing.assert_allclose(exact["variance"], 1e-60, rtol=0.2)
 
 
 def test_heavy_tails_have_their_exponent(getkey):

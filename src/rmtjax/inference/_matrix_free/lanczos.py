@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
+from rmtjax._varying import varying_like
+
 # What is left of a product counts as rounding below this many eps of the largest product.
 _ROUNDING = 100
 
@@ -71,8 +73,9 @@ def tridiagonalised(
         found = row[k], left, goes_on, _norm(row), _norm(row - expected)
         return _State(vectors, following, jnp.where(goes_on, left, 0), largest), found
 
-    zero = jnp.zeros((), real)
-    state = _State(jnp.zeros((depth, start.size), start.dtype), start, zero, zero)
+    kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
+    state = _State(jnp.zeros((depth, start.size), start.dtype), start, jnp.zeros((), real), jnp.zeros((), real))
+    state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
     _, (diagonal, left, goes_on, sizes, others) = jax.lax.scan(step, state, place)
     order = 1 + jnp.sum(jnp.cumprod(goes_on[:-1].astype(int)))
     size = _norm(sizes)

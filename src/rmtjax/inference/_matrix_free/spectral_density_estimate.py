@@ -66,7 +66,7 @@ class SpectralDensityEstimate(AbstractModule):
 
     @property
     def resolution(self) -> Float[Array, ""]:
-        """The width of the narrowest Gaussian that the quadrature integrates: 1.25 times the range over the depth."""
+        """The width of the narrowest Gaussian that the quadrature integrates, 1.25 times the range over the depth."""
         return _WIDTH * (jnp.max(self.nodes) - jnp.min(self.nodes)) / self.nodes.shape[-1]
 
     def mean(self, f: Callable[[Array], Array]) -> Estimate:

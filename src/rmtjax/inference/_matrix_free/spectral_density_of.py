@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._staging import is_staged
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._matrix_free.lanczos import Tridiagonal, tridiagonalised
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
@@ -96,13 +97,22 @@ def spectral_density_of(
     if depth > kind.n:
         raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
     probes = _checks.integer("probes", probes, at_least=1)
-    steps = simulate(partial(_probe, matvec, kind, depth), key, probes, args=args, progress=False)
+    steps = _all_probes(partial(_probe, matvec, kind, depth), key, probes, args)
     valid = _FINITE.kept("matvec", steps.size)
     valid = _checks.both(valid, _SYMMETRIC.kept("matvec", steps.asymmetry))
     beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
     quadrature = _quadrature(steps._replace(diagonal=steps.diagonal.real))
     nodes, weights, residuals = _checks.masked(valid, quadrature)
     return SpectralDensityEstimate(nodes, weights, residuals, steps.complete, kind.n, beta)
+
+
+def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, args: tuple) -> Tridiagonal:
+    """The steps from all vectors."""
+    if not is_staged():
+        return simulate(probe, key, probes, args=args, progress=False)
+    # Inside of a user's program there are no devices to be shared out, and inside of `shard_map` there cannot be.
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
+    return jax.lax.map(lambda key: probe(key, *args), keys)
 
 
 def _probe(matvec: Callable[..., PyTree], kind: VectorKind, depth: int, key: KeyScalar, *args: PyTree) -> Tridiagonal:
