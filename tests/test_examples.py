@@ -260,3 +260,39 @@ def test_billion(tmp_path, capfd):
     assert abs(mean - law).max() < 1.5
     assert (deviation < 2).all()
     assert (error > 0.05).all()
+
+
+@pytest.mark.slow
+def test_how_many_components(tmp_path, capsys):
+    output = tmp_path / "components.png"
+    load("how_many_components.py")["main"](["--matrices=60", f"--output={output}"])
+    assert_is_a_picture(output)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "components, 3 in" in line]
+    mean = {line[:27].strip(): float(line[27:].split()[0]) for line in lines}
+    # One of the four components is below the threshold, and another is near it.
+    assert 1.9 < mean["Tracy-Widom tests"] < 2.9
+    assert mean["hard threshold"] < mean["parallel analysis"] < mean["Tracy-Widom tests"]
+    assert 38 < mean["Kaiser: above the mean"] < 45
+    assert mean["elbow: the largest drop"] < 2
+
+
+@pytest.mark.slow
+def test_power_law(tmp_path, capsys):
+    output = tmp_path / "power_law.png"
+    load("is_it_power_law.py")["main"]([f"--output={output}"])
+    assert_is_a_picture(output)
+    pareto, log_normal, equal = capsys.readouterr().out.split("exponent")[:3]
+    assert "Pareto: power law" in pareto
+    assert "log-normal: not a power law" in log_normal
+    assert "equal: not a power law" in equal
+
+
+@pytest.mark.slow
+def test_portfolio_covariance(tmp_path, capsys):
+    output = tmp_path / "portfolio.png"
+    load("portfolio_covariance.py")["main"](["--assets=100", "--days=125", f"--output={output}"])
+    assert_is_a_picture(output)
+    lines = capsys.readouterr().out.splitlines()
+    realised = {line.split()[0]: float(line.split()[-2]) for line in lines[:4]}
+    best = float(lines[4].split()[2])
+    assert best < realised["oracle"] < 1.02 * realised["QIS"] < realised["Ledoit-Wolf"] < 0.8 * realised["sample"]

@@ -120,3 +120,33 @@ def test_exact_p_values_are_uniform(n, p, beta, getkey):
     levels = rmt.simulate(rmt.Wishart(p, n, beta).eigenvalues, getkey(), 10_000)[:, -min(n, p) :]
     values = signal_rank_of_levels(levels, n, p, beta=beta, noise=1.0, method="exact", max_rank=1).p_values
     assert scipy.stats.kstest(np.ravel(values), "uniform").pvalue > 1e-4
+
+
+def spiked(key, level):
+    """Data of unit noise with one component along a random direction."""
+    rotation = rmt.HaarOrthogonal(60).sample(jax.random.fold_in(key, 1))
+    return jax.random.normal(key, (150, 60)) * jnp.ones(60).at[0].set(level**0.5) @ rotation
+
+
+# In units of the threshold of Baik, Ben Arous and Péché: what is found, by the tests and by rules of thumb.
+@pytest.mark.slow
+def test_ranks_of_planted_spikes(getkey):
+    found, key = {}, getkey()
+    for strength in (0.9, 1.1, 1.5, 3.0):
+        data = rmt.simulate(spiked, key, 300, args=(1 + strength * (60 / 150) ** 0.5,))
+        tests = signal_rank(data)
+        every = {
+            "tests": tests.rank,
+            "parallel": signal_rank(data, method="deflated-parallel-analysis", max_rank=10).rank,
+            "kaiser": (tests.levels > tests.levels.mean(-1, keepdims=True)).sum(-1),
+            "elbow": jnp.argmax(-jnp.diff(tests.levels, axis=-1), axis=-1) + 1,
+        }
+        found[strength] = {name: float(jnp.mean(rank == 1)) for name, rank in every.items()}
+        # More than what is there is found about as rarely as the level of the tests says.
+        assert float(jnp.mean(tests.rank > 1)) < 0.1
+    assert found[0.9]["tests"] < 0.35
+    assert found[0.9]["tests"] < found[1.1]["tests"] < found[1.5]["tests"] < found[3.0]["tests"]
+    assert found[3.0]["tests"] > 0.85
+    assert found[3.0]["parallel"] > 0.7
+    assert all(each["kaiser"] == 0 for each in found.values())
+    assert found[3.0]["elbow"] > found[0.9]["elbow"]

@@ -26,8 +26,8 @@ def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = 
 
     `signal_rank(data, n=…)` takes it. The variance of the levels is then right, and their edge to the order
     $\sqrt{p/n}$, but beyond that the spectrum depends on all of T: tests are calibrated for few variables only. With
-    n = 2000 and r = 0.3 at the nominal 5 % they alarm in 4 % of the matrices for p = 5 (with the number of rows in
-    10 %) and in 10 % for p = 50 (67 %).
+    n = 2000 and r = 0.3 at the nominal 5 % they alarm in 4 % of the matrices for p = 5 (with the number of rows in 10)
+    and in 10 % for p = 50 (67).
 
     Args:
         data: observations × variables, batched over leading axes, of at least two variables.

@@ -93,7 +93,8 @@ def largest_root_test(
     p_value = _INSIDE("root", values)
     if method == "tracy-widom":
         edge = Jacobi(p, hypothesis, error, beta).soft_edge()
-        return LargestRootTest(values, edge.law.sf(edge.standardize(p_value)), p, hypothesis, error)
+        tail = edge.law.sf(edge.standardize(p_value)).astype(values.dtype)
+        return LargestRootTest(values, tail, p, hypothesis, error)
     return LargestRootTest(values, _exact(p_value, p, hypothesis, error, beta), p, hypothesis, error)
 
 
