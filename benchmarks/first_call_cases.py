@@ -25,7 +25,7 @@ SILENT = (
     r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
     r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
-    r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|GoodnessOfFit|HardThreshold)",
+    r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|Fit|GoodnessOfFit|HardThreshold)",
     r"rmtjax\.inference\.(LargestRootTest|LikelihoodRatio|MarchenkoPasturFit|SignalRank|SpectraComparison)",
     r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers|SpikeEstimates|TailFit)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",

@@ -199,8 +199,11 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.Denoised": Elsewhere("inference/signal/test_denoise.py"),
     "rmtjax.inference.DenoisedImage": Elsewhere("inference/signal/test_patches.py"),
     "rmtjax.inference.DenoisedPatches": Elsewhere("inference/signal/test_patches.py"),
+    "rmtjax.inference.Fit": Elsewhere("inference/fits/test_beta.py"),
     "rmtjax.inference.GoodnessOfFit": Elsewhere("inference/goodness/test_one_sample.py"),
     "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
+    "rmtjax.inference.InterpolatedGapRatio": lambda: rmt.inference.InterpolatedGapRatio(1.5),
+    "rmtjax.inference.InterpolatedSpacing": lambda: rmt.inference.InterpolatedSpacing(1.5),
     "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
     "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
     "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
@@ -221,6 +224,14 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.effective_sample_size": Call(
         lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
     ),
+    "rmtjax.inference.fit_berry_robnik": Elsewhere("inference/fits/test_spacing_fits.py"),
+    "rmtjax.inference.fit_beta": Call(
+        lambda levels: rmt.inference.fit_beta(levels, by="levels").value, (LEVELS,), second_derivative=False
+    ),
+    "rmtjax.inference.fit_brody": Call(
+        lambda levels: rmt.inference.fit_brody(levels).value, (LEVELS,), second_derivative=False
+    ),
+    "rmtjax.inference.fit_crossover": Elsewhere("inference/fits/test_spacing_fits.py"),
     "rmtjax.inference.fit_marchenko_pastur": Call(fitted_noise, (1 + LEVELS,)),
     "rmtjax.inference.fit_tail": Call(
         lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
@@ -235,6 +246,12 @@ PUBLIC: dict[str, Any] = {
         lambda one, other: rmt.inference.largest_root_test_of_groups(one, other, method="tracy-widom").p_value,
         (DATA, DATA[::-1] ** 2),
         second_derivative=False,
+    ),
+    "rmtjax.inference.log_likelihood": Call(
+        lambda beta, values: rmt.inference.log_likelihood(
+            rmt.inference.InterpolatedGapRatio(beta), values, where=values < 0.8
+        ),
+        (jnp.array(1.5), jnp.array([0.3, 0.6, 0.9])),
     ),
     "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
     "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),

@@ -1,8 +1,16 @@
 """Decisions from data and spectra: goodness of fit, fits, signal and noise, covariance, spectra of large operators."""
 
 from rmtjax.inference._covariance.shrink import shrink_covariance as shrink_covariance
+from rmtjax.inference._fits.beta import fit_beta as fit_beta
+from rmtjax.inference._fits.interpolated import InterpolatedGapRatio as InterpolatedGapRatio
+from rmtjax.inference._fits.interpolated import InterpolatedSpacing as InterpolatedSpacing
+from rmtjax.inference._fits.likelihood import log_likelihood as log_likelihood
 from rmtjax.inference._fits.marchenko_pastur import MarchenkoPasturFit as MarchenkoPasturFit
 from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur as fit_marchenko_pastur
+from rmtjax.inference._fits.maximum import Fit as Fit
+from rmtjax.inference._fits.spacing_fits import fit_berry_robnik as fit_berry_robnik
+from rmtjax.inference._fits.spacing_fits import fit_brody as fit_brody
+from rmtjax.inference._fits.spacing_fits import fit_crossover as fit_crossover
 from rmtjax.inference._fits.tail import TailFit as TailFit
 from rmtjax.inference._fits.tail import fit_tail as fit_tail
 from rmtjax.inference._fits.tail_alternatives import LikelihoodRatio as LikelihoodRatio

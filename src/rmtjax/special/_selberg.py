@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int
 
+from rmtjax._varying import varying_like
+
 
 def log_vandermonde(x: Float[Array, " n"]) -> Float[Array, ""]:
     r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; a coinciding pair gives $-\infty$ and derivative 0."""
@@ -32,7 +34,8 @@ def _pair_sum(x: Float[Array, " n"], distance_of: Callable[[Array], Array]) -> F
         weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(x.dtype)
         return total + weight * jnp.sum(logarithm), None
 
-    return jax.lax.scan(step, jnp.zeros((), x.dtype), jnp.arange(1, n // 2 + 1))[0]
+    start = varying_like(jnp.zeros((), x.dtype), jax.typeof(x))
+    return jax.lax.scan(step, start, jnp.arange(1, n // 2 + 1))[0]
 
 
 def log_mehta(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:

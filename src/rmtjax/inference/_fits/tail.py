@@ -24,7 +24,7 @@ from rmtjax.inference._fits.tail_candidates import Tail, fit_best, fit_from
 
 # The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
 _LEVEL = 0.05
-_MOST_DRIFT = 0.5
+_MOST_DRIFT = 0.7
 VERDICTS = "power law", "not a power law", "undecided"
 
 
@@ -69,7 +69,7 @@ class TailFit(AbstractModule):
 
         "not a power law" if a test rejects it at 5 %: the distance, an exponential law that is significantly better,
         or a log-normal law that is. "power law" if none does, the exponential law is significantly worse, the distance
-        has a p-value, and `drift` is below 0.5, for which some 400 values in the tail are needed. Else "undecided": the
+        has a p-value, and `drift` is below 0.7, for which some 500 values in the tail are needed. Else "undecided": the
         data do not tell.
         """
         exponential, log_normal = self.exponential, self.log_normal
@@ -107,8 +107,8 @@ def fit_tail(
     $$\hat\eta = \frac14 \Big(\frac{\overline{z^2}}{\bar z^2} - 2\Big) \pm \frac1{2\sqrt m}, \qquad
     z_i = \log(x_i/x_{\min}).$$
 
-    The deep tail of a log-normal law is all but straight: of samples of 500 to 10,000 values, up to a half passed for a
-    power law without this condition, 2 % or less do with it.
+    A verdict "power law" asks for a drift below 0.7. The deep tail of a log-normal law is all but straight: of samples
+    of 500 to 10,000 values, up to a half passed for a power law without this condition, 7 % or less do with it.
 
     *Levels are no independent sample.* Neighbouring levels of one matrix repel each other, so their distribution
     function is nearer to the law than that of independent values: p-values are then too large, never too small, and
@@ -146,14 +146,13 @@ def fit_tail(
         Soshnikov (2004), Electron. Commun. Probab. 9, 82, for the largest levels of heavy-tailed matrices.
     """
     array, valid = positive_values("values", values, 10)
-    n = array.shape[-1]
     start = None if minimum is None else jnp.asarray(_checks.positive("minimum", minimum), array.dtype)
     valid = _checks.both(valid, _VARIED.kept("values", array, jnp.zeros(()) if start is None else start))
-    places = _places(n, n if candidates is None else _checks.integer("candidates", candidates, at_least=1))
+    number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
     replicates = _checks.integer("replicates", replicates, at_least=1)
-    if key is not None:
-        key = _checks.typed_key(key)
-    return _checks.masked(valid, _fit(array, start, key, places, replicates))
+    if key is None:
+        return _checks.masked(valid, _fit(array, start, None, number, 0))
+    return _checks.masked(valid, _fit(array, start, _checks.typed_key(key), number, replicates))
 
 
 def _varied(values: Any, minimum: Any) -> Any:
@@ -170,11 +169,11 @@ _VARIED = _checks.Rule(
 )
 
 
-def _places(n: int, number: int) -> tuple[int, ...]:
+def _places(n: int, number: int | None) -> Int[np.ndarray, " c"]:
     """Where in the ascending order the candidates are: those of all tails of 2 values or more, or some of them."""
-    if number >= n - 1:
-        return tuple(range(n - 1))
-    return tuple(np.unique(n - np.round(np.geomspace(2, n, number)).astype(int)).tolist())
+    if number is None or number >= n - 1:
+        return np.arange(n - 1)
+    return np.unique(n - np.round(np.geomspace(2, n, number)).astype(int))
 
 
 @partial(compiled, static_argnums=(3, 4))
@@ -182,12 +181,12 @@ def _fit(
     values: Float[Array, "*batch n"],
     minimum: Float[Array, ""] | None,
     key: KeyScalar | None,
-    places: tuple[int, ...],
+    candidates: int | None,
     replicates: int,
 ) -> TailFit:
     batch, n = values.shape[:-1], values.shape[-1]
     each = values.reshape(-1, n)
-    one = partial(_fit_one, places=np.asarray(places), replicates=replicates)
+    one = partial(_fit_one, places=_places(n, candidates), replicates=replicates)
     if key is None:
         found = jax.vmap(lambda x: one(x, minimum, None))(each)
     else:

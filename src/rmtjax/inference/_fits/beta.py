@@ -1,0 +1,146 @@
+r"""The Dyson index of a spectrum.
+
+From whole spectra: the levels of `GaussianBeta(n, beta, scale)` have the density
+$\propto \prod_{i<j} |x_i - x_j|^\beta e^{-\beta n \sum x_i^2/4s^2}$, and its constant is Mehta's integral. With
+$M = n + \beta n (n - 1)/2$ the likelihood is largest at $s^2 = \beta n B/2M$, $B = \sum x_i^2$, for every β.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax._typing import RealScalarLike
+from rmtjax.ensembles import GaussianBeta
+from rmtjax.inference._fits.interpolated import InterpolatedGapRatio, InterpolatedSpacing
+from rmtjax.inference._fits.maximum import Fit, Groups, grouped, maximum, most_likely, usable
+from rmtjax.inference._fits.spacing_fits import Spectrum
+from rmtjax.special.internal import log_mehta, log_vandermonde
+from rmtjax.statistics import gap_ratios, spacings
+
+_BETAS = (0.0, 0.1, 0.3, 0.7, 1.4, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, 100.0)
+# At β = 0 whole spectra have no density.
+_POSITIVE_BETAS = (1e-3, *_BETAS[1:], 200.0, 400.0, 1000.0)
+
+
+def fit_beta(
+    levels: Spectrum,
+    *,
+    by: str = "ratios",
+    scale: RealScalarLike | None = None,
+    where: Bool[Array, "*batch n"] | None = None,
+) -> Fit:
+    r"""Which β does a spectrum have?
+
+    The value for which the levels are most likely, by one of three likelihoods:
+
+    - "ratios" of consecutive spacings, which need no unfolding, by `InterpolatedGapRatio`;
+    - "spacings" of unfolded levels, by `InterpolatedSpacing`;
+    - "levels" of whole spectra of `GaussianBeta(n, beta, scale)`, by their joint density: the sharpest, with an exact
+      error, and true for this ensemble only.
+
+    The laws of ratios and spacings are exact for β = 0, 1, 2 and 4 in the bulk of large spectra, and interpolated in
+    between: see there for what is known of their error. (By the surmise, which is exact for three levels, the GOE would
+    have β = 0.957.)
+
+    Neighbouring ratios are correlated, so the error is from the spread of the slopes of the likelihood over spectra, or
+    over blocks of neighbours if there are less than 20 spectra. By "levels" it is from the information, and exact for
+    many levels.
+
+    Args:
+        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, `linalg.MaskedValues`, or the record of an unfolding,
+            without the edges of the spectrum. All spectra of a batch are fitted together. By "levels" all levels of
+            each, `(..., n)`.
+        by: "ratios", "spacings" or "levels"; static.
+        scale: that of the ensemble, by "levels"; None if it is to be fitted.
+        where: which of the levels count; not by "levels".
+
+    Returns:
+        A `Fit` of β, from 0 to 100; differentiable in the levels.
+
+    Raises:
+        ValueError: `by` is none of these; the levels are not ascending numbers, less than 2 ratios or spacings count,
+            or some are 0; `scale` is not positive or goes with no whole spectra.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> levels = rmt.simulate(rmt.GOE(100).eigenvalues, jax.random.key(0), 40)
+        >>> fit = fit_beta(levels[:, 20:-20])
+        >>> print(f"1 ± {fit.standard_error:.1f}:", abs(fit.value - 1) < 4 * fit.standard_error)
+        1 ± 0.1: True
+
+    References:
+        Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101; Dumitriu and Edelman (2002), J. Math.
+        Phys. 43, 5830, for the ensemble of every β.
+    """
+    _checks.choice("by", by, ("ratios", "spacings", "levels"))
+    if by == "levels":
+        if where is not None:
+            raise _checks.refusal("where", "be None for whole spectra", where)
+        return _fit_levels(levels, scale)
+    if scale is not None:
+        raise _checks.refusal("scale", 'be None unless `by` is "levels"', scale)
+    values = gap_ratios(levels, where=where) if by == "ratios" else spacings(levels, where=where)
+    groups, errors = grouped(values)
+    return _checks.masked(usable(groups), _most_likely(groups, by, errors))
+
+
+@partial(compiled, static_argnums=(1, 2))
+def _most_likely(groups: Groups, by: str, errors: str) -> Fit:
+    law = InterpolatedGapRatio if by == "ratios" else InterpolatedSpacing
+    return most_likely(law, groups, _BETAS, parameter="beta", errors=errors)
+
+
+_ASCENDING = _checks.Rule(
+    lambda levels: (levels[..., 1:] > levels[..., :-1]).all() & (abs(levels) < jnp.inf).all(),
+    "be finite and strictly ascending",
+)
+
+
+def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
+    array = _checks.full_precision("levels", _checks.real("levels", levels))
+    if array.ndim == 0 or array.shape[-1] < 2:
+        raise _checks.refusal("levels", "have at least 2 levels on the last axis", array.shape)
+    valid = _ASCENDING.kept("levels", array)
+    scale = None if scale is None else jnp.asarray(_checks.positive("scale", scale), array.dtype)
+    return _checks.masked(valid, _most_likely_levels(array.reshape(-1, array.shape[-1]), scale))
+
+
+@compiled
+def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | None) -> Fit:
+    spectra, n = levels.shape
+    # The two sums in which the likelihood has the levels, as means over spectra.
+    sums = jnp.mean(jax.vmap(log_vandermonde)(levels)), jnp.mean(jnp.sum(levels**2, axis=-1))
+    found = maximum(partial(_log_likelihood, n, spectra), (*sums, scale), _POSITIVE_BETAS)
+    fitted = _log_density(found.place, *sums, n, scale)[1]
+    return Fit(
+        value=found.place,
+        standard_error=jnp.where(found.inside, jnp.sqrt(-1 / found.curvature), jnp.nan),
+        log_likelihood=found.total,
+        law=GaussianBeta(n, found.place, fitted),
+        at_boundary=~found.inside,
+        number=jnp.asarray(levels.size),
+        parameter="beta",
+        errors="information",
+        groups=spectra,
+    )
+
+
+def _log_likelihood(n: int, spectra: int, beta: Float[Array, ""], data: tuple) -> Float[Array, ""]:
+    distances, squares, scale = data
+    return spectra * _log_density(beta, distances, squares, n, scale)[0]
+
+
+def _log_density(
+    beta: Float[Array, ""], distances: Array, squares: Array, n: int, scale: Float[Array, ""] | None
+) -> tuple[Array, Array]:
+    """The logarithm of the joint density, see `GaussianBeta.joint_logpdf`, and the scale."""
+    powers = n + beta * n * (n - 1) / 2
+    scale = jnp.sqrt(beta * n * squares / (2 * powers)) if scale is None else scale
+    unit = scale * jnp.sqrt(2 / (beta * n))
+    logpdf = beta * distances - powers * jnp.log(unit) - squares / (2 * unit**2) - log_mehta(n, beta)
+    return logpdf, scale

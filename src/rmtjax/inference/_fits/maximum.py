@@ -1,0 +1,260 @@
+r"""One home for the most likely value of one parameter.
+
+The likelihood is first taken on a grid, which finds the highest of several maxima; between the neighbours of the best
+point Newton's method looks for the zero of the slope, and bisects where it would leave the bracket. A maximum at an end
+of the grid is reported as such.
+
+The derivative with respect to the data is that of the implicit function, $d\hat\theta = -\partial_\theta dL/L''$.
+
+Errors. With the information $I = -L''$ and the slopes $u_g$ of the likelihoods of G groups of values, the variance of
+the estimate is $\frac{G}{G - 1} \sum_g u_g^2/I^2$, which holds for values that depend on each other inside of a group;
+for independent values it is 1/I in the mean.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from rmtjax import _checks
+from rmtjax._module import AbstractModule
+from rmtjax._varying import varying_like
+from rmtjax.linalg import MaskedValues
+from rmtjax.special.internal import student_interval
+
+# So many groups have a variance of their own: fewer spectra are cut into blocks.
+_GROUPS = 20
+
+
+class Fit(AbstractModule):
+    """The most likely parameter of a law.
+
+    Args:
+        value: the estimate.
+        standard_error: its error; NaN at a boundary.
+        log_likelihood: the logarithm of the likelihood there.
+        law: the law with this parameter; the ensemble, where β is fitted to whole spectra.
+        at_boundary: whether the likelihood is largest at an end of the range, where it has no error.
+        number: number of values.
+        parameter: the name of the parameter.
+        errors: what the error is from: "spectra", the spread of the slopes of the likelihood over independent spectra;
+            "blocks", the same over blocks of neighbouring values; "information", the curvature of the likelihood.
+        groups: the number of spectra or blocks.
+
+    Example:
+        >>> import jax, rmtjax as rmt
+        >>> levels = rmt.simulate(rmt.GUE(50).eigenvalues, jax.random.key(0), 50)
+        >>> fit = rmt.inference.fit_beta(levels)
+        >>> print(fit.errors, fit.groups, bool(abs(fit.value - 2) < 4 * fit.standard_error))
+        spectra 50 True
+    """
+
+    value: Float[Array, ""]
+    standard_error: Float[Array, ""]
+    log_likelihood: Float[Array, ""]
+    law: Any
+    at_boundary: Bool[Array, ""]
+    number: Int[Array, ""]
+    parameter: str = eqx.field(static=True)
+    errors: str = eqx.field(static=True)
+    groups: int = eqx.field(static=True)
+
+    def interval(self, level: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
+
+        Args:
+            level: probability to hold the true value, between 0 and 1.
+
+        Returns:
+            The lower and the upper end; from the information it is the normal interval.
+
+        Raises:
+            ValueError: `level` is not between 0 and 1.
+        """
+        freedom = self.groups - 1 if self.errors != "information" else 10**9
+        return student_interval(level, self.value, self.standard_error, freedom)
+
+
+class Groups(AbstractModule):
+    """Values in groups that are nearly independent of each other, one in each row, and which of them count."""
+
+    values: Float[Array, "g k"]
+    mask: Bool[Array, "g k"]
+
+
+def grouped(values: MaskedValues) -> tuple[Groups, str]:
+    """Values of the spectra of a batch, or blocks of them, and which of the two."""
+    array, mask = values.values.reshape(-1, values.values.shape[-1]), values.mask.reshape(-1, values.mask.shape[-1])
+    spectra, size = array.shape
+    blocks = min(-(-_GROUPS // spectra), size)
+    if spectra >= _GROUPS or blocks < 2:
+        return Groups(array, mask), "spectra"
+    length = -(-size // blocks)
+    rest = (0, 0), (0, blocks * length - size)
+    cut = lambda each: jnp.pad(each, rest).reshape(-1, length)
+    return Groups(cut(array), cut(mask)), "blocks"
+
+
+_KEPT = _checks.Rule(lambda mask: mask.sum() >= 2, "leave at least 2 values that count", lambda mask: f"{mask.sum()}")
+_POSITIVE = _checks.Rule(
+    lambda values, mask: ((values > 0) | ~mask).all(),
+    "differ from their neighbours, as a continuous law does not give equal ones",
+    lambda values, mask: f"{((values <= 0) & mask).sum()} spacings or ratios of 0; `where` leaves levels out",
+)
+
+
+def usable(groups: Groups) -> Any:
+    """Whether there are two values or more, all positive.
+
+    Raises:
+        ValueError: it is known that there are not.
+    """
+    kept = _KEPT.kept("levels", groups.mask)
+    return _checks.both(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
+
+
+def most_likely(
+    make: Callable[[Array], Any],
+    groups: Groups,
+    grid: tuple[float, ...],
+    *,
+    parameter: str,
+    errors: str,
+    by_differences: bool = False,
+) -> Fit:
+    """The fit of a law `make(parameter)` to values; inside of a compiled program.
+
+    Args:
+        make: a class, or a function of a module.
+        groups: the values.
+        grid: ascending parameters, of which the ends are those of the range.
+        parameter: its name.
+        errors: what the groups are.
+        by_differences: whether slopes are differences, for laws of which derivatives are a large program.
+    """
+    # A value in the middle of every law for those that do not count: no NaN comes from them.
+    groups = Groups(jnp.where(groups.mask, groups.values, 0.5), groups.mask)
+    found = maximum(partial(_log_likelihoods, make), groups, grid, by_differences=by_differences)
+    # Groups without values are none.
+    filled = jnp.sum(groups.mask.any(-1))
+    spread = jnp.sqrt(filled / jnp.maximum(filled - 1, 1) * jnp.sum(found.slopes**2))
+    return Fit(
+        value=found.place,
+        standard_error=jnp.where(found.inside & (filled > 1), spread / -found.curvature, jnp.nan),
+        log_likelihood=found.total,
+        law=make(found.place),
+        at_boundary=~found.inside,
+        number=jnp.sum(groups.mask),
+        parameter=parameter,
+        errors=errors,
+        groups=groups.values.shape[0],
+    )
+
+
+def _log_likelihoods(make: Callable[[Array], Any], theta: Array, groups: Groups) -> Float[Array, " g"]:
+    return jnp.sum(jnp.where(groups.mask, make(theta).logpdf(groups.values), 0), axis=-1)
+
+
+class Maximum(NamedTuple):
+    """Where a sum of likelihoods is largest, whether inside, its terms' slopes there, the curvature, and the sum."""
+
+    place: Float[Array, ""]
+    inside: Bool[Array, ""]
+    slopes: Float[Array, " g"]
+    curvature: Float[Array, ""]
+    total: Float[Array, ""]
+
+
+def maximum(
+    each: Callable[[Array, Any], Array], data: Any, grid: tuple[float, ...], *, by_differences: bool = False
+) -> Maximum:
+    """The largest value of a sum on an interval.
+
+    Args:
+        each: the logarithms of the likelihoods of all groups, a function of the parameter and the data that closes over
+            no arrays.
+        data: a pytree of arrays, with respect to which the place is differentiable.
+        grid: ascending parameters.
+        by_differences: whether slopes are differences of values.
+    """
+    fixed = jax.lax.stop_gradient(data)
+    dtype = jnp.result_type(*(leaf for leaf in jax.tree.leaves(data) if jnp.issubdtype(leaf.dtype, jnp.floating)))
+    points = jnp.asarray(np.asarray(grid), dtype)
+    heights = jax.lax.map(lambda theta: jnp.sum(each(theta, fixed)), points)
+    best = jnp.argmax(jnp.where(jnp.isfinite(heights), heights, -jnp.inf))
+    last = points.size - 1
+    start = points[jnp.maximum(best - 1, 0)], points[jnp.minimum(best + 1, last)]
+    # The ends of the range themselves may have no slope.
+    first = jnp.where((best == 0) | (best == last), (start[0] + start[1]) / 2, points[best])
+    eps = float(jnp.finfo(dtype).eps)
+    tolerance = eps**0.5 if by_differences else 4 * eps
+    taylor = _by_differences if by_differences else _by_derivatives
+
+    def unfinished(state: tuple) -> Array:
+        return (jnp.abs(state[3]) > tolerance * jnp.abs(state[2])) & (state[4] < 60)
+
+    def improve(state: tuple) -> tuple:
+        lower, upper, theta, _, turn, *_ = state
+        values, slopes, bends = taylor(partial(_swapped, each, fixed), theta)
+        rise, bend = jnp.sum(slopes), jnp.sum(bends)
+        lower, upper = jnp.where(rise > 0, theta, lower), jnp.where(rise > 0, upper, theta)
+        newton = theta - rise / jnp.where(bend < 0, bend, 1)
+        # A step of rounding alone may leave the bracket.
+        done = (bend < 0) & (jnp.abs(newton - theta) <= tolerance * jnp.abs(theta))
+        good = done | ((bend < 0) & (newton > lower) & (newton < upper))
+        following = jnp.where(good, newton, (lower + upper) / 2)
+        return lower, upper, following, following - theta, turn + 1, slopes, bend, jnp.sum(values)
+
+    like = jax.eval_shape(each, first, fixed)
+    none, kind = jnp.zeros((), like.dtype), jax.typeof(heights)
+    begin = jnp.full((), jnp.inf, dtype), jnp.zeros(like.shape, like.dtype), none, none
+    step, *nothing = (varying_like(x, kind) for x in begin)
+    state = jax.lax.while_loop(unfinished, improve, (*start, first, step, 0, *nothing))
+    theta, (slopes, curvature, total) = state[2], state[5:]
+    # Bisection towards an end halves the distance to it, at most 60 times.
+    near = 1e-4 * (start[1] - start[0])
+    at_lower, at_upper = (best == 0) & (theta - points[0] < near), (best == last) & (points[last] - theta < near)
+    inside = ~(at_lower | at_upper)
+    place = _implicit(each, theta, jnp.where(inside, curvature, -jnp.inf), data)
+    place = jnp.where(at_lower, points[0], jnp.where(at_upper, points[last], place))
+    return Maximum(place, inside, slopes, curvature, jnp.where(inside, total, heights[best]))
+
+
+def _swapped(each: Callable[[Array, Any], Array], data: Any, theta: Array) -> Array:
+    return each(theta, data)
+
+
+def _by_derivatives(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, Array, Array]:
+    """A function of one number with its first and second derivative, forwards: a smaller program than backwards."""
+    one = jnp.ones_like(theta)
+    rising = lambda theta: jax.jvp(fn, (theta,), (one,))
+    (values, slopes), (_, bends) = jax.jvp(rising, (theta,), (one,))
+    return values, slopes, bends
+
+
+def _by_differences(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, Array, Array]:
+    """The same from three points, in one program for all of them."""
+    # The second difference then has an error of the root of eps, from rounding and from the fourth derivative.
+    step = theta * float(jnp.finfo(theta.dtype).eps) ** 0.25
+    below, values, above = jax.lax.map(fn, theta + step * jnp.asarray([-1.0, 0.0, 1.0], theta.dtype))
+    return values, (above - below) / (2 * step), (above - 2 * values + below) / step**2
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _implicit(each: Callable[[Array, Any], Array], theta: Array, curvature: Array, data: Any) -> Array:
+    """The place of the maximum, with the derivative of the implicit function."""
+    del each, curvature, data
+    return theta
+
+
+@_implicit.defjvp
+def _implicit_jvp(each: Callable[[Array, Any], Array], primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    theta, curvature, data = primals
+    rise = lambda data: jax.jvp(lambda theta: jnp.sum(each(theta, data)), (theta,), (jnp.ones_like(theta),))[1]
+    _, change = jax.jvp(rise, (data,), (tangents[2],))
+    return theta, -change / curvature

@@ -1,0 +1,128 @@
+"""Laws of spacings with one parameter, fitted to unfolded levels."""
+
+from functools import partial
+from typing import Any
+
+from jaxtyping import Array, Bool, Float
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax.inference._fits.maximum import Fit, Groups, grouped, most_likely, usable
+from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
+from rmtjax.linalg import MaskedValues, PaddedSpectrum
+from rmtjax.statistics import Unfolded, spacings
+
+Spectrum = Float[Array, "*batch n"] | PaddedSpectrum | MaskedValues | Unfolded
+
+# The range of each parameter, and points in it that are dense enough for Newton's method from the best one.
+_BRODY = (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+_BERRY_ROBNIK = (0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
+_FROM_POISSON = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 4.0, 10.0)
+_FROM_GOE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+
+
+def fit_brody(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Fit:
+    r"""Fit Brody's law to the spacings of unfolded levels.
+
+    Its q belongs to no Hamiltonian; it is a name for how far spacings are from independent levels, q = 0, to the GOE, q
+    = 1.
+
+    Args:
+        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, `linalg.MaskedValues`, or the record
+            of an unfolding. All spectra of a batch are fitted together.
+        where: which of the levels count.
+
+    Returns:
+        A `Fit` of q, from -0.9 to 5; differentiable in the levels.
+
+    Raises:
+        ValueError: the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> quantiles = Brody(0.4).ppf((jnp.arange(1000) + 0.5) / 1000)
+        >>> print(f"{fit_brody(jnp.cumsum(quantiles)).value:.1f}")
+        0.4
+
+    References:
+        Brody et al. (1981), Rev. Mod. Phys. 53, 385, equation 5.6.
+    """
+    return _fit_spacings("brody", levels, where)
+
+
+def fit_berry_robnik(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Fit:
+    r"""Fit the law of Berry and Robnik to the spacings of unfolded levels: the share ρ of regular levels.
+
+    Args:
+        levels: ascending levels of mean spacing 1, as for `fit_brody`.
+        where: which of the levels count.
+
+    Returns:
+        A `Fit` of ρ, from 0 to 1; differentiable in the levels.
+
+    Raises:
+        ValueError: the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> quantiles = BerryRobnik(0.3).ppf((jnp.arange(1000) + 0.5) / 1000)
+        >>> print(f"{fit_berry_robnik(jnp.cumsum(quantiles)).value:.1f}")
+        0.3
+
+    References:
+        Berry and Robnik (1984), J. Phys. A 17, 2413, section 3.
+    """
+    return _fit_spacings("berry-robnik", levels, where)
+
+
+def fit_crossover(levels: Spectrum, *, start: str = "poisson", where: Bool[Array, "*batch n"] | None = None) -> Fit:
+    r"""Fit the surmise of a crossover to the spacings of unfolded levels.
+
+    From independent levels to the GOE it is `laws.PoissonCrossoverSurmise`, with the coupling λ as in ensembles of
+    Rosenzweig and Porter; from the GOE to the GUE, while time-reversal symmetry is broken, `laws.CrossoverSurmise` with
+    ε. Both are exact for 2×2 matrices only: at the ends the estimates have a bias of the order of 0.01.
+
+    Args:
+        levels: ascending levels of mean spacing 1, as for `fit_brody`.
+        start: "poisson" for λ, from 0 to 10, or "goe" for ε, from 0 to 1; static.
+        where: which of the levels count.
+
+    Returns:
+        A `Fit`; differentiable in the levels.
+
+    Raises:
+        ValueError: `start` is neither; the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> quantiles = CrossoverSurmise(0.3).ppf((jnp.arange(300) + 0.5) / 300)
+        >>> print(f"{fit_crossover(jnp.cumsum(quantiles), start='goe').value:.1f}")
+        0.3
+
+    References:
+        Lenz and Haake (1991), Phys. Rev. Lett. 67, 1; Lenz and Haake (1990), Phys. Rev. Lett. 65, 2325.
+    """
+    _checks.choice("start", start, ("poisson", "goe"))
+    return _fit_spacings(start, levels, where)
+
+
+# For each name the law, its parameter and the range.
+_LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
+    "brody": (Brody, "q", _BRODY),
+    "berry-robnik": (BerryRobnik, "rho", _BERRY_ROBNIK),
+    "poisson": (PoissonCrossoverSurmise, "coupling", _FROM_POISSON),
+    "goe": (CrossoverSurmise, "epsilon", _FROM_GOE),
+}
+
+
+def _fit_spacings(name: str, levels: Spectrum, where: Any) -> Fit:
+    groups, errors = grouped(spacings(levels, where=where))
+    return _checks.masked(usable(groups), _most_likely(groups, name, errors))
+
+
+@partial(compiled, static_argnums=(1, 2))
+def _most_likely(groups: Groups, name: str, errors: str) -> Fit:
+    law, parameter, grid = _LAWS[name]
+    # The derivatives of this law are a program of 16 s, and take six times as long.
+    by_differences = law is PoissonCrossoverSurmise
+    return most_likely(law, groups, grid, parameter=parameter, errors=errors, by_differences=by_differences)

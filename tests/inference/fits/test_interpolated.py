@@ -1,0 +1,73 @@
+"""The laws for every β against the exact ones, and against levels of the circular β-ensembles."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.inference import InterpolatedGapRatio, InterpolatedSpacing, fit_beta
+from tests.statistical import assert_mean
+
+RATIOS = jnp.linspace(1e-3, 1 - 1e-3, 40)
+SPACINGS = jnp.linspace(1e-3, 7.5, 60)
+
+
+def test_exact_laws():
+    for beta in (1, 2, 4):
+        law, exact = InterpolatedGapRatio(beta), rmt.laws.GapRatio(beta)
+        np.testing.assert_allclose(law.logpdf(RATIOS), exact.logpdf(RATIOS), atol=2e-9)
+        law, exact = InterpolatedSpacing(beta), rmt.laws.Spacing(beta)
+        np.testing.assert_allclose(law.logpdf(SPACINGS), exact.logpdf(SPACINGS), atol=1e-7)
+    np.testing.assert_allclose(InterpolatedGapRatio(0.0).pdf(RATIOS), 2 / (1 + RATIOS) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(InterpolatedSpacing(0.0).pdf(SPACINGS), jnp.exp(-SPACINGS), rtol=1e-12)
+
+
+def test_mass_and_mean_in_between():
+    # NumPy's rule, in a variable in which the power at 0 is smooth.
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    w, weights = (1 + nodes) / 2, weights / 2
+    for beta in (0.05, 0.5, 7.0, 60.0):
+        ratio = np.asarray(InterpolatedGapRatio(beta).pdf(jnp.asarray(w**4)))
+        np.testing.assert_allclose(weights @ (4 * w**3 * ratio), 1, rtol=1e-8)
+        spacing = np.asarray(InterpolatedSpacing(beta).pdf(jnp.asarray(40 * w**4)))
+        masses = weights * 160 * w**3 * spacing
+        np.testing.assert_allclose([masses.sum(), masses @ (40 * w**4)], 1, rtol=1e-6)
+
+
+def test_ends_and_bad_input():
+    assert InterpolatedGapRatio(0.0).pdf(0.0) == 2
+    assert InterpolatedGapRatio(0.5).pdf(0.0) == 0
+    np.testing.assert_allclose(InterpolatedGapRatio(2.0).pdf(1.0), rmt.laws.GapRatio(2).pdf(1.0), rtol=1e-8)
+    assert InterpolatedSpacing(0.0).pdf(0.0) == 1
+    for law in (InterpolatedGapRatio, InterpolatedSpacing):
+        with pytest.raises(ValueError, match="`beta` must be finite and not negative"):
+            law(-0.1)
+
+
+def _circular(key, beta, n):
+    phases = rmt.CircularBeta(n, beta).eigenphases(key)
+    return jnp.append(phases, phases[:2] + 2 * jnp.pi)
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.parametrize("beta", [0.2, 0.5, 1.5, 3.0, 6.0, 12.0])
+def test_ratios_between_the_exact_laws(getkey, beta):
+    """Levels on the circle have the ratios of large spectra up to 6/n⁴."""
+    levels = rmt.simulate(lambda key: _circular(key, beta, 24), getkey(), 40000)
+    fit = fit_beta(levels)
+    assert abs(fit.value - beta) < 5 * fit.standard_error
+    assert fit.standard_error < 0.004 * beta + 0.001
+    means = np.asarray(rmt.statistics.gap_ratios(levels).mean())
+    assert_mean(means, float(fit.law.mean()))
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
+def test_spacings_between_the_exact_laws(getkey, beta):
+    n = 100
+    levels = rmt.simulate(lambda key: _circular(key, beta, n), getkey(), 1000) * (n / (2 * jnp.pi))
+    fit = fit_beta(levels[:, : n + 1], by="spacings")
+    assert abs(fit.value - beta) < 0.015 * beta + 5 * fit.standard_error
+    assert fit.standard_error < 0.01 * beta

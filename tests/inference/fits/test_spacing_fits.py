@@ -1,0 +1,91 @@
+"""Laws of spacings with one parameter, against another optimiser and at the ends of their ranges."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+
+from rmtjax.inference import fit_berry_robnik, fit_brody, fit_crossover, log_likelihood
+from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
+
+# Forty spacings at the quantiles of a law between independent levels and the GOE.
+SPACINGS = np.asarray(Brody(0.6).ppf((jnp.arange(40) + 0.5) / 40))[np.random.default_rng(0).permutation(40)]
+LEVELS = np.append(0.0, np.cumsum(SPACINGS))
+
+
+@pytest.mark.parametrize(
+    ("fit", "law", "bounds"),
+    [
+        (fit_brody, Brody, (-0.5, 3)),
+        (fit_berry_robnik, BerryRobnik, (0, 1)),
+        (lambda levels: fit_crossover(levels, start="goe"), CrossoverSurmise, (0, 1)),
+        pytest.param(fit_crossover, PoissonCrossoverSurmise, (1e-3, 5), marks=pytest.mark.slow),
+    ],
+    ids=["brody", "berry-robnik", "goe", "poisson"],
+)
+def test_fit_is_that_of_another_optimiser(fit, law, bounds):
+    spacings = SPACINGS if law is not CrossoverSurmise else 1 + 0.6 * (SPACINGS - 1)
+    found = fit(np.append(0.0, np.cumsum(spacings)))
+    program = jax.jit(lambda x: log_likelihood(law(x), jnp.asarray(spacings)))
+    best = scipy.optimize.minimize_scalar(lambda x: -float(program(x)), bounds=bounds, options={"xatol": 1e-9})
+    np.testing.assert_allclose(found.value, best.x, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(found.log_likelihood, -best.fun, rtol=1e-9)
+    assert (found.errors, found.groups, found.number) == ("blocks", 20, 40)
+    assert isinstance(found.law, law)
+    # Blocks of two spacings, by differences.
+    step = 1e-3 * best.x
+    program = jax.jit(lambda x: law(x).logpdf(jnp.asarray(spacings)))
+    above, middle, below = (np.asarray(program(best.x + h)).reshape(20, 2).sum(1) for h in (step, 0.0, -step))
+    slopes, bend = (above - below) / (2 * step), (above - 2 * middle + below).sum() / step**2
+    np.testing.assert_allclose(found.standard_error, np.sqrt(20 / 19 * (slopes**2).sum()) / -bend, rtol=1e-3)
+
+
+def test_boundary_and_mask():
+    rigid = jnp.cumsum(1 + 0.01 * jnp.asarray(SPACINGS))
+    fit = fit_berry_robnik(rigid)
+    assert fit.at_boundary
+    assert fit.value == 0
+    assert np.isnan(fit.standard_error)
+    # A level far away leaves the fit alone where it does not count.
+    levels = jnp.append(jnp.asarray(LEVELS[1:]), 1e3)
+    masked, whole = fit_brody(levels, where=levels < 500), fit_brody(LEVELS[1:])
+    np.testing.assert_allclose(masked.value, whole.value, rtol=1e-10)
+    assert masked.number == whole.number == 39
+
+
+def test_derivative_in_the_levels():
+    slope = jax.grad(lambda x: fit_brody(x).value)(jnp.asarray(LEVELS))
+    direction = np.random.default_rng(1).normal(size=LEVELS.size)
+    ends = [float(fit_brody(LEVELS + h * direction).value) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(slope @ direction, (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="`start` must be one of"):
+        fit_crossover(LEVELS, start="gue")
+    with pytest.raises(ValueError, match="must be ascending"):
+        fit_brody(LEVELS[::-1])
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("fit", "law", "parameter"),
+    [
+        (fit_brody, Brody, 0.4),
+        (fit_berry_robnik, BerryRobnik, 0.3),
+        (fit_crossover, PoissonCrossoverSurmise, 0.3),
+        (lambda levels: fit_crossover(levels, start="goe"), CrossoverSurmise, 0.4),
+    ],
+    ids=["brody", "berry-robnik", "poisson", "goe"],
+)
+def test_coverage(getkey, fit, law, parameter):
+    draws = 200 if law is not PoissonCrossoverSurmise else 60
+    levels = jnp.cumsum(law(parameter).sample(getkey(), (draws, 500)), axis=-1)
+    found = jax.lax.map(fit, levels)
+    z = np.asarray((found.value - parameter) / found.standard_error)
+    z = z[~np.asarray(found.at_boundary)]
+    assert z.size > 0.9 * draws
+    assert abs(z.mean()) < 0.2 + 5 / z.size**0.5
+    assert 0.8 < z.std() < 1.35
