@@ -194,6 +194,12 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.adapters.numpyro.LawDistribution": Elsewhere("adapters/test_numpyro.py"),
     "rmtjax.adapters.numpyro.distribution": Elsewhere("adapters/test_numpyro.py"),
+    "rmtjax.adapters.pandas.clean_cross_covariance": Elsewhere("adapters/test_pandas.py"),
+    "rmtjax.adapters.pandas.denoise": Elsewhere("adapters/test_pandas.py"),
+    "rmtjax.adapters.pandas.rolling_covariance": Elsewhere("adapters/test_pandas.py"),
+    "rmtjax.adapters.pandas.shrink_covariance": Elsewhere("adapters/test_pandas.py"),
+    "rmtjax.adapters.scikit_learn.RandomMatrixCovariance": Elsewhere("adapters/test_scikit_learn.py"),
+    "rmtjax.adapters.scikit_learn.RandomMatrixPCA": Elsewhere("adapters/test_scikit_learn.py"),
     "rmtjax.adapters.scipy_stats.FrozenLaw": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.adapters.scipy_stats.frozen": Elsewhere("adapters/test_scipy_stats.py"),
     "rmtjax.inference.Denoised": Elsewhere("inference/signal/test_denoise.py"),
@@ -214,6 +220,9 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
     "rmtjax.inference.TailFit": Elsewhere("inference/fits/test_tail.py"),
     "rmtjax.inference.anderson_darling": Call(partial(goodness, "anderson_darling"), (LEVELS / 7,)),
+    "rmtjax.inference.clean_cross_covariance": Call(
+        lambda x: rmt.inference.clean_cross_covariance(x, x[:, :2]), (GENERAL,), second_derivative=False
+    ),
     "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
     "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
     "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
@@ -253,7 +262,15 @@ PUBLIC: dict[str, Any] = {
         ),
         (jnp.array(1.5), jnp.array([0.3, 0.6, 0.9])),
     ),
+    "rmtjax.inference.minimum_variance_loss": Call(
+        lambda a: rmt.inference.minimum_variance_loss(a, jnp.eye(3, dtype=a.dtype)), (SYMMETRIC + 5 * jnp.eye(3),)
+    ),
     "rmtjax.inference.optimal_hard_threshold": Call(rmt.inference.optimal_hard_threshold, (30.0, 20.0)),
+    "rmtjax.inference.oracle_covariance": Call(
+        lambda x: rmt.inference.oracle_covariance(x, jnp.diag(jnp.asarray(POSITIVE[:2], x.dtype))),
+        (GENERAL[:, :2],),
+        second_derivative=False,
+    ),
     "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
     "rmtjax.inference.signal_rank": Call(
         lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False

@@ -61,3 +61,52 @@ def analytical(rows: np.ndarray) -> np.ndarray:
         new = positive / (np.pi**2 * positive**2 * (density**2 + hilbert**2))
         new = np.concatenate([np.full(p - n, null), new])
     return (vectors * new) @ vectors.conj().T
+
+
+def oas(rows: np.ndarray) -> np.ndarray:
+    """Chen et al. (2010), as the limit of their iteration, equations 19 and 20, started from the sample."""
+    n, p = rows.shape
+    sample = rows.T @ rows / n
+    target = np.trace(sample) / p * np.eye(p)
+    estimate = sample
+    for _ in range(2000):
+        mixed, square = np.trace(estimate @ sample), np.trace(estimate) ** 2
+        intensity = ((1 - 2 / p) * mixed + square) / ((n + 1 - 2 / p) * mixed + (1 - n / p) * square)
+        estimate = (1 - intensity) * sample + intensity * target
+    return estimate
+
+
+def clipping(rows: np.ndarray) -> np.ndarray:
+    """Level by level, from the largest down."""
+    n, p = rows.shape
+    levels, vectors = spectrum(rows)
+    edge = levels.mean() * (1 + np.sqrt(p / n)) ** 2
+    noise = [level for level in levels if level <= edge]
+    new = [level if level > edge else sum(noise) / len(noise) for level in levels]
+    return (vectors * new) @ vectors.T
+
+
+def rie(rows: np.ndarray) -> np.ndarray:
+    """Bun, Bouchaud and Potters (2017), section 8, for p < n and a mean level of 1, with their κ; then the trace."""
+    n, p = rows.shape
+    q = p / n
+    levels, vectors = spectrum(rows)
+    mean = levels.mean()
+    levels = levels / mean
+    low = levels[0]
+    kappa = 2 * low / ((1 - q - low) ** 2 - 4 * q * low)
+    alpha = 1 / (1 + 2 * q * kappa)
+    ends = ((1 + q) * kappa + 1 + np.array([-1, 1]) * np.sqrt((2 * kappa + 1) * (2 * q * kappa + 1))) / kappa
+    assert abs(ends[0] - low) < 1e-10
+    new = []
+    for k, level in enumerate(levels):
+        z = level - 1j / np.sqrt(p)
+        s = np.sum(1 / (z - np.delete(levels, k))) / p
+        g = (z * (1 + kappa) - kappa * (1 - q) - kappa * np.sqrt(z - ends[0]) * np.sqrt(z - ends[1])) / (
+            z * (z + 2 * q * kappa)
+        )
+        optimal = level / abs(1 - q + q * z * s) ** 2
+        gamma = abs(1 - q + q * z * g) ** 2 * (1 + alpha * (level - 1)) / level
+        new.append(optimal * max(gamma, 1))
+    new = np.array(new) * levels.sum() / np.sum(new) * mean
+    return (vectors * new) @ vectors.T

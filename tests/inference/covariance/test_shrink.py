@@ -1,15 +1,27 @@
-"""Shrunk covariance matrices against the papers in NumPy, and what holds for every method."""
+"""Shrunk covariance matrices against the papers in NumPy and scikit-learn, and what holds for every method."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn import covariance
 
 import rmtjax as rmt
 from rmtjax.inference._core.data import without_mean
+from tests.cases import further
 from tests.inference.covariance import references
+
+shrink = rmt.inference.shrink_covariance
 
 # Both sides of p = n, and p = n itself, after the mean is taken off.
 SHAPES = [(25, 8), (21, 20), (20, 31)]
+METHODS = ("qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
+# What the three shapes compile for all methods takes 15 s.
+FEW = [
+    (method, shape) if method == "qis" and shape == SHAPES[2] else pytest.param(method, shape, marks=pytest.mark.slow)
+    for method in METHODS
+    for shape in SHAPES
+]
 
 
 def _data(n: int, p: int, *, cplx: bool = False) -> np.ndarray:
@@ -18,10 +30,184 @@ def _data(n: int, p: int, *, cplx: bool = False) -> np.ndarray:
     return data if cplx else data.real
 
 
+def _rows(data: np.ndarray) -> np.ndarray:
+    return np.asarray(without_mean(jnp.asarray(data)))
+
+
 @pytest.mark.parametrize(("n", "p"), SHAPES)
 @pytest.mark.parametrize("method", ["qis", "analytical"])
 def test_nonlinear_shrinkage_is_that_of_the_papers(method, n, p):
     data = _data(n, p)
-    expected = getattr(references, method)(np.asarray(without_mean(jnp.asarray(data))))
-    found = rmt.inference.shrink_covariance(data, method=method)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9 * abs(expected).max())
+    expected = getattr(references, method)(_rows(data))
+    np.testing.assert_allclose(shrink(data, method=method), expected, rtol=1e-8, atol=1e-9 * abs(expected).max())
+
+
+@pytest.mark.parametrize("method", ["oas", "rie", "clipping"])
+def test_other_methods_are_those_of_the_papers(method):
+    # With a smallest level below the edge for equal variances, so that the inverse Wishart law is another.
+    data = _data(25, 8) * np.geomspace(1, 3, 8)
+    expected = getattr(references, method)(_rows(data))
+    np.testing.assert_allclose(shrink(data, method=method), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_complex_data_have_the_levels_of_the_papers():
+    data = _data(25, 8, cplx=True)
+    rows = _rows(data)
+    expected = references.qis(rows)
+    # The reference decomposes the conjugate of the matrix of the library's convention.
+    np.testing.assert_allclose(shrink(data), expected, rtol=1e-9, atol=1e-10)
+
+
+def test_ledoit_and_wolf_are_those_of_scikit_learn():
+    data = _data(25, 8)
+    centred, intensity = covariance.ledoit_wolf(data)
+    assert 0.02 < intensity < 0.98
+    np.testing.assert_allclose(shrink(data, method="ledoit-wolf"), centred * 25 / 24, rtol=1e-10)
+    known = covariance.ledoit_wolf(data - 5, assume_centered=True)[0]
+    np.testing.assert_allclose(shrink(data - 5, method="ledoit-wolf", center=False), known, rtol=1e-10)
+
+
+def test_oas_differs_from_scikit_learn_by_a_term():
+    data = _data(25, 8)
+    rows = _rows(data)
+    theirs, intensity = covariance.oas(rows, assume_centered=True)
+    sample = rows.T @ rows / 24
+    first, second, p = np.trace(sample), np.sum(sample**2), 8
+    with_term = ((1 - 2 / p) * second + first**2) / ((25 - 2 / p) * (second - first**2 / p))
+    without_term = (second + first**2) / (25 * (second - first**2 / p))
+    np.testing.assert_allclose(intensity, without_term, rtol=1e-10)
+    expected = (theirs * (1 - with_term) + (with_term - without_term) * first / p * np.eye(p)) / (1 - without_term)
+    np.testing.assert_allclose(shrink(data, method="oas"), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "shape"), FEW)
+def test_variables_and_observations_may_be_permuted_scaled_and_moved(method, shape):
+    n, p = shape
+    data = _data(n, p)
+    found = np.asarray(shrink(data, method=method))
+    np.testing.assert_allclose(found, found.T, atol=1e-12)
+    assert np.linalg.eigvalsh(found)[0] > (-1e-12 if method == "sample" else 0.01)
+    rng = np.random.default_rng(0)
+    columns, rows = rng.permutation(p), rng.permutation(n)
+    other = shrink(1e3 * data[rows][:, columns] + np.arange(p), method=method)
+    np.testing.assert_allclose(other, 1e6 * found[columns][:, columns], rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize(("method", "shape"), FEW)
+def test_derivative_is_the_slope(method, shape):
+    data = jnp.asarray(_data(*shape))
+    rng = np.random.default_rng(1)
+    weights, direction = rng.normal(size=(shape[1], shape[1])), rng.normal(size=shape)
+    value = jax.jit(lambda x: jnp.sum(weights * shrink(x, method=method)))
+    slope = jnp.sum(jax.jit(jax.grad(value))(data) * direction)
+    step = 1e-5
+    expected = (value(data + step * direction) - value(data - step * direction)) / (2 * step)
+    np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-6 * float(jnp.abs(slope)) + 1e-7)
+
+
+def _degenerate(kind: str, n: int, p: int) -> np.ndarray:
+    data = _data(n, p)
+    if kind == "constant column":
+        data[:, 3] = 0.1
+    elif kind == "repeated column":
+        data[:, 3] = data[:, 4]
+    elif kind == "repeated rows":
+        data[n // 2 :] = data[: n - n // 2]
+    elif kind == "constant":
+        data[:] = 0.1
+    return data
+
+
+@pytest.mark.parametrize(
+    "options", [{"unit_diagonal": True}, *further({"half_life": 7.0}, {}, {"method": "analytical"})], ids=str
+)
+@pytest.mark.parametrize("shape", [SHAPES[0], *further((SHAPES[2],))])
+def test_degenerate_data_have_finite_estimates_and_slopes(options, shape):
+    fn = jax.jit(jax.value_and_grad(lambda x: jnp.sum(jnp.sin(shrink(x, **options)))))
+    for kind in ("constant column", "repeated column", "repeated rows", "constant"):
+        data = _degenerate(kind, *shape)
+        estimate, (value, slope) = np.asarray(shrink(data, **options)), fn(data)
+        assert np.isfinite(value), kind
+        assert float(jnp.max(jnp.abs(slope))) < 1e4, kind
+        assert np.linalg.eigvalsh(estimate)[0] > -1e-12, kind
+        if options == {"unit_diagonal": True}:
+            np.testing.assert_allclose(np.diagonal(estimate), 1, rtol=1e-12)
+
+
+def test_a_constant_column_is_a_variable_less():
+    """Exactly, but for the width of the kernel, which knows the number of columns."""
+    data = _degenerate("constant column", 25, 8)
+    found = np.asarray(shrink(data, method="analytical"))
+    np.testing.assert_allclose(found[3], 0, atol=1e-13)
+    others = np.delete(np.arange(8), 3)
+    expected = shrink(data[:, others], method="analytical")
+    np.testing.assert_allclose(found[others][:, others], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_repeated_rows_leave_a_positive_estimate():
+    data = _degenerate("repeated rows", 20, 31)
+    assert np.linalg.eigvalsh(shrink(data))[0] > 0.1
+
+
+def test_two_rows():
+    data = np.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])
+    found = np.asarray(shrink(data))
+    assert np.trace(found) == pytest.approx(4.0)
+    assert np.linalg.eigvalsh(found)[0] > 0.1
+
+
+def test_unit_diagonal_is_an_estimate_of_correlations():
+    data = _data(25, 8)
+    found = np.asarray(shrink(data * np.geomspace(1, 100, 8), unit_diagonal=True))
+    np.testing.assert_allclose(np.diagonal(found), 1, rtol=1e-12)
+    standard = references.qis(_rows(data / data.std(axis=0)))
+    scale = np.sqrt(np.diagonal(standard))
+    np.testing.assert_allclose(found, standard / scale[:, None] / scale, rtol=1e-8, atol=1e-10)
+
+
+def test_windows_and_batches():
+    data = jnp.asarray(_data(25, 8))
+    window = lambda start: shrink(jax.lax.dynamic_slice_in_dim(data, start, 20))
+    found = jax.jit(jax.vmap(window))(jnp.arange(3))
+    for start in range(3):
+        np.testing.assert_allclose(found[start], shrink(data[start : start + 20]), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "lw"}, "`method` must be one of"),
+        ({"loss": "stein"}, "`loss` must be left out"),
+        ({"method": "spiked", "loss": "absolute"}, "`loss` must be one of"),
+        ({"method": "spiked", "noise": -1.0}, "`noise` must be positive"),
+        ({"method": "oas", "half_life": 3.0}, "`half_life` must be left out"),
+        ({"half_life": 3.0, "weights": np.ones(25)}, "`half_life` must be left out where"),
+        ({"half_life": 0.0}, "`half_life` must be positive"),
+        ({"weights": np.ones(24)}, r"`weights` must have the shape \(25,\)"),
+        ({"weights": np.eye(25)[0]}, "positive for at least 2 rows"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        shrink(_data(25, 8), **options)
+
+
+def test_bad_data_are_refused():
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        shrink(np.ones((1, 3)))
+    with pytest.raises(ValueError, match="Hermitian matrix"):
+        shrink(np.eye(3))
+    with pytest.raises(ValueError, match=r"1 NaN, first nan at \[0, 0\]"):
+        shrink(np.array([[np.nan, 1.0], [1.0, 2.0], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="12 independent rows"):
+        shrink(_data(12, 31), method="analytical")
+    assert np.isnan(jax.jit(shrink)(np.array([[np.nan, 1.0], [1.0, 2.0], [0.0, 1.0]]))).all()
+
+
+@pytest.mark.parametrize("method", ["qis", *further("analytical", "rie", "oas", "ledoit-wolf", "spiked", "clipping")])
+def test_single_precision_has_its_digits(method):
+    data = _data(20, 31)
+    found = shrink(jnp.asarray(data, jnp.float32), method=method)
+    assert found.dtype == jnp.float32
+    expected = np.asarray(shrink(data, method=method))
+    np.testing.assert_allclose(found, expected, atol=3e-5 * abs(expected).max())

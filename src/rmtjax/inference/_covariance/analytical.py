@@ -21,7 +21,7 @@ def analytical(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[
     count = counted(levels, max(n, p), full=p <= n)
     width = n ** (-1 / 3)
     factor = _factor_at_zero(width) if p > n else 1.0
-    return levels_from(levels, epanechnikov(levels, width, count), count, n, p, weights, factor)
+    return levels_from(levels, epanechnikov(levels, width, count), count, n, p, weights, width, factor)
 
 
 def _factor_at_zero(h: float) -> float:

@@ -18,4 +18,4 @@ def qis(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[Array, 
     """
     count = counted(levels, max(n, p), full=p <= n)
     width = min(p / n, n / p) ** 0.7 / p**0.35
-    return with_trace(*levels_from(levels, cauchy(levels, width, count), count, n, p, weights), p, levels)
+    return with_trace(*levels_from(levels, cauchy(levels, width, count), count, n, p, weights, width), p, levels)

@@ -9,7 +9,9 @@ d(\lambda) = \frac{\operatorname{Im} e(\lambda)}{\operatorname{Im} m(\lambda)}.$
 
 So the smoothed transform of the sample levels gives the optimal ones by one scalar equation a level, and the law of the
 population is not needed. F takes a value y in the upper half plane n times; the right e is that which is continued
-from $e \simeq y$ at $z = i\infty$. At 0, for p > n, $d_0 = \overline{1/w}\,/ ((c - 1)\,\overline{1/\lambda})$.
+from $e \simeq y$ at $z = i\infty$. Where a handful of rows has most of the weight the smoothed transform may lie
+outside of its range; there $1/e = 1/y - c\,\overline{w^2}$, right up to the second order in e and exact for equal
+weights. At 0, for p > n, $d_0 = \overline{1/w}\,/ ((c - 1)\,\overline{1/\lambda})$.
 
 References:
     Paul and Silverstein (2009), J. Multivariate Anal. 100, 37, theorem 1, for the equations; Oriol (2024), WeSpeR,
@@ -25,7 +27,7 @@ from rmtjax.inference._covariance.transforms import Transform
 
 # Distances from the axis on the way down, and Newton's steps at each and at the end. Three times as many steps change
 # no level by more than its rounding.
-_STAGES, _STEPS, _LAST = 12, 2, 6
+_STAGES, _STEPS, _LAST = 12, 2, 9
 
 
 def weighted_rows(
@@ -56,6 +58,7 @@ def levels_from(
     n: int,
     p: int,
     weights: Float[Array, " n"] | None,
+    width: float,
     factor: float = 1.0,
 ) -> Levels:
     """Optimal levels, and that of the directions without data.
@@ -67,6 +70,7 @@ def levels_from(
         n: number of independent rows.
         p: number of variables.
         weights: of the rows, descending and with the mean 1; None if all are 1.
+        width: that of the kernel, relative to a level.
         factor: what the kernel makes of the transform at 0.
     """
     if weights is None:
@@ -79,7 +83,7 @@ def levels_from(
     kept = jnp.where(present, weights, 0)
     # Levels 0 tell of fewer variables where p ≤ n.
     variables = rank if p <= n else jnp.full_like(rank, p)
-    e, y = _companion(levels, transform, count, kept, variables / n, rank / jnp.maximum(variables, 1))
+    e, y = _companion(levels, transform, count, kept, width, variables / n, rank / jnp.maximum(variables, 1))
     new = jnp.where(count, levels, 0) * jnp.imag(e) / jnp.where(count, jnp.imag(y), 1)
     number = jnp.maximum(jnp.sum(present, -1, dtype=levels.dtype), 1)
     rarity = jnp.sum(jnp.where(present, 1 / jnp.where(present, weights, 1), 0), -1) * n / number**2
@@ -91,6 +95,7 @@ def _companion(
     transform: Transform,
     count: Bool[Array, "*batch k"],
     weights: Float[Array, "*batch n"],
+    width: float,
     c: Float[Array, "*batch 1"],
     fraction: Float[Array, "*batch 1"],
 ) -> tuple[Complex[Array, "*batch k"], Complex[Array, "*batch k"]]:
@@ -100,7 +105,7 @@ def _companion(
     # Levels that do not count are asked for the largest one.
     place = jnp.where(count, levels, levels[..., -1:])
     top = jnp.where(levels[..., -1:] > 0, levels[..., -1:], 1)
-    end = jnp.maximum(jnp.where(count, v, 1) * place / top, jnp.finfo(levels.dtype).eps)
+    end = width * jnp.maximum(place / top, jnp.finfo(levels.dtype).eps)
     number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
 
     def stage(s: Complex[Array, "*batch k"], share: Float[Array, ""]) -> tuple[Complex[Array, "*batch k"], None]:
@@ -117,7 +122,11 @@ def _companion(
     for _ in range(_LAST):
         s = _newton(s, y, weights, c)
     # The last step carries the derivative, that of the implicit function.
-    return 1 / _newton(jax.lax.stop_gradient(s), y, weights, c), y
+    s = jax.lax.stop_gradient(s)
+    last = _newton(s, y, weights, c)
+    simple = 1 / y - c * jnp.mean(weights**2, -1, keepdims=True)
+    found = (jnp.abs(last - s) < 1e-4 * jnp.abs(last)) & (jnp.imag(last) < 0)
+    return 1 / jnp.where(found, last, simple), y
 
 
 def _newton(

@@ -1,0 +1,169 @@
+"""Covariance matrices and principal components as estimators of scikit-learn, which pass its `check_estimator`."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rmtjax import _checks
+from rmtjax.inference import shrink_covariance, signal_rank
+
+
+class RandomMatrixCovariance(EmpiricalCovariance):
+    """A covariance matrix by `rmtjax.inference.shrink_covariance`, with the interface of scikit-learn's estimators.
+
+    `score`, `error_norm` and `mahalanobis` are those of `sklearn.covariance.EmpiricalCovariance`. Double precision
+    throughout, whatever JAX's default is.
+
+    Args:
+        method: a name that `shrink_covariance` knows.
+        assume_centered: whether the mean is known to be 0.
+        store_precision: whether `fit` computes the inverse as well.
+        half_life: the number of rows after which a weight is half as large, the last row being the newest.
+        loss: for `method="spiked"`.
+        noise: for `method="spiked"`, the standard deviation of variables without spikes.
+        unit_diagonal: whether the matrix is one of correlations.
+
+    Attributes `covariance_`, `precision_`, `location_`, `n_features_in_` and `feature_names_in_` are there after `fit`.
+
+    Example:
+        >>> import numpy as np
+        >>> data = np.random.default_rng(0).normal(size=(60, 40))
+        >>> found = RandomMatrixCovariance().fit(data)
+        >>> print(found.covariance_.shape, f"{found.error_norm(np.eye(40), scaling=True):.2f}")
+        (40, 40) 0.05
+    """
+
+    # Scikit-learn's own validation of parameters; the base class has that of its own ones.
+    _parameter_constraints = {  # noqa: RUF012
+        **EmpiricalCovariance._parameter_constraints,
+        "method": [str],
+        "half_life": [Real, None],
+        "loss": [str, None],
+        "noise": [Real, None],
+        "unit_diagonal": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        method: str = "qis",
+        *,
+        assume_centered: bool = False,
+        store_precision: bool = True,
+        half_life: float | None = None,
+        loss: str | None = None,
+        noise: float | None = None,
+        unit_diagonal: bool = False,
+    ):
+        super().__init__(store_precision=store_precision, assume_centered=assume_centered)
+        self.method = method
+        self.half_life = half_life
+        self.loss = loss
+        self.noise = noise
+        self.unit_diagonal = unit_diagonal
+
+    def fit(self, X: Any, y: Any = None) -> "RandomMatrixCovariance":
+        """Estimate the matrix.
+
+        Args:
+            X: samples × features, at least two samples.
+            y: not used.
+        """
+        self._validate_params()
+        data = np.asarray(validate_data(self, X, ensure_min_samples=2), np.float64)
+        if self.assume_centered:
+            self.location_ = np.zeros(data.shape[1])
+        else:
+            weights = None if self.half_life is None else 0.5 ** (np.arange(len(data))[::-1] / self.half_life)
+            self.location_ = np.average(data, axis=0, weights=weights)
+        with jax.enable_x64(True):
+            covariance = shrink_covariance(
+                jnp.asarray(data),
+                method=self.method,
+                center=not self.assume_centered,
+                half_life=self.half_life,
+                loss=self.loss,
+                noise=self.noise,
+                unit_diagonal=self.unit_diagonal,
+            )
+        self._set_covariance(np.array(covariance))
+        return self
+
+
+class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Principal components that are signal, their number from `rmtjax.inference.signal_rank`.
+
+    `transform` gives the scores along the components, `inverse_transform` the data of these scores: together they leave
+    out what noise explains. As a step of a pipeline at least `min_components` are kept.
+
+    Args:
+        method: of `signal_rank`.
+        level: of each test, between 0 and 1.
+        noise: σ, if it is known.
+        min_components: kept even if no component is signal, so that a next step has data.
+
+    Attributes after `fit`: `n_components_`, `components_` (rows), `explained_variance_`, `mean_`, `noise_variance_`,
+    and `signal_rank_`, the number without `min_components`.
+
+    Example:
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> data = rng.normal(size=(200, 30)) + 3 * rng.normal(size=(200, 2)) @ np.eye(2, 30)
+        >>> found = RandomMatrixPCA().fit(data)
+        >>> print(found.n_components_, found.transform(data).shape)
+        2 (200, 2)
+    """
+
+    def __init__(
+        self,
+        method: str = "tracy-widom",
+        *,
+        level: float = 0.05,
+        noise: float | None = None,
+        min_components: int = 1,
+    ):
+        self.method = method
+        self.level = level
+        self.noise = noise
+        self.min_components = min_components
+
+    def fit(self, X: Any, y: Any = None) -> "RandomMatrixPCA":
+        """Find the components.
+
+        Args:
+            X: samples × features, at least three samples.
+            y: not used.
+        """
+        least = self.min_components
+        if not isinstance(least, Integral) or least < 0:
+            raise _checks.refusal("min_components", "be an integer of at least 0", least)
+        data = np.asarray(validate_data(self, X, ensure_min_samples=3), np.float64)
+        self.mean_ = data.mean(axis=0)
+        _, values, directions = np.linalg.svd(data - self.mean_, full_matrices=False)
+        with jax.enable_x64(True):
+            found = signal_rank(jnp.asarray(data), method=self.method, level=self.level, noise=self.noise)
+            self.signal_rank_, self.noise_variance_ = int(found.rank), float(found.noise) ** 2
+        self.n_components_ = min(max(self.signal_rank_, int(least)), len(values))
+        # The sign of a component is that of its largest entry, so that it does not depend on the LAPACK.
+        largest = np.argmax(np.abs(directions), axis=1)
+        directions = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+        self.components_ = directions[: self.n_components_]
+        self.explained_variance_ = values[: self.n_components_] ** 2 / (len(data) - 1)
+        self._n_features_out = self.n_components_
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The scores of samples along the components."""
+        check_is_fitted(self)
+        data = validate_data(self, X, reset=False)
+        return (data - self.mean_) @ self.components_.T
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The data of scores along the components."""
+        check_is_fitted(self)
+        return np.asarray(X) @ self.components_ + self.mean_

@@ -1,0 +1,111 @@
+"""What an estimate is measured with where the truth is known: the best levels, and a loss."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax import _checks
+from rmtjax._compile import compiled
+from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._core.sample_spectrum import sample_spectrum
+
+
+def oracle_covariance(
+    data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], *, center: bool = True
+) -> Inexact[Array, "*batch p p"]:
+    r"""The matrix with the vectors of the sample that is nearest to the true covariance matrix.
+
+    $\sum_i d_i v_i v_i^*$ with $d_i = v_i^* \Sigma v_i$, and the mean of Σ in the directions without data. No estimate
+    that keeps the vectors of the sample has a smaller Frobenius distance to Σ: it is what `shrink_covariance` is
+    measured with, for studies in which Σ is known.
+
+    Args:
+        data: n observations of p variables, batched over leading axes.
+        population: the true covariance matrix Σ, Hermitian.
+        center: whether the mean is unknown, and taken off.
+
+    Returns:
+        Hermitian matrices of shape `(*batch, p, p)`.
+
+    Raises:
+        ValueError: the data are those that `shrink_covariance` refuses, or `population` has another order.
+
+    Example:
+        >>> import numpy as np
+        >>> data = np.random.default_rng(0).normal(size=(40, 30))
+        >>> print(bool(np.allclose(oracle_covariance(data, np.eye(30)), np.eye(30), atol=1e-5)))
+        True
+
+    References:
+        Ledoit and Péché (2011), Probab. Theory Relat. Fields 151, 233, section 1.
+    """
+    array, valid = observations(data)
+    truth = _of_order("population", population, array.shape[-1])
+    return _checks.masked(valid if valid is True else valid[..., None, None], _oracle(array, truth, bool(center)))
+
+
+def minimum_variance_loss(
+    estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p p"]
+) -> Float[Array, "*batch"]:
+    r"""How much more variance the portfolio of least variance has when an estimate stands for the covariance matrix.
+
+    $$L = p\,\frac{\operatorname{tr}(\hat\Sigma^{-1} \Sigma \hat\Sigma^{-1})}{(\operatorname{tr} \hat\Sigma^{-1})^2}
+    - \frac{p}{\operatorname{tr} \Sigma^{-1}},$$
+
+    p times the mean over a random direction of the constraint. It does not depend on the scale of the estimate, and is
+    0 for those proportional to Σ.
+
+    Args:
+        estimate: positive definite matrices, batched over leading axes.
+        population: the true covariance matrix Σ, positive definite.
+
+    Returns:
+        A number that is not negative, for each matrix.
+
+    Raises:
+        ValueError: the matrices are not square, of one order and finite.
+
+    Example:
+        >>> import numpy as np
+        >>> print(f"{minimum_variance_loss(np.eye(2), np.diag([1.0, 3.0])):.2f}")  # 2 - 1.5
+        0.50
+
+    References:
+        Ledoit and Wolf (2017), Rev. Financ. Stud. 30, 4349, section 3; Engle, Ledoit and Wolf (2019), J. Bus. Econ.
+        Stat. 37, 363, definition 2.
+    """
+    matrices = _checks.square_matrix("estimate", estimate)
+    return _loss(matrices, _of_order("population", population, matrices.shape[-1]))
+
+
+def _of_order(name: str, matrix: Any, p: int) -> Inexact[Array, "p p"]:
+    array = _checks.square_matrix(name, matrix)
+    if array.shape != (p, p):
+        raise _checks.refusal(name, f"have the shape ({p}, {p})", array.shape)
+    return array
+
+
+def _oracle_levels(
+    vectors: Inexact[Array, "*batch p k"], population: Inexact[Array, "p p"]
+) -> Float[Array, "*batch k"]:
+    return jnp.real(jnp.sum(jnp.conj(vectors) * (population @ vectors), axis=-2))
+
+
+@compiled
+def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p p"]) -> Float[Array, "*batch"]:
+    p = population.shape[-1]
+    inverse = jnp.linalg.inv(estimate)
+    mean = lambda matrix: jnp.real(jnp.trace(matrix, axis1=-2, axis2=-1)) / p
+    return mean(inverse @ population @ inverse) / mean(inverse) ** 2 - 1 / mean(jnp.linalg.inv(population))
+
+
+def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
+    spectrum = sample_spectrum(without_mean(data) if center else data)
+    levels = _oracle_levels(spectrum.vectors, population)
+    p, k = spectrum.vectors.shape[-2:]
+    rest = jnp.real(jnp.trace(population)) - jnp.sum(levels, -1)
+    return spectrum.matrix(levels, rest / max(p - k, 1))
+
+
+_oracle = compiled(_oracle_of, static_argnums=2)

@@ -1,0 +1,75 @@
+"""Estimators of scikit-learn: its own checks, and the functions that they stand for."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+import rmtjax as rmt
+from rmtjax.adapters.scikit_learn import RandomMatrixCovariance, RandomMatrixPCA
+
+
+def _data(n: int = 60, p: int = 20) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, p)) * np.geomspace(1, 3, p) + 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [RandomMatrixCovariance(), RandomMatrixPCA()], ids=lambda e: type(e).__name__)
+def test_scikit_learn_finds_no_fault(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert [each for each in results if each["status"] not in ("passed", "skipped")] == []
+    assert len(results) > 30
+
+
+def test_covariance_is_that_of_the_function():
+    data = _data()
+    found = RandomMatrixCovariance().fit(data)
+    np.testing.assert_allclose(found.covariance_, rmt.inference.shrink_covariance(data), rtol=1e-10)
+    np.testing.assert_allclose(found.precision_ @ found.covariance_, np.eye(20), atol=1e-9)
+    np.testing.assert_allclose(found.location_, data.mean(axis=0))
+    assert isinstance(found, EmpiricalCovariance)
+    truth = np.diag(np.geomspace(1, 9, 20))
+    assert found.error_norm(truth) < EmpiricalCovariance().fit(data).error_norm(truth)
+    test = np.random.default_rng(1).normal(size=(500, 20)) * np.geomspace(1, 3, 20) + 4
+    assert found.score(test) > EmpiricalCovariance().fit(data).score(test)
+    assert found.mahalanobis(test).mean() == pytest.approx(20, rel=0.2)
+
+
+def test_options_reach_the_function():
+    data = _data()
+    found = RandomMatrixCovariance("analytical", assume_centered=True, half_life=30.0, unit_diagonal=True).fit(data)
+    options = {"method": "analytical", "center": False, "half_life": 30.0, "unit_diagonal": True}
+    np.testing.assert_allclose(found.covariance_, rmt.inference.shrink_covariance(data, **options), rtol=1e-10)
+    with pytest.raises(ValueError, match="`method` must be one of"):
+        RandomMatrixCovariance("best").fit(data)
+
+
+@pytest.mark.slow
+def test_methods_compete_in_a_grid():
+    search = GridSearchCV(RandomMatrixCovariance(), {"method": ["qis", "sample"]}, cv=3).fit(_data(45, 20))
+    assert search.best_params_ == {"method": "qis"}
+
+
+def test_components_are_those_of_pca_and_as_many_as_are_signal():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, 20)) + 4 * rng.normal(size=(60, 2)) @ np.eye(2, 20) + 1
+    found = RandomMatrixPCA().fit(data)
+    assert (found.n_components_, found.signal_rank_) == (2, 2)
+    theirs = PCA(2).fit(data)
+    np.testing.assert_allclose(found.explained_variance_, theirs.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(np.abs(found.components_ @ theirs.components_.T), np.eye(2), atol=1e-9)
+    assert found.noise_variance_ == pytest.approx(1, rel=0.15)
+    scores = found.fit_transform(data)
+    np.testing.assert_allclose(found.inverse_transform(scores), theirs.inverse_transform(theirs.transform(data)))
+    assert list(found.get_feature_names_out()) == ["randommatrixpca0", "randommatrixpca1"]
+
+
+def test_noise_keeps_the_least_number_of_components():
+    noise = np.random.default_rng(5).normal(size=(60, 20))
+    assert RandomMatrixPCA().fit(noise).n_components_ == 1
+    found = RandomMatrixPCA(min_components=0).fit(noise)
+    assert found.transform(noise).shape == (60, 0)
+    with pytest.raises(ValueError, match="`min_components` must be an integer"):
+        RandomMatrixPCA(min_components=-1).fit(noise)
