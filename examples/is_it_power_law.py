@@ -25,10 +25,10 @@ VARIANCES = {
 
 
 def levels(key: jax.Array, name: str, n: int = 400) -> jax.Array:
-    """The spectrum of the covariance of n variables, seen 4n times."""
+    """The spectrum of the covariance of n variables, seen 10n times."""
     variances, noise = jax.random.split(key)
-    data = jax.random.normal(noise, (4 * n, n)) * jnp.sqrt(VARIANCES[name](variances, n))
-    return rmt.eigvalsh(data.T @ data / (4 * n))
+    data = jax.random.normal(noise, (10 * n, n)) * jnp.sqrt(VARIANCES[name](variances, n))
+    return rmt.eigvalsh(data.T @ data / (10 * n))
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -8,6 +8,7 @@ import scipy.optimize
 
 import rmtjax as rmt
 from rmtjax.inference import InterpolatedGapRatio, fit_beta, log_likelihood
+from tests.cases import further
 
 RATIOS = np.array([0.31, 0.52, 0.94, 0.47, 0.66, 0.08, 0.73, 0.39, 0.88, 0.57])
 
@@ -67,7 +68,7 @@ def test_boundary():
     np.testing.assert_allclose(fit.log_likelihood, np.sum(np.log(2) - 2 * np.log1p(np.where(RATIOS < 0.5, 0.01, 0.02))))
 
 
-@pytest.mark.parametrize("scale", [None, 1.3])
+@pytest.mark.parametrize("scale", [None, *further(1.3)])
 def test_whole_spectra(scale):
     matrices = np.random.default_rng(0).normal(size=(3, 6, 6))
     levels = jnp.asarray(np.linalg.eigvalsh(matrices + np.swapaxes(matrices, -1, -2)) / 12**0.5)

@@ -8,6 +8,7 @@ import scipy.optimize
 
 from rmtjax.inference import fit_berry_robnik, fit_brody, fit_crossover, log_likelihood
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
+from tests.cases import further
 
 # Forty spacings at the quantiles of a law between independent levels and the GOE.
 SPACINGS = np.asarray(Brody(0.6).ppf((jnp.arange(40) + 0.5) / 40))[np.random.default_rng(0).permutation(40)]
@@ -19,8 +20,8 @@ LEVELS = np.append(0.0, np.cumsum(SPACINGS))
     [
         (fit_brody, Brody, (-0.5, 3)),
         (fit_berry_robnik, BerryRobnik, (0, 1)),
-        (lambda levels: fit_crossover(levels, start="goe"), CrossoverSurmise, (0, 1)),
-        pytest.param(fit_crossover, PoissonCrossoverSurmise, (1e-3, 5), marks=pytest.mark.slow),
+        *further((lambda levels: fit_crossover(levels, start="goe"), CrossoverSurmise, (0, 1))),
+        *further((fit_crossover, PoissonCrossoverSurmise, (1e-3, 5))),
     ],
     ids=["brody", "berry-robnik", "goe", "poisson"],
 )

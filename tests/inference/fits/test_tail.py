@@ -116,6 +116,7 @@ def test_known_minimum_and_derivative():
     np.testing.assert_allclose(slope, np.where(x >= 1.7, -1 / (x * z.size * z.mean() ** 2), 0), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_few_candidates_are_spaced_in_the_size_of_the_tail():
     x = samples()["body"]
     fit, whole = fit_tail(jnp.asarray(x), candidates=20), fit_tail(jnp.asarray(x))
@@ -123,6 +124,7 @@ def test_few_candidates_are_spaced_in_the_size_of_the_tail():
     assert whole.distance <= fit.distance < 1.5 * whole.distance
 
 
+@pytest.mark.slow
 def test_p_value_is_that_of_the_bootstrap():
     """Section 4.1 of Clauset, Shalizi and Newman in NumPy, whose own draws differ."""
     x = np.sort(samples()["log-normal"])[::3]
