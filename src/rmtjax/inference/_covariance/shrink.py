@@ -124,6 +124,7 @@ def shrink_covariance(
     deviation = None
     if method == "spiked":
         deviation = spiked.median_of_noise(n, p) if noise is None else _checks.positive("noise", noise)
+        deviation = deviation.astype(array.real.dtype)
         static |= {"loss": spiked.checked_loss(loss), "known": noise is not None}
     matrix = _shrunk(array, shares, deviation, tuple(static.items()))
     valid = valid if valid is True else valid[..., None, None]

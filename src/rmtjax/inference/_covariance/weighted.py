@@ -25,8 +25,8 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
 from rmtjax.inference._covariance.transforms import Transform
 
-# Distances from the axis on the way down, and Newton's steps at each and at the end. Three times as many steps change
-# no level by more than its rounding.
+# Distances from the axis on the way down, and Newton's steps at each and at the end. With half-lives from p/5 on eight
+# times as many change no level by more than its rounding.
 _STAGES, _STEPS, _LAST = 12, 2, 9
 
 
