@@ -73,6 +73,6 @@ reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # 
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|RealLike|UInt32|ndarray"),
-    ("py:class", r"(collections|datetime|hypothesis|jax|numpy|os|pathlib)\..*"),
+    ("py:class", r"(collections|datetime|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
     ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]
