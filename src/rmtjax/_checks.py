@@ -222,11 +222,17 @@ def _array(name: str, value: object, must: str = "be numbers") -> Array:
     """The numbers as a JAX array."""
     try:
         with np.errstate(over="ignore"):  # callers that refuse overflow check for it
-            return jnp.asarray(value)
+            return jnp.asarray(_native(value))
     except OverflowError:  # integers wider than JAX's
         return _array(name, jax.tree.map(float, value), must)
     except (TypeError, ValueError):
         raise refusal(name, must, value) from None
+
+
+def _native(value: Any) -> Any:
+    """The array in the byte order of this machine, which files of other machines may lack."""
+    foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
+    return value.astype(value.dtype.newbyteorder("=")) if foreign else value
 
 
 def full_precision(name: str, array: Array) -> Array:

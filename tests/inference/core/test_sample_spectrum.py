@@ -54,7 +54,7 @@ def test_rows_without_mean_are_independent():
         (np.ones((1, 3)), r"at least 2 rows"),
         (
             np.array([[1.0, np.nan], [2.0, 1.0], [np.nan, np.nan]]),
-            r"3 NaN, first nan at \[0, 1\]; leave these 2 rows out",
+            r"3 NaN, first nan at \[0, 1\]; leave these 2 rows out, or impute",
         ),
         (np.array([[1.0, np.inf], [2.0, 1.0]]), r"1 infinite numbers, first inf at \[0, 1\]"),
         (np.eye(3), r"observations × variables, got a Hermitian matrix"),
@@ -72,3 +72,14 @@ def test_traced_data_are_judged_inside():
     array, valid = observations([[1, 2], [3, 4]])
     assert jnp.issubdtype(array.dtype, jnp.floating)
     assert valid is True
+
+
+def test_data_of_other_machines_and_data_that_single_precision_would_lose():
+    data = _data(9, 4, cplx=False)
+    np.testing.assert_array_equal(observations(data.astype(">f8"))[0], observations(data)[0])
+    with jax.enable_x64(False):
+        np.testing.assert_allclose(observations(data)[0], data, rtol=1e-6)
+        # A constant column varies by nothing, which nothing loses.
+        observations(np.append(data, np.full((9, 1), 1e9), axis=1))
+        with pytest.raises(ValueError, match=r"vary by more than single precision keeps .*got 1 of 4 columns"):
+            observations(data + np.array([0, 0, 1e8, 0]))

@@ -23,9 +23,16 @@ def _missing(data: np.ndarray) -> str:
     """What is wrong with a matrix that is not finite, and what to do about it."""
     missing = np.isnan(data)
     if missing.any():
-        rows = int(missing.any(-1).sum())
-        return f"{missing.sum()} NaN, first {_checks.entry(data, missing)}; leave these {rows} rows out, or impute"
+        rows, columns = int(missing.any(-1).sum()), int(missing.any(-2).sum())
+        found = f"{missing.sum()} NaN, first {_checks.entry(data, missing)}"
+        return f"{found}; leave {_fewer(rows, 'row', columns, 'column')} out, or impute what is missing"
     return f"{np.isinf(data).sum()} infinite numbers, first {_checks.entry(data, np.isinf(data))}"
+
+
+def _fewer(rows: int, row: str, columns: int, column: str) -> str:
+    """The smaller number of the two, with its word."""
+    number, word = (rows, row) if rows <= columns else (columns, column)
+    return f"this {word}" if number == 1 else f"these {number} {word}s"
 
 
 _COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be finite", _missing)
@@ -37,17 +44,32 @@ def _covariance_passed(data: np.ndarray) -> bool:
     return square and bool(np.array_equal(data, np.conj(np.swapaxes(data, -1, -2))) and np.any(data))
 
 
+def _lost(data: np.ndarray) -> np.ndarray:
+    """Whether single precision, which has a step of eps times the entry, loses a tenth of a column's deviation."""
+    step = np.finfo(np.float32).eps * np.max(np.abs(data), axis=-2)
+    deviation = np.std(data, axis=-2)
+    return (deviation > 0) & (step > 0.1 * deviation)
+
+
 def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*batch n p"], Any]:
     """A data matrix of at least two rows, and whether each is finite.
 
     Raises:
         ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian, and so a covariance matrix and
-            no data; NaN or infinity are refused where the values are known.
+            no data; it is of double precision, and single precision, where that is JAX's default, would lose how a
+            column varies; NaN or infinity are refused where the values are known.
     """
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
-        raise _checks.refusal(name, "have at least 2 rows (observations) and 1 column (variables)", array.shape)
+        must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"
+        raise _checks.refusal(name, must, array.shape)
     valid = _COMPLETE.kept(name, array)
+    wide = isinstance(data, np.ndarray) and data.dtype in (np.float64, np.complex128)
+    if wide and array.dtype in (np.float32, np.complex64) and (lost := _lost(data)).any():
+        must = (
+            "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"
+        )
+        raise _checks.refusal(name, must, _checks.Words(f"{lost.sum()} of {lost.size} columns that do not"))
     if not isinstance(array, Tracer) and array.size and _covariance_passed(np.asarray(array)):
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)
