@@ -111,3 +111,15 @@ def test_weighted_levels_are_near_those_of_the_oracle(method, n, p, half_life):
     loss = lambda estimate: np.mean(np.sum((estimate - np.diag(truth)) ** 2, axis=(-2, -1)))
     found = loss(np.asarray(shrink(data, method=method, half_life=half_life)))
     assert 0.95 < (loss(sample) - found) / (loss(sample) - loss(oracle)) < 1
+
+
+@pytest.mark.parametrize("method", ["qis", "analytical"])
+def test_old_rows_of_next_to_no_weight_change_little(getkey, method):
+    levels = jnp.repeat(jnp.array([1.0, 3.0, 10.0]), jnp.array([4, 8, 8]), total_repeat_length=20)
+    data = jax.random.normal(getkey(), (600, 20)) * jnp.sqrt(levels)
+    few, many = (rmt.inference.shrink_covariance(rows, method=method, half_life=20) for rows in (data[-200:], data))
+    sample = rmt.inference.shrink_covariance(data, method="sample", half_life=20)
+    loss = lambda estimate: float(jnp.sum((estimate - jnp.diag(levels)) ** 2))
+    # A kernel whose width follows from all 600 rows leaves three times as much of the difference from the sample.
+    assert abs(loss(many) - loss(few)) < 0.05 * loss(sample)
+    assert loss(many) < 0.7 * loss(sample)

@@ -1,5 +1,6 @@
 """Roy's test against beta laws, integrals of the joint density, linear models in NumPy, and simulation."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -69,3 +70,15 @@ def test_p_values_are_uniform(p, hypothesis, error, beta, getkey):
     roots = rmt.simulate(rmt.Jacobi(p, hypothesis, error, beta).eigenvalues, getkey(), 5000)[:, -1]
     values = largest_root_test(roots, p, hypothesis, error, beta=beta).p_value
     assert scipy.stats.kstest(np.asarray(values), "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("column", [lambda x: 0 * x[:, 0] + 1, lambda x: x[:, 0], lambda x: x.sum(1)])
+def test_columns_that_say_nothing_of_their_own_are_refused(getkey, column):
+    groups = [jax.random.normal(jax.random.fold_in(getkey(), i), (9, 3)) for i in range(2)]
+    with_column = [jnp.append(each, column(each)[:, None], axis=1) for each in groups]
+    with pytest.raises(ValueError, match="vary inside of the groups"):
+        largest_root_test_of_groups(*with_column)
+    assert jnp.isnan(jax.jit(lambda *of: largest_root_test_of_groups(*of).p_value)(*with_column))
+    units = jnp.array([1.0, 1e-4, 1e5])
+    root = largest_root_test_of_groups(*groups).root
+    np.testing.assert_allclose(largest_root_test_of_groups(*(each * units for each in groups)).root, root, rtol=1e-4)

@@ -19,7 +19,7 @@ References:
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from rmtjax.inference._covariance.transforms import Transform
+from rmtjax.inference._covariance.transforms import Number, Transform
 
 Levels = tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]
 
@@ -39,7 +39,11 @@ def _rank(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) -> F
 
 
 def null_level(
-    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], n: int, p: int, factor: float = 1.0
+    levels: Float[Array, "*batch k"],
+    count: Bool[Array, "*batch k"],
+    n: int,
+    p: int,
+    factor: Number = 1.0,
 ) -> Float[Array, "*batch"]:
     """The level d₀ of directions without data, 0 for p ≤ n; the factor is what a kernel makes of m₊(0)."""
     if p <= n:

@@ -10,6 +10,7 @@ the inverse of the level: scale changes nothing then. For the p - k directions w
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+Number = float | Float[Array, ""]
 Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
 
 
@@ -28,7 +29,7 @@ def counted(levels: Float[Array, "*batch k"], size: int, *, full: bool) -> Bool[
     return levels > relative * levels[..., -1:]
 
 
-def cauchy(levels: Float[Array, "*batch k"], width: float, count: Bool[Array, "*batch k"]) -> Transform:
+def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
     r"""With the Cauchy kernel: level j as seen from $\lambda_i (1 + ih)$, divided by the length of that.
 
     $u_i - i v_i = \frac1k\sum_j \frac{\lambda_i (\lambda_i - \lambda_j) - i h \lambda_i^2}{(\lambda_i - \lambda_j)^2 +
@@ -41,7 +42,7 @@ def cauchy(levels: Float[Array, "*batch k"], width: float, count: Bool[Array, "*
     return jnp.sum(weights * gaps, -1) / number, width * own[..., 0] * jnp.sum(weights, -1) / number
 
 
-def epanechnikov(levels: Float[Array, "*batch k"], width: float, count: Bool[Array, "*batch k"]) -> Transform:
+def epanechnikov(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
     """With Epanechnikov's kernel of the width h λ_j around each level, and its Hilbert transform."""
     own = levels[..., :, None]
     others = jnp.where(count, levels, 1)[..., None, :]

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
-from rmtjax.inference._covariance.transforms import Transform
+from rmtjax.inference._covariance.transforms import Number, Transform
 
 # Distances from the axis on the way down, and Newton's steps at each and at the end. With half-lives from p/5 on eight
 # times as many change no level by more than its rounding.
@@ -51,6 +51,11 @@ def weighted_rows(
     return rows, between / jnp.mean(between)
 
 
+def effective_number(n: int, weights: Float[Array, " n"] | None) -> Number:
+    r"""The number of rows of equal weight with the same $\sum w^2 / (\sum w)^2$: old rows make no kernel narrower."""
+    return n if weights is None else n / jnp.mean(weights**2)
+
+
 def levels_from(
     levels: Float[Array, "*batch k"],
     transform: Transform,
@@ -58,8 +63,8 @@ def levels_from(
     n: int,
     p: int,
     weights: Float[Array, " n"] | None,
-    width: float,
-    factor: float = 1.0,
+    width: Number,
+    factor: Number = 1.0,
 ) -> Levels:
     """Optimal levels, and that of the directions without data.
 
@@ -95,7 +100,7 @@ def _companion(
     transform: Transform,
     count: Bool[Array, "*batch k"],
     weights: Float[Array, "*batch n"],
-    width: float,
+    width: Number,
     c: Float[Array, "*batch 1"],
     fraction: Float[Array, "*batch 1"],
 ) -> tuple[Complex[Array, "*batch k"], Complex[Array, "*batch k"]]:

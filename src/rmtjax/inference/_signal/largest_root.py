@@ -135,14 +135,35 @@ def largest_root_test_of_groups(*groups: Inexact[Array, "_ p"], method: str = "e
         valid = _checks.both(valid, fit)
     p, beta = checked[0].shape[1], 2 if any(map(jnp.iscomplexobj, checked)) else 1
     error = sum(rows.shape[0] for rows in checked) - len(groups)
-    root = _checks.masked(valid, _root_of_groups(checked))
+    root, smallest = _root_of_groups(checked)
+    valid = _checks.both(valid, _SPREAD.kept("groups", smallest))
+    root = _checks.masked(valid, root)
     return largest_root_test(root, p, len(groups) - 1, error, beta=beta, method=method)
 
 
+_SPREAD = _checks.Rule(
+    lambda smallest: smallest > 0,
+    "have columns that vary inside of the groups and do not follow from each other",
+    lambda smallest: "columns of lower rank (constant, repeated, or a sum of others)",
+)
+
+
 @compiled
-def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> Float[Array, ""]:
-    """The largest squared cosine between the variables and the differences of group means."""
+def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The largest squared cosine between the variables and the differences of group means.
+
+    Beside it stands a number that is 0 where what varies inside of the groups has a lower rank than the data: any
+    direction without it would have the cosine 1.
+    """
     within = jnp.concatenate([without_mean(rows) for rows in groups])
+    # Columns in units of their largest entries, so that those of small units are not taken for rounding.
+    size = jnp.max(jnp.stack([jnp.max(jnp.abs(rows), axis=0) for rows in groups]), axis=0)
+    unit_size = jnp.where(size > 0, size, 1)
+    pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within / unit_size, mode="r")))
+    rounding = max(within.shape) * jnp.finfo(pivots.dtype).eps
+    smallest = jnp.where(jnp.min(pivots) > rounding * jnp.max(pivots), jnp.min(pivots), 0)
+    groups = [rows / unit_size for rows in groups]
+    within = within / unit_size
     # Means weighted by the roots of the sizes have a part along those roots, the overall mean, which does not count.
     roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
     unit = roots / jnp.sqrt(jnp.sum(roots**2))
@@ -150,7 +171,7 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> Float[Array, ""]:
     between = means - unit[:, None] * (unit @ means)
     # The rows of Q that belong to the means: their Gram matrix has the roots as levels.
     basis = jnp.linalg.qr(jnp.concatenate([between, within]))[0][: len(groups)]
-    return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1)
+    return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1), smallest
 
 
 @functools.partial(compiled, static_argnums=(1, 2, 3, 4))
@@ -175,6 +196,6 @@ def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta:
         x, root_f = jnp.sin(y) ** 2, jnp.sin(y) * jnp.cos(y)
         log_weight = weight.log_density(jnp, x)
         none = log_probability(recurrence, count, x, root_f, log_weight, upper - lower, beta)
-        return jnp.where(value < 1, jnp.abs(jnp.expm1(none)), 0)
+        return jnp.where(value < 1, jnp.abs(jnp.expm1(none)), 0 * value)  # NaN stays so
 
     return jax.lax.map(one, root.reshape(-1)).reshape(root.shape)
