@@ -39,9 +39,12 @@ def test_covariance_is_that_of_the_function():
 
 def test_options_reach_the_function():
     data = _data()
-    found = RandomMatrixCovariance("analytical", assume_centered=True, half_life=30.0, unit_diagonal=True).fit(data)
-    options = {"method": "analytical", "center": False, "half_life": 30.0, "unit_diagonal": True}
+    found = RandomMatrixCovariance("analytical", assume_centered=True, half_life=30.0, standardize=True).fit(data)
+    options = {"method": "analytical", "center": False, "half_life": 30.0, "standardize": True}
     np.testing.assert_allclose(found.covariance_, rmt.inference.shrink_covariance(data, **options), rtol=1e-10)
+    np.testing.assert_allclose(
+        np.diagonal(found.covariance_), np.average(data**2, axis=0, weights=0.5 ** (np.arange(60)[::-1] / 30))
+    )
     with pytest.raises(ValueError, match="`method` must be one of"):
         RandomMatrixCovariance("best").fit(data)
 
@@ -60,10 +63,25 @@ def test_components_are_those_of_pca_and_as_many_as_are_signal():
     theirs = PCA(2).fit(data)
     np.testing.assert_allclose(found.explained_variance_, theirs.explained_variance_, rtol=1e-10)
     np.testing.assert_allclose(np.abs(found.components_ @ theirs.components_.T), np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(found.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-10)
     assert found.noise_variance_ == pytest.approx(1, rel=0.15)
     scores = found.fit_transform(data)
     np.testing.assert_allclose(found.inverse_transform(scores), theirs.inverse_transform(theirs.transform(data)))
     assert list(found.get_feature_names_out()) == ["randommatrixpca0", "randommatrixpca1"]
+
+
+def test_constant_columns_are_no_variables_of_the_test():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, 20)) + 4 * rng.normal(size=(60, 2)) @ np.eye(2, 20) + 1
+    constant = np.insert(data, [3, 20], 0.1, axis=1)
+    expected, found = RandomMatrixPCA().fit(data), RandomMatrixPCA().fit(constant)
+    assert found.noise_variance_ == expected.noise_variance_
+    np.testing.assert_array_equal(found.components_, np.insert(expected.components_, [3, 20], 0.0, axis=1))
+    # A column that was constant in the fold of the fit need not be so in another one.
+    constant[0, 3] = 7.0
+    np.testing.assert_allclose(found.transform(constant), expected.transform(data), atol=1e-12)
+    with pytest.raises(ValueError, match="`data` must"):
+        RandomMatrixPCA().fit(np.full((9, 3), 0.1))
 
 
 def test_noise_keeps_the_least_number_of_components():

@@ -20,7 +20,8 @@ def shrink_covariance(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
     Args:
         frame: observations × variables.
-        options: of that function.
+        options: of that function; with `standardize=True` correlations are shrunk, and variances are those of
+            `frame.var()`.
 
     Returns:
         A frame with the columns of `frame` as its index and its columns.

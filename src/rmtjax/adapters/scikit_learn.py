@@ -27,7 +27,8 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         half_life: the number of rows after which a weight is half as large, the last row being the newest.
         loss: for `method="spiked"`.
         noise: for `method="spiked"`, the standard deviation of variables without spikes.
-        unit_diagonal: whether the matrix is one of correlations.
+        standardize: whether the correlations are what is shrunk, with the variances of the sample given back, as is
+            right for features in different units.
 
     Attributes `covariance_`, `precision_`, `location_`, `n_features_in_` and `feature_names_in_` are there after `fit`.
 
@@ -46,7 +47,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         "half_life": [Real, None],
         "loss": [str, None],
         "noise": [Real, None],
-        "unit_diagonal": ["boolean"],
+        "standardize": ["boolean"],
     }
 
     def __init__(
@@ -58,14 +59,14 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         half_life: float | None = None,
         loss: str | None = None,
         noise: float | None = None,
-        unit_diagonal: bool = False,
+        standardize: bool = False,
     ):
         super().__init__(store_precision=store_precision, assume_centered=assume_centered)
         self.method = method
         self.half_life = half_life
         self.loss = loss
         self.noise = noise
-        self.unit_diagonal = unit_diagonal
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None) -> "RandomMatrixCovariance":
         """Estimate the matrix.
@@ -89,7 +90,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
                 half_life=self.half_life,
                 loss=self.loss,
                 noise=self.noise,
-                unit_diagonal=self.unit_diagonal,
+                standardize=self.standardize,
             )
         self._set_covariance(np.array(covariance))
         return self
@@ -99,7 +100,8 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     r"""Principal components that are signal, their number from `rmtjax.inference.signal_rank`.
 
     `transform` gives the scores along the components, `inverse_transform` the data of these scores: together they leave
-    out what noise explains. As a step of a pipeline at least `min_components` are kept.
+    out what noise explains. As a step of a pipeline at least `min_components` are kept. Columns that are constant in the
+    data of `fit` are no variables of the test, and their loadings are 0.
 
     Args:
         method: of `signal_rank`.
@@ -107,8 +109,8 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         noise: σ, if it is known.
         min_components: kept even if no component is signal, so that a next step has data.
 
-    Attributes after `fit`: `n_components_`, `components_` (rows), `explained_variance_`, `mean_`, `noise_variance_`,
-    and `signal_rank_`, the number without `min_components`.
+    Attributes after `fit`: `n_components_`, `components_` (rows), `explained_variance_`,
+    `explained_variance_ratio_`, `mean_`, `noise_variance_`, and `signal_rank_`, the number without `min_components`.
 
     Example:
         >>> import numpy as np
@@ -144,16 +146,22 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise _checks.refusal("min_components", "be an integer of at least 0", least)
         data = np.asarray(validate_data(self, X, ensure_min_samples=3), np.float64)
         self.mean_ = data.mean(axis=0)
-        _, values, directions = np.linalg.svd(data - self.mean_, full_matrices=False)
+        varies = (data != data[0]).any(axis=0)
+        if not varies.any():
+            varies[:] = True  # refused below, with the reason
+        _, values, directions = np.linalg.svd((data - self.mean_)[:, varies], full_matrices=False)
         with jax.enable_x64(True):
-            found = signal_rank(jnp.asarray(data), method=self.method, level=self.level, noise=self.noise)
+            found = signal_rank(jnp.asarray(data[:, varies]), method=self.method, level=self.level, noise=self.noise)
             self.signal_rank_, self.noise_variance_ = int(found.rank), float(found.noise) ** 2
         self.n_components_ = min(max(self.signal_rank_, int(least)), len(values))
         # The sign of a component is that of its largest entry, so that it does not depend on the LAPACK.
         largest = np.argmax(np.abs(directions), axis=1)
         directions = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
-        self.components_ = directions[: self.n_components_]
-        self.explained_variance_ = values[: self.n_components_] ** 2 / (len(data) - 1)
+        self.components_ = np.zeros((self.n_components_, data.shape[1]))
+        self.components_[:, varies] = directions[: self.n_components_]
+        variances = values**2 / (len(data) - 1)
+        self.explained_variance_ = variances[: self.n_components_]
+        self.explained_variance_ratio_ = self.explained_variance_ / variances.sum()
         self._n_features_out = self.n_components_
         return self
 

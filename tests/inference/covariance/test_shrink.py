@@ -165,6 +165,36 @@ def test_unit_diagonal_is_an_estimate_of_correlations():
     np.testing.assert_allclose(found, standard / scale[:, None] / scale, rtol=1e-8, atol=1e-10)
 
 
+def test_correlations_are_shrunk_and_variances_given_back():
+    data = _data(25, 8) * np.geomspace(1, 100, 8)
+    data[:, 3] = 0.1
+    found, correlations = np.asarray(shrink(data, standardize=True)), np.asarray(shrink(data, unit_diagonal=True))
+    np.testing.assert_allclose(np.diagonal(found), data.var(axis=0, ddof=1), rtol=1e-12, atol=1e-25)
+    scale = data.std(axis=0, ddof=1)
+    np.testing.assert_allclose(found, correlations * scale[:, None] * scale, rtol=1e-10, atol=1e-12)
+    assert (found[3] == 0).all()
+    weights = np.arange(25.0)
+    weighted = shrink(data, standardize=True, weights=weights)
+    np.testing.assert_allclose(np.diagonal(weighted), np.diagonal(np.cov(data.T, aweights=weights)), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["qis", *further("analytical", "rie", "oas", "ledoit-wolf", "spiked", "clipping")])
+def test_single_precision_has_its_range(method):
+    data = _data(20, 31)
+    options = {"method": method} | ({"noise": 2.0} if method == "spiked" else {})
+    expected = np.asarray(shrink(data, **options))
+    for scale in (1e-14, 1e15):
+        # Fourth powers of these have no place in single precision.
+        scaled = {name: value * scale if name == "noise" else value for name, value in options.items()}
+        found = np.asarray(shrink(jnp.asarray(data * scale, jnp.float32), **scaled), float) / scale**2
+        np.testing.assert_allclose(found, expected, atol=3e-5 * abs(expected).max())
+    for scale in (1e-20, 1e25):
+        beyond = jnp.asarray(data * scale, jnp.float32)
+        with pytest.raises(ValueError, match="`data` must have squares within the range"):
+            shrink(beyond, **options)
+        assert np.isnan(jax.jit(lambda x: shrink(x, **options))(beyond)).all()  # noqa: B023
+
+
 def test_windows_and_batches():
     data = jnp.asarray(_data(25, 8))
     window = lambda start: shrink(jax.lax.dynamic_slice_in_dim(data, start, 20))
@@ -183,6 +213,7 @@ def test_windows_and_batches():
         ({"method": "oas", "half_life": 3.0}, "`half_life` must be left out"),
         ({"half_life": 3.0, "weights": np.ones(25)}, "`half_life` must be left out where"),
         ({"half_life": 0.0}, "`half_life` must be positive"),
+        ({"standardize": True, "unit_diagonal": True}, "`standardize` must be left out"),
         ({"weights": np.ones(24)}, r"`weights` must have the shape \(25,\)"),
         ({"weights": np.eye(25)[0]}, "positive for at least 2 rows"),
     ],

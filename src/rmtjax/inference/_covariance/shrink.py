@@ -28,6 +28,26 @@ _SOME_WEIGHT = _checks.Rule(
 )
 
 
+def _spread(data: Any) -> Any:
+    """The largest entry of each matrix."""
+    return abs(data).max((-2, -1))
+
+
+def _squares_fit(data: Any) -> Any:
+    """Whether the covariances neither overflow nor lose digits to underflow; data that are 0 have none."""
+    info = jnp.finfo(data.dtype)
+    spread = _spread(data)
+    lowest, highest = float(info.tiny / info.eps) ** 0.5, float(info.max) ** 0.5 / 8
+    return ((spread > lowest) & (spread < highest)) | (spread == 0)
+
+
+_SQUARES = _checks.Rule(
+    _squares_fit,
+    "have squares within the range of its precision (scale it, or set `jax_enable_x64`)",
+    lambda data: f"{data.dtype.name} with the largest entry {float(_spread(data).max()):.3g}",
+)
+
+
 def shrink_covariance(
     data: Inexact[Array, "*batch n p"],
     *,
@@ -38,6 +58,7 @@ def shrink_covariance(
     loss: str | None = None,
     noise: RealScalarLike | None = None,
     unit_diagonal: bool = False,
+    standardize: bool = False,
 ) -> Inexact[Array, "*batch p p"]:
     r"""An estimate of a covariance matrix whose levels are nearer to the truth than those of the sample.
 
@@ -66,6 +87,13 @@ def shrink_covariance(
     Constant and repeated columns leave directions in which the sample has no variance: for p < n nonlinear methods keep
     them at 0. Rows that repeat count once in the rank where p > n.
 
+    The estimate is positive up to the rounding of its largest entry: in single precision, beside a direction of variance
+    10⁶, the levels of a matrix are not known to more than 0.1 or so, and may come out negative. `jax_enable_x64` is the
+    remedy; the functions of `adapters` always compute in double precision.
+
+    A data frame or other object with labels becomes an array here and loses them; `adapters.pandas.shrink_covariance`
+    keeps them.
+
     A loop over windows in time is `jax.vmap` of this function over `jax.lax.dynamic_slice`. Derivatives with respect to
     the data are those of the whole matrix, right for distinct levels and finite always; `"clipping"` and `"spiked"`
     jump where a level crosses the edge.
@@ -81,16 +109,19 @@ def shrink_covariance(
             `"divergence"`, `"frechet"`.
         noise: for `"spiked"`, σ > 0, the standard deviation of the variables without spikes; by default from the median
             level.
-        unit_diagonal: whether the matrix is one of correlations: columns are divided by their standard deviations
-            first,
-            and the diagonal that shrinkage has changed is made 1 again.
+            With `unit_diagonal` or `standardize` it is that of the standardized variables.
+        unit_diagonal: whether to return a correlation matrix in the place of a covariance matrix: columns are divided
+            by their standard deviations first, and what shrinkage makes of the diagonal is made 1 again.
+        standardize: whether to shrink this correlation matrix, and to give it the variances of the sample back: the
+            result is a covariance matrix with the diagonal of the sample. Constant columns have covariances 0.
 
     Returns:
         Hermitian matrices of shape `(*batch, p, p)`.
 
     Raises:
-        ValueError: there are fewer than 2 rows, entries are not finite, the data are a covariance matrix; a name is
-            unknown, or an option does not belong to the method.
+        ValueError: there are fewer than 2 rows, entries are not finite, or so large or small that covariances over- or
+            underflow in their precision; the data are a covariance matrix; a name is unknown, or an option does not
+            belong to the method or to another option.
 
     Example:
         >>> import numpy as np
@@ -106,6 +137,7 @@ def shrink_covariance(
         Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
     """
     array, valid = observations(data)
+    valid = _checks.both(valid, _SQUARES.kept("data", array))
     method = _checks.choice("method", method, tuple(_METHODS))
     n, p = array.shape[-2] - bool(center), array.shape[-1]
     if method == "analytical" and p > n < FEWEST:
@@ -119,8 +151,11 @@ def shrink_covariance(
     ):
         if value is not None and method not in methods:
             raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
+    if unit_diagonal and standardize:
+        raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
-    static: dict[str, Any] = {"method": method, "center": bool(center), "unit_diagonal": bool(unit_diagonal)}
+    static: dict[str, Any] = {"method": method, "center": bool(center)}
+    static |= {"unit_diagonal": bool(unit_diagonal), "standardize": bool(standardize)}
     deviation = None
     if method == "spiked":
         deviation = spiked.median_of_noise(n, p) if noise is None else _checks.positive("noise", noise)
@@ -151,13 +186,18 @@ def _shrunk(
     static: tuple[tuple[str, Any], ...],
 ) -> Inexact[Array, "*batch p p"]:
     options = dict(static)
-    method, center, unit_diagonal = (options.pop(name) for name in ("method", "center", "unit_diagonal"))
+    names = ("method", "center", "unit_diagonal", "standardize")
+    method, center, unit_diagonal, standardize = (options.pop(name) for name in names)
     n, p = data.shape[-2] - center, data.shape[-1]
     if center:
         # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
         data = data - jax.lax.stop_gradient(data[..., :1, :])
-    if unit_diagonal:
-        data = _standardized(data, weights, center=center)
+    # In units of the largest entry, as formulas have squares of levels, fourth powers of the data.
+    unit = jax.lax.stop_gradient(jnp.max(jnp.abs(data), (-2, -1), keepdims=True))
+    unit = jnp.where(unit > 0, unit, 1)
+    data = data / unit
+    if unit_diagonal or standardize:
+        data, deviations = _standardized(data, weights, center=center)
     rows = without_mean(data) if center else data
     operands = ()
     if weights is not None:
@@ -169,13 +209,18 @@ def _shrunk(
     elif method == "oas":
         options["real"] = not jnp.iscomplexobj(data)
     elif method == "spiked":
-        operands = (noise,)
+        known = options["known"] and not (unit_diagonal or standardize)
+        operands = (noise / unit[..., 0, 0] if known else noise,)
 
     def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
         return _METHODS[method](levels, n, p, *operands, **options)
 
     matrix = with_levels_of(levels_by, rows, *operands)
-    return _correlation(matrix) if unit_diagonal else matrix
+    if unit_diagonal or standardize:
+        matrix = _correlation(matrix)
+    if standardize:
+        matrix = matrix * deviations[..., :, None] * deviations[..., None, :]
+    return matrix if unit_diagonal else matrix * unit**2
 
 
 def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
@@ -196,12 +241,16 @@ _METHODS: dict[str, Callable[..., Levels]] = {
 
 def _standardized(
     data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *, center: bool
-) -> Inexact[Array, "*batch n p"]:
-    """Columns divided by their standard deviations; constant ones become 0."""
+) -> tuple[Inexact[Array, "*batch n p"], Float[Array, "*batch p"]]:
+    """Columns divided by their standard deviations, constant ones being 0, and the deviations as in `numpy.cov`."""
     average = lambda each: jnp.average(each, axis=-2, weights=weights, keepdims=True)
-    deviations = data - average(data) if center else data
-    variance = average(jnp.abs(deviations) ** 2)
-    return deviations * jnp.where(variance > 0, jax.lax.rsqrt(jnp.where(variance > 0, variance, 1)), 0)
+    departures = data - average(data) if center else data
+    variance = average(jnp.abs(departures) ** 2)
+    inverse = jnp.where(variance > 0, jax.lax.rsqrt(jnp.where(variance > 0, variance, 1)), 0)
+    n = data.shape[-2]
+    concentration = 1 / n if weights is None else jnp.sum((weights / jnp.sum(weights)) ** 2)
+    bias = 1 - concentration * center
+    return departures * inverse, (variance * inverse)[..., 0, :] * bias**-0.5
 
 
 def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch p p"]:
