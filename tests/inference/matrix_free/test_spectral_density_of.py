@@ -99,6 +99,10 @@ def test_a_multiple_of_the_identity_has_one_level(getkey, level):
     np.testing.assert_allclose(found.weights[:, 0], 1)
     assert found.cdf(level - 0.1).value == 0
     assert found.cdf(level + 0.1).value == 1
+    with pytest.raises(ValueError, match="`width` must be given where all levels are equal"):
+        found.density(level)
+    np.testing.assert_allclose(found.density(level, width=0.5).value, 2 / (2 * np.pi) ** 0.5)
+    assert np.isnan(jax.jit(lambda found: found.density(level).value)(found))
 
 
 @pytest.mark.parametrize("dtype", ["float32", *further("float64")])

@@ -67,11 +67,16 @@ def test_derivative_is_that_of_differences(rule):
     np.testing.assert_allclose(slope, (function(y + 1e-6 * along) - function(y - 1e-6 * along)) / 2e-6, atol=1e-7)
 
 
-def by_patches(y: np.ndarray, patch: tuple[int, ...], rule: str) -> tuple[np.ndarray, ...]:
+def by_patches(
+    y: np.ndarray, patch: tuple[int, ...], rule: str, noise: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
     """The image patch by patch, in loops."""
+    if noise is not None:
+        parts = np.lib.stride_tricks.sliding_window_view(noise**2, patch)
+        noise = np.sqrt(parts.reshape(-1, np.prod(patch)).mean(-1))
     windows = np.lib.stride_tricks.sliding_window_view(y, patch, axis=tuple(range(len(patch))))
     flat = np.moveaxis(windows, len(patch), -1).reshape(-1, np.prod(patch), y.shape[-1])
-    found = denoise_patches(flat, rule=rule)
+    found = denoise_patches(flat, rule=rule, noise=noise)
     image, maps = np.zeros_like(y), np.zeros((3, *y.shape[:-1]))
     for i, corner in enumerate(np.ndindex(windows.shape[: len(patch)])):
         place = tuple(slice(start, start + size) for start, size in zip(corner, patch, strict=True))
@@ -100,6 +105,18 @@ def test_image_is_the_mean_over_its_patches(patch, cplx, monkeypatch):
     _, y = decays(*(9, 6, 7)[: len(patch)], k=5, cplx=cplx)
     found = denoise_image(y, patch=patch, rule="nuclear")
     image, noise, rank = by_patches(y, patch, "nuclear")
+    np.testing.assert_allclose(found.image, image, atol=1e-10)
+    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
+    np.testing.assert_allclose(found.rank, rank, atol=1e-10)
+
+
+def test_image_with_a_map_of_its_noise(monkeypatch):
+    monkeypatch.setattr("rmtjax.inference._signal.tiles._TILE", 1)
+    _, y = decays(9, 6, 7, k=5)
+    known = 0.05 * np.linspace(0.3, 2, y[..., 0].size).reshape(y.shape[:-1])
+    found = denoise_image(y, patch=(3, 2, 3), noise=known)
+    image, noise, rank = by_patches(y, (3, 2, 3), "mp-pca", known)
+    assert np.ptp(rank) > 0.5
     np.testing.assert_allclose(found.image, image, atol=1e-10)
     np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
     np.testing.assert_allclose(found.rank, rank, atol=1e-10)
@@ -168,6 +185,15 @@ def test_refuses_what_is_no_image():
         denoise_image(y, patch=(5, 2))
     with pytest.raises(ValueError, match="at least 3 voxels"):
         denoise_image(y, patch=(2, 1))
+    for arguments, message in (
+        ({"patch": 5}, "`patch` must be a tuple with one size for each axis"),
+        ({"patch": (2, 2), "noise": np.ones(3)}, r"or have the shape \(4, 27\) of space"),
+        ({"patch": (2, 2), "noise": np.zeros((4, 27))}, "`noise` must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            denoise_image(y, **arguments)
+    with pytest.raises(ValueError, match="at least 2 measurements"):
+        denoise_image(y[..., :1], patch=(2, 2))
     spoilt = jnp.asarray(y).at[0, 0, 0].set(jnp.nan)
     found = jax.jit(denoise_patches)(spoilt).noise
     assert np.isnan(found[0])

@@ -89,6 +89,28 @@ def test_what_has_no_numbers_is_listed_with_the_reason(getkey):
     assert (table["tail_verdict"] == "").all()
 
 
+def test_a_matrix_without_a_bulk_does_not_stop_the_table(getkey):
+    weights = noise(getkey())
+    orthogonal = jnp.linalg.qr(noise(getkey(), dtype="float32"))[0]
+    two = np.eye(ROWS, COLUMNS)
+    two[:9] *= 2
+    tree = {
+        "empty": jnp.zeros((0, 30)),
+        "half": orthogonal.astype("bfloat16"),
+        "identity": np.eye(COLUMNS),
+        "noise": weights,
+        "orthogonal": orthogonal,
+        "two": np.linalg.qr(weights)[0] @ two[:COLUMNS] @ np.linalg.qr(noise(getkey(), rows=COLUMNS))[0],
+    }
+    table = weight_spectra(tree)
+    equal = "the singular values are nearly equal"
+    few = "fewer than 3 different singular values"
+    np.testing.assert_array_equal(table["note"], ["no matrix", equal, equal, "", equal, few])
+    for name in ("variance", "edge", "outliers", "p_value", "tail_exponent"):
+        np.testing.assert_array_equal(np.isnan(table[name]), table["note"] != "")
+    np.testing.assert_allclose(table["spectral_norm"][[1, 2, 4, 5]], [1, 1, 1, 2], rtol=1e-2)
+
+
 def test_kernels_of_convolutions_are_unfolded(getkey):
     kernels = jax.random.normal(getkey(), (2, COLUMNS, 6, 5, 2))
     first = weight_spectra(list(kernels))
@@ -142,6 +164,7 @@ def test_bad_arguments_are_refused(getkey):
     for refused, words in (
         (lambda: weight_spectra({"w": weights.at[3, 4].set(jnp.nan)}), "`tree: w` must be finite, got 1 of 2400"),
         (lambda: weight_spectra([jnp.tanh]), "`tree` must have leaves that are arrays"),
+        (lambda: weight_spectra({"a": [3.0, jnp.arange(2)]}), r"a\[0\] \(float\), a\[1\] \(int64 array\)"),
         (lambda: weight_spectra({}), "`tree` must"),
         (lambda: weight_spectra(weights, unfolding="torch"), "`unfolding` must be one of"),
         (lambda: weight_spectra(weights, level=1.0), "`level` must"),

@@ -30,6 +30,16 @@ from rmtjax.statistics import Estimate
 _WIDTH = 1.25
 
 
+def _several_levels(_: Array, nodes: Float[Array, "probes depth"]) -> Bool[Array, ""]:
+    """Whether nodes differ by more than rounding; NaN is left to be NaN."""
+    return ~(nodes.max() - nodes.min() <= 32 * jnp.finfo(nodes.dtype).eps * abs(nodes).max())
+
+
+_RESOLVED = _checks.Rule(
+    _several_levels, "be given where all levels are equal: a point mass has a density under some width only"
+)
+
+
 class SpectralDensityEstimate(AbstractModule):
     r"""What the spectrum of an operator looks like from a few random vectors; made by `spectral_density_of`.
 
@@ -108,13 +118,17 @@ class SpectralDensityEstimate(AbstractModule):
         Args:
             x: points of any shape.
             width: the standard deviation η > 0, by default the `resolution`. Of a narrower one the error of the
-                quadrature is not in the standard error.
+                quadrature is not in the standard error. A multiple of the identity has the resolution 0, and no
+                density but for a width that is given.
 
         Raises:
-            ValueError: `x` is not real, or `width` not positive and finite.
+            ValueError: `x` is not real, or `width` not positive and finite, or left out where all levels are equal.
         """
         x, valid = _checks.points("x", x)
-        width = self.resolution if width is None else _checks.positive("width", width)
+        if width is None:
+            width = _RESOLVED("width", self.resolution, self.nodes)
+        else:
+            width = _checks.positive("width", width)
         value, error = self._run("_density", x, width, valid=valid)
         return Estimate(value, error, self._numbers)
 

@@ -141,21 +141,26 @@ def denoise_image(
     other; and since a patch is denoised by a matrix that acts on the measurements of each voxel, the mean is taken of
     these matrices. The image goes through in tiles of a few thousand patches, so that memory does not grow with it.
 
+    Voxels without noise, as those of a background that was set to 0, make the noise of every patch that reaches into them
+    too small. Denoise the image before it is masked, or give `noise`.
+
     Convention: as for `denoise_patches`, with the mean over the voxels of each patch kept.
 
     Args:
         image: space × measurements, `(x, y, z, k)` or of as many axes as `patch` has, and one more; real or complex,
-            finite.
-        patch: its size along each axis of space, static; at best with more voxels than there are measurements.
+            finite; at least 2 measurements.
+        patch: a tuple with the size along each axis of space, static; at best with more voxels than there are
+            measurements.
         rule: as for `denoise_patches`, static.
-        noise: σ > 0, a number, if it is known.
+        noise: σ > 0 if it is known, a number or a map of the shape of space; a patch has the root of the mean square
+            over its voxels.
 
     Returns:
         A `DenoisedImage` with the image and maps of noise and rank.
 
     Raises:
-        ValueError: the image is not finite or has other axes, a patch is larger than the image or has fewer than three
-            voxels, `rule` is unknown, or σ is not positive.
+        ValueError: the image is not finite, has other axes or one measurement, a patch is larger than the image or has fewer than three
+            voxels, `rule` is unknown, or σ is not positive or of another shape.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -171,9 +176,13 @@ def denoise_image(
     """
     _checks.choice("rule", rule, RULES)
     data = _checks.numbers("image", image)
+    if not isinstance(patch, tuple | list):
+        raise _checks.refusal("patch", "be a tuple with one size for each axis of space", patch)
     sizes = tuple(_checks.integer("patch", each, at_least=1) for each in patch)
     if data.ndim != len(sizes) + 1 or 0 in data.shape:
         raise _checks.refusal("image", f"have {len(sizes)} axes of space and one of measurements", data.shape)
+    if data.shape[-1] < 2:
+        raise _checks.refusal("image", "have at least 2 measurements on its last axis", data.shape)
     voxels = 1
     for size, length in zip(sizes, data.shape, strict=False):
         voxels *= size
@@ -182,7 +191,11 @@ def denoise_image(
     if voxels < 3:
         raise _checks.refusal("patch", "have at least 3 voxels", sizes)
     valid = _checks.ALL_FINITE.kept("image", data)
-    sigma, positive = noise_level(noise, (), jnp.finfo(data.dtype).dtype)
+    space = data.shape[:-1]
+    if noise is not None and jnp.shape(noise) not in ((), space):
+        raise _checks.refusal("noise", f"be a number, or have the shape {space} of space", jnp.shape(noise))
+    sigma, positive = noise_level(noise, () if noise is None else jnp.shape(noise), jnp.finfo(data.dtype).dtype)
+    positive = positive if positive is True else positive.all()
     result = DenoisedImage(*_image(data, sigma, sizes, rule, noise is not None))
     return _checks.masked(_checks.both(valid, positive), result)
 

@@ -73,7 +73,7 @@ def _spread(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Ar
 def _of_tile(
     tile: Inexact[Array, " k *space"],
     inside: Float[Array, "*patches"],
-    noise: Float[Array, ""],
+    noise: Float[Array, "*space"],
     patch: tuple[int, ...],
     rule: str,
     known: bool,
@@ -83,8 +83,12 @@ def _of_tile(
     mean = _windows(tile, patch) / voxels
     gram = _windows(tile[:, None] * jnp.conj(tile), patch) - voxels * mean[:, None] * jnp.conj(mean)
     matrices = jnp.moveaxis(gram.reshape(k, k, -1), -1, 0)
-    each = jax.vmap(lambda matrix: keeping_filter(matrix, noise, voxels - 1, rule, known))
-    keep, kept, sigma = each(matrices)
+    # A map of noise becomes that of each patch.
+    noise = jnp.sqrt(_windows(noise**2, patch) / voxels).reshape(-1) if noise.ndim else noise
+    each = jax.vmap(
+        lambda matrix, noise: keeping_filter(matrix, noise, voxels - 1, rule, known), (0, 0 if noise.ndim else None)
+    )
+    keep, kept, sigma = each(matrices, noise)
     keep = jnp.moveaxis(keep, 0, -1).reshape(gram.shape)
     shape = inside.shape
     rank = jnp.sum(kept > 0, axis=-1).astype(sigma.dtype).reshape(shape)
@@ -96,13 +100,13 @@ def _of_tile(
 
 
 def denoised_image(
-    image: Inexact[Array, "*space k"], noise: Float[Array, ""], patch: tuple[int, ...], rule: str, known: bool
+    image: Inexact[Array, "*space k"], noise: Float[Array, "..."], patch: tuple[int, ...], rule: str, known: bool
 ) -> tuple[Inexact[Array, "*space k"], Float[Array, "*space"], Float[Array, "*space"]]:
     """The denoised image, noise and rank, from tiles one after the other.
 
     Args:
         image: finite, without checks.
-        noise: σ, used where it is `known`.
+        noise: σ, a number or one for each voxel, used where it is `known`.
         patch: static sizes.
         rule: a rule of `keeping_filter`, static.
         known: static.
@@ -119,6 +123,8 @@ def denoised_image(
         for part, size, width, length in zip(parts, tile, patch, space, strict=True)
     ]
     padded = jnp.pad(jnp.moveaxis(image - common, -1, 0), [(0, 0), *whole])
+    # Beyond the image it is positive as well, so that there is no 0/0.
+    levels = jnp.pad(noise, whole, mode="edge") if noise.ndim else noise
     dtype = jnp.finfo(image.dtype).dtype
     inside = jnp.pad(
         jnp.ones(counts, dtype),
@@ -131,7 +137,8 @@ def denoised_image(
         at = lambda array, shape: jax.lax.dynamic_slice(
             array, place[-array.ndim :] if array.ndim <= axes else place, shape
         )
-        new = _of_tile(at(padded, (k, *halo)), at(inside, tile), noise, patch, rule, known)
+        sigma = at(levels, halo) if levels.ndim else levels
+        new = _of_tile(at(padded, (k, *halo)), at(inside, tile), sigma, patch, rule, known)
         put = lambda total, part: jax.lax.dynamic_update_slice(total, at(total, part.shape) + part, place)
         return jax.tree.map(put, sums, new), None
 

@@ -50,9 +50,19 @@ def leaves(tree: PyTree, unfolding: str) -> list[Leaf]:
         found += _unfolded(name, array, unfolding)
     if not found:
         must = "have leaves that are arrays of real or complex numbers"
-        raise _checks.refusal("tree", must, _checks.Words(f"{len(places)} leaves of other kinds"))
+        raise _checks.refusal("tree", must, _checks.Words(_others(places)))
     return found
 
+
+def _others(places: list[tuple]) -> str:
+    """Names and kinds of the leaves that are no weights."""
+    kind = lambda value: f"{value.dtype} array" if hasattr(value, "dtype") else type(value).__name__
+    shown = [f"{_name(path) or 'the tree itself'} ({kind(value)})" for path, value in places[:_MOST_SHOWN]]
+    more = ["…"] if len(places) > _MOST_SHOWN else []
+    return "none" if not places else f"{len(places)} of other kinds: " + ", ".join(shown + more)
+
+
+_MOST_SHOWN = 8
 
 _FINITE = _checks.Rule(
     lambda array: np.isfinite(array).all(),
@@ -73,7 +83,7 @@ def _name(path: tuple) -> str:
 
 
 def _unfolded(name: str, array: np.ndarray, unfolding: str) -> list[Leaf]:
-    if array.ndim < 2:
+    if array.ndim < 2 or not array.size:
         return [Leaf(name, None, "no matrix")]
     if unfolding == "stacked":
         stack = array.reshape(-1, *array.shape[-2:])

@@ -27,6 +27,11 @@ from rmtjax.inference._weights.matrices import FEWEST, UNFOLDINGS, Leaf, leaves
 
 # A level below this part of the largest one is 0 to rounding of single precision.
 _ZERO = 1e-12
+# Levels this near to each other, in units of the largest, are equal to rounding of single precision.
+_EQUAL = 1e-5
+# All are nearly equal in this part of the width that noise gives them: as initial weights that are orthogonal have them
+# in half precision. Noise of 10 singular values fills a third of the width and more.
+_NARROW = 0.05
 # So many values are tried as the beginning of a tail.
 _CANDIDATES = 64
 
@@ -68,7 +73,8 @@ def weight_spectra(
       values, by `fit_tail`, and whether it is one;
     - `spectral_norm`: the largest singular value; `stable_rank`: $\lVert W \rVert_F^2/\lVert W \rVert^2$;
     - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or it has
-      fewer than 10 singular values, or two thirds of them are 0.
+      fewer than 10 singular values, or two thirds of them are 0, or all are nearly equal, as those of orthogonal initial
+      weights, or fewer than 3 of them are different.
 
     `pandas.DataFrame(table)` makes a data frame of it. A matrix as it was initialised, with independent entries, has
     outliers with the probability `level`; so of 40 matrices two.
@@ -153,9 +159,9 @@ def _fill(
     table["stable_rank"][places] = np.where(top > 0, levels.sum(-1) / np.where(top > 0, top, 1), 0)
     if p < FEWEST:
         return
-    flat = levels[:, -1 - p // 3] <= _ZERO * top
-    table["note"][places[flat]] = "two thirds of the singular values are 0"
-    places, levels = places[~flat], levels[~flat]
+    notes = np.array([_without_bulk(each, n) for each in levels], object)
+    table["note"][places] = notes
+    places, levels = places[notes == ""], levels[notes == ""]
     if not len(places):
         return
     known = jnp.asarray(levels)
@@ -179,6 +185,18 @@ def _fill(
         table[name][places] = np.asarray(values)
     for place, each, number in zip(places, p_values, count, strict=True):
         table["outlier_p_values"][place] = each[:number]
+
+
+def _without_bulk(levels: Float[np.ndarray, " p"], n: int) -> str:
+    """Why ascending levels have neither noise nor a tail; empty if they have."""
+    p, top = len(levels), levels[-1]
+    if levels[-1 - p // 3] <= _ZERO * top:
+        return "two thirds of the singular values are 0"
+    width = 4 * (p / n) ** 0.5 / (1 + (p / n) ** 0.5) ** 2
+    if top - levels[0] <= _NARROW * width * top:
+        return "the singular values are nearly equal"
+    different = (np.diff(levels) > _EQUAL * top) & (levels[:-1] > _ZERO * top)
+    return "fewer than 3 different singular values" if different.sum() < 2 else ""
 
 
 def _levels(matrix: Inexact[np.ndarray, "rows columns"]) -> Float[np.ndarray, " p"]:
