@@ -100,8 +100,8 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     r"""Principal components that are signal, their number from `rmtjax.inference.signal_rank`.
 
     `transform` gives the scores along the components, `inverse_transform` the data of these scores: together they leave
-    out what noise explains. As a step of a pipeline at least `min_components` are kept. Columns that are constant in the
-    data of `fit` are no variables of the test, and their loadings are 0.
+    out what noise explains. As a step of a pipeline at least `min_components` are kept. Columns that are constant in
+    the data of `fit` are no variables of the test, and their loadings are 0.
 
     Args:
         method: of `signal_rank`.

@@ -192,7 +192,7 @@ def test_single_precision_has_its_range(method):
         beyond = jnp.asarray(data * scale, jnp.float32)
         with pytest.raises(ValueError, match="`data` must have squares within the range"):
             shrink(beyond, **options)
-        assert np.isnan(jax.jit(lambda x: shrink(x, **options))(beyond)).all()  # noqa: B023
+        assert np.isnan(jax.jit(lambda x: shrink(x, **options))(beyond)).all()
 
 
 def test_windows_and_batches():

@@ -87,9 +87,9 @@ def shrink_covariance(
     Constant and repeated columns leave directions in which the sample has no variance: for p < n nonlinear methods keep
     them at 0. Rows that repeat count once in the rank where p > n.
 
-    The estimate is positive up to the rounding of its largest entry: in single precision, beside a direction of variance
-    10⁶, the levels of a matrix are not known to more than 0.1 or so, and may come out negative. `jax_enable_x64` is the
-    remedy; the functions of `adapters` always compute in double precision.
+    The estimate is positive up to the rounding of its largest entry. In single precision, beside a direction of
+    variance 10⁶, the levels of a matrix are known to 0.1 or so, and may come out negative: `jax_enable_x64` is the
+    remedy. The functions of `adapters` always compute in double precision.
 
     A data frame or other object with labels becomes an array here and loses them; `adapters.pandas.shrink_covariance`
     keeps them.
@@ -196,6 +196,7 @@ def _shrunk(
     unit = jax.lax.stop_gradient(jnp.max(jnp.abs(data), (-2, -1), keepdims=True))
     unit = jnp.where(unit > 0, unit, 1)
     data = data / unit
+    deviations = None
     if unit_diagonal or standardize:
         data, deviations = _standardized(data, weights, center=center)
     rows = without_mean(data) if center else data
@@ -208,19 +209,21 @@ def _shrunk(
         n, operands = data.shape[-2], (linear.fourth_moment(data, center=center),)
     elif method == "oas":
         options["real"] = not jnp.iscomplexobj(data)
-    elif method == "spiked":
-        known = options["known"] and not (unit_diagonal or standardize)
-        operands = (noise / unit[..., 0, 0] if known else noise,)
+    elif noise is not None:
+        in_units = options["known"] and deviations is None
+        operands = (noise / unit[..., 0, 0] if in_units else noise,)
 
     def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
         return _METHODS[method](levels, n, p, *operands, **options)
 
     matrix = with_levels_of(levels_by, rows, *operands)
-    if unit_diagonal or standardize:
-        matrix = _correlation(matrix)
-    if standardize:
-        matrix = matrix * deviations[..., :, None] * deviations[..., None, :]
-    return matrix if unit_diagonal else matrix * unit**2
+    if deviations is None:
+        return matrix * unit**2
+    matrix = _correlation(matrix)
+    if unit_diagonal:
+        return matrix
+    scale = deviations * unit[..., 0]
+    return matrix * scale[..., :, None] * scale[..., None, :]
 
 
 def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:

@@ -141,8 +141,8 @@ def denoise_image(
     other; and since a patch is denoised by a matrix that acts on the measurements of each voxel, the mean is taken of
     these matrices. The image goes through in tiles of a few thousand patches, so that memory does not grow with it.
 
-    Voxels without noise, as those of a background that was set to 0, make the noise of every patch that reaches into them
-    too small. Denoise the image before it is masked, or give `noise`.
+    Voxels without noise, as those of a background that was set to 0, make the noise of every patch that reaches into
+    them too small. Denoise the image before it is masked, or give `noise`.
 
     Convention: as for `denoise_patches`, with the mean over the voxels of each patch kept.
 
@@ -159,8 +159,8 @@ def denoise_image(
         A `DenoisedImage` with the image and maps of noise and rank.
 
     Raises:
-        ValueError: the image is not finite, has other axes or one measurement, a patch is larger than the image or has fewer than three
-            voxels, `rule` is unknown, or σ is not positive or of another shape.
+        ValueError: the image is not finite, has other axes or one measurement, a patch is larger than the image or has
+            fewer than three voxels, `rule` is unknown, or σ is not positive or of another shape.
 
     Example:
         >>> import jax, jax.numpy as jnp

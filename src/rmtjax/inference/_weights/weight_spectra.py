@@ -73,8 +73,8 @@ def weight_spectra(
       values, by `fit_tail`, and whether it is one;
     - `spectral_norm`: the largest singular value; `stable_rank`: $\lVert W \rVert_F^2/\lVert W \rVert^2$;
     - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or it has
-      fewer than 10 singular values, or two thirds of them are 0, or all are nearly equal, as those of orthogonal initial
-      weights, or fewer than 3 of them are different.
+      fewer than 10 singular values, or two thirds of them are 0, or all are nearly equal, as those of orthogonal
+      initial weights, or fewer than 3 of them are different.
 
     `pandas.DataFrame(table)` makes a data frame of it. A matrix as it was initialised, with independent entries, has
     outliers with the probability `level`; so of 40 matrices two.
