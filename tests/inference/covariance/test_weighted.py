@@ -123,3 +123,19 @@ def test_old_rows_of_next_to_no_weight_change_little(getkey, method):
     # A kernel whose width follows from all 600 rows leaves three times as much of the difference from the sample.
     assert abs(loss(many) - loss(few)) < 0.05 * loss(sample)
     assert loss(many) < 0.7 * loss(sample)
+
+
+@pytest.mark.parametrize("p", [6, 20])
+def test_rows_without_weight_are_no_observations(getkey, p):
+    data = jax.random.normal(getkey(), (40, p))
+    weights = jnp.where(jnp.arange(40) < 14, 1.0, 0.0)
+    estimate = lambda rows, **options: rmt.inference.shrink_covariance(rows, **options)
+    np.testing.assert_allclose(estimate(data, weights=weights), estimate(data[:14], weights=weights[:14]))
+    # A first row of no weight costs no digits.
+    spoilt = data.at[0].set(1e9)
+    np.testing.assert_allclose(
+        estimate(spoilt, weights=weights.at[0].set(0)), estimate(data[1:14], weights=weights[1:14]), rtol=1e-10
+    )
+    for options in ({"half_life": 1e-3}, {"weights": jnp.zeros(40).at[3].set(1).at[5].set(1e-20)}):
+        with pytest.raises(ValueError, match="leave at least 2 rows with a weight beyond rounding"):
+            estimate(data, **options)

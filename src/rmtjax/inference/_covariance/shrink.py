@@ -6,6 +6,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
@@ -23,9 +25,14 @@ from rmtjax.inference._covariance.spectral_map import with_levels_of
 _WEIGHTED = ("qis", "analytical", "sample")
 
 _SOME_WEIGHT = _checks.Rule(
-    lambda w: ((w >= 0) & (w < jnp.inf)).all() & ((w > 0).sum() > 1),
-    "be finite and not negative, and positive for at least 2 rows",
+    lambda w: ((w >= 0) & (w < jnp.inf)).all() & (_weighs(w).sum() > 1),
+    "be finite and not negative, and leave at least 2 rows with a weight beyond rounding",
 )
+
+
+def _weighs(weights: Any) -> Any:
+    """Which rows have a weight beside that of the largest; the others are no observations."""
+    return weights > jnp.finfo(weights.dtype).eps * weights.max()
 
 
 def _spread(data: Any) -> Any:
@@ -102,7 +109,8 @@ def shrink_covariance(
         data: n observations of p variables, batched over leading axes.
         method: a name of the list. It is static, as all names and switches here.
         center: whether the mean is unknown, and taken off.
-        weights: one for each row, not negative, in any scale; for `"qis"`, `"analytical"` and `"sample"`.
+        weights: one for each row, not negative, in any scale; for `"qis"`, `"analytical"` and `"sample"`. Rows without
+            a weight beyond rounding are left out, but under a transformation, where weights are not known.
         half_life: in the place of weights, the number of rows after which a weight is half as large, as the last row is
             the newest.
         loss: for `"spiked"`, one of `"frobenius"` (the default), `"operator"`, `"nuclear"`, `"stein"`, `"entropy"`,
@@ -139,6 +147,9 @@ def shrink_covariance(
     array, valid = observations(data)
     valid = _checks.both(valid, _SQUARES.kept("data", array))
     method = _checks.choice("method", method, tuple(_METHODS))
+    shares, valid_weights = _shares(weights, half_life, array.shape[-2])
+    if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
+        array, shares = array[..., kept, :], shares[kept]
     n, p = array.shape[-2] - bool(center), array.shape[-1]
     if method == "analytical" and p > n < FEWEST:
         few = f"have at least {FEWEST} independent rows for `analytical` with more columns than rows"
@@ -153,7 +164,6 @@ def shrink_covariance(
             raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
     if unit_diagonal and standardize:
         raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
-    shares, valid_weights = _shares(weights, half_life, array.shape[-2])
     static: dict[str, Any] = {"method": method, "center": bool(center)}
     static |= {"unit_diagonal": bool(unit_diagonal), "standardize": bool(standardize)}
     deviation = None
@@ -175,7 +185,8 @@ def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | 
         return shares, _SOME_WEIGHT.kept("weights", shares)
     if half_life is None:
         return None, True
-    return jnp.exp2(-jnp.arange(n)[::-1] / _checks.positive("half_life", half_life)), True
+    shares = jnp.exp2(-jnp.arange(n)[::-1] / _checks.positive("half_life", half_life))
+    return shares, _SOME_WEIGHT.kept("half_life", shares)
 
 
 @partial(compiled, static_argnums=3)
