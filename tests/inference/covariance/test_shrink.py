@@ -242,3 +242,17 @@ def test_single_precision_has_its_digits(method):
     assert found.dtype == jnp.float32
     expected = np.asarray(shrink(data, method=method))
     np.testing.assert_allclose(found, expected, atol=3e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("method", ["qis", "analytical", "rie"])
+def test_repeated_columns_do_not_depend_on_rounding(method):
+    data = np.random.default_rng(5).normal(size=(30, 10))
+    rotation = np.linalg.qr(np.random.default_rng(6).normal(size=(30, 30)))[0]
+    twice = np.append(data, data, axis=1)
+    estimates = [shrink(rows, method=method, center=False) for rows in (twice, rotation @ twice)]
+    np.testing.assert_allclose(*estimates, rtol=1e-10, atol=1e-10)
+    if method == "rie":
+        # A constant column leaves the others as they are, but for the change of p/n; its level 0 is none of data.
+        beside = shrink(np.append(data, np.ones((30, 1)), axis=1), method=method)[:10, :10]
+        loss = lambda matrix: np.sum((matrix - np.eye(10)) ** 2)
+        assert loss(beside) < 2.5 * loss(shrink(data, method=method))

@@ -14,7 +14,7 @@ data: $\tau = ((1 + q - \lambda)^2 - 4q) / 2\lambda$.
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, with_trace
 from rmtjax.inference._covariance.transforms import counted
@@ -38,7 +38,7 @@ def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     squared = _squared(1 - q + q * _z_times_transform(unit, z, p))
     new = unit / squared
     if p <= n:
-        new = jnp.maximum(new, _for_inverse_wishart(unit, z, q) / squared)
+        new = jnp.maximum(new, _for_inverse_wishart(unit, count, z, q) / squared)
     null = null_level(unit, count, n, p)
     return with_trace(*filled(new, null, count), p, levels)
 
@@ -59,11 +59,11 @@ def _z_times_transform(
 
 
 def _for_inverse_wishart(
-    levels: Float[Array, "*batch k"], z: Complex[Array, "*batch k"], q: float
+    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], z: Complex[Array, "*batch k"], q: float
 ) -> Float[Array, "*batch k"]:
-    """The optimal levels of the law with the same smallest level, times |1 - q + qzg|²; 0 if that level is 0."""
-    smallest = levels[..., :1]
-    present = smallest > 0
+    """The optimal levels of the law with the same smallest level of data, times |1 - q + qzg|²; 0 if there is none."""
+    smallest = jnp.min(jnp.where(count, levels, jnp.inf), -1, keepdims=True)
+    present = smallest < jnp.inf
     safe = jnp.where(present, smallest, 1)
     tau = jnp.maximum((1 + q - safe) ** 2 - 4 * q, 0) / (2 * safe)
     half = jnp.sqrt((2 + tau) * (2 * q + tau))

@@ -20,13 +20,17 @@ def counted(levels: Float[Array, "*batch k"], size: int, *, full: bool) -> Bool[
     Args:
         levels: ascending, right to eps times the largest.
         size: the larger of n and p.
-        full: whether the matrix has as many levels. What is smaller than the rounding is a level of 0 only where the
-            matrix has such levels besides.
+        full: whether the matrix has as many levels. What is smaller than the rounding is then a level of 0 only where
+            a gap parts it from the others: with p = n levels of data come as near to 0.
     """
     info = jnp.finfo(levels.dtype)
+    top = levels[..., -1:]
+    beyond_rounding = levels > size * info.eps * top
+    if not full:
+        return beyond_rounding
+    parted = ~jnp.any(beyond_rounding & (levels < 1000 * size * info.eps * top), -1, keepdims=True)
     # The squares of the smallest ones, in units of the largest, must not underflow.
-    relative = 4 * info.tiny**0.5 if full else size * info.eps
-    return levels > relative * levels[..., -1:]
+    return jnp.where(parted, beyond_rounding, levels > 4 * info.tiny**0.5 * top)
 
 
 def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
