@@ -64,7 +64,8 @@ def fit_beta(
 
     Raises:
         ValueError: `by` is none of these; the levels are not ascending numbers, less than 2 ratios or spacings count,
-            or some are 0; `scale` is not positive or goes with no whole spectra.
+            some are 0, or the mean of spacings is too far from 1 for unfolded levels; `scale` is not positive or goes
+            with no whole spectra.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -86,7 +87,7 @@ def fit_beta(
         raise _checks.refusal("scale", 'be None unless `by` is "levels"', scale)
     values = gap_ratios(levels, where=where) if by == "ratios" else spacings(levels, where=where)
     groups, errors = grouped(values)
-    return _checks.masked(usable(groups), _most_likely(groups, by, errors))
+    return _checks.masked(usable(groups, spacings=by == "spacings"), _most_likely(groups, by, errors))
 
 
 @partial(compiled, static_argnums=(1, 2))
@@ -103,7 +104,7 @@ _ASCENDING = _checks.Rule(
 
 def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
     array = _checks.full_precision("levels", _checks.real("levels", levels))
-    if array.ndim == 0 or array.shape[-1] < 2:
+    if array.ndim == 0 or array.shape[-1] < 2 or array.size == 0:
         raise _checks.refusal("levels", "have at least 2 levels on the last axis", array.shape)
     valid = _ASCENDING.kept("levels", array)
     scale = None if scale is None else jnp.asarray(_checks.positive("scale", scale), array.dtype)

@@ -30,7 +30,7 @@ def log_likelihood(
         One number for each vector; -inf with a value outside of the support, and 0 without any value.
 
     Raises:
-        ValueError: the values are not real, or `where` does not broadcast to them; a value that counts is NaN.
+        ValueError: `law` is no law, but a class of them, say; the values are not real, or `where` does not broadcast to them; a value that counts is NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -40,6 +40,8 @@ def log_likelihood(
         >>> print(f"{log_likelihood(rmt.laws.GapRatio(1), ratios):.3f} {slope(1.0):.3f}")
         0.313 0.294
     """
+    if not isinstance(law, AbstractLaw):
+        raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters", law)
     counts: Any = True if where is None else jnp.asarray(where, bool)
     if isinstance(values, MaskedValues):
         values, given = values.values, values.mask

@@ -11,6 +11,8 @@ the estimate is $\frac{G}{G - 1} \sum_g u_g^2/I^2$, which holds for values that 
 for independent values it is 1/I in the mean.
 """
 
+import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
@@ -64,6 +67,13 @@ class Fit(AbstractModule):
     errors: str = eqx.field(static=True)
     groups: int = eqx.field(static=True)
 
+    def __repr__(self) -> str:
+        shown, end = super().__repr__(), getattr(self, "at_boundary", None)
+        if end is None or isinstance(end, Tracer) or end.ndim:
+            return shown
+        # Of booleans the base shows the kind.
+        return shown.replace("at_boundary=bool[]", f"at_boundary={end}")
+
     def interval(self, level: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
 
@@ -88,7 +98,13 @@ class Groups(AbstractModule):
 
 
 def grouped(values: MaskedValues) -> tuple[Groups, str]:
-    """Values of the spectra of a batch, or blocks of them, and which of the two."""
+    """Values of the spectra of a batch, or blocks of them, and which of the two.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if values.values.size == 0:
+        raise _checks.refusal("levels", str(_KEPT.must), 0)
     array, mask = values.values.reshape(-1, values.values.shape[-1]), values.mask.reshape(-1, values.mask.shape[-1])
     spectra, size = array.shape
     blocks = min(-(-_GROUPS // spectra), size)
@@ -108,14 +124,41 @@ _POSITIVE = _checks.Rule(
 )
 
 
-def usable(groups: Groups) -> Any:
-    """Whether there are two values or more, all positive.
+def _mean(values: Any, mask: Any) -> Any:
+    return values.sum(where=mask) / mask.sum().clip(1)
+
+
+def _unfolded(values: Any, mask: Any) -> Any:
+    """Whether m independent spacings of mean 1 could have this mean a, or it is 1 nearly.
+
+    By Chernoff's bound the probability is at most exp(-m (a - 1 - log a)).
+    """
+    mean, number = _mean(values, mask), mask.sum()
+    xp = np if isinstance(mean, np.ndarray | np.generic) else jnp
+    far = number * (mean - 1 - xp.log(xp.where(mean > 0, mean, 1)))
+    return (far <= _FARTHEST) | (abs(mean - 1) <= _NEARLY) | (mean <= 0)
+
+
+# As for statistics of unfolded levels: a chance of e⁻³⁶, the rounding unit of float64.
+_FARTHEST = -math.log(sys.float_info.epsilon)
+# However many spacings there are: the limiting density of levels misses that of small matrices by so much.
+_NEARLY = 0.02
+_UNFOLDED = _checks.Rule(
+    _unfolded,
+    "have a mean spacing of 1 for a fit of spacings, as `statistics.unfold` and `statistics.unfold_polynomial` give it",
+    lambda values, mask: f"{_mean(values, mask):.3g}",
+)
+
+
+def usable(groups: Groups, *, spacings: bool = False) -> Any:
+    """Whether there are two values or more, all positive, and of mean 1 if they are spacings.
 
     Raises:
         ValueError: it is known that there are not.
     """
     kept = _KEPT.kept("levels", groups.mask)
-    return _checks.both(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
+    kept = _checks.both(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
+    return _checks.both(kept, _UNFOLDED.kept("levels", groups.values, groups.mask)) if spacings else kept
 
 
 def most_likely(

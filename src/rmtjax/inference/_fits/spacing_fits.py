@@ -36,7 +36,8 @@ def fit_brody(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None)
         A `Fit` of q, from -0.9 to 5; differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+        ValueError: the levels are not ascending numbers, less than 2 spacings count, some are 0, or their mean is too
+            far from 1 for unfolded levels.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,7 +62,8 @@ def fit_berry_robnik(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None 
         A `Fit` of ρ, from 0 to 1; differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+        ValueError: the levels are not ascending numbers, less than 2 spacings count, some are 0, or their mean is too
+            far from 1 for unfolded levels.
 
     Example:
         >>> import jax.numpy as jnp
@@ -91,7 +93,8 @@ def fit_crossover(levels: Spectrum, *, start: str = "poisson", where: Bool[Array
         A `Fit`; differentiable in the levels.
 
     Raises:
-        ValueError: `start` is neither; the levels are not ascending numbers, less than 2 spacings count, or some are 0.
+        ValueError: `start` is neither; the levels are not ascending numbers, less than 2 spacings count, some are 0, or
+            their mean is too far from 1 for unfolded levels.
 
     Example:
         >>> import jax.numpy as jnp
@@ -117,7 +120,7 @@ _LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
 
 def _fit_spacings(name: str, levels: Spectrum, where: Any) -> Fit:
     groups, errors = grouped(spacings(levels, where=where))
-    return _checks.masked(usable(groups), _most_likely(groups, name, errors))
+    return _checks.masked(usable(groups, spacings=True), _most_likely(groups, name, errors))
 
 
 @partial(compiled, static_argnums=(1, 2))

@@ -207,8 +207,10 @@ def anderson_darling(
 
 def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar | None, draws: int) -> GoodnessOfFit:
     sample = checked_values(levels)
-    if not (isinstance(law, AbstractLaw) or callable(law)):
-        raise _checks.refusal("law", "be a law of `rmtjax.laws`, or a function of levels that fits one", law)
+    if sample.values.size == 0:
+        raise _checks.refusal("levels", "have at least one number", sample.values.shape)
+    if not (isinstance(law, AbstractLaw) or callable(law)) or (isinstance(law, type) and issubclass(law, AbstractLaw)):
+        raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters, or a function of levels that fits one", law)
     if isinstance(calibration, str):
         _checks.choice("calibration", calibration, ("independent",))
         if not isinstance(law, AbstractLaw):
