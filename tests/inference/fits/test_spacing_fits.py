@@ -1,12 +1,17 @@
 """Laws of spacings with one parameter, against another optimiser and at the ends of their ranges."""
 
+from functools import partial
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.stats
 
-from rmtjax.inference import fit_berry_robnik, fit_brody, fit_crossover, log_likelihood
+from rmtjax.inference import fit_berry_robnik, fit_beta, fit_brody, fit_crossover, log_likelihood
+from rmtjax.inference._fits.maximum import Groups, usable
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
 from tests.cases import further
 
@@ -67,6 +72,53 @@ def test_bad_input():
         fit_crossover(LEVELS, start="gue")
     with pytest.raises(ValueError, match="must be ascending"):
         fit_brody(LEVELS[::-1])
+
+
+def test_levels_that_are_not_unfolded_are_refused():
+    """As far as the mean of 40 spacings can be from 1 by chance, and no further; and where none can be."""
+    for factor in (0.1, 4.0):
+        fit_brody(factor**0.5 * LEVELS)
+        for fit in (fit_brody, fit_berry_robnik, fit_crossover, partial(fit_beta, by="spacings")):
+            with pytest.raises(ValueError, match=r"`levels` must have a mean spacing of 1 .*statistics.unfold"):
+                fit(factor * LEVELS)
+    assert fit_beta(1e3 * LEVELS).number == 39
+    # The limits, by SciPy's gamma distribution of the sum of unit exponentials, of which the bound is one from above.
+    for mean, kept in ((0.15, False), (0.2, True), (2.8, True), (3.2, False)):
+        m = 40
+        tail = min(scipy.stats.gamma.cdf(m * mean, m), scipy.stats.gamma.sf(m * mean, m))
+        assert (tail > 1e-17) == kept
+        groups = Groups(jnp.full((2, 20), mean), jnp.ones((2, 20), bool))
+        if kept:
+            assert usable(groups, spacings=True) is True
+        else:
+            with pytest.raises(ValueError, match=f"got {mean}"):
+                usable(groups, spacings=True)
+    # A mean that is off by the smallness of matrices is allowed, however many there are.
+    many = jnp.ones((1000, 300), bool)
+    assert usable(Groups(1.018 * many, many), spacings=True) is True
+    traced = jax.jit(lambda x: fit_brody(x))
+    assert np.isnan(traced(10 * LEVELS).value)
+    assert np.isfinite(traced(LEVELS).value)
+
+
+def test_few_levels_and_the_repr():
+    for levels in (LEVELS[:1], np.zeros((3, 0)), np.zeros((0, 5))):
+        for fit in (fit_brody, fit_beta):
+            with pytest.raises(ValueError, match="`levels` must leave at least 2 values that count, got 0"):
+                fit(levels)
+    with pytest.raises(ValueError, match="at least 2 levels"):
+        fit_beta(np.zeros((0, 5)), by="levels")
+    with pytest.raises(ValueError, match="`law` must be a law"):
+        log_likelihood(Brody, SPACINGS)  # pyright: ignore[reportArgumentType]
+    fit = fit_brody(LEVELS)
+    assert "at_boundary=False, number=40" in repr(fit)
+    assert "at_boundary=True" in repr(eqx.tree_at(lambda x: x.at_boundary, fit, jnp.array(True)))
+    jax.jit(repr_of)(fit)
+
+
+def repr_of(fit):
+    assert "at_boundary=bool[]" in repr(fit)
+    return fit.value
 
 
 @pytest.mark.slow

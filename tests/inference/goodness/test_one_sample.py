@@ -68,6 +68,23 @@ def test_a_value_outside_of_the_support():
     assert kolmogorov_smirnov(outside, UNIFORM, calibration="independent").statistic < 1
 
 
+def test_an_infinite_statistic_needs_finite_draws():
+    """What is infinitely far from the law cannot be told from draws that are, unless these are few."""
+    data, key = jnp.asarray([0.2, 0.5, 1.5]), jax.random.key(4)
+    tested = lambda scale, data=data: anderson_darling(
+        data, UNIFORM, calibration=lambda k: scale * jax.random.uniform(k, (3,)), key=key, draws=99
+    )
+    with pytest.raises(ValueError, match=r"`law` must have a support .*`laws.LevelDensity`.* got inf for .* of 99"):
+        tested(1.5)
+    assert np.isnan(jax.jit(lambda x: tested(1.5, x).p_value)(data))
+    assert np.isfinite(tested(1.5, data / 2).p_value)
+    few = tested(1.01)
+    infinite = np.isinf(few.null).sum()
+    assert 0 < infinite < 5
+    np.testing.assert_allclose(few.p_value, (1 + infinite) / 100, rtol=1e-6)
+    np.testing.assert_allclose(tested(1.0).p_value, 0.01, rtol=1e-6)
+
+
 def square_root(key):
     return jnp.sqrt(jax.random.uniform(key, (7,)))
 
@@ -101,6 +118,8 @@ def test_arguments_are_checked():
         (([0.1, np.nan], UNIFORM, "independent"), "`levels` must be finite numbers, got"),
         (([0.1, 0.2j], UNIFORM, "independent"), "`levels` must be real"),
         (([0.1], rmt.GOE(2), "independent"), "`law` must be a law of"),
+        (([0.1], rmt.laws.Uniform, rmt.GOE(3)), "`law` must be a law of"),
+        ((np.zeros(0), UNIFORM, "independent"), "`levels` must have at least one number"),
         (([0.1], UNIFORM, "ensemble"), "`calibration` must be one of 'independent', got 'ensemble'"),
         (([0.1], UNIFORM, 3), "`calibration` must be 'independent', an ensemble"),
         (([0.1], UNIFORM, rmt.Ginibre(1)), "`calibration` must be 'independent', an ensemble with real"),

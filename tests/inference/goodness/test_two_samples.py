@@ -94,6 +94,19 @@ def test_arguments_are_checked():
             compare_spectra(a, b, key=key, **options)
 
 
+def test_levels_as_rows_are_refused():
+    """Ascending levels stand in rows; other values, and few spectra, may be in any order."""
+    key, levels = jax.random.key(0), np.sort(RNG.normal(size=(9, 20)), axis=1)
+    with pytest.raises(ValueError, match=r"`a` must have independent spectra as rows, got \(20, 4\) .* `.T`"):
+        compare_spectra(levels[:4].T, levels[4:].T, key=key, permutations=9)
+    compared = lambda a, b: compare_spectra(a, b, key=key, permutations=9).p_value
+    assert np.isnan(jax.jit(compared)(levels[:4].T, levels[4:].T))
+    # Spectra that move upwards together are still spectra.
+    moving = np.arange(20)[:, None] + levels[0, :4]
+    assert np.isfinite(compared(moving, moving[:, ::-1][::-1]))
+    assert np.isfinite(compared(A, B))
+
+
 def draw(ensemble, key, m):
     return jax.vmap(ensemble.eigenvalues)(jax.random.split(key, m))
 

@@ -30,7 +30,8 @@ def log_likelihood(
         One number for each vector; -inf with a value outside of the support, and 0 without any value.
 
     Raises:
-        ValueError: `law` is no law, but a class of them, say; the values are not real, or `where` does not broadcast to them; a value that counts is NaN.
+        ValueError: `law` is no law, but a class of them, say; the values are not real, or `where` does not broadcast to
+            them; a value that counts is NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt

@@ -1,5 +1,6 @@
 """Whether levels follow a law: three tests, with the law of their statistic for independent values or by simulation."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
@@ -176,9 +178,10 @@ def anderson_darling(
 
     Both tails count as much as the middle, which is right for spacings and ratios, as universality classes differ at 0.
     It is infinite as soon as one value lies outside of the support, where levels of finite matrices may lie next to a
-    limiting law: hold those against `laws.LevelDensity`, or take `inference.cramer_von_mises`. In single precision the
-    statistic of 100,000 values is right to 1e-3. What the calibration means and how parameters are fitted is said in
-    `inference.kolmogorov_smirnov`.
+    limiting law: hold those against `laws.LevelDensity`, or take `inference.cramer_von_mises`. An infinite statistic
+    has a p-value where no more than 5 % of the draws are infinite too, all of which count as farther away. In single
+    precision the statistic of 100,000 values is right to 1e-3. What the calibration means and how parameters are fitted
+    is said in `inference.kolmogorov_smirnov`.
 
     Args:
         levels: values `(n,)`, or those of m independent spectra `(m, n)`, also masked.
@@ -191,7 +194,8 @@ def anderson_darling(
         A `GoodnessOfFit`.
 
     Raises:
-        ValueError: as in `inference.kolmogorov_smirnov`.
+        ValueError: as in `inference.kolmogorov_smirnov`; or the statistic is infinite, and more than 5 % of
+            the draws are too.
 
     Example:
         >>> import rmtjax as rmt
@@ -210,7 +214,9 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
     if sample.values.size == 0:
         raise _checks.refusal("levels", "have at least one number", sample.values.shape)
     if not (isinstance(law, AbstractLaw) or callable(law)) or (isinstance(law, type) and issubclass(law, AbstractLaw)):
-        raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters, or a function of levels that fits one", law)
+        raise _checks.refusal(
+            "law", "be a law of `rmtjax.laws` with its parameters, or a function of levels that fits one", law
+        )
     if isinstance(calibration, str):
         _checks.choice("calibration", calibration, ("independent",))
         if not isinstance(law, AbstractLaw):
@@ -226,8 +232,32 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
     _check_length(draw, key, shape[-1])
     statistic, n = _measured(test, _fitted(law, levels), sample)
     null = simulate(partial(_null, draw, law, test=test, spectra=shape[:-1]), key, draws, progress=False)
-    found = _checks.masked(_all(sample), (statistic, _share(statistic, null), n))
+    # Where levels and draws are infinitely far from the law, it is not known which of them are farther.
+    ranked = _RANKED.kept("law", statistic, null) if test == "anderson-darling" else True
+    p_value = _checks.masked(ranked, _share(statistic, null))
+    found = _checks.masked(_all(sample), (statistic, p_value, n))
     return GoodnessOfFit(*found, test, _described(calibration), null)
+
+
+def _ranked(statistic: Any, null: Any) -> Any:
+    """Whether the statistic is finite, or draws at infinity are none or so few that the p-value rejects with all."""
+    infinite = (null == math.inf).sum()
+    few = (infinite == 0) | (1 + infinite <= _FEW * (1 + null.size))
+    return few | ~(statistic == math.inf)
+
+
+def _unranked(statistic: np.ndarray, null: np.ndarray) -> str:
+    infinite = (null == math.inf).sum()
+    return f"{statistic} for the levels and for {infinite} of {null.size} draws; `cramer_von_mises` is always finite"
+
+
+# With no larger share of draws at infinity the p-value, an upper bound then, says something.
+_FEW = 0.05
+_RANKED = _checks.Rule(
+    _ranked,
+    "have a support that holds the levels, as `laws.LevelDensity` of the ensemble has, for the statistic to be finite",
+    _unranked,
+)
 
 
 @partial(compiled, static_argnums=0)

@@ -100,8 +100,9 @@ def compare_spectra(
         A `SpectraComparison`: `statistic`, `p_value`, `spectra`, `null`, …
 
     Raises:
-        ValueError: values are not finite real numbers, sets are no `(m, n)`, both have one spectrum, or a function is
-            to be given spectra that are masked or of two sizes.
+        ValueError: values are not finite real numbers, sets are no `(m, n)`, 18 or more rows are seen to be levels and
+            not spectra, both sets have one spectrum, or a function is to be given spectra that are masked or of two
+            sizes.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -124,6 +125,8 @@ def compare_spectra(
     permutations = _checks.integer("permutations", permutations, at_least=1)
     _checks.typed_key(key)
     valid = _checks.both(*(True if each.valid is True else each.valid.all() for each in (first, second)))
+    for name, each in (("a", first), ("b", second)):
+        valid = _checks.both(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
     if isinstance(statistic, str):
         _checks.choice("statistic", statistic, _NAMES)
         found, test = _by_name(permutations, key, first, second)[statistic], statistic
@@ -134,6 +137,25 @@ def compare_spectra(
         raise _checks.refusal("statistic", f"be one of {', '.join(map(repr, _NAMES))}, or a function", statistic)
     distance, p_value, null = _checks.masked(valid, found)
     return SpectraComparison(distance, p_value, sizes, test, null)
+
+
+def _exchangeable(values: Any, mask: Any) -> Any:
+    """Whether the first axis may be that of exchangeable spectra, and not that of ascending levels.
+
+    The values in one place of m exchangeable spectra ascend from each to the next with a probability of 1/m! at most.
+    Spectra that ascend themselves are not looked at.
+    """
+    down, along = (values[1:] > values[:-1]).all(), (values[:, 1:] >= values[:, :-1]).all()
+    return (len(values) < _MANY) | ~down | along | ~mask.all()
+
+
+# 1/m! is less than e⁻³⁶, the rounding unit of float64.
+_MANY = 18
+_EXCHANGEABLE = _checks.Rule(
+    _exchangeable,
+    "have independent spectra as rows",
+    lambda values, mask: f"{values.shape} with columns in ascending order: the transpose `.T` has spectra as rows",
+)
 
 
 @partial(compiled, static_argnums=0)
