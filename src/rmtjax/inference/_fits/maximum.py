@@ -134,7 +134,7 @@ def _unfolded(values: Any, mask: Any) -> Any:
     By Chernoff's bound the probability is at most exp(-m (a - 1 - log a)).
     """
     mean, number = _mean(values, mask), mask.sum()
-    xp = np if isinstance(mean, np.ndarray | np.generic) else jnp
+    xp = np if isinstance(values, np.ndarray) else jnp
     far = number * (mean - 1 - xp.log(xp.where(mean > 0, mean, 1)))
     return (far <= _FARTHEST) | (abs(mean - 1) <= _NEARLY) | (mean <= 0)
 
