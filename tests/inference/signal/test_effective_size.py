@@ -35,6 +35,15 @@ def test_autoregressions(cplx):
     np.testing.assert_allclose(effective_sample_size(data, center=False), exact, rtol=0.02)
 
 
+def test_a_factor_is_taken_for_dependent_rows():
+    rng = np.random.default_rng(3)
+    noise, factor = rng.normal(size=(200, 400)), rng.normal(size=(200, 1))
+    residuals = noise - noise @ np.full((400, 400), 1 / 400)
+    # With the share 1/2 of the factor, pairs of columns have the squared correlation 1/4.
+    assert 3.5 < effective_sample_size(noise + factor, center=False) < 4.5
+    np.testing.assert_allclose(effective_sample_size(residuals, center=False), 200, rtol=0.02)
+
+
 def test_one_column_is_refused():
     with pytest.raises(ValueError, match="at least 2 columns"):
         effective_sample_size(np.arange(5.0)[:, None])

@@ -102,12 +102,88 @@ def test_single_precision_keeps_the_rank():
     assert found.rank == 2
 
 
+def planted_column(size: float) -> np.ndarray:
+    data = np.random.default_rng(4).normal(size=(41, 12))
+    data[:, 3] *= size
+    return data
+
+
+@pytest.mark.float32
+def test_single_precision_finds_the_noise_behind_a_dominating_component():
+    data = planted_column(1e5)
+    with jax.enable_x64(False):
+        found = signal_rank(data)
+        # There is no second precision under a transformation, nor for levels.
+        traced = jax.jit(signal_rank)(data)
+    with jax.enable_x64(True):
+        double = signal_rank(data)
+    assert found.rank == double.rank == 1
+    assert found.levels.dtype == found.noise.dtype == found.p_values.dtype == jnp.float32
+    for single, wide in zip(jax.tree.leaves(found), jax.tree.leaves(double), strict=True):
+        np.testing.assert_allclose(single, wide, rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(found.noise, 1.0, rtol=0.1)
+    assert traced.rank == -1
+    assert np.isnan(traced.noise)
+    lost = np.r_[np.zeros(9), 1.0, 2.0, 3e8]
+    with pytest.raises(ValueError, match=r"full rank, got 11 of 12 levels that are 0 to the rounding .* in float32"):
+        signal_rank_of_levels(jnp.asarray(lost, jnp.float32), 40, 12)
+
+
+def test_data_of_lower_rank_are_refused():
+    rng = np.random.default_rng(6)
+    low = rng.normal(size=(41, 5)) @ rng.normal(size=(5, 12))
+    repeated = planted(41, 12)[:, [*range(8), 0, 1, 2, 3]]
+    rows = planted(21, 30)[[*range(15), *range(6)]]
+    for data, zeros in ((low, "7 of 12"), (repeated, "4 of 12"), (rows, "6 of 20")):
+        for method in ("tracy-widom", "parallel-analysis")[: 1 + (data is low)]:
+            with pytest.raises(ValueError, match=f"full rank, got {zeros} levels .* repeated or dependent columns"):
+                signal_rank(data, method=method)
+    found = jax.jit(signal_rank)(np.stack([low, planted(41, 12)]))
+    assert found.rank.tolist() == [-1, 2]
+    assert np.isnan(found.noise).tolist() == [True, False]
+    assert (found.n, found.p) == (40, 12)
+    # One such level can be rounding alone.
+    once = planted(41, 12)[:, [*range(11), 10]]
+    assert signal_rank(once).rank >= 2
+    # Levels that are 0 because there are fewer observations than variables are none of them, as many as they may be.
+    levels = np.r_[np.zeros(8), 0.5, 0.7, 1.0, 1.4]
+    assert [signal_rank_of_levels(levels, n, 12).rank for n in (4, 4.0)] == [0, 0]
+    with pytest.raises(ValueError, match="got 8 of 12 levels"):
+        signal_rank_of_levels(levels, 40, 12)
+
+
+@pytest.mark.float32
+def test_units_beyond_the_range_of_the_precision_are_refused():
+    data = planted(41, 12)
+    single = lambda unit: jnp.asarray(data * unit, jnp.float32)
+    expected = signal_rank(single(1.0))
+    for unit in (1e-14, 1e15):
+        found = signal_rank(single(unit))
+        np.testing.assert_allclose(found.p_values, expected.p_values, rtol=1e-2, atol=1e-5)
+        np.testing.assert_allclose(found.noise, expected.noise * unit, rtol=1e-4)
+    traced = jax.jit(lambda data: signal_rank(data).rank)
+    for unit in (1e-20, 1e18):
+        with pytest.raises(ValueError, match=r"`data` must be in units .* got float32 with a largest level of"):
+            signal_rank(single(unit))
+        assert traced(single(unit)) == -1
+
+
+def test_the_number_of_observations_can_be_handed_on():
+    data = planted(41, 12)
+    found = signal_rank(data)
+    assert isinstance(found.n, int)
+    again = jax.jit(lambda data: rmt.inference.signal_rank_of_levels(found.levels[::-1], signal_rank(data).n, 12).rank)
+    assert again(data) == found.rank
+    assert signal_rank(data, n=30.5).n == 30.5
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"method": "elbow"}, "`method` must be one of 'tracy-widom'"),
         ({"level": 0.0}, "`level` must lie between 0 and 1"),
         ({"noise": 0.0}, "`noise` must be positive"),
+        ({"noise": np.ones(4)}, r"`noise` must be a number, or have the shape \(\) of the batch"),
         ({"max_rank": 5}, r"`max_rank` must be at most min\(n, p\) = 4"),
     ],
 )
@@ -118,8 +194,10 @@ def test_wrong_options_are_refused(options, message):
 
 def test_wrong_data_are_refused():
     data = np.random.default_rng(0).normal(size=(9, 4))
-    with pytest.raises(ValueError, match="no constant column, got 1 of them"):
+    with pytest.raises(ValueError, match="no constant column, got column 2; leave it out"):
         signal_rank(np.where(np.arange(4) == 2, 0.1, data))
+    with pytest.raises(ValueError, match="got columns 0, 1, 3; leave them out"):
+        signal_rank(np.where(np.arange(4) == 2, data, 0.0), center=False)
     for levels in ([2.0, 1.0], [-1.0, 2.0], [1.0, np.inf]):
         with pytest.raises(ValueError, match="ascending, finite and not negative"):
             signal_rank_of_levels(np.array(levels), 9, 2)

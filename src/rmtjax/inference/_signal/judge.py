@@ -33,14 +33,15 @@ class SignalRank(AbstractModule):
         noise: σ, as it was given or as it was estimated from the levels that are noise.
         levels: those of $X^*X/n$ that were judged, largest first.
         spikes: what the levels say of the population if the noise is white; NaN from the rank on.
-        n: number of observations, less one where their mean was taken away.
+        n: number of observations, less one where their mean was taken away; an integer unless it was given as another
+            number.
         p: number of variables; static.
 
     Example:
         >>> import jax, rmtjax as rmt
         >>> found = rmt.inference.signal_rank(jax.random.normal(jax.random.key(0), (50, 8)) + 3.0)
         >>> print(found.n, found.p, found.p_values.shape)
-        49.0 8 (8,)
+        49 8 (8,)
     """
 
     rank: Int[Array, "*batch"]
@@ -49,8 +50,16 @@ class SignalRank(AbstractModule):
     noise: Float[Array, "*batch"]
     levels: Float[Array, "*batch k"]
     spikes: SpikeEstimates
-    n: Float[Array, ""]
+    n: int | Float[Array, ""]
     p: int = eqx.field(static=True)
+
+
+class Findings(NamedTuple):
+    """What the rules on the values of data and levels need to know."""
+
+    largest: Float[Array, "*batch"]  # level
+    unresolved: Int[Array, "*batch"]  # number of levels within the rounding of the largest
+    constant: Bool[Array, "*batch p"] | None = None  # columns
 
 
 class Options(NamedTuple):
@@ -71,19 +80,21 @@ def judged_data(
     noise: Float[Array, "..."] | None,
     options: Options,
     center: bool,
-) -> tuple[SignalRank, Int[Array, "*batch"]]:
-    """The result, and the number of constant columns."""
+) -> tuple[SignalRank, Findings]:
+    """The result, and what is wrong with the data."""
     rows = without_mean(data) if center else data
     first = data[..., :1, :] if center else 0
-    constant = jnp.sum(jnp.all(data == first, axis=-2), axis=-1)
+    constant = jnp.all(data == first, axis=-2)
     if options.method in OF_LEVELS:
-        return _judged(sample_levels(rows), n, level, noise, options), constant
+        levels = sample_levels(rows)
+        return _judged(levels, n, level, noise, options), _findings(levels, rows.shape[-2], constant)
     deflate = options.method.startswith("deflated")
     spectrum = sample_spectrum(rows)
     edges = column_edges(spectrum, mean_squares(rows), n, options.tests, deflate=deflate)
-    return _record(
+    result = _record(
         spectrum.levels, spectrum.levels[..., ::-1][..., : options.tests] > edges, edges, None, n, None, options
-    ), constant
+    )
+    return result, _findings(spectrum.levels, rows.shape[-2], constant)
 
 
 @functools.partial(compiled, static_argnums=(4,))
@@ -93,9 +104,20 @@ def judged_levels(
     level: Float[Array, ""],
     noise: Float[Array, "..."] | None,
     options: Options,
-) -> SignalRank:
-    """The result from ascending levels."""
-    return _judged(levels, n, level, noise, options)
+) -> tuple[SignalRank, Findings]:
+    """The result from ascending levels, and what is wrong with them."""
+    return _judged(levels, n, level, noise, options), _findings(levels, n)
+
+
+def _findings(
+    ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, constant: Bool[Array, "*batch p"] | None = None
+) -> Findings:
+    largest = ascending[..., -1]
+    # Measured on products of thin matrices up to 1000 × 600, levels that should be 0 are below 4 eps of the largest.
+    lost = ascending < 16 * jnp.finfo(ascending.dtype).eps * largest[..., None]
+    # Behind the n-th there is nothing but zeros.
+    counts = jnp.arange(ascending.shape[-1])[::-1] < n
+    return Findings(largest, jnp.sum(lost & counts, axis=-1), constant)
 
 
 def _judged(
