@@ -23,7 +23,8 @@ def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = 
     so that the ratio of the sums over all pairs of columns is an estimate of $1/n_{\mathrm{eff}}$; for a first-order
     autoregression with the coefficient r, $n_{\mathrm{eff}} \approx n\,(1 - r^2)/(1 + r^2)$. It is for data
     without signal, or for residuals after the components were removed: columns that depend on each other lower it as
-    rows do. Of 500 independent rows with one strong factor it says that they are worth 4.
+    rows do. Of 500 independent rows with one factor that is half of the variance of each column it says that they
+    are worth 4.
 
     `signal_rank(data, n=…)` takes it. The variance of the levels is then right, and their edge to the order
     $\sqrt{p/n}$, but beyond that the spectrum depends on all of T: tests are calibrated for few variables only. With
