@@ -291,7 +291,24 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     repulsion = lambda levels: rmt.statistics.level_repulsion(levels, 1e-3)
     exponents = lambda levels: rmt.statistics.over_samples(repulsion, levels, combine=lambda k: k.exponent).value
     series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
+    spaced = (jnp.cumsum(jax.random.exponential(key(), (200,))),)
+
+    def outliers(diagonal: jax.Array) -> jax.Array:
+        density = rmt.inference.spectral_density_of(jnp.multiply, 100, key(), args=(diagonal,), depth=20)
+        return rmt.inference.spectral_outliers(density, rmt.laws.Uniform()).p_values
+
     return {
+        "rmtjax.inference.denoise_image": lambda: (
+            lambda image: rmt.inference.denoise_image(image, patch=(3, 3)).image,
+            (jax.random.normal(key(), (20, 20, 6)),),
+        ),
+        "rmtjax.inference.fit_berry_robnik": lambda: (lambda x: rmt.inference.fit_berry_robnik(x).value, spaced),
+        "rmtjax.inference.fit_crossover": lambda: (lambda x: rmt.inference.fit_crossover(x).value, spaced),
+        "rmtjax.inference.spectral_outliers": lambda: (outliers, (jnp.linspace(0, 1.2, 100),)),
+        "rmtjax.inference.weight_spectra": lambda: (
+            lambda w: rmt.inference.weight_spectra([w])["variance"],
+            (jax.random.normal(key(), (100, 50)),),
+        ),
         "rmtjax.laws.circular_form_factor": lambda: (
             lambda times: rmt.laws.circular_form_factor(times, 30, 1),
             (jnp.arange(60),),
