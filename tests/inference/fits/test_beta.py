@@ -149,3 +149,11 @@ def test_errors_cover(getkey):
     whole = jax.jit(jax.vmap(lambda x: fit_beta(x, by="levels")))(levels[:1000])
     z = np.asarray((whole.value - 1) / whole.standard_error)
     assert 0.85 < z.std() < 1.15
+
+
+def test_spectra_without_values_are_no_groups(getkey):
+    levels = jnp.cumsum(jax.random.exponential(getkey(), (24, 30)), axis=-1)
+    few = fit_beta(levels[:21])
+    some = fit_beta(levels, where=jnp.broadcast_to(jnp.arange(24)[:, None] < 21, levels.shape))
+    assert some.groups == few.groups == 21
+    np.testing.assert_allclose(some.interval(), few.interval(), rtol=1e-8)

@@ -150,3 +150,12 @@ def test_ranks_of_planted_spikes(getkey):
     assert found[3.0]["parallel"] > 0.7
     assert all(each["kaiser"] == 0 for each in found.values())
     assert found[3.0]["elbow"] > found[0.9]["elbow"]
+
+
+def test_levels_of_0_of_fewer_rows_than_columns_change_nothing():
+    data = np.random.default_rng(3).normal(size=(20, 50)) + 4 * np.random.default_rng(4).normal(size=(20, 1))
+    levels = np.linalg.eigvalsh(data.T @ data / 20)
+    for method in ("hard-threshold", "tracy-widom"):
+        all_levels, others = (signal_rank_of_levels(each, 20, 50, method=method) for each in (levels, levels[-20:]))
+        assert all_levels.rank == others.rank == 1
+        np.testing.assert_allclose(all_levels.edge, others.edge)

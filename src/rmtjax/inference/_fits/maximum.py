@@ -106,6 +106,8 @@ def grouped(values: MaskedValues) -> tuple[Groups, str]:
     if values.values.size == 0:
         raise _checks.refusal("levels", str(_KEPT.must), 0)
     array, mask = values.values.reshape(-1, values.values.shape[-1]), values.mask.reshape(-1, values.mask.shape[-1])
+    if not isinstance(mask, Tracer) and not (filled := np.asarray(mask).any(-1)).all() and filled.any():
+        array, mask = array[filled], mask[filled]  # spectra without any value are none
     spectra, size = array.shape
     blocks = min(-(-_GROUPS // spectra), size)
     if spectra >= _GROUPS or blocks < 2:

@@ -172,6 +172,8 @@ def signal_rank_of_levels(
     if min(rows, p) > array.shape[-1]:
         raise _checks.refusal("levels", f"be all of the min(n, p) = {min(rows, p)} levels", array.shape)
     valid = _LEVELS.kept("levels", array)
+    # What rounding makes negative is 0.
+    array = jnp.maximum(array[..., -min(rows, array.shape[-1]) :], 0)
     count = _number_of_levels(max_rank, min(rows, array.shape[-1]), p)
     beta = _checks.dyson_index(beta, (1, 2))
     options = _options(_checks.choice("method", method, OF_LEVELS), beta, count, p, n, noise)
