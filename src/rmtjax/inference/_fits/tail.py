@@ -97,7 +97,8 @@ def fit_tail(
     and $x_{\min}$ is the value for which the distance of the distribution functions is smallest. Whether that distance
     could be chance is asked of samples that are drawn from the fit: from the power law with probability m/n, else from
     the values below $x_{\min}$. Each is fitted anew, its minimum too; the p-value is the share of those at least as far
-    from their fit.
+    from their fit. With a known minimum it is too large for tails of less than 30 values: of the samples some have
+    hardly any tail, and then no distance.
 
     A small p-value speaks against a power law, a large one not for it: so the tail is also fitted by an exponential and
     by a log-normal law. The latter comes as near to a power law as one likes, so it can be found better but never
