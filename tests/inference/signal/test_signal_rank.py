@@ -117,7 +117,7 @@ def test_single_precision_finds_the_noise_behind_a_dominating_component():
         traced = jax.jit(signal_rank)(data)
     with jax.enable_x64(True):
         double = signal_rank(data)
-    assert found.rank == double.rank == 1
+    assert int(found.rank) == int(double.rank) == 1
     assert found.levels.dtype == found.noise.dtype == found.p_values.dtype == jnp.float32
     for single, wide in zip(jax.tree.leaves(found), jax.tree.leaves(double), strict=True):
         np.testing.assert_allclose(single, wide, rtol=1e-6, atol=1e-30)
