@@ -191,7 +191,7 @@ def _shown(value: object) -> str:
 
 
 def _at_hand(value: jax.Array | np.ndarray) -> bool:
-    """Whether an array holds numbers that can be read now."""
-    if isinstance(value, Tracer) or not jnp.issubdtype(value.dtype, jnp.number):
+    """Whether an array holds numbers or booleans that can be read now."""
+    if isinstance(value, Tracer) or not (value.dtype == bool or jnp.issubdtype(value.dtype, jnp.number)):
         return False
     return isinstance(value, np.ndarray) or (not value.is_deleted() and value.is_fully_addressable)

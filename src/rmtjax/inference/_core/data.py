@@ -9,14 +9,17 @@ $\sum_i y_i y_i^* = \sum_i d_i d_i^*$, and rows of independent normal observatio
 holds for n observations of mean 0 then holds for the rows y, and no formula needs to know about the mean.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
+
+T = TypeVar("T")
 
 
 def _missing(data: np.ndarray) -> str:
@@ -38,10 +41,12 @@ def _fewer(rows: int, row: str, columns: int, column: str) -> str:
 _COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be finite", _missing)
 
 
-def _covariance_passed(data: np.ndarray) -> bool:
+def _covariance_passed(array: Array) -> bool:
     """Whether it is a covariance or correlation matrix: no data matrix of continuous numbers is Hermitian by chance."""
-    square = data.shape[-1] == data.shape[-2] > 2
-    return square and bool(np.array_equal(data, np.conj(np.swapaxes(data, -1, -2))) and np.any(data))
+    if isinstance(array, Tracer) or not array.shape[-1] == array.shape[-2] > 2:
+        return False
+    data = np.asarray(array)
+    return bool(np.array_equal(data, np.conj(np.swapaxes(data, -1, -2))) and np.any(data))
 
 
 def _lost(data: np.ndarray) -> np.ndarray:
@@ -70,7 +75,7 @@ def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*bat
             "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"
         )
         raise _checks.refusal(name, must, _checks.Words(f"{lost.sum()} of {lost.size} columns that do not"))
-    if not isinstance(array, Tracer) and array.size and _covariance_passed(np.asarray(array)):
+    if _covariance_passed(array):
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)
     return array, valid
@@ -87,3 +92,12 @@ def of_mean_zero(rows: Inexact[Array, "*batch n-1 p"]) -> Inexact[Array, "*batch
     n = rows.shape[-2] + 1
     total = jnp.sum(rows, axis=-2, keepdims=True)
     return jnp.concatenate([-total / n**0.5, rows - total / (n + n**0.5)], axis=-2)
+
+
+def masked_each(valid: Any, batch: int, tree: T) -> T:
+    """NaN, or -1, for the matrices of a batch that are not valid, in arrays that begin with these axes."""
+    if valid is True:
+        return tree
+    # Axes that the arrays have behind those of the batch.
+    behind = lambda leaf: tuple(range(valid.ndim, valid.ndim + leaf.ndim - batch))
+    return jax.tree.map(lambda leaf: _checks.masked(jnp.expand_dims(valid, behind(leaf)), leaf), tree)

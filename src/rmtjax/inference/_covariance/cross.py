@@ -20,7 +20,7 @@ from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._core.data import masked_each, observations, without_mean
 from rmtjax.linalg.internal import adjoint
 
 
@@ -60,8 +60,7 @@ def clean_cross_covariance(
     if left.shape[:-1] != right.shape[:-1]:
         raise _checks.refusal("y", f"have the rows of `x`, of shape {left.shape}", right.shape)
     valid = _checks.both(valid, other)
-    cleaned = _cleaned(left, right, bool(center))
-    return _checks.masked(valid if valid is True else valid[..., None, None], cleaned)
+    return masked_each(valid, left.ndim - 2, _cleaned(left, right, bool(center)))
 
 
 def _cleaned_by(

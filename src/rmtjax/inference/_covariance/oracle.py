@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._core.data import masked_each, observations, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_spectrum
 
 
@@ -42,7 +42,7 @@ def oracle_covariance(
     """
     array, valid = observations(data)
     truth = _of_order("population", population, array.shape[-1])
-    return _checks.masked(valid if valid is True else valid[..., None, None], _oracle(array, truth, bool(center)))
+    return masked_each(valid, array.ndim - 2, _oracle(array, truth, bool(center)))
 
 
 def minimum_variance_loss(

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
-from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._core.data import masked_each, observations, without_mean
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
@@ -172,8 +172,7 @@ def shrink_covariance(
         deviation = deviation.astype(array.real.dtype)
         static |= {"loss": spiked.checked_loss(loss), "known": noise is not None}
     matrix = _shrunk(array, shares, deviation, tuple(static.items()))
-    valid = valid if valid is True else valid[..., None, None]
-    return _checks.masked(_checks.both(valid, valid_weights), matrix)
+    return masked_each(_checks.both(valid, valid_weights), array.ndim - 2, matrix)
 
 
 def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | None, Any]:

@@ -67,13 +67,6 @@ class Fit(AbstractModule):
     errors: str = eqx.field(static=True)
     groups: int = eqx.field(static=True)
 
-    def __repr__(self) -> str:
-        shown, end = super().__repr__(), getattr(self, "at_boundary", None)
-        if end is None or isinstance(end, Tracer) or end.ndim:
-            return shown
-        # Of booleans the base shows the kind.
-        return shown.replace("at_boundary=bool[]", f"at_boundary={end}")
-
     def interval(self, level: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
 

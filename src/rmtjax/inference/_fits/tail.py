@@ -21,6 +21,7 @@ from rmtjax.inference._fits.tail_alternatives import (
     largest_drift,
 )
 from rmtjax.inference._fits.tail_candidates import Tail, fit_best, fit_from
+from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 
 # The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
 _LEVEL = 0.05
@@ -251,4 +252,4 @@ def _p_value(
         return _tail(jnp.sort(jnp.where(chosen, tail, body)), start, places).distance
 
     distances = jax.lax.map(distance, jax.random.split(key, replicates))
-    return ((1 + jnp.sum(distances >= found.distance)) / (1 + replicates)).astype(y.dtype)
+    return monte_carlo_p_value(found.distance, distances).astype(y.dtype)

@@ -19,6 +19,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import AbstractEnsemble, AbstractUnitaryEnsemble
 from rmtjax.inference._goodness import null_tails
 from rmtjax.inference._goodness.distances import distance
+from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.laws import AbstractLaw
 from rmtjax.simulation import simulate
 from rmtjax.statistics.internal import Levels, Spectrum, checked_values
@@ -235,7 +236,7 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
     null = simulate(partial(_null, draw, law, test=test, spectra=shape[:-1]), key, draws, progress=False)
     # Where levels and draws are infinitely far from the law, it is not known which of them are farther.
     ranked = _RANKED.kept("law", statistic, null) if test == "anderson-darling" else True
-    p_value = _checks.masked(ranked, _share(statistic, null))
+    p_value = _checks.masked(ranked, monte_carlo_p_value(statistic, null))
     found = _checks.masked(_all(sample), (statistic, p_value, n))
     return GoodnessOfFit(*found, test, _described(calibration), null)
 
@@ -273,14 +274,6 @@ def _independent(test: str, law: AbstractLaw, sample: Levels) -> tuple[Array, Ar
 @partial(compiled, static_argnums=0)
 def _measured(test: str, law: AbstractLaw, sample: Levels) -> tuple[Array, Array]:
     return distance(test, law, sample.values, sample.mask)
-
-
-@compiled
-def _share(statistic: Float[Array, ""], null: Float[Array, " draws"]) -> Float[Array, ""]:
-    # A draw without a statistic makes the share unknown, rather than smaller.
-    unknown = jnp.isnan(statistic) | jnp.isnan(null).any()
-    share = (1 + jnp.sum(null >= statistic)) / (null.size + 1)
-    return jnp.where(unknown, jnp.nan, share).astype(statistic.dtype)
 
 
 def _null(draw: Callable, law: Any, key: KeyScalar, *, test: str, spectra: tuple[int, ...]) -> Float[Array, ""]:

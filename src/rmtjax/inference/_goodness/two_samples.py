@@ -15,6 +15,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
+from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.simulation import simulate
 from rmtjax.statistics.internal import Levels, Spectrum, checked_values
 
@@ -149,6 +150,8 @@ def _exchangeable(values: Any, mask: Any) -> Any:
     return (len(values) < _MANY) | ~down | along | ~mask.all()
 
 
+# In eps: two divisions into the same sets may differ by rounding, and count as equal.
+_ROUNDING = 64
 # 1/m! is less than e⁻³⁶, the rounding unit of float64.
 _MANY = 18
 _EXCHANGEABLE = _checks.Rule(
@@ -182,7 +185,7 @@ def _by_name(permutations: int, key: KeyScalar, a: Levels, b: Levels) -> dict[st
     null = jax.lax.map(jax.vmap(shuffled), numbers)
     null = {name: each.ravel()[:permutations] for name, each in null.items()}
     found = distances(weights)
-    return {name: (found[name], _share(found[name], null[name]), null[name]) for name in _NAMES}
+    return {name: (found[name], monte_carlo_p_value(found[name], null[name], _ROUNDING), null[name]) for name in _NAMES}
 
 
 def _points(a: Levels, b: Levels) -> tuple[Array, Array]:
@@ -218,7 +221,7 @@ def _by_function(
     both = jnp.concatenate([a.values, b.values])
     found = _number(statistic(a.values, b.values))
     null = simulate(partial(_shuffled, statistic, shapes[0][0]), key, permutations, args=(both,), progress=False)
-    return found, _share(found, null), null
+    return found, monte_carlo_p_value(found, null, _ROUNDING), null
 
 
 def _shuffled(statistic: Callable, first: int, key: KeyScalar, both: Float[Array, "m n"]) -> Float[Array, ""]:
@@ -231,11 +234,3 @@ def _number(value: Any) -> Float[Array, ""]:
     if found.ndim:
         raise _checks.refusal("statistic", "return a number", found.shape)
     return found
-
-
-@compiled
-def _share(statistic: Float[Array, ""], null: Float[Array, " draws"]) -> Float[Array, ""]:
-    """The p-value. Two divisions into the same sets may differ by rounding, and count as equal."""
-    rounding = 64 * jnp.finfo(null.dtype).eps * jnp.abs(statistic)
-    share = (1 + jnp.sum(null >= statistic - rounding)) / (null.size + 1)
-    return jnp.where(jnp.isnan(statistic) | jnp.isnan(null).any(), jnp.nan, share).astype(statistic.dtype)

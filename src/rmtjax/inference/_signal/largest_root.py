@@ -155,15 +155,13 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     Beside it stands a number that is 0 where what varies inside of the groups has a lower rank than the data: any
     direction without it would have the cosine 1.
     """
-    within = jnp.concatenate([without_mean(rows) for rows in groups])
     # Columns in units of their largest entries, so that those of small units are not taken for rounding.
     size = jnp.max(jnp.stack([jnp.max(jnp.abs(rows), axis=0) for rows in groups]), axis=0)
-    unit_size = jnp.where(size > 0, size, 1)
-    pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within / unit_size, mode="r")))
+    groups = [rows / jnp.where(size > 0, size, 1) for rows in groups]
+    within = jnp.concatenate([without_mean(rows) for rows in groups])
+    pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within, mode="r")))
     rounding = max(within.shape) * jnp.finfo(pivots.dtype).eps
     smallest = jnp.where(jnp.min(pivots) > rounding * jnp.max(pivots), jnp.min(pivots), 0)
-    groups = [rows / unit_size for rows in groups]
-    within = within / unit_size
     # Means weighted by the roots of the sizes have a part along those roots, the overall mean, which does not count.
     roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
     unit = roots / jnp.sqrt(jnp.sum(roots**2))

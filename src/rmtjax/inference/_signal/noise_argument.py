@@ -1,15 +1,12 @@
-"""The noise level as an argument, and results of a batch of which some matrices are not valid."""
+"""The noise level as an argument."""
 
-from typing import Any, TypeVar
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-
-T = TypeVar("T")
 
 
 def noise_level(noise: Any, batch: tuple[int, ...], dtype: Any) -> tuple[Float[Array, "*batch"], Any]:
@@ -25,12 +22,3 @@ def noise_level(noise: Any, batch: tuple[int, ...], dtype: Any) -> tuple[Float[A
     if axes < 0 or any(mine not in (1, size) for mine, size in zip(level.shape, batch[axes:], strict=True)):
         raise _checks.refusal("noise", f"be a number, or have the shape {batch} of the batch", np.shape(noise))
     return jnp.broadcast_to(level.astype(dtype), batch), _checks.POSITIVE.kept("noise", level)
-
-
-def masked_each(valid: Any, batch: int, tree: T) -> T:
-    """NaN, or -1, for the matrices of a batch that are not valid, in arrays that begin with these axes."""
-    if valid is True:
-        return tree
-    # Axes that the arrays have behind those of the batch.
-    behind = lambda leaf: tuple(range(valid.ndim, valid.ndim + leaf.ndim - batch))
-    return jax.tree.map(lambda leaf: _checks.masked(jnp.expand_dims(valid, behind(leaf)), leaf), tree)

@@ -9,8 +9,8 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax.inference._core.data import observations, of_mean_zero, without_mean
-from rmtjax.inference._signal.noise_argument import masked_each, noise_level
+from rmtjax.inference._core.data import masked_each, observations, of_mean_zero, without_mean
+from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_bulk import RULES, keeping_filter
 from rmtjax.inference._signal.tiles import denoised_image
 from rmtjax.linalg.internal import adjoint

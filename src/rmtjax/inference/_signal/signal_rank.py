@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
-from rmtjax.inference._core.data import observations
+from rmtjax.inference._core.data import masked_each, observations
 from rmtjax.inference._signal.judge import (
     METHODS,
     OF_LEVELS,
@@ -20,7 +20,7 @@ from rmtjax.inference._signal.judge import (
     judged_data,
     judged_levels,
 )
-from rmtjax.inference._signal.noise_argument import masked_each, noise_level
+from rmtjax.inference._signal.noise_argument import noise_level
 
 _INSIDE = _checks.Rule(lambda level: (level > 0) & (level < 1), "lie between 0 and 1")
 

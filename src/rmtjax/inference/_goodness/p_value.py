@@ -1,0 +1,25 @@
+"""The p-value of a statistic among draws of it under the null hypothesis."""
+
+from functools import partial
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax._compile import compiled
+
+
+@partial(compiled, static_argnums=2)
+def monte_carlo_p_value(
+    statistic: Float[Array, ""], null: Float[Array, " draws"], rounding: int = 0
+) -> Float[Array, ""]:
+    r"""The share $(1 + \#\{T^* \ge T\})/(\text{draws} + 1)$, with what was observed as one of the draws.
+
+    Args:
+        statistic: what was observed.
+        null: the draws.
+        rounding: up to how many eps of the statistic a draw below it counts as equal.
+    """
+    least = statistic - rounding * jnp.finfo(null.dtype).eps * jnp.abs(statistic) if rounding else statistic
+    share = (1 + jnp.sum(null >= least)) / (null.size + 1)
+    # A draw without a statistic makes the share unknown, rather than smaller.
+    return jnp.where(jnp.isnan(statistic) | jnp.isnan(null).any(), jnp.nan, share).astype(statistic.dtype)
