@@ -1,5 +1,6 @@
 """The suite as a pytest plugin: precision, which cases are left to which run, keys, and memory."""
 
+import ctypes
 import gc
 import os
 from collections.abc import Iterator
@@ -85,9 +86,17 @@ def _drop_executables() -> Iterator[None]:
         eqx.clear_caches()
         jax.clear_caches()
         gc.collect()
+        _give_freed_memory_back()
 
 
 def _resident_bytes() -> int:
     """The memory that the process holds; 0 where the system does not tell, and then nothing is dropped."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+
+
+def _give_freed_memory_back() -> None:
+    """What glibc keeps of freed memory would still count, and every later module would drop executables again."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
