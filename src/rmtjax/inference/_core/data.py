@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 
@@ -79,6 +79,38 @@ def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*bat
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)
     return array, valid
+
+
+def range_of_squares(dtype: Any) -> tuple[float, float]:
+    """Between which numbers squares neither lose digits to underflow nor overflow; they may be added 64 at a time."""
+    info = jnp.finfo(dtype)
+    return float(info.tiny / info.eps), float(info.max) / 64
+
+
+def _largest(data: Any) -> Any:
+    """The largest entry of each matrix."""
+    return abs(data).max((-2, -1))
+
+
+def _squares_fit(data: Any) -> Any:
+    """Whether the square of the largest entry is in this range; data that are 0 have none."""
+    lowest, highest = range_of_squares(data.dtype)
+    largest = _largest(data)
+    return ((largest > lowest**0.5) & (largest < highest**0.5)) | (largest == 0)
+
+
+SQUARES = _checks.Rule(
+    _squares_fit,
+    "have squares within the range of its precision (scale it, or set `jax_enable_x64`)",
+    lambda data: f"{data.dtype.name} with the largest entry {float(_largest(data).max()):.3g}",
+)
+
+
+def in_unit(data: Inexact[Array, "*batch n p"]) -> tuple[Inexact[Array, "*batch n p"], Float[Array, "*batch 1 1"]]:
+    """The data in units of the largest entry of each matrix, and this unit, so that fourth powers are in range too."""
+    unit = jax.lax.stop_gradient(jnp.max(jnp.abs(data), (-2, -1), keepdims=True))
+    unit = jnp.where(unit > 0, unit, 1)
+    return data / unit, unit
 
 
 def without_mean(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n-1 p"]:

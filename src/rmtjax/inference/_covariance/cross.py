@@ -20,7 +20,7 @@ from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.inference._core.data import masked_each, observations, without_mean
+from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.linalg.internal import adjoint
 
 
@@ -44,7 +44,8 @@ def clean_cross_covariance(
         Matrices of shape `(*batch, p, q)`.
 
     Raises:
-        ValueError: there are fewer than 2 rows, entries are not finite, or x and y have not the same rows.
+        ValueError: there are fewer than 2 rows, entries are not finite, or so large or small that their squares over-
+            or underflow in their precision, or x and y have not the same rows.
 
     Example:
         >>> import numpy as np
@@ -59,13 +60,15 @@ def clean_cross_covariance(
     right, other = observations(y, name="y")
     if left.shape[:-1] != right.shape[:-1]:
         raise _checks.refusal("y", f"have the rows of `x`, of shape {left.shape}", right.shape)
-    valid = _checks.both(valid, other)
+    valid = _checks.both(_checks.both(valid, other), SQUARES.kept("x", left))
+    valid = _checks.both(valid, SQUARES.kept("y", right))
     return masked_each(valid, left.ndim - 2, _cleaned(left, right, bool(center)))
 
 
 def _cleaned_by(
     x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"], center: bool
 ) -> Inexact[Array, "*batch p q"]:
+    (x, unit_x), (y, unit_y) = in_unit(x), in_unit(y)
     if center:
         x, y = without_mean(x), without_mean(y)
     n, p, q = *x.shape[-2:], y.shape[-1]
@@ -85,7 +88,7 @@ def _cleaned_by(
     l = 1 - 1 / (1 + h - squared * product / (1 + h))
     below = jnp.imag(h)
     factor = jnp.maximum(jnp.imag(l) / jnp.where(below == 0, -1, below), 0)
-    return (u * (s * factor)[..., None, :]) @ vh
+    return (u * (s * factor)[..., None, :]) @ vh * unit_x * unit_y
 
 
 _cleaned = compiled(_cleaned_by, static_argnums=2)

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.inference._core.data import masked_each, observations, without_mean
+from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_spectrum
 
 
@@ -41,6 +41,7 @@ def oracle_covariance(
         Ledoit and Péché (2011), Probab. Theory Relat. Fields 151, 233, section 1.
     """
     array, valid = observations(data)
+    valid = _checks.both(valid, SQUARES.kept("data", array))
     truth = _of_order("population", population, array.shape[-1])
     return masked_each(valid, array.ndim - 2, _oracle(array, truth, bool(center)))
 
@@ -101,6 +102,7 @@ def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p 
 
 
 def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
+    data, _ = in_unit(data)
     spectrum = sample_spectrum(without_mean(data) if center else data)
     levels = _oracle_levels(spectrum.vectors, population)
     p, k = spectrum.vectors.shape[-2:]

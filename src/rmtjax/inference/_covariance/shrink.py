@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
-from rmtjax.inference._core.data import masked_each, observations, without_mean
+from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
@@ -33,26 +33,6 @@ _SOME_WEIGHT = _checks.Rule(
 def _weighs(weights: Any) -> Any:
     """Which rows have a weight beside that of the largest; the others are no observations."""
     return weights > jnp.finfo(weights.dtype).eps * weights.max()
-
-
-def _spread(data: Any) -> Any:
-    """The largest entry of each matrix."""
-    return abs(data).max((-2, -1))
-
-
-def _squares_fit(data: Any) -> Any:
-    """Whether the covariances neither overflow nor lose digits to underflow; data that are 0 have none."""
-    info = jnp.finfo(data.dtype)
-    spread = _spread(data)
-    lowest, highest = float(info.tiny / info.eps) ** 0.5, float(info.max) ** 0.5 / 8
-    return ((spread > lowest) & (spread < highest)) | (spread == 0)
-
-
-_SQUARES = _checks.Rule(
-    _squares_fit,
-    "have squares within the range of its precision (scale it, or set `jax_enable_x64`)",
-    lambda data: f"{data.dtype.name} with the largest entry {float(_spread(data).max()):.3g}",
-)
 
 
 def shrink_covariance(
@@ -145,7 +125,7 @@ def shrink_covariance(
         Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
     """
     array, valid = observations(data)
-    valid = _checks.both(valid, _SQUARES.kept("data", array))
+    valid = _checks.both(valid, SQUARES.kept("data", array))
     method = _checks.choice("method", method, tuple(_METHODS))
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
@@ -203,9 +183,7 @@ def _shrunk(
         # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
         data = data - jax.lax.stop_gradient(data[..., :1, :])
     # In units of the largest entry, as formulas have squares of levels, fourth powers of the data.
-    unit = jax.lax.stop_gradient(jnp.max(jnp.abs(data), (-2, -1), keepdims=True))
-    unit = jnp.where(unit > 0, unit, 1)
-    data = data / unit
+    data, unit = in_unit(data)
     deviations = None
     if unit_diagonal or standardize:
         data, deviations = _standardized(data, weights, center=center)
