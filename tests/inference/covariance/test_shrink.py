@@ -134,14 +134,31 @@ def test_degenerate_data_have_finite_estimates_and_slopes(options, shape):
             np.testing.assert_allclose(np.diagonal(estimate), 1, rtol=1e-12)
 
 
-def test_a_constant_column_is_a_variable_less():
-    """Exactly, but for the width of the kernel, which knows the number of columns."""
-    data = _degenerate("constant column", 25, 8)
-    found = np.asarray(shrink(data, method="analytical"))
-    np.testing.assert_allclose(found[3], 0, atol=1e-13)
-    others = np.delete(np.arange(8), 3)
-    expected = shrink(data[:, others], method="analytical")
-    np.testing.assert_allclose(found[others][:, others], expected, rtol=1e-10, atol=1e-12)
+def _with_spikes(n: int, p: int) -> np.ndarray:
+    data = np.random.default_rng(n).normal(size=(n, p))
+    data[:, :2] *= 4
+    return data
+
+
+@pytest.mark.parametrize("method", ["spiked", "clipping", *further("rie", "analytical")])
+def test_constant_and_repeated_columns_are_no_variables(method):
+    """Exactly, but for the kernel of QIS, whose width knows the number of columns."""
+    data = _with_spikes(40, 14)
+    data[:, 8:] /= 2**0.5
+    # A column twice is one of √2 times the size in a direction between the two axes.
+    repeated = np.concatenate([data, data[:, 8:], np.ones((40, 4))], axis=1)
+    axes = np.zeros((24, 14))
+    axes[:8, :8], axes[8:14, 8:], axes[14:20, 8:] = np.eye(8), np.eye(6) / 2**0.5, np.eye(6) / 2**0.5
+    data[:, 8:] *= 2**0.5
+    expected = axes @ np.asarray(shrink(data, method=method)) @ axes.T
+    np.testing.assert_allclose(shrink(repeated, method=method), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["spiked", "clipping", *further("rie")])
+def test_repeated_rows_are_no_observations(method):
+    data = _with_spikes(15, 31)
+    found = np.asarray(shrink(np.concatenate([data, data]), method=method, center=False))
+    np.testing.assert_allclose(found, shrink(data, method=method, center=False), rtol=1e-10, atol=1e-12)
 
 
 def test_repeated_rows_leave_a_positive_estimate():

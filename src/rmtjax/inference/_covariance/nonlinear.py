@@ -38,6 +38,14 @@ def _rank(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) -> F
     return jnp.sum(count, -1, dtype=levels.dtype)
 
 
+def effective_sizes(
+    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], n: int, p: int
+) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
+    """The numbers of observations and variables that the levels tell of, at least 1."""
+    rank = jnp.maximum(_rank(levels, count), 1)
+    return (jnp.full_like(rank, n), rank) if p <= n else (rank, jnp.full_like(rank, p))
+
+
 def null_level(
     levels: Float[Array, "*batch k"],
     count: Bool[Array, "*batch k"],

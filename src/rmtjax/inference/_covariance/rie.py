@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
-from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, with_trace
+from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled, null_level, with_trace
 from rmtjax.inference._covariance.transforms import counted
 
 
@@ -25,17 +25,18 @@ def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
 
     With $q z g(z)$ for the inverse Wishart law whose smallest level is that of the data, levels are raised by the
     factor that would be right for it, where that is more than 1; for p > n that law is not defined, and they are not.
-    The trace is kept.
+    The trace is kept. Levels of 0 tell of fewer variables or observations as in `nonlinear`.
 
     References:
         Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8.
     """
     count = counted(levels, max(n, p), full=p <= n)
-    mean = jnp.sum(levels, -1, keepdims=True) / p
+    observations, variables = effective_sizes(levels, count, n, p)
+    mean = (jnp.sum(levels, -1) / variables)[..., None]
     unit = levels / jnp.where(mean > 0, mean, 1)
-    q = p / n
-    z = jax.lax.complex(unit, jnp.full_like(unit, -(p**-0.5)))
-    squared = _squared(1 - q + q * _z_times_transform(unit, z, p))
+    q = (variables / observations)[..., None]
+    z = jax.lax.complex(unit, jnp.broadcast_to(-1 / jnp.sqrt(variables)[..., None], unit.shape))
+    squared = _squared(1 - q + q * _z_times_transform(unit, z, count, variables, full=p <= n))
     new = unit / squared
     if p <= n:
         new = jnp.maximum(new, _for_inverse_wishart(unit, count, z, q) / squared)
@@ -48,18 +49,25 @@ def _squared(z: Complex[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _z_times_transform(
-    levels: Float[Array, "*batch k"], z: Complex[Array, "*batch k"], p: int
-) -> Complex[Array, "..."]:
+    levels: Float[Array, "*batch k"],
+    z: Complex[Array, "*batch k"],
+    count: Bool[Array, "*batch k"],
+    variables: Float[Array, "*batch"],
+    *,
+    full: bool,
+) -> Complex[Array, "*batch k"]:
     """The mean of z/(z - λ) over all p levels, but that of the level itself where there are no levels 0 besides."""
     k = levels.shape[-1]
-    terms = z[..., :, None] / (z[..., :, None] - levels[..., None, :])
-    if 1 < k == p:
-        terms = jnp.where(jnp.eye(k, dtype=bool), 0, terms)
-    return (jnp.sum(terms, -1) + (p - k)) / p
+    number = jnp.sum(count, -1, keepdims=True)
+    omitted = ~count[..., None, :]
+    if full:
+        omitted = omitted | (jnp.eye(k, dtype=bool) & (number[..., None] > 1))
+    terms = jnp.where(omitted, 0, z[..., :, None] / (z[..., :, None] - levels[..., None, :]))
+    return (jnp.sum(terms, -1) + (variables[..., None] - number)) / variables[..., None]
 
 
 def _for_inverse_wishart(
-    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], z: Complex[Array, "*batch k"], q: float
+    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], z: Complex[Array, "*batch k"], q: Array
 ) -> Float[Array, "*batch k"]:
     """The optimal levels of the law with the same smallest level of data, times |1 - q + qzg|²; 0 if there is none."""
     smallest = jnp.min(jnp.where(count, levels, jnp.inf), -1, keepdims=True)

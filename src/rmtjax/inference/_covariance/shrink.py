@@ -71,8 +71,10 @@ def shrink_covariance(
     Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
         mean. Optimal levels then depend on the law of the weights as well, and are found by one equation for each.
 
-    Constant and repeated columns leave directions in which the sample has no variance: for p < n nonlinear methods keep
-    them at 0. Rows that repeat count once in the rank where p > n.
+    Constant and repeated columns leave directions in which the sample has no variance: for p < n all methods but the
+    linear ones keep them at 0, and count one variable less for each, in means, medians and edges too. For p > n there
+    are directions without data in any case, and of fewer levels than n rows repeated rows are taken for the reason:
+    each counts once.
 
     The estimate is positive up to the rounding of its largest entry. In single precision, beside a direction of
     variance 10⁶, the levels of a matrix are known to 0.1 or so, and may come out negative: `jax_enable_x64` is the
@@ -146,11 +148,9 @@ def shrink_covariance(
         raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
     static: dict[str, Any] = {"method": method, "center": bool(center)}
     static |= {"unit_diagonal": bool(unit_diagonal), "standardize": bool(standardize)}
-    deviation = None
+    deviation = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
     if method == "spiked":
-        deviation = spiked.median_of_noise(n, p) if noise is None else _checks.positive("noise", noise)
-        deviation = deviation.astype(array.real.dtype)
-        static |= {"loss": spiked.checked_loss(loss), "known": noise is not None}
+        static["loss"] = spiked.checked_loss(loss)
     matrix = _shrunk(array, shares, deviation, tuple(static.items()))
     return masked_each(_checks.both(valid, valid_weights), array.ndim - 2, matrix)
 
@@ -198,8 +198,7 @@ def _shrunk(
     elif method == "oas":
         options["real"] = not jnp.iscomplexobj(data)
     elif noise is not None:
-        in_units = options["known"] and deviations is None
-        operands = (noise / unit[..., 0, 0] if in_units else noise,)
+        operands = (noise / unit[..., 0, 0] if deviations is None else noise,)
 
     def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
         return _METHODS[method](levels, n, p, *operands, **options)

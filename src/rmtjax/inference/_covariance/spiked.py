@@ -7,11 +7,12 @@ Convention: all levels of Σ are σ² but for few spikes σ²ℓ. In units of σ
 """
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
-from rmtjax.inference._covariance.nonlinear import Levels
-from rmtjax.laws import MarchenkoPastur
+from rmtjax.inference._core.noise_law import median_level
+from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled
+from rmtjax.inference._covariance.transforms import counted
 
 # The level that minimises each loss, as a function of ℓ, c² and s².
 _OPTIMA = {
@@ -30,42 +31,56 @@ def spiked(
     levels: Float[Array, "*batch k"],
     n: int,
     p: int,
-    noise: Float[Array, ""],
+    noise: Float[Array, "*batch"] | None = None,
     *,
     loss: str,
-    known: bool,
 ) -> Levels:
     r"""The optimal level of each spike above the edge $\sigma^2(1 + \sqrt\gamma)^2$, and σ² for all others.
+
+    Levels of 0 are no noise for p ≤ n: they stay, and p is the number of the others.
 
     Args:
         levels: those of the sample, ascending.
         n: number of rows.
         p: number of variables.
-        noise: σ, or the median of the levels for σ = 1 where σ is to be estimated.
+        noise: σ, or None where the median level shall tell.
         loss: a name of `LOSSES`.
-        known: whether σ is known.
 
     References:
         Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, equations 1.6 to 1.9 and table 2.
     """
-    gamma = p / n
-    middle = jnp.median(levels[..., levels.shape[-1] - min(n, p) :], axis=-1)
-    variance = jnp.broadcast_to(noise**2, middle.shape).astype(levels.dtype) if known else middle / noise
+    count = counted(levels, max(n, p), full=p <= n)
+    observations, variables = effective_sizes(levels, count, n, p)
+    if noise is None:
+        variance = _middle(levels, count) / _median_of_noise(observations, variables)
+    else:
+        variance = jnp.broadcast_to(noise**2, levels.shape[:-1]).astype(levels.dtype)
+    gamma = (variables / observations)[..., None]
     present = variance[..., None] > 0
     unit = levels / jnp.where(present, variance[..., None], 1)
-    edge = (1 + gamma**0.5) ** 2
+    edge = (1 + jnp.sqrt(gamma)) ** 2
     above = (unit > edge) & present
     centre = jnp.where(above, unit, 2 * edge) + 1 - gamma
     spike = (centre + jnp.sqrt(centre**2 - 4 * (centre - 1 + gamma))) / 2
     cosine = (1 - gamma / (spike - 1) ** 2) / (1 + gamma / (spike - 1))
     new = _OPTIMA[loss](spike, cosine, 1 - cosine)
-    return variance[..., None] * jnp.where(above, new, 1), variance
+    return filled(
+        variance[..., None] * jnp.where(above, new, 1), jnp.zeros_like(variance) if p <= n else variance, count
+    )
 
 
-def median_of_noise(n: int, p: int) -> Float[Array, ""]:
-    """The median of the largest min(n, p) levels of noise of unit variance, from the law of Marčenko and Pastur."""
+def _middle(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) -> Float[Array, "*batch"]:
+    """The median of the levels that count, the largest ones."""
+    k = levels.shape[-1]
+    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    places = jnp.concatenate([k - 1 - number // 2, k - 1 - (number - 1) // 2], -1)
+    return jnp.mean(jnp.take_along_axis(levels, places, axis=-1), -1)
+
+
+def _median_of_noise(n: Float[Array, "*batch"], p: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+    """The median of the largest min(n, p) levels of noise of unit variance."""
     # For p > n they are those of the transposed data, in units of p rather than of n.
-    return MarchenkoPastur(min(p / n, n / p)).median() * max(1, p / n)
+    return median_level(jnp.minimum(p, n) / jnp.maximum(p, n)) * jnp.maximum(1, p / n)
 
 
 def checked_loss(loss: object) -> str:
