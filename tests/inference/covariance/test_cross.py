@@ -51,6 +51,31 @@ def test_units_and_order_do_not_matter():
     np.testing.assert_allclose(clean_cross_covariance(y, x), found.T, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize(("p", "q"), [(6, 4), *further((4, 6))])
+@pytest.mark.parametrize("cplx", [False, *further(True)])
+def test_derivative_is_the_slope(p, q, cplx):
+    """Where singular values are equal too: repeated columns leave several of them 0."""
+    rng = np.random.default_rng(4)
+    x, y = _draw(rng, 30, rng.normal(size=(p, q)), cplx=cplx)
+    other, step = rng.normal(size=(p, q)), 1e-5
+    value = jax.jit(lambda x, y: jnp.sum(other * jnp.real(clean_cross_covariance(x, y))))
+    gradients = jax.jit(jax.grad(value, (0, 1)))
+    twice = lambda data: np.concatenate([data[:, :1], data[:, :1], data[:, :1], data[:, 3:]], axis=1)
+    for left, right in ((x, y), (twice(x), y), (twice(x), twice(y))):
+        dx, dy = _draw(rng, 30, rng.normal(size=(p, q)), cplx=cplx)
+        ahead, behind = (float(value(left + d * dx, right + d * dy)) for d in (step, -step))
+        slope = sum(np.sum(np.real(g * d)) for g, d in zip(gradients(left, right), (dx, dy), strict=True))
+        np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-6)
+
+
+def test_constant_data_have_finite_derivatives():
+    x, y = np.random.default_rng(5).normal(size=(30, 6)), np.ones((30, 4))
+    gradients = jax.jit(jax.grad(lambda x, y: jnp.sum(clean_cross_covariance(x, y)), (0, 1)))
+    for pair in ((x, y), (np.ones((30, 6)), x[:, :4]), (np.ones((30, 6)), y)):
+        for gradient in gradients(*pair):
+            np.testing.assert_array_equal(gradient, 0)
+
+
 def test_other_rows_are_refused():
     with pytest.raises(ValueError, match=r"`y` must have the rows of `x`"):
         clean_cross_covariance(np.random.default_rng(0).normal(size=(5, 3)), np.ones((4, 3)))

@@ -43,6 +43,28 @@ def test_a_row_without_weight_is_no_row(n, p):
     np.testing.assert_allclose(whole, shrink(data[others], method="sample", weights=weights[others]), rtol=1e-10)
 
 
+@pytest.mark.parametrize(("method", "center"), [("sample", True), *further(("qis", True), ("analytical", False))])
+def test_derivative_at_weights_of_0_is_the_slope(method, center):
+    data, rng = jnp.asarray(_data(25, 8)), np.random.default_rng(2)
+    weights, other = rng.uniform(1, 3, 25), rng.normal(size=(8, 8))
+    weights[3] = 0
+    value = jax.jit(lambda w: jnp.sum(other * shrink(data, method=method, center=center, weights=w)))
+    slopes = np.asarray(jax.jit(jax.grad(value))(weights))
+    step = 1e-6
+    for row in (3, 4):
+        # From above, as there are no negative weights.
+        ahead, further_ahead = (float(value(weights + m * step * np.eye(25)[row])) for m in (1, 2))
+        slope = (4 * ahead - 3 * float(value(jnp.asarray(weights))) - further_ahead) / (2 * step)
+        np.testing.assert_allclose(slopes[row], slope, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.slow
+def test_weights_of_0_have_finite_derivatives():
+    data, weights = _data(20, 31), jnp.linspace(1, 2, 20).at[jnp.array([3, 7])].set(0)
+    slopes = jax.jit(jax.grad(lambda w: jnp.sum(shrink(data, standardize=True, weights=w)[0])))(weights)
+    assert np.isfinite(slopes).all()
+
+
 @pytest.mark.parametrize("c", [2.5, *further(0.4)])
 def test_two_weights_against_the_roots_of_a_polynomial(c):
     """With weights of two sizes the equation is quadratic; of its roots only one gives levels near the population."""
@@ -79,7 +101,7 @@ def test_weights_of_independent_rows_lie_between_neighbours():
     weights = np.sort(np.random.default_rng(0).uniform(0.2, 3, 40))[::-1]
     shares = weights / weights.sum()
     exact = np.linalg.eigvalsh(np.diag(shares) - np.outer(shares, shares))[:0:-1]
-    independent = jax.jit(lambda data, weights: weighted_rows(data, weights, center=True)[1])
+    independent = jax.jit(lambda data, weights: weighted_rows(data, weights, center=True)[-1])
     found = independent(jnp.ones((40, 2)), weights)
     np.testing.assert_allclose(found, exact / exact.mean(), atol=0.08)
     assert np.mean(np.abs(np.asarray(found) - exact / exact.mean())) < 0.02

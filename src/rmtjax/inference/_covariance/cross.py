@@ -11,12 +11,25 @@ data by integration by parts,
 
 $$L = 1 - \frac{1}{1 + H - z^2 A B / (1 + H)},$$
 
-and the ratio of the imaginary parts of L and H at $z = s + i\eta$ is that of $u^* K v$ and s.
+and the ratio φ of the imaginary parts of L and H at $z = s + i\eta$ is that of $u^* K v$ and s.
+
+Derivative. The result $U\,\varphi S\,V^*$ is a function of C whose factors depend on all vectors by the traces alone.
+With $E = U^* \dot C V$, its Hermitian and anti-Hermitian part, and $f(s) = s\varphi(s)$ it is inside of the two bases
+
+$$\frac{f_i - f_j}{s_i - s_j}\,\frac{E_{ij} + \bar E_{ji}}2 + \frac{f_i + f_j}{s_i + s_j}\,\frac{E_{ij} - \bar E_{ji}}2
++ \dot f_i \delta_{ij},$$
+
+with the derivative of f for the quotient where values are equal and φ for that at 0, and $\varphi_j$ times $\dot C$
+where one of the bases ends. A trace moves by $\operatorname{tr} \dot G C_x = \operatorname{tr} G \dot M G C_x$ with
+$M = CC^*$. So equal singular values, as those of repeated or constant columns, need not be told apart.
 """
+
+import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -31,7 +44,7 @@ def clean_cross_covariance(
 
     The sample matrix $C = \frac1n \sum_i x_i y_i^*$ has singular values of the size $\sqrt{p/n} + \sqrt{q/n}$ where x
     and y are independent. Here each is multiplied by the factor, not negative, that brings the matrix nearest to the
-    true one for the vectors as they are.
+    true one for the vectors as they are. Derivatives are right where singular values are equal too.
 
     Convention: an unknown mean costs an observation, and n is n - 1.
 
@@ -65,30 +78,145 @@ def clean_cross_covariance(
     return masked_each(valid, left.ndim - 2, _cleaned(left, right, bool(center)))
 
 
-def _cleaned_by(
+@partial(compiled, static_argnums=2)
+def _cleaned(
     x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"], center: bool
 ) -> Inexact[Array, "*batch p q"]:
     (x, unit_x), (y, unit_y) = in_unit(x), in_unit(y)
     if center:
         x, y = without_mean(x), without_mean(y)
-    n, p, q = *x.shape[-2:], y.shape[-1]
-    u, s, vh = jnp.linalg.svd(jnp.swapaxes(x, -1, -2) @ jnp.conj(y) / n, full_matrices=False)
-    # Variances along the vectors, and what is left of them in all other directions; x_i enters as a column.
-    along = lambda rows, vectors: jnp.sum(jnp.abs(jnp.conj(rows) @ vectors) ** 2, axis=-2) / n
-    a, b = along(x, u), along(y, adjoint(vh))
-    total_a, total_b = (jnp.sum(jnp.abs(rows) ** 2, axis=(-2, -1)) / n for rows in (x, y))
-    rest_a, rest_b = total_a - jnp.sum(a, -1), total_b - jnp.sum(b, -1)
-    unit = jnp.sqrt(total_a / p * total_b / q)
-    height = jnp.where(unit > 0, unit, 1)[..., None] * (p * q * n) ** (-1 / 6)
-    squared = jax.lax.complex(s, jnp.broadcast_to(height, s.shape)) ** 2
-    resolvent = 1 / (squared[..., :, None] - s[..., None, :] ** 2)
+    return _of_rows(x, y) * unit_x * unit_y
+
+
+@jax.custom_jvp
+def _of_rows(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]) -> Inexact[Array, "*batch p q"]:
+    """The cleaned matrix of rows of mean 0."""
+    u, s, vh = _decomposed(x, y)
+    turned = jnp.zeros_like(s)
+    factor = _factors(
+        s, s, *_variances(x, u), *_variances(y, adjoint(vh)), turned, turned, (*x.shape[-2:], y.shape[-1])
+    )
+    return (u * (s * factor)[..., None, :]) @ vh
+
+
+def _decomposed(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]) -> tuple[Array, Array, Array]:
+    """Singular vectors and values of C."""
+    u, s, vh = jnp.linalg.svd(jnp.swapaxes(x, -1, -2) @ jnp.conj(y) / x.shape[-2], full_matrices=False)
+    return u, s, vh
+
+
+def _variances(rows: Inexact[Array, "*batch n p"], vectors: Inexact[Array, "*batch p k"]) -> tuple[Array, Array]:
+    """Those along the vectors, and the mean of all; a row is the transpose of an observation."""
+    n, p = rows.shape[-2:]
+    return jnp.sum(_square(jnp.conj(rows) @ vectors), axis=-2) / n, jnp.sum(_square(rows), axis=(-2, -1)) / (n * p)
+
+
+def _square(z: Inexact[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
+
+
+def _heights(mean_a: Array, mean_b: Array, size: int) -> Float[Array, "*batch 1"]:
+    """The distance η from the axis."""
+    product = mean_a * mean_b
+    unit = jnp.where(product > 0, jnp.sqrt(jnp.where(product > 0, product, 1)), 1)
+    return unit[..., None] * size ** (-1 / 6)
+
+
+def _resolvent(
+    points: Float[Array, "*batch m"], height: Float[Array, "*batch 1"], s: Float[Array, "*batch k"]
+) -> tuple[Complex[Array, "*batch m"], Complex[Array, "*batch m k"]]:
+    """The squares z² and 1/(z² - s²)."""
+    squared = jax.lax.complex(points, jnp.broadcast_to(height, points.shape)) ** 2
+    return squared, 1 / (squared[..., :, None] - s[..., None, :] ** 2)
+
+
+def _factors(
+    points: Float[Array, "*batch m"],
+    s: Float[Array, "*batch k"],
+    a: Float[Array, "*batch k"],
+    mean_a: Float[Array, "*batch"],
+    b: Float[Array, "*batch k"],
+    mean_b: Float[Array, "*batch"],
+    turned_a: Inexact[Array, "*batch m"],
+    turned_b: Inexact[Array, "*batch m"],
+    sizes: tuple[int, ...],
+) -> Float[Array, "*batch m"]:
+    """The factor φ at the points.
+
+    Args:
+        points: singular values at which it is asked for.
+        s: those of C.
+        a: variances of x along the vectors.
+        mean_a: that of all variables of x.
+        b: as a, for y.
+        mean_b: likewise.
+        turned_a: what is to be added to n times the trace A, for the derivative.
+        turned_b: likewise.
+        sizes: n, p and q.
+    """
+    n, p, q = sizes
+    squared, resolvent = _resolvent(points, _heights(mean_a, mean_b, n * p * q), s)
     trace = lambda weights: jnp.sum(weights[..., None, :] * resolvent, -1) / n
+    # What is left of the variances in all other directions.
+    rest = lambda mean, size, along: (size * mean - jnp.sum(along, -1))[..., None] / squared / n
     h = trace(s**2)
-    product = (trace(a) + rest_a[..., None] / squared / n) * (trace(b) + rest_b[..., None] / squared / n)
+    product = (trace(a) + rest(mean_a, p, a) + turned_a / n) * (trace(b) + rest(mean_b, q, b) + turned_b / n)
     l = 1 - 1 / (1 + h - squared * product / (1 + h))
     below = jnp.imag(h)
-    factor = jnp.maximum(jnp.imag(l) / jnp.where(below == 0, -1, below), 0)
-    return (u * (s * factor)[..., None, :]) @ vh * unit_x * unit_y
+    return jnp.maximum(jnp.imag(l) / jnp.where(below == 0, -1, below), 0)
 
 
-_cleaned = compiled(_cleaned_by, static_argnums=2)
+@_of_rows.defjvp
+def _of_rows_jvp(primals: tuple, tangents: tuple) -> tuple:
+    (x, y), (dx, dy) = primals, tangents
+    sizes = (*x.shape[-2:], y.shape[-1])
+    n = sizes[0]
+    u, s, vh = _decomposed(x, y)
+    v = adjoint(vh)
+    moved = (jnp.swapaxes(dx, -1, -2) @ jnp.conj(y) + jnp.swapaxes(x, -1, -2) @ jnp.conj(dy)) / n
+    e = adjoint(u) @ moved @ v
+    outside_u, outside_v = moved @ v - u @ e, adjoint(moved) @ u - v @ adjoint(e)
+    s_dot = jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1))
+
+    (a, mean_a), (a_dot, mean_a_dot) = jax.jvp(lambda rows: _variances(rows, u), (x,), (dx,))
+    (b, mean_b), (b_dot, mean_b_dot) = jax.jvp(lambda rows: _variances(rows, v), (y,), (dy,))
+    squared, resolvent = _resolvent(s, _heights(mean_a, mean_b, math.prod(sizes)), s)
+    turned_a = _turned(x, u, s, e, outside_u, squared, resolvent)
+    turned_b = _turned(y, v, s, adjoint(e), outside_v, squared, resolvent)
+
+    still, at = jnp.zeros_like(turned_a), partial(_factors, sizes=sizes)
+    values = (s, s, a, mean_a, b, mean_b, still, still)
+    factor, factor_dot = jax.jvp(at, values, (s_dot, s_dot, a_dot, mean_a_dot, b_dot, mean_b_dot, turned_a, turned_b))
+    slope = jax.jvp(lambda points: at(points, *values[1:]), (s,), (jnp.ones_like(s),))[1]
+
+    new = s * factor
+    hermitian, anti = (e + adjoint(e)) / 2, (e - adjoint(e)) / 2
+    gaps, sums = s[..., :, None] - s[..., None, :], s[..., :, None] + s[..., None, :]
+    equal = jnp.abs(gaps) <= 4 * jnp.finfo(s.dtype).eps * s[..., :1, None]
+    quotients = (new[..., :, None] - new[..., None, :]) / jnp.where(equal, 1, gaps)
+    quotients = jnp.where(equal, (factor + s * slope)[..., None, :], quotients)
+    means = (new[..., :, None] + new[..., None, :]) / jnp.where(sums > 0, sums, 1)
+    means = jnp.where(sums > 0, means, factor[..., None, :])
+    one = jnp.eye(s.shape[-1], dtype=s.dtype)
+    inside = (1 - one) * quotients * hermitian + means * anti + one * (s_dot * factor + s * factor_dot)[..., None, :]
+    change = u @ inside @ vh
+    change += (outside_u * factor[..., None, :]) @ vh + (u * factor[..., None, :]) @ adjoint(outside_v)
+    return (u * new[..., None, :]) @ vh, change
+
+
+def _turned(
+    rows: Inexact[Array, "*batch n p"],
+    u: Inexact[Array, "*batch p k"],
+    s: Float[Array, "*batch k"],
+    e: Inexact[Array, "*batch k k"],
+    outside: Inexact[Array, "*batch p k"],
+    squared: Complex[Array, "*batch k"],
+    resolvent: Complex[Array, "*batch k k"],
+) -> Complex[Array, "*batch k"]:
+    """The derivative of tr G C_x as the vectors turn, but not as singular values move, at the points of a resolvent."""
+    along = jnp.conj(rows) @ u
+    matrix = e * s[..., None, :]
+    inner = adjoint(along) @ along / rows.shape[-2]
+    weights = jnp.real((matrix + adjoint(matrix)) * jnp.conj(inner)) * (1 - jnp.eye(s.shape[-1], dtype=s.dtype))
+    beside = 2 * s * jnp.real(jnp.sum(jnp.conj(outside) * (jnp.swapaxes(rows, -1, -2) @ along), -2)) / rows.shape[-2]
+    return jnp.sum((resolvent @ weights) * resolvent, -1) + jnp.sum(resolvent * beside[..., None, :], -1) / squared

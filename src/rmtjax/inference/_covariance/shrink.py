@@ -190,7 +190,7 @@ def _shrunk(
     rows = without_mean(data) if center else data
     operands = ()
     if weights is not None:
-        rows, independent = weighted.weighted_rows(data, weights.astype(data.real.dtype), center=center)
+        rows, weights, independent = weighted.weighted_rows(data, weights.astype(data.real.dtype), center=center)
         operands = () if method == "sample" else (independent,)
     elif method == "ledoit-wolf":
         # The intensity of the source, which divides by the number of rows even where the mean is unknown.
@@ -203,7 +203,7 @@ def _shrunk(
     def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
         return _METHODS[method](levels, n, p, *operands, **options)
 
-    matrix = with_levels_of(levels_by, rows, *operands)
+    matrix = with_levels_of(levels_by, rows, weights, *operands)
     if deviations is None:
         return matrix * unit**2
     matrix = _correlation(matrix)

@@ -4,6 +4,8 @@ Convention: rows y_i of mean 0 have the covariance matrix $S = \frac1n \sum_i y_
 $\lambda_1, \dots, \lambda_k$, $k = \min(n, p)$, and vectors V. A method makes levels d of them, and one level $d_0$ for
 the p - k directions in which there are no data: $\hat\Sigma = V D V^* + d_0 (1 - V V^*)$.
 
+With weights $w_i \ge 0$ of the rows $S = \frac1n \sum_i w_i y_i y_i^*$.
+
 Derivative. With $E = V^* \dot S V$, so that $\dot\lambda_i = E_{ii}$, first-order perturbation theory gives
 
 $$\dot{\hat\Sigma} = V (F \circ E + \dot D) V^* + \dot d_0 (1 - V V^*) + W G V^* + V G W^*, \quad
@@ -11,7 +13,9 @@ W = (1 - VV^*) \dot S V,$$
 
 with $F_{ij} = (d_i - d_j)/(\lambda_i - \lambda_j)$, 0 on the diagonal, and $G_i = (d_i - d_0)/\lambda_i$. The rows have
 no component along a vector of level 0, so that its column of W vanishes and its quotient does not matter: the
-derivative is finite where rows or columns repeat, which that of a QR decomposition would not be.
+derivative is finite where rows or columns repeat, which that of a QR decomposition would not be. $\dot S = \frac1n
+\sum_i (z_i y_i^* + y_i z_i^*)$ with $z_i = w_i \dot y_i + \dot w_i y_i / 2$ has no root of a weight in it, and is right
+for the weight 0.
 """
 
 from collections.abc import Callable
@@ -31,25 +35,29 @@ Method = Callable[..., tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def with_levels_of(method: Method, rows: Inexact[Array, "*batch n p"], *operands: Any) -> Inexact[Array, "*batch p p"]:
-    """The covariance matrix of rows of mean 0 with the levels `method(levels, *operands)`."""
-    return _decomposed(method, rows, *operands)[-1]
+def with_levels_of(
+    method: Method, rows: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *operands: Any
+) -> Inexact[Array, "*batch p p"]:
+    """The covariance matrix of rows of mean 0, all of weight 1 if None, with the levels `method(levels, *operands)`."""
+    return _decomposed(method, rows, weights, *operands)[-1]
 
 
 def _decomposed(
-    method: Method, rows: Inexact[Array, "*batch n p"], *operands: Any
+    method: Method, rows: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *operands: Any
 ) -> tuple[SampleSpectrum, Inexact[Array, "*batch p p"]]:
-    spectrum = sample_spectrum(rows)
+    spectrum = sample_spectrum(rows if weights is None else rows * jnp.sqrt(weights)[:, None])
     return spectrum, spectrum.matrix(*method(spectrum.levels, *operands))
 
 
 @with_levels_of.defjvp
 def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tuple:
-    (rows, *operands), (tangent, *operand_tangents) = primals, tangents
+    (rows, weights, *operands), (tangent, weights_tangent, *operand_tangents) = primals, tangents
     n = rows.shape[-2]
-    spectrum, matrix = _decomposed(method, rows, *operands)
+    spectrum, matrix = _decomposed(method, rows, weights, *operands)
+    if weights is not None:
+        tangent = weights[:, None] * tangent + weights_tangent[:, None] * rows / 2
     levels, v = spectrum.levels, spectrum.vectors
-    # ΔS V for S = Y^T Ȳ / n.
+    # ΔS V for ΔS = (Z^T Ȳ + Y^T Z̄) / n.
     moved = jnp.swapaxes(tangent, -1, -2) @ (jnp.conj(rows) @ v) + jnp.swapaxes(rows, -1, -2) @ (jnp.conj(tangent) @ v)
     moved = moved / n
     e = adjoint(v) @ moved

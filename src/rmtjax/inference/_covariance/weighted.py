@@ -32,8 +32,8 @@ _STAGES, _STEPS, _LAST = 12, 2, 9
 
 def weighted_rows(
     data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"], *, center: bool
-) -> tuple[Inexact[Array, "*batch n p"], Float[Array, " m"]]:
-    r"""Rows whose covariance matrix is the weighted one without bias, and the weights of mean 1 of independent rows.
+) -> tuple[Inexact[Array, "*batch n p"], Float[Array, " n"], Float[Array, " m"]]:
+    r"""Rows, the weights with which their covariance matrix has no bias, and those of mean 1 of independent rows.
 
     With the weighted mean taken off, $\sum_i w_i (x_i - \bar x)(x_i - \bar x)^* = X^* A (1 - uu^*) A X$ for weights of
     sum 1, with A and u their square roots: n - 1 independent rows with weights between neighbouring ones of before,
@@ -42,13 +42,12 @@ def weighted_rows(
     n = data.shape[-2]
     shares = weights / jnp.sum(weights)
     if not center:
-        return data * jnp.sqrt(n * shares)[:, None], n * jnp.sort(shares)[::-1]
+        return data, n * shares, n * jnp.sort(shares)[::-1]
     deviations = data - jnp.sum(shares[:, None] * data, axis=-2, keepdims=True)
-    rows = deviations * jnp.sqrt(n * shares / (1 - jnp.sum(shares**2)))[:, None]
     ordered = jnp.sort(shares)[::-1]
     upper, lower = ordered[:-1], ordered[1:]
     between = 2 * upper * lower / jnp.where(upper > 0, upper + lower, 1)
-    return rows, between / jnp.mean(between)
+    return deviations, n * shares / (1 - jnp.sum(shares**2)), between / jnp.mean(between)
 
 
 def effective_number(n: int, weights: Float[Array, " n"] | None) -> Number:
@@ -81,11 +80,10 @@ def levels_from(
     if weights is None:
         return filled(optimal(levels, transform, count, n, p), null_level(levels, count, n, p, factor), count)
     rank = jnp.sum(count, -1, keepdims=True, dtype=levels.dtype)
-    present = weights > 0
-    if p > n:
-        # Rows of next to no weight leave no level above the rounding.
-        present = present & (jnp.arange(n) < rank)
-    kept = jnp.where(present, weights, 0)
+    # For p > n rows of next to no weight leave no level above the rounding. The others keep a derivative at 0.
+    leaves_a_level = (p <= n) | (jnp.arange(n) < rank)
+    kept = jnp.where(leaves_a_level, weights, 0)
+    present = kept > 0
     # Levels 0 tell of fewer variables where p ≤ n.
     variables = rank if p <= n else jnp.full_like(rank, p)
     e, y = _companion(levels, transform, count, kept, width, variables / n, rank / jnp.maximum(variables, 1))
