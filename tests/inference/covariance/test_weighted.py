@@ -116,6 +116,14 @@ def test_few_rows_of_most_weight_leave_positive_levels(half_life):
     assert found.sum() == pytest.approx(np.trace(np.asarray(shrink(data, method="sample", half_life=half_life))))
 
 
+def test_short_half_lives_leave_an_estimate_near_the_truth():
+    """Where levels of the sample are spread over powers of ten; with the kernel for equal weights it is 4.7."""
+    truth = np.repeat([1.0, 3.0, 10.0], [8, 16, 16])
+    data = np.random.default_rng(0).normal(size=(4, 30, 40)) * np.sqrt(truth)
+    error = np.mean(np.sum((np.asarray(shrink(data, half_life=2.0)) - np.diag(truth)) ** 2, axis=(-2, -1)))
+    assert error < 1.35 * np.sum((truth - truth.mean()) ** 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "p", "half_life"), [(300, 100, 50.0), (200, 100, 20.0), (60, 100, 30.0)])
 @pytest.mark.parametrize("method", ["qis", "analytical"])

@@ -11,7 +11,10 @@ from rmtjax.inference._covariance.weighted import effective_number, levels_from
 def qis(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[Array, " n"] | None = None) -> Levels:
     r"""Optimal levels by the Cauchy kernel on inverse levels, with the trace of the sample.
 
-    The width is $h = \min(c, 1/c)^{0.7}\, p^{-0.35}$ with $c = p/n$ for the effective number of rows.
+    The width is $h = \min(c, 1/c)^{0.7}\, p^{-0.35}$ with $c = p/n$, where $\min(c, 1/c)$ is the variance of the levels
+    of data whose Σ is the identity, relative to the square of their mean. With weights of mean 1 that is
+    $v = c\,\overline{w^2}$ for p ≤ n and $\overline{w^2} - 1 + 1/c$ for p > n. Where v > 1 levels are spread over
+    powers of ten, and only some p/v of them lie within a factor of e: $h = (v/p)^{0.35}$.
 
     References:
         Ledoit and Wolf (2022), Bernoulli 28, 1519, section 4.5. What they write for inverse levels is here multiplied
@@ -19,5 +22,11 @@ def qis(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[Array, 
     """
     count = counted(levels, max(n, p), full=p <= n)
     number = effective_number(n, weights)
-    width = jnp.minimum(p / number, number / p) ** 0.7 / p**0.35
-    return with_trace(*levels_from(levels, cauchy(levels, width, count), count, n, p, weights, width), p, levels)
+    spread = p / number if p <= n else n / number - 1 + n / p
+    width = jnp.minimum(spread, 1) ** 0.7 * (jnp.maximum(spread, 1) / p) ** 0.35
+    # The formula of the source takes the kernel for the transform on the axis. It stands for equal weights; the more
+    # unequal they are, the nearer to where the kernel is the equation is solved.
+    height = width * jnp.minimum(n / number - 1, 1)
+    transform = cauchy(levels, width, count)
+    found = levels_from(levels, transform, count, n, p, weights, width, height=height)
+    return with_trace(*found, p, levels)

@@ -64,8 +64,9 @@ def levels_from(
     weights: Float[Array, " n"] | None,
     width: Number,
     factor: Number = 1.0,
+    height: Number = 0.0,
 ) -> Levels:
-    """Optimal levels, and that of the directions without data.
+    r"""Optimal levels, and that of the directions without data.
 
     Args:
         levels: those of the sample, ascending.
@@ -76,6 +77,9 @@ def levels_from(
         weights: of the rows, descending and with the mean 1; None if all are 1.
         width: that of the kernel, relative to a level.
         factor: what the kernel makes of the transform at 0.
+        height: h for the target $1 + zm$ with $z = \lambda(1 + ih)$. Where that is the point at which a kernel takes
+            the transform, F has this value, while $1 + \lambda m$ is beyond its range for levels spread over powers
+            of ten.
     """
     if weights is None:
         return filled(optimal(levels, transform, count, n, p), null_level(levels, count, n, p, factor), count)
@@ -86,8 +90,13 @@ def levels_from(
     present = kept > 0
     # Levels 0 tell of fewer variables where p ≤ n.
     variables = rank if p <= n else jnp.full_like(rank, p)
-    e, y = _companion(levels, transform, count, kept, width, variables / n, rank / jnp.maximum(variables, 1))
-    new = jnp.where(count, levels, 0) * jnp.imag(e) / jnp.where(count, jnp.imag(y), 1)
+    fraction = rank / jnp.maximum(variables, 1)
+    u, v = transform
+    y = jnp.where(count, fraction * jax.lax.complex(1 - u - height * v, v - height * u), 1j)
+    e = _companion(levels, y, count, kept, width, variables / n, fraction)
+    # λ Im m, with the levels 0.
+    below = fraction * v + (1 - fraction) * height / (1 + height**2)
+    new = jnp.where(count, levels, 0) * jnp.imag(e) / jnp.where(count, below, 1)
     number = jnp.maximum(jnp.sum(present, -1, dtype=levels.dtype), 1)
     rarity = jnp.sum(jnp.where(present, 1 / jnp.where(present, weights, 1), 0), -1) * n / number**2
     return filled(new, rarity * null_level(levels, count, n, p, factor), count)
@@ -95,16 +104,14 @@ def levels_from(
 
 def _companion(
     levels: Float[Array, "*batch k"],
-    transform: Transform,
+    y: Complex[Array, "*batch k"],
     count: Bool[Array, "*batch k"],
     weights: Float[Array, "*batch n"],
     width: Number,
     c: Float[Array, "*batch 1"],
     fraction: Float[Array, "*batch 1"],
-) -> tuple[Complex[Array, "*batch k"], Complex[Array, "*batch k"]]:
-    """The solution e of the equation, and its y, in the scale where the largest level is 1."""
-    u, v = transform
-    y = jnp.where(count, fraction * jax.lax.complex(1 - u, v), 1j)
+) -> Complex[Array, "*batch k"]:
+    """The solution e of the equation."""
     # Levels that do not count are asked for the largest one.
     place = jnp.where(count, levels, levels[..., -1:])
     top = jnp.where(levels[..., -1:] > 0, levels[..., -1:], 1)
@@ -129,7 +136,7 @@ def _companion(
     last = _newton(s, y, weights, c)
     simple = 1 / y - c * jnp.mean(weights**2, -1, keepdims=True)
     found = (jnp.abs(last - s) < 1e-4 * jnp.abs(last)) & (jnp.imag(last) < 0)
-    return 1 / jnp.where(found, last, simple), y
+    return 1 / jnp.where(found, last, simple)
 
 
 def _newton(
