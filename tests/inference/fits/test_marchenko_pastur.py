@@ -141,6 +141,8 @@ def test_single_precision():
         (np.array([-1.0, 1.0, 2.0]), 9, 3, {}, "not be negative"),
         (np.array([0.0, 0.0, 2.0]), 9, 3, {}, "be positive"),
         (np.ones(2), 9, 2, {}, "at least 3 numbers"),
+        (2 * np.ones(3), 9, 3, {"ratio": "fitted"}, "not be equal for the smallest two thirds .* 2 for all of these"),
+        (np.array([1.0, 9.0, 1.0]), 9, 3, {"ratio": "fitted"}, "not be equal"),
         (np.ones(3), 9, 3, {"ratio": "free"}, "`ratio` must be one of"),
         (np.ones(3), 9, 3, {"beta": 4}, "`beta` must be 1 or 2"),
         (np.ones(3), 9.0, 3, {}, "`n` must be an integer"),
@@ -149,6 +151,14 @@ def test_single_precision():
 def test_bad_input(levels, n, p, options, message):
     with pytest.raises(ValueError, match=message):
         fit_marchenko_pastur(levels, n, p, **options)
+
+
+def test_equal_levels_give_nan_under_a_transformation_and_a_fit_where_others_are_0():
+    fit = lambda levels, p: fit_marchenko_pastur(levels, 4, p, ratio="fitted")
+    variance = jax.jit(jax.vmap(lambda levels: fit(levels, 4).variance))(jnp.array([[1.0] * 4, [1.0, 2.0, 3.0, 4.0]]))
+    np.testing.assert_array_equal(np.isnan(variance), [True, False])
+    # Of 8 levels 4 are 0: their second moment is twice the square of their mean.
+    np.testing.assert_allclose(fit(jnp.full(4, 3.0), 8).ratio, 1 / (1 + 1 / 8), rtol=1e-6)
 
 
 def _spiked(key, n, p, rank):

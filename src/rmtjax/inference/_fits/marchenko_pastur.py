@@ -93,6 +93,11 @@ class MarchenkoPasturFit(AbstractModule):
 
 
 _SPREAD = _checks.Rule(lambda levels: levels[..., -1 - levels.shape[-1] // 3] > 0, "be positive for a third of them")
+_UNEQUAL = _checks.Rule(
+    lambda levels: levels[..., -1 - levels.shape[-1] // 3] > levels[..., 0],
+    'not be equal for the smallest two thirds of them, as a ratio is fitted to their spread (`ratio="known"` is not)',
+    lambda levels: f"{levels[..., 0].min():.3g} for all of these",
+)
 _NULL = _checks.Rule(
     lambda dropped, largest: (abs(dropped) <= 1e-3 * largest[..., None]).all(-1),
     "have p - n levels of 0 if there are more columns than rows (p > n; are `n` and `p` swapped?)",
@@ -145,7 +150,8 @@ def fit_marchenko_pastur(
 
     Raises:
         ValueError: there are neither min(n, p) nor p levels, or fewer than 3; levels are negative or not finite, or
-            two thirds of them are 0; the p - n smallest of p levels are not 0.
+            two thirds of them are 0; the p - n smallest of p levels are not 0; the smallest two thirds are equal, where
+            the ratio is fitted and p ≤ n.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -172,6 +178,8 @@ def fit_marchenko_pastur(
         valid = _checks.both(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
     values = values[..., -rank:]
     valid = _checks.both(valid, _SPREAD.kept("levels", values))
+    if ratio == "fitted" and p == rank:  # levels of 0 are a spread of their own
+        valid = _checks.both(valid, _UNEQUAL.kept("levels", values))
     return _checks.masked(valid, _fit(values, n, p, ratio == "fitted", beta))
 
 
