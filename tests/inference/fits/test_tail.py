@@ -116,6 +116,20 @@ def test_known_minimum_and_derivative():
     np.testing.assert_allclose(slope, np.where(x >= 1.7, -1 / (x * z.size * z.mean() ** 2), 0), rtol=1e-10)
 
 
+@pytest.mark.parametrize("size", [3, 10])
+def test_p_value_at_a_known_minimum_is_that_of_tails_of_one_size(size):
+    rng = np.random.default_rng(4)
+    # Two values far out, of a small tail of which the rest is near its beginning.
+    z = np.sort(np.append(0.05 + 0.1 * rng.random(size - 2), [2.0, 2.1]))
+    distance = lambda z: abs(-np.expm1(-z / z.mean(-1, keepdims=True)) - np.arange(size) / size).max(-1)
+    draws = distance(np.sort(rng.exponential(size=(20_000, size))))
+    expected = np.mean(draws >= distance(z))
+    x = 3.0 * np.exp(np.append(z / 1.5, -rng.random(60 - size)))
+    fit = fit_tail(jnp.asarray(x), minimum=3.0, key=jax.random.key(2), replicates=2000)
+    np.testing.assert_allclose(fit.distance, distance(z), rtol=1e-10)
+    assert abs(fit.p_value - expected) < 5 * (expected * (1 - expected) / 1800) ** 0.5, (fit.p_value, expected)
+
+
 @pytest.mark.slow
 def test_few_candidates_are_spaced_in_the_size_of_the_tail():
     x = samples()["body"]
@@ -211,6 +225,19 @@ def test_p_values_and_coverage_at_a_known_minimum(getkey):
     assert scipy.stats.binomtest(int((abs(z) < 1.96).sum()), 1000, 0.95).pvalue > 1e-6
     # The one-sided test against log-normal laws has its level.
     assert scipy.stats.binomtest(int((fit.log_normal.p_value < 0.05).sum()), 1000, 0.05).pvalue > 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.parametrize("size", [3, 10, 20, 30])
+def test_p_values_of_small_tails_are_uniform(getkey, size):
+    tails = jax.random.pareto(getkey(), 1.5, (1000, size))
+    body = jax.random.uniform(getkey(), (1000, 100 - size))
+    fit = fit_tail(jnp.concatenate([tails, body], axis=1), minimum=1.0, key=getkey(), replicates=999)
+    assert np.all(fit.tail_size == size)
+    assert scipy.stats.kstest(fit.p_value, "uniform").pvalue > 1e-3
+    # The level itself, which the law of all p-values hardly notices.
+    assert scipy.stats.binomtest(int((fit.p_value <= 0.05).sum()), 1000, 0.05).pvalue > 1e-4
 
 
 @pytest.mark.slow

@@ -98,8 +98,8 @@ def fit_tail(
     and $x_{\min}$ is the value for which the distance of the distribution functions is smallest. Whether that distance
     could be chance is asked of samples that are drawn from the fit: from the power law with probability m/n, else from
     the values below $x_{\min}$. Each is fitted anew, its minimum too; the p-value is the share of those at least as far
-    from their fit. With a known minimum it is too large for tails of less than 30 values: of the samples some have
-    hardly any tail, and then no distance.
+    from their fit. With a known minimum the samples are m values of the power law: then the distance does not depend on
+    α, and the p-value is exact, however small the tail.
 
     A small p-value speaks against a power law, a large one not for it: so the tail is also fitted by an exponential and
     by a log-normal law. The latter comes as near to a power law as one likes, so it can be found better but never
@@ -242,14 +242,23 @@ def _p_value(
 ) -> Float[Array, ""]:
     """The share of samples from the fit, with the data among them, that are at least as far from their own fit."""
     y, found = jax.lax.stop_gradient((y, found))
-    n = y.size
-
-    def distance(key: KeyScalar) -> Float[Array, ""]:
-        choice, excess, place = jax.random.split(key, 3)
-        tail = found.start + jax.random.exponential(excess, (n,), y.dtype) / found.rate
-        body = y[jax.random.randint(place, (n,), 0, jnp.maximum(n - found.size, 1))]
-        chosen = jax.random.uniform(choice, (n,), y.dtype) * n < found.size
-        return _tail(jnp.sort(jnp.where(chosen, tail, body)), start, places).distance
-
-    distances = jax.lax.map(distance, jax.random.split(key, replicates))
+    draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
+    distances = jax.lax.map(draw, jax.random.split(key, replicates))
     return monte_carlo_p_value(found.distance, distances).astype(y.dtype)
+
+
+def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarray, " c"], key: KeyScalar) -> Array:
+    """That of a sample whose tail is from the fit and has a binomial size, and whose body is from the values below."""
+    n = y.size
+    choice, excess, place = jax.random.split(key, 3)
+    tail = found.start + jax.random.exponential(excess, (n,), y.dtype) / found.rate
+    body = y[jax.random.randint(place, (n,), 0, jnp.maximum(n - found.size, 1))]
+    chosen = jax.random.uniform(choice, (n,), y.dtype) * n < found.size
+    return fit_best(jnp.sort(jnp.where(chosen, tail, body)), places).distance
+
+
+def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:
+    """That of a tail of the same size; from 0 on and of the rate 1, on which it does not depend."""
+    excess = jax.random.exponential(key, y.shape, y.dtype)
+    z = jnp.sort(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
+    return fit_from(z, jnp.zeros((), y.dtype)).distance
