@@ -1,6 +1,6 @@
-r"""Upper tails of the statistics of goodness of fit for independent values, as functions of the sample size.
+r"""Upper tails of the statistics that are sums of squares, for independent values, as functions of the sample size.
 
-*Sums of squares.* The statistics of Cramér-von Mises and Anderson-Darling tend to $\sum_k Z_k^2/\lambda_k$ with
+The statistics of Cramér-von Mises and Anderson-Darling tend to $\sum_k Z_k^2/\lambda_k$ with
 independent normal $Z_k$, where $\lambda_k = \pi^2 k^2$ and $k(k + 1)$. Their Laplace transform at $-\lambda/2$ is
 $f(\lambda) = \prod_k (1 - \lambda/\lambda_k)^{-1/2}$, with a cut on each $[\lambda_{2k-1}, \lambda_{2k}]$. The path of
 Bromwich's integral is turned into a parabola around all cuts that crosses the axis between 0 and $\lambda_1$:
@@ -13,85 +13,12 @@ tail keeps its digits, as everything decays like $e^{-\lambda x/2}$ from the cro
 
 from functools import cache
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float
 
-# Up to so many values the law of Kolmogorov's statistic is computed exactly, with matrices of twice this order.
-MOST_EXACT = 50
-# From here on the tail of one side, doubled, has all digits; up to here the expansion of the distribution function has.
-_BODY_ENDS = 1.2
 # Below it, both distribution functions of sums of squares are less than 1e-10, and the sums of exponentials too short.
 _LEAST = {"cramer-von-mises": 0.005, "anderson-darling": 0.02}
-
-
-def kolmogorov_tail(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:
-    """P(D_n ≥ d) for n values out of an array of `most`: exact in short arrays, else with an error of O(n^-3/2).
-
-    The error is 2e-5 at n = 51 and 3e-7 at n = 1000; of probabilities above 1e-6 it is less than 3 % and 0.1 %.
-    """
-    inside = (n * d > 0.5) & (d < 1)
-    safe = jnp.where(inside, d, 0.5)
-    found = 1 - _kolmogorov_exact(safe, n, most) if most <= MOST_EXACT else _kolmogorov_expanded(safe, n)
-    return jnp.where(inside, jnp.clip(found, 0, 1), jnp.where(d < 1, 1.0, 0.0))
-
-
-def _kolmogorov_exact(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:
-    """P(D_n < d) as an entry of a power of Durbin's matrix, whose order 2k - 1 depends on d: zeros surround it."""
-    k = jnp.floor(n * d) + 1
-    h, order = k - n * d, 2 * k - 1
-    index = jnp.arange(2 * most - 1, dtype=d.dtype)
-    row, column = index[:, None], index[None, :]
-    factorials = jnp.exp(-gammaln(jnp.maximum(row - column + 2, 1)))
-    matrix = jnp.where(row - column >= -1, factorials, 0)
-    powers = lambda exponent: jnp.exp(exponent * jnp.log(h) - gammaln(exponent + 1))
-    matrix = matrix - jnp.where(column == 0, powers(row + 1), 0)
-    matrix = matrix - jnp.where(row == order - 1, powers(jnp.maximum(order - column, 1)), 0)
-    twice = jnp.where(h > 0.5, 2 * h - 1, 1)
-    corner = jnp.where(h > 0.5, jnp.exp(order * jnp.log(twice) - gammaln(order + 1)), 0)
-    matrix = matrix + jnp.where((row == order - 1) & (column == 0), corner, 0)
-    matrix = jnp.where((row < order) & (column < order), matrix, 0)
-
-    def step(vector: Array, i: Array) -> tuple[Array, None]:
-        # With the factors of n!/n^n one by one, nothing overflows.
-        return jnp.where(i <= n, matrix @ vector * (i / n), vector), None
-
-    start = jnp.where(index == k - 1, 1.0, 0.0).astype(d.dtype)
-    power, _ = jax.lax.scan(step, start, jnp.arange(1, most + 1, dtype=d.dtype))
-    return jnp.sum(power * start)
-
-
-def _kolmogorov_expanded(d: Float[Array, ""], n: Float[Array, ""]) -> Float[Array, ""]:
-    z, r = d * jnp.sqrt(n), 1 / jnp.sqrt(n)
-    body = 1 - _pelz_good(jnp.clip(z, 0.2, _BODY_ENDS), r)
-    return jnp.where(z < _BODY_ENDS, body, _kolmogorov_far(jnp.maximum(z, _BODY_ENDS), r))
-
-
-def _kolmogorov_far(z: Float[Array, ""], r: Float[Array, ""]) -> Float[Array, ""]:
-    """Kolmogorov's series, at the point where its first term is twice Lauwerier's expansion of Smirnov's tail."""
-    exponent = z**2 + z * r / 3 + 2 * (z**4 - z**2) * r**2 / 9 + (44 * z**3 / 405 - 2 * z / 45) * r**3
-    k, signs = jnp.arange(1, 5, dtype=z.dtype), jnp.array([1, -1, 1, -1], z.dtype)
-    return 2 * jnp.sum(signs * jnp.exp(-2 * k**2 * exponent))
-
-
-def _pelz_good(z: Float[Array, ""], r: Float[Array, ""]) -> Float[Array, ""]:
-    """The distribution function of √n D up to n^(-3/2), with theta series that converge for small z; r is 1/√n."""
-    a = (np.pi * (jnp.arange(4, dtype=z.dtype) + 0.5)) ** 2
-    b = (np.pi * jnp.arange(1, 4, dtype=z.dtype)) ** 2
-    of_a, of_b = jnp.exp(-a / (2 * z**2)), jnp.exp(-b / (2 * z**2))
-    second = 6 * z**6 + 2 * z**4 + a * (2 * z**4 - 5 * z**2) + a**2 * (1 - 2 * z**2)
-    third = (
-        a**3 * (5 - 30 * z**2) + a**2 * (212 * z**4 - 60 * z**2) + a * (135 * z**4 - 96 * z**6) - 30 * z**6 - 90 * z**8
-    )
-    terms = (
-        jnp.sum(of_a) / z,
-        jnp.sum((a - z**2) * of_a) / (6 * z**4),
-        jnp.sum(second * of_a) / (72 * z**7) - jnp.sum(b * of_b) / (36 * z**3),
-        jnp.sum(third * of_a) / (6480 * z**10) + jnp.sum((3 * b * z**2 - b**2) * of_b) / (108 * z**6),
-    )
-    return (2 * np.pi) ** 0.5 * sum(term * r**power for power, term in enumerate(terms))
 
 
 def cramer_von_mises_tail(w: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:

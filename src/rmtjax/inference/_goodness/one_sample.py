@@ -19,6 +19,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import AbstractEnsemble, AbstractUnitaryEnsemble
 from rmtjax.inference._goodness import null_tails
 from rmtjax.inference._goodness.distances import distance
+from rmtjax.inference._goodness.kolmogorov import kolmogorov_tail
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.laws import AbstractLaw
 from rmtjax.simulation import simulate
@@ -28,7 +29,7 @@ Fit = Callable[[Any], AbstractLaw]
 Calibration = str | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
 
 _TAILS = {
-    "kolmogorov-smirnov": null_tails.kolmogorov_tail,
+    "kolmogorov-smirnov": kolmogorov_tail,
     "cramer-von-mises": null_tails.cramer_von_mises_tail,
     "anderson-darling": null_tails.anderson_darling_tail,
 }
@@ -121,10 +122,11 @@ def kolmogorov_smirnov(
         kolmogorov-smirnov: D = ..., p = ... for 40 values, by 99 draws of GOE(n=40, scale=1.0)
 
     References:
-        Kolmogorov (1933), Giorn. Ist. Ital. Attuari 4, 83. For independent values, up to 50 with those that are masked:
-        Durbin (1968), Ann. Math. Stat. 39, 398, and Marsaglia, Tsang and Wang (2003), J. Stat. Softw. 8(18), to 1e-14
-        (float32: 3e-5), which is no digit of a p-value below that. For more: Pelz and Good (1976), J. R. Stat. Soc. B
-        38, 152, and Lauwerier (1963), Z. Wahrsch. 2, 61, to 2e-5 at n = 51 and 3e-7 at n = 1000.
+        Kolmogorov (1933), Giorn. Ist. Ital. Attuari 4, 83. For up to 50 independent values p is right to 1e-10 of
+        itself (float32: 1e-4), however small: Durbin (1968), Ann. Math. Stat. 39, 398, with Marsaglia, Tsang and Wang
+        (2003), J. Stat. Softw. 8(18), and Birnbaum and Tingey (1951), Ann. Math. Stat. 22, 592, for the tail. For more
+        the error is 2e-5 at n = 51 and 3e-7 at n = 1000, by Pelz and Good (1976), J. R. Stat. Soc. B 38, 152, and 1e-6
+        of p below 0.02.
         Davison and Hinkley (1997), "Bootstrap Methods and their Application", 4.2, for the p-value.
     """
     return _tested("kolmogorov-smirnov", levels, law, calibration, key, draws)
