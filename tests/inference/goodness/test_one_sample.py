@@ -1,5 +1,7 @@
 """Tests of goodness of fit: statistics against SciPy, the bootstrap against its definition, levels and power."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -111,6 +113,32 @@ def test_the_bootstrap_is_its_definition(law, spectra):
     np.testing.assert_allclose(found.statistic, statistic, rtol=2e-5)
     np.testing.assert_allclose(found.p_value, (1 + np.sum(null >= statistic)) / 20, rtol=1e-6)
     assert str(found).endswith(f"for {data.size} values, by 19 draws of square_root")
+
+
+def test_draws_of_an_ensemble_are_those_of_a_simulation():
+    """The small program, in several calls, and the batches of `simulate`, of which the last one is cut."""
+    ensemble, law, key = rmt.Wigner(4), rmt.laws.Semicircle(), jax.random.key(3)
+    levels = ensemble.eigenvalues(jax.random.key(4))
+    small = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=530)
+    large = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, draws=130)
+    fewer = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, draws=70)
+    assert (small.draws, large.draws, fewer.draws) == (530, 130, 70)
+    np.testing.assert_allclose(small.null[:130], large.null, rtol=1e-5)
+    np.testing.assert_allclose(fewer.null, large.null[:70], rtol=1e-6)
+    expected = (1 + np.sum(np.asarray(small.null) >= small.statistic)) / 531
+    np.testing.assert_allclose(small.p_value, expected, rtol=1e-6)
+
+
+def test_another_number_of_draws_is_no_other_program(caplog):
+    levels, arguments = jnp.linspace(-1, 1, 4), {"law": rmt.laws.Semicircle(), "key": jax.random.key(3)}
+    for calibration in (rmt.Wigner(4), rmt.Wigner(4).eigenvalues):
+        tested = partial(kolmogorov_smirnov, levels, calibration=calibration, **arguments)
+        tested(draws=130)
+        with jax.log_compiles():
+            tested(draws=221)
+        assert "monte_carlo_p_value" in caplog.text
+        assert "_some" not in caplog.text
+        assert "_run_chunk" not in caplog.text
 
 
 def test_arguments_are_checked():

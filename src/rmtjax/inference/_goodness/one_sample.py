@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -18,11 +17,11 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import AbstractEnsemble, AbstractUnitaryEnsemble
 from rmtjax.inference._goodness import null_tails
+from rmtjax.inference._goodness.bootstrap import all_valid, fitted, null
 from rmtjax.inference._goodness.distances import distance
 from rmtjax.inference._goodness.kolmogorov import kolmogorov_tail
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.laws import AbstractLaw
-from rmtjax.simulation import simulate
 from rmtjax.statistics.internal import Levels, Spectrum, checked_values
 
 Fit = Callable[[Any], AbstractLaw]
@@ -101,7 +100,9 @@ def kolmogorov_smirnov(
             `linalg.MaskedValues` or the record of an unfolding; levels, spacings or ratios, in any order. Further axes
             are further spectra of the same sample; `jax.vmap` tests several samples.
         law: any law of `laws`, or a function of levels that fits one. Values at a point mass do not count, as their
-            number is known from the rank of a matrix; the others are held against the rest of the law.
+            number is known from the rank of a matrix; the others are held against the rest of the law. A function is
+            known by its identity: each new lambda or closure compiles the draws anew, for seconds, so define it once,
+            in a module, and keep it; laws and ensembles are compiled once for all their parameters.
         calibration: "independent" for the law of the statistic for independent values; an ensemble, or a function of a
             key that returns the values of one spectrum, for a bootstrap with m of them in each draw.
         key: a typed key, for the bootstrap.
@@ -226,21 +227,18 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
         if not isinstance(law, AbstractLaw):
             must = "be an ensemble, or a function that draws levels, where `law` is fitted to the levels"
             raise _checks.refusal("calibration", must, calibration)
-        found = _checks.masked(_all(sample), _independent(test, law, sample))
+        found = _checks.masked(all_valid(sample), _independent(test, law, sample))
         return GoodnessOfFit(*found, test, calibration, jnp.zeros(0, found[0].dtype))
     draws = _checks.integer("draws", draws, at_least=1)
     if key is None:
         raise _checks.refusal("key", "be a typed key from `jax.random.key(seed)`, for the draws", key)
-    draw = _drawer(calibration)
-    shape = sample.values.shape
-    _check_length(draw, key, shape[-1])
-    statistic, n = _measured(test, _fitted(law, levels), sample)
-    null = simulate(partial(_null, draw, law, test=test, spectra=shape[:-1]), key, draws, progress=False)
+    drawn = null(test, calibration, law, key, draws, sample.values.shape)
+    statistic, n = _measured(test, fitted(law, levels), sample)
     # Where levels and draws are infinitely far from the law, it is not known which of them are farther.
-    ranked = _RANKED.kept("law", statistic, null) if test == "anderson-darling" else True
-    p_value = _checks.masked(ranked, monte_carlo_p_value(statistic, null))
-    found = _checks.masked(_all(sample), (statistic, p_value, n))
-    return GoodnessOfFit(*found, test, _described(calibration), null)
+    ranked = _RANKED.kept("law", statistic, drawn) if test == "anderson-darling" else True
+    p_value = _checks.masked(ranked, monte_carlo_p_value(statistic, drawn))
+    found = _checks.masked(all_valid(sample), (statistic, p_value, n))
+    return GoodnessOfFit(*found, test, _described(calibration), drawn)
 
 
 def _ranked(statistic: Any, null: Any) -> Any:
@@ -276,50 +274,6 @@ def _independent(test: str, law: AbstractLaw, sample: Levels) -> tuple[Array, Ar
 @partial(compiled, static_argnums=0)
 def _measured(test: str, law: AbstractLaw, sample: Levels) -> tuple[Array, Array]:
     return distance(test, law, sample.values, sample.mask)
-
-
-def _null(draw: Callable, law: Any, key: KeyScalar, *, test: str, spectra: tuple[int, ...]) -> Float[Array, ""]:
-    """The statistic of one draw, of as many spectra as there are in the data; what is fitted is fitted anew."""
-    for _ in spectra:
-        draw = jax.vmap(draw)
-    levels = draw(jax.random.split(key, spectra) if spectra else key)
-    sample = checked_values(levels, name="calibration")
-    return _checks.masked(_all(sample), distance(test, _fitted(law, levels), sample.values, sample.mask)[0])
-
-
-def _fitted(law: Any, levels: Any) -> AbstractLaw:
-    """The law itself, or what the user's function fits to the levels."""
-    found = law if isinstance(law, AbstractLaw) else law(levels)
-    if not isinstance(found, AbstractLaw):
-        raise _checks.refusal("law", "return a law of `rmtjax.laws`", found)
-    return found
-
-
-def _all(sample: Levels) -> Any:
-    return True if sample.valid is True else jnp.all(sample.valid)
-
-
-def _drawer(calibration: Any) -> Callable[[KeyScalar], Any]:
-    """What draws the levels of one spectrum."""
-    if isinstance(calibration, AbstractEnsemble):
-        return calibration.eigenvalues
-    if isinstance(calibration, AbstractUnitaryEnsemble):
-        return calibration.eigenphases
-    if not callable(calibration):
-        must = "be 'independent', an ensemble with real levels, or a function of a key that returns levels"
-        raise _checks.refusal("calibration", must, calibration)
-    return calibration
-
-
-def _values(draw: Callable, key: KeyScalar) -> Array:
-    return checked_values(draw(key), name="calibration").values
-
-
-def _check_length(draw: Callable, key: KeyScalar, n: int) -> None:
-    """Refuse draws of another size than the data, since the distance depends on it."""
-    found = jax.eval_shape(partial(_values, draw), _checks.typed_key(key)).shape
-    if found != (n,):
-        raise _checks.refusal("calibration", f"draw {n} values, as many as each spectrum of `levels` has", found)
 
 
 def _described(calibration: Any) -> str:
