@@ -10,22 +10,24 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
+from rmtjax._compile import is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.inference._fits.batch import positive_values
+from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
     LikelihoodRatio,
     against_exponential,
     against_log_normal,
     largest_drift,
 )
-from rmtjax.inference._fits.tail_candidates import Tail, fit_best, fit_from
+from rmtjax.inference._fits.tail_candidates import Tail, best_distance, fit_best, fit_from
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 
 # The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
 _LEVEL = 0.05
 _MOST_DRIFT = 0.7
+# So many comparisons of a value with a law are a small computation: 0.05 s without all of XLA's passes.
+_SMALL = 2**22
 VERDICTS = "power law", "not a power law", "undecided"
 
 
@@ -153,8 +155,12 @@ def fit_tail(
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
     replicates = _checks.integer("replicates", replicates, at_least=1)
     if key is None:
-        return _checks.masked(valid, _fit(array, start, None, number, 0))
-    return _checks.masked(valid, _fit(array, start, _checks.typed_key(key), number, replicates))
+        replicates = 0
+    else:
+        _checks.typed_key(key)
+    compared = replicates * array.size * (1 if start is not None else _places(array.shape[-1], number).size)
+    fit = _programs(is_small((array, start, key)) and compared <= _SMALL)
+    return _checks.masked(valid, fit(array, start, key, number, replicates))
 
 
 def _varied(values: Any, minimum: Any) -> Any:
@@ -178,7 +184,6 @@ def _places(n: int, number: int | None) -> Int[np.ndarray, " c"]:
     return np.unique(n - np.round(np.geomspace(2, n, number)).astype(int))
 
 
-@partial(compiled, static_argnums=(3, 4))
 def _fit(
     values: Float[Array, "*batch n"],
     minimum: Float[Array, ""] | None,
@@ -186,22 +191,17 @@ def _fit(
     candidates: int | None,
     replicates: int,
 ) -> TailFit:
-    batch, n = values.shape[:-1], values.shape[-1]
-    each = values.reshape(-1, n)
-    one = partial(_fit_one, places=_places(n, candidates), replicates=replicates)
-    if key is None:
-        found = jax.vmap(lambda x: one(x, minimum, None))(each)
-    else:
-        # A single spectrum has the key itself, one of a batch a key of its own.
-        keys = jax.random.split(key, each.shape[0]) if batch else key[None]
-        found = jax.vmap(lambda x, k: one(x, minimum, k))(each, keys)
-    return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)
+    one = partial(_fit_one, places=_places(values.shape[-1], candidates), replicates=replicates)
+    return for_each(one, values, minimum, key=key)
+
+
+_programs = programs(_fit, static_argnums=(3, 4))
 
 
 def _fit_one(
     values: Float[Array, " n"],
     minimum: Float[Array, ""] | None,
-    key: KeyScalar | None,
+    key: KeyScalar | None = None,
     *,
     places: Int[np.ndarray, " c"],
     replicates: int,
@@ -250,11 +250,12 @@ def _p_value(
 def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarray, " c"], key: KeyScalar) -> Array:
     """That of a sample whose tail is from the fit and has a binomial size, and whose body is from the values below."""
     n = y.size
-    choice, excess, place = jax.random.split(key, 3)
-    tail = found.start + jax.random.exponential(excess, (n,), y.dtype) / found.rate
-    body = y[jax.random.randint(place, (n,), 0, jnp.maximum(n - found.size, 1))]
-    chosen = jax.random.uniform(choice, (n,), y.dtype) * n < found.size
-    return fit_best(jnp.sort(jnp.where(chosen, tail, body)), places).distance
+    # All from one call of the generator: each is a large part of the program.
+    choice, excess, place = jax.random.uniform(key, (3, n), y.dtype)
+    tail = found.start - jnp.log1p(-excess) / found.rate
+    below = jnp.maximum(n - found.size, 1)
+    body = y[jnp.minimum((place * below).astype(int), below - 1)]
+    return best_distance(jnp.sort(jnp.where(choice * n < found.size, tail, body)), places)
 
 
 def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:

@@ -40,6 +40,20 @@ def fit_best(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Tail:
 
     The smallest value wins among equals. A value that equals the one before it, or the largest one, begins no tail.
     """
+    found, candidates = _distances(y, places)
+    best = jnp.argmin(found)
+    start = jnp.where(found[best] < jnp.inf, y[candidates[best]], jnp.nan)
+    # Computed once more, so that derivatives go through one tail and not through all.
+    return fit_from(y, start)
+
+
+def best_distance(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Float[Array, ""]:
+    """The distance of that tail alone, infinite without any."""
+    return jnp.min(_distances(y, places)[0])
+
+
+def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Float[Array, " c"], Int[Array, " c"]]:
+    """The distances of the tails, infinite where there is none, and the places of their beginnings, some twice."""
     n = y.size
     # Distances from the largest value, so that the tails of few values keep their digits.
     known = jnp.isfinite(y)
@@ -58,10 +72,7 @@ def fit_best(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Tail:
         return _distance(y, y[begin], rates[begin], below - begin, sizes[begin], jnp.arange(n) >= begin)
 
     found = jax.lax.stop_gradient(jax.lax.map(distances, jnp.asarray(blocks))).ravel()
-    found = jnp.where(usable[blocks.ravel()], found, jnp.inf)
-    chosen = jnp.asarray(blocks.ravel())[jnp.argmin(found)]
-    # Computed once more, so that derivatives go through one tail and not through all.
-    return fit_from(y, jnp.where(usable[chosen], y[chosen], jnp.nan))
+    return jnp.where(usable[blocks.ravel()], found, jnp.inf), jnp.asarray(blocks.ravel())
 
 
 def _below(y: Float[Array, " n"]) -> Int[Array, " n"]:

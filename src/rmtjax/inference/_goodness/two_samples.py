@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.simulation import simulate
@@ -179,7 +180,7 @@ def _by_name(permutations: int, key: KeyScalar, a: Levels, b: Levels) -> dict[st
         }
 
     # Batches of one size, the last of which may go beyond what is asked for.
-    batches = -(-permutations // _AT_ONCE)
+    batches, key = -(-permutations // _AT_ONCE), unrolled(key)
     numbers = jnp.arange(batches * -(-permutations // batches)).reshape(batches, -1)
     shuffled = lambda i: distances(jax.random.permutation(jax.random.fold_in(key, i), weights))
     null = jax.lax.map(jax.vmap(shuffled), numbers)
