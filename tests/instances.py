@@ -367,6 +367,22 @@ LAWS: dict[str, Law] = {
         (Contract("PoissonGapRatio()", "never"),),
         quantity="ratios",
     ),
+    "InterpolatedGapRatio": Law(
+        "Gap ratios for every β",
+        "ratios of consecutive spacings of large random matrices, interpolated between the exact laws",
+        ("InterpolatedGapRatio(2.0)", "InterpolatedGapRatio(0.5)", "InterpolatedGapRatio(7.0)"),
+        "InterpolatedGapRatio(1.5)",
+        (Contract("InterpolatedGapRatio(1.5)", "never", rtol=1e-9),),
+        quantity="ratios",
+    ),
+    "InterpolatedSpacing": Law(
+        "Spacings for every β",
+        "spacings of large random matrices, interpolated between the exact laws",
+        ("InterpolatedSpacing(2.0)", "InterpolatedSpacing(0.5)", "InterpolatedSpacing(7.0)"),
+        "InterpolatedSpacing(1.5)",
+        (Contract("InterpolatedSpacing(1.5)", "never", rtol=1e-9),),
+        quantity="spacings",
+    ),
     "ComplexSpacingRatio": Law(
         "Complex spacing ratios",
         "ratios of the distances to the two nearest levels of large Ginibre matrices",

@@ -208,8 +208,6 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.Fit": Elsewhere("inference/fits/test_beta.py"),
     "rmtjax.inference.GoodnessOfFit": Elsewhere("inference/goodness/test_one_sample.py"),
     "rmtjax.inference.HardThreshold": Elsewhere("inference/signal/test_hard_threshold.py"),
-    "rmtjax.inference.InterpolatedGapRatio": lambda: rmt.inference.InterpolatedGapRatio(1.5),
-    "rmtjax.inference.InterpolatedSpacing": lambda: rmt.inference.InterpolatedSpacing(1.5),
     "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
     "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
     "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
@@ -258,7 +256,7 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.inference.log_likelihood": Call(
         lambda beta, values: rmt.inference.log_likelihood(
-            rmt.inference.InterpolatedGapRatio(beta), values, where=values < 0.8
+            rmt.laws.InterpolatedGapRatio(beta), values, where=values < 0.8
         ),
         (jnp.array(1.5), jnp.array([0.3, 0.6, 0.9])),
     ),

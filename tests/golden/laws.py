@@ -626,6 +626,9 @@ EDGES = {
 }
 SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
 BULK_GAP_RATIOS = {f"GapRatio({beta})": beta for beta in (1, 2, 4)}
+# Interpolated laws where they are exact: in between there is no other source.
+SPACINGS |= {"InterpolatedSpacing(2.0)": (2, 0)}
+BULK_GAP_RATIOS |= {"InterpolatedGapRatio(2.0)": 2}
 
 SUPERPOSED = {
     "SuperposedSpacing([1, 1], [0.5, 0.5])": ((1, 0.5), (1, 0.5)),

@@ -5,8 +5,6 @@ from rmtjax.inference._covariance.oracle import minimum_variance_loss as minimum
 from rmtjax.inference._covariance.oracle import oracle_covariance as oracle_covariance
 from rmtjax.inference._covariance.shrink import shrink_covariance as shrink_covariance
 from rmtjax.inference._fits.beta import fit_beta as fit_beta
-from rmtjax.inference._fits.interpolated import InterpolatedGapRatio as InterpolatedGapRatio
-from rmtjax.inference._fits.interpolated import InterpolatedSpacing as InterpolatedSpacing
 from rmtjax.inference._fits.likelihood import log_likelihood as log_likelihood
 from rmtjax.inference._fits.marchenko_pastur import MarchenkoPasturFit as MarchenkoPasturFit
 from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur as fit_marchenko_pastur

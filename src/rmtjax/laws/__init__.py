@@ -53,6 +53,8 @@ from rmtjax.laws._spacings.crossover_surmise import CrossoverSurmise as Crossove
 from rmtjax.laws._spacings.gap_ratio import GapRatioSurmise as GapRatioSurmise
 from rmtjax.laws._spacings.gap_ratio import PoissonGapRatio as PoissonGapRatio
 from rmtjax.laws._spacings.gap_ratio import mean_gap_ratio as mean_gap_ratio
+from rmtjax.laws._spacings.interpolated import InterpolatedGapRatio as InterpolatedGapRatio
+from rmtjax.laws._spacings.interpolated import InterpolatedSpacing as InterpolatedSpacing
 from rmtjax.laws._spacings.mean_complex_spacing_ratio import mean_complex_spacing_ratio as mean_complex_spacing_ratio
 from rmtjax.laws._spacings.poisson import PoissonSpacing as PoissonSpacing
 from rmtjax.laws._spacings.poisson_crossover_surmise import PoissonCrossoverSurmise as PoissonCrossoverSurmise

@@ -101,6 +101,8 @@ LAWS: dict[type, tuple] = {
     laws.GapRatioSurmise: (_BETA,),
     laws.GeneralMarchenkoPastur: (_RATIO, _numbers(2, 0.1, 4), _weights(2)),
     laws.HardEdge: (st.floats(0.1, 20), _DYSON),
+    laws.InterpolatedGapRatio: (st.floats(0, 10),),
+    laws.InterpolatedSpacing: (st.floats(0, 10),),
     laws.InverseMarchenkoPastur: (st.floats(0.1, 0.9), _SCALE),
     laws.KestenMcKay: (st.floats(2, 12),),
     laws.LevelDensity: (_gaussian(4),),

@@ -7,7 +7,8 @@ import pytest
 import scipy.optimize
 
 import rmtjax as rmt
-from rmtjax.inference import InterpolatedGapRatio, fit_beta, log_likelihood
+from rmtjax.inference import fit_beta, log_likelihood
+from rmtjax.laws import InterpolatedGapRatio
 from tests.cases import further
 
 RATIOS = np.array([0.31, 0.52, 0.94, 0.47, 0.66, 0.08, 0.73, 0.39, 0.88, 0.57])

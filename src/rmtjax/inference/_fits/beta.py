@@ -16,9 +16,9 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealScalarLike
 from rmtjax.ensembles import GaussianBeta
-from rmtjax.inference._fits.interpolated import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.inference._fits.maximum import Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.inference._fits.spacing_fits import Spectrum
+from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
 from rmtjax.statistics import gap_ratios, spacings
 
@@ -38,8 +38,8 @@ def fit_beta(
 
     The value for which the levels are most likely, by one of three likelihoods:
 
-    - "ratios" of consecutive spacings, which need no unfolding, by `InterpolatedGapRatio`;
-    - "spacings" of unfolded levels, by `InterpolatedSpacing`;
+    - "ratios" of consecutive spacings, which need no unfolding, by `laws.InterpolatedGapRatio`;
+    - "spacings" of unfolded levels, by `laws.InterpolatedSpacing`;
     - "levels" of whole spectra of `GaussianBeta(n, beta, scale)`, by their joint density: the sharpest, with an exact
       error, and true for this ensemble only.
 

@@ -35,9 +35,8 @@ def log_likelihood(
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
-        >>> from rmtjax.inference import InterpolatedGapRatio
         >>> ratios = jnp.array([0.3, 0.5, 0.9])
-        >>> slope = jax.grad(lambda beta: log_likelihood(InterpolatedGapRatio(beta), ratios))
+        >>> slope = jax.grad(lambda beta: log_likelihood(rmt.laws.InterpolatedGapRatio(beta), ratios))
         >>> print(f"{log_likelihood(rmt.laws.GapRatio(1), ratios):.3f} {slope(1.0):.3f}")
         0.313 0.294
     """

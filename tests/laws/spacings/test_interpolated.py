@@ -1,11 +1,14 @@
 """The laws for every β against the exact ones, and against levels of the circular β-ensembles."""
 
+import interpolated_table
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.inference import InterpolatedGapRatio, InterpolatedSpacing, fit_beta
+from rmtjax.inference import fit_beta
+from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
+from rmtjax.laws._core.tabulated import load
 from tests.statistical import assert_mean
 
 RATIOS = jnp.linspace(1e-3, 1 - 1e-3, 40)
@@ -20,6 +23,13 @@ def test_exact_laws():
         np.testing.assert_allclose(law.logpdf(SPACINGS), exact.logpdf(SPACINGS), atol=1e-7)
     np.testing.assert_allclose(InterpolatedGapRatio(0.0).pdf(RATIOS), 2 / (1 + RATIOS) ** 2, rtol=1e-12)
     np.testing.assert_allclose(InterpolatedSpacing(0.0).pdf(SPACINGS), jnp.exp(-SPACINGS), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_table_is_that_of_its_script():
+    table = load(interpolated_table.TABLE)
+    for name, built in interpolated_table.build().items():
+        np.testing.assert_allclose(table[name], built, atol=1e-13)
 
 
 def test_mass_and_mean_in_between():
