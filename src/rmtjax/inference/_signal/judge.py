@@ -15,6 +15,7 @@ from rmtjax.inference._core.data import without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
 from rmtjax.inference._signal.exact import wishart_p_values
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
+from rmtjax.inference._signal.repeated import repeated_columns
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
 from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
 
@@ -59,7 +60,15 @@ class Findings(NamedTuple):
 
     largest: Float[Array, "*batch"]  # level
     unresolved: Int[Array, "*batch"]  # number of levels within the rounding of the largest
-    constant: Bool[Array, "*batch p"] | None = None  # columns
+    columns: "Columns | None" = None  # where there are any
+
+
+class Columns(NamedTuple):
+    """What may be wrong with columns, and with rows where there are no more of them than columns."""
+
+    constant: Bool[Array, "*batch p"]
+    repeated: Int[Array, "*batch p-1"]  # their numbers, and -1
+    repeated_rows: Int[Array, "*batch n-1"] | None
 
 
 class Options(NamedTuple):
@@ -83,18 +92,24 @@ def judged_data(
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data."""
     rows = without_mean(data) if center else data
-    first = data[..., :1, :] if center else 0
-    constant = jnp.all(data == first, axis=-2)
+    columns = _columns(data, center)
     if options.method in OF_LEVELS:
         levels = sample_levels(rows)
-        return _judged(levels, n, level, noise, options), _findings(levels, rows.shape[-2], constant)
+        return _judged(levels, n, level, noise, options), _findings(levels, rows.shape[-2], columns)
     deflate = options.method.startswith("deflated")
     spectrum = sample_spectrum(rows)
     edges = column_edges(spectrum, mean_squares(rows), n, options.tests, deflate=deflate)
     result = _record(
         spectrum.levels, spectrum.levels[..., ::-1][..., : options.tests] > edges, edges, None, n, None, options
     )
-    return result, _findings(spectrum.levels, rows.shape[-2], constant)
+    return result, _findings(spectrum.levels, rows.shape[-2], columns)
+
+
+def _columns(data: Inexact[Array, "*batch n p"], center: bool) -> Columns:
+    first = data[..., :1, :] if center else 0
+    few = data.shape[-2] - center <= data.shape[-1]
+    rows = repeated_columns(jnp.swapaxes(data, -1, -2)) if few else None
+    return Columns(jnp.all(data == first, axis=-2), repeated_columns(data), rows)
 
 
 @functools.partial(compiled, static_argnums=(4,))
@@ -110,14 +125,14 @@ def judged_levels(
 
 
 def _findings(
-    ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, constant: Bool[Array, "*batch p"] | None = None
+    ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, columns: Columns | None = None
 ) -> Findings:
     largest = ascending[..., -1]
     # Measured on products of thin matrices up to 1000 × 600, levels that should be 0 are below 4 eps of the largest.
     lost = ascending < 16 * jnp.finfo(ascending.dtype).eps * largest[..., None]
     # Behind the n-th there is nothing but zeros.
     counts = jnp.arange(ascending.shape[-1])[::-1] < n
-    return Findings(largest, jnp.sum(lost & counts, axis=-1), constant)
+    return Findings(largest, jnp.sum(lost & counts, axis=-1), columns)
 
 
 def _judged(

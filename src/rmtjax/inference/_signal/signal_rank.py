@@ -83,11 +83,12 @@ def signal_rank(
         A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken.
 
     Raises:
-        ValueError: data are no matrix of at least two rows of finite numbers, or have a constant column, or are a
-            covariance matrix; more than 1 + 2 % of the levels are 0 to rounding, as with repeated or dependent columns
-            or rows; the largest level is near the ends of the range of the precision; `level` is not between 0 and 1,
-            `noise` or `n` not positive and finite, or `max_rank` not between 1 and $\min(n, p)$; `noise` is neither a
-            number nor one for each matrix, is not known for `"exact"`, or given for parallel analysis.
+        ValueError: data are no matrix of at least two rows of finite numbers, are a covariance matrix, or have a
+            constant or a repeated column, or a repeated row where there are no more rows than columns; more than 1 +
+            2 % of the levels are 0 to rounding, as with dependent columns or rows; the largest level is near the ends
+            of the range of the precision; `level` is not between 0 and 1, `noise` or `n` not positive and finite, or
+            `max_rank` not between 1 and $\min(n, p)$; `noise` is neither a number nor one for each matrix, is not known
+            for `"exact"`, or given for parallel analysis.
 
     Example:
         >>> import jax
@@ -112,8 +113,8 @@ def signal_rank(
     batch = array.shape[:-2]
     numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
     result, findings = judged_data(array, *numbers, options, bool(center))
-    assert findings.constant is not None  # where there are columns
-    valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", findings.constant))
+    assert findings.columns is not None
+    valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", findings.columns.constant))
     valid = _checks.both(valid, _IN_RANGE.kept("data", findings.largest, numbers[0], p))
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, level, noise, findings)))
     smaller = min(rows, p)
@@ -123,6 +124,10 @@ def signal_rank(
             numbers, _ = _checked_numbers(n, level, noise, wide.dtype, batch)
             found, findings = judged_data(wide, *numbers, options, bool(center))
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
+        assert findings.columns is not None
+    valid = _checks.both(valid, _NO_REPEATED_COLUMN.kept("data", findings.columns.repeated))
+    if findings.columns.repeated_rows is not None:
+        valid = _checks.both(valid, _NO_REPEATED_ROW.kept("data", findings.columns.repeated_rows))
     valid = _checks.both(valid, _RESOLVED.kept("data", findings.unresolved, smaller, findings.largest))
     return _finished(valid, len(batch), result, options)
 
@@ -211,14 +216,27 @@ def _ascending(levels: Any) -> Any:
 _LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
 
 
-def _named_columns(constant: np.ndarray) -> str:
-    columns = np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0))
-    shown = ", ".join(map(str, columns[:5]))
-    more = f" and {columns.size - 5} more" if columns.size > 5 else ""
-    return f"columns {shown}{more}; leave them out" if columns.size > 1 else f"column {shown}; leave it out"
+def _named(kind: str, numbers: np.ndarray) -> str:
+    """Which columns or rows to leave out."""
+    shown = ", ".join(map(str, numbers[:5]))
+    more = f" and {numbers.size - 5} more" if numbers.size > 5 else ""
+    return f"{kind}s {shown}{more}; leave them out" if numbers.size > 1 else f"{kind} {shown}; leave it out"
 
 
-_VARYING = _checks.Rule(lambda constant: ~constant.any(-1), "have no constant column", _named_columns)
+def _constant(constant: np.ndarray) -> str:
+    return _named("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0)))
+
+
+def _repeated(kind: str) -> _checks.Rule:
+    return _checks.Rule(
+        lambda numbers: (numbers < 0).all(-1),
+        f"have no {kind} that is there before, as it is or negative",
+        lambda numbers: _named(kind, np.unique(numbers[numbers >= 0])),
+    )
+
+
+_VARYING = _checks.Rule(lambda constant: ~constant.any(-1), "have no constant column", _constant)
+_NO_REPEATED_COLUMN, _NO_REPEATED_ROW = _repeated("column"), _repeated("row")
 
 
 def _between(largest: Any, n: Any, p: int) -> Any:
@@ -232,13 +250,14 @@ _IN_RANGE = _checks.Rule(
     "be in units in which the levels are within the range of their precision",
     lambda largest, n, p: f"{largest.dtype.name} with a largest level of {largest.max():.2g}",
 )
-# One level may be: with as many observations as variables the smallest level of noise is some 1/n² of the largest.
+# One level may be: with as many observations as variables the smallest level of noise is some 1/n² of the largest, and
+# where all rows have the same sum it is 0 without any harm.
 _RESOLVED = _checks.Rule(
     lambda unresolved, count, largest: unresolved <= 1 + count // 50,
     "be of full rank",
     lambda unresolved, count, largest: (
         f"{unresolved.max()} of {count} levels that are 0 to the rounding of the largest in {largest.dtype.name}; "
-        "leave out repeated or dependent columns or rows"
+        "leave out dependent columns or rows"
     ),
 )
 
