@@ -7,6 +7,7 @@ import pytest
 
 import rmtjax as rmt
 from rmtjax.inference import signal_rank, signal_rank_of_levels
+from tests.test_compile_once import no_compilation
 
 
 def planted(n: int, p: int, *, cplx: bool = False) -> np.ndarray:
@@ -195,6 +196,17 @@ def test_the_number_of_observations_can_be_handed_on():
     again = jax.jit(lambda data: rmt.inference.signal_rank_of_levels(found.levels[::-1], signal_rank(data).n, 12).rank)
     assert again(data) == found.rank
     assert signal_rank(data, n=30.5).n == 30.5
+
+
+def test_one_compilation_serves_all_numbers_of_observations():
+    levels = np.linspace(0.3, 2.0, 12)
+    for method, noise in (("tracy-widom", None), ("hard-threshold", 1.0)):
+        ranks = lambda n, noise=noise, method=method: signal_rank_of_levels(levels, n, 12, method=method, noise=noise)
+        ranks(40)
+        with no_compilation():
+            found = [ranks(n) for n in (41, 300)]
+        assert [each.n for each in found] == [41, 300]
+        assert found[0].edge > found[1].edge
 
 
 @pytest.mark.parametrize(

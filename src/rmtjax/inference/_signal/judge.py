@@ -78,7 +78,7 @@ class Options(NamedTuple):
     beta: int
     tests: int
     p: int
-    rows: int | None  # the number of observations where it is an integer
+    rows: int | None  # the number of observations, for the method that needs it static
 
 
 @functools.partial(compiled, static_argnums=(4, 5))

@@ -129,7 +129,7 @@ def signal_rank(
     if findings.columns.repeated_rows is not None:
         valid = _checks.both(valid, _NO_REPEATED_ROW.kept("data", findings.columns.repeated_rows))
     valid = _checks.both(valid, _RESOLVED.kept("data", findings.unresolved, smaller, findings.largest))
-    return _finished(valid, len(batch), result, options)
+    return _finished(valid, len(batch), result, n)
 
 
 def signal_rank_of_levels(
@@ -150,7 +150,8 @@ def signal_rank_of_levels(
         n: number of observations behind S, n - 1 where their mean was taken away; may be an effective number.
         p: number of variables; static.
         beta: 1 for real and 2 for complex data; static.
-        method: as for `signal_rank`, but for parallel analysis, which needs the columns; static.
+        method: as for `signal_rank`, but for parallel analysis, which needs the columns; static. `"exact"` is compiled
+            for each n.
         level: likewise.
         noise: likewise.
         max_rank: likewise.
@@ -188,7 +189,7 @@ def signal_rank_of_levels(
     valid = _checks.both(_checks.both(valid, fit), _IN_RANGE.kept("levels", findings.largest, numbers[0], p))
     smaller = min(rows, p, array.shape[-1])
     valid = _checks.both(valid, _RESOLVED.kept("levels", findings.unresolved, smaller, findings.largest))
-    return _finished(valid, len(batch), result, options)
+    return _finished(valid, len(batch), result, n)
 
 
 def _whole(n: Any) -> int | None:
@@ -197,7 +198,7 @@ def _whole(n: Any) -> int | None:
 
 
 def _options(method: str, beta: int, tests: int, p: int, n: Any, noise: Any) -> Options:
-    rows = _whole(n)
+    rows = _whole(n) if method == "exact" else None
     if method == "exact" and noise is None:
         raise _checks.refusal("noise", 'be known for method="exact"', noise)
     if method == "exact" and rows is None:
@@ -284,7 +285,7 @@ def _checked_numbers(
     return (n.astype(real), level, noise), valid
 
 
-def _finished(valid: Any, batch: int, result: SignalRank, options: Options) -> SignalRank:
+def _finished(valid: Any, batch: int, result: SignalRank, n: Any) -> SignalRank:
     """The record without numbers where it is not valid, and with n as an integer where it is one."""
-    n = result.n if options.rows is None else options.rows
+    n = _whole(n) or result.n
     return dataclasses.replace(masked_each(valid, batch, dataclasses.replace(result, n=None)), n=n)
