@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rmtjax.inference import denoise, optimal_hard_threshold
+from rmtjax.inference import denoise, denoise_patches, optimal_hard_threshold, signal_rank
 from rmtjax.inference._signal.singular_values import LOSSES, shrunk
 
 N, P = 12, 7
@@ -157,6 +157,20 @@ def test_without_noise_nothing_changes():
     assert result.noise < 1e-14
     np.testing.assert_allclose(result.matrix, y, rtol=1e-12)
     assert not denoise(0 * y).matrix.any()
+
+
+def test_symmetric_matrices_are_data():
+    i = np.arange(P)
+    hankel = np.cos(0.7 * (i[:, None] + i))
+    noise = np.random.default_rng(0).normal(size=(P, P))
+    y = 20 * hankel + (noise + noise.T) / 2**0.5
+    result = denoise(y, noise=1.0)
+    assert result.rank == 2
+    np.testing.assert_allclose(result.matrix, result.matrix.T, atol=1e-12)
+    np.testing.assert_allclose(result.matrix, reference(y, 1.0, "frobenius"), atol=1e-10)
+    for other in (signal_rank, denoise_patches):
+        with pytest.raises(ValueError, match="observations × variables, got a Hermitian matrix"):
+            other(y)
 
 
 def test_refuses_what_is_no_data():

@@ -56,12 +56,16 @@ def _lost(data: np.ndarray) -> np.ndarray:
     return (deviation > 0) & (step > 0.1 * deviation)
 
 
-def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*batch n p"], Any]:
+def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> tuple[Inexact[Array, "*batch n p"], Any]:
     """A data matrix of at least two rows, and whether each is finite.
 
+    Args:
+        data: anything that is one.
+        name: of the argument, for errors.
+        hermitian: whether it may be a Hermitian matrix, which otherwise is taken for a covariance matrix.
+
     Raises:
-        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian, and so a covariance matrix and
-            no data; it is of double precision, and single precision, where that is JAX's default, would lose how a
+        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double precision, and single precision, where that is JAX's default, would lose how a
             column varies; NaN or infinity are refused where the values are known.
     """
     array = _checks.numbers(name, data)
@@ -75,7 +79,7 @@ def observations(data: Any, *, name: str = "data") -> tuple[Inexact[Array, "*bat
             "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"
         )
         raise _checks.refusal(name, must, _checks.Words(f"{lost.sum()} of {lost.size} columns that do not"))
-    if _covariance_passed(array):
+    if not hermitian and _covariance_passed(array):
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)
     return array, valid

@@ -60,7 +60,8 @@ def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bo
     where $x^2 = \frac12\big(s^2 - (1 + \beta)c + s\,\eta_{\text{frobenius}}\big)$ is the square of the singular value
     of X that shows as s. The loss `"hard"` is that of `"frobenius"`, with nothing but the choice to keep a singular
     value as it is or to drop it: the threshold of `optimal_hard_threshold`. A transposed matrix has the transposed
-    estimate.
+    estimate, and a symmetric one a symmetric estimate: symmetric noise of independent entries has the same limit. Noise
+    that repeats along the diagonals of a Hankel matrix has singular values beyond $s_+$.
 
     An unknown σ is that of noise whose median singular value is the one of the data,
     $\hat\sigma = s_{\text{median}}/\sqrt{\max(n, p)\,\mu_\beta}$ with the median $\mu_\beta$ of
@@ -84,8 +85,8 @@ def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bo
         A `Denoised`; its field `matrix` is the estimate.
 
     Raises:
-        ValueError: the data are no finite matrix of at least two rows (three with `center`), or are a covariance
-            matrix; `loss` is none of the four; σ is not positive.
+        ValueError: the data are no finite matrix of at least two rows (three with `center`); `loss` is none of the
+            four; σ is not positive.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -101,7 +102,7 @@ def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bo
     """
     _checks.choice("loss", loss, LOSSES)
     center = bool(_checks.choice("center", center, (False, True)))
-    data, valid = observations(data)
+    data, valid = observations(data, hermitian=True)
     n, p = data.shape[-2:]
     if center and n < 3:
         raise _checks.refusal("data", "have at least 3 rows if its mean is taken away", data.shape)
