@@ -138,6 +138,19 @@ def test_single_precision_is_near_double():
     assert np.sqrt(np.mean((single.image - 10 - signal) ** 2)) < 0.035
 
 
+@pytest.mark.float32
+def test_units_whose_squares_leave_single_precision():
+    y, image = patches(), decays(7, 7, k=8)[1]
+    expected = denoise_patches(jnp.asarray(y, jnp.float32), noise=1.0), denoise_image(np.float32(image), patch=(4, 4))
+    for unit in (1e-25, 1e19):
+        found = denoise_patches(jnp.asarray(y * unit, jnp.float32), noise=unit)
+        np.testing.assert_allclose(found.patches / unit, expected[0].patches, atol=1e-3)
+        np.testing.assert_allclose(found.noise / unit, 1, rtol=1e-6)
+        found = denoise_image(np.float32(image * unit), patch=(4, 4))
+        np.testing.assert_allclose(found.image / unit, expected[1].image, atol=1e-4)
+        np.testing.assert_allclose(found.noise / unit, expected[1].noise, rtol=1e-2)
+
+
 def test_noise_alone():
     """Of noise alone hardly a component is kept, and its level is found without bias."""
     noise = jax.random.normal(jax.random.key(5), (400, M, K))

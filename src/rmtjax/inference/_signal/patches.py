@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax.inference._core.data import masked_each, observations, of_mean_zero, without_mean
+from rmtjax.inference._core.data import in_unit, masked_each, observations, of_mean_zero, without_mean
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_bulk import RULES, keeping_filter
 from rmtjax.inference._signal.tiles import denoised_image
@@ -119,6 +119,9 @@ def _patches(
     data: Inexact[Array, "*batch m k"], noise: Float[Array, "*batch"], rule: str, known: bool, center: bool
 ) -> DenoisedPatches:
     m, k = data.shape[-2:]
+    # Squares of the entries themselves may leave the range of their precision.
+    data, unit = in_unit(data)
+    noise = noise / unit[..., 0, 0]
     mean = jnp.mean(data, axis=-2, keepdims=True) if center else jnp.zeros_like(data[..., :1, :])
     wide = k > m - center
     rows = without_mean(data) if center and wide else data - mean
@@ -127,7 +130,7 @@ def _patches(
     keep, kept, sigma = jnp.vectorize(of_one, signature="(k,k),()->(k,k),(q),()")(gram, noise)
     signal = keep @ rows if wide else rows @ keep
     signal = of_mean_zero(signal) if center and wide else signal
-    return DenoisedPatches(signal + mean, jnp.sum(kept > 0, axis=-1), sigma)
+    return DenoisedPatches((signal + mean) * unit, jnp.sum(kept > 0, axis=-1), sigma * unit[..., 0, 0])
 
 
 def denoise_image(

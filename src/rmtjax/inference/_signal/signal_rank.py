@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
-from rmtjax.inference._core.data import masked_each, observations
+from rmtjax.inference._core.data import masked_each, observations, range_of_squares
 from rmtjax.inference._signal.judge import (
     METHODS,
     OF_LEVELS,
@@ -241,9 +241,9 @@ _NO_REPEATED_COLUMN, _NO_REPEATED_ROW = _repeated("column"), _repeated("row")
 
 
 def _between(largest: Any, n: Any, p: int) -> Any:
-    limits = jnp.finfo(largest.dtype)
-    # Smaller levels than the largest, and sums over all of them, are numbers too.
-    return (largest > limits.tiny / limits.eps) & (largest < float(limits.max) / 4 / p / n)
+    lowest, highest = range_of_squares(largest.dtype)
+    # Sums over all levels, times the number of entries, are numbers too.
+    return (largest > lowest) & (largest < highest / p / n)
 
 
 _IN_RANGE = _checks.Rule(

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
+from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
 
 # Numbers in the Gram matrices of a tile. A tile of 4096 patches of 30 measurements takes 15 MiB in single precision,
@@ -116,6 +117,10 @@ def denoised_image(
     tile = _tile_of(counts, k)
     parts = [range(0, count, size) for count, size in zip(counts, tile, strict=True)]
     starts = jnp.asarray(np.array(list(itertools.product(*parts)), np.int32))
+    # Squares of the entries themselves may leave the range of their precision.
+    flat, unit = in_unit(image.reshape(-1, k))
+    image, unit = flat.reshape(image.shape), unit[0, 0]
+    noise = noise / unit
     # What all voxels have in common is in no patch's spectrum, but costs digits of its squares.
     common = jnp.mean(image, axis=tuple(range(axes)))
     whole = [
@@ -147,4 +152,4 @@ def denoised_image(
     crop = tuple(slice(0, length) for length in space)
     weight = weight[crop]
     signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1) / weight[..., None] + common
-    return signal, jnp.sqrt(variance[crop] / weight), rank[crop] / weight
+    return signal * unit, jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
