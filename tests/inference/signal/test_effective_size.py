@@ -1,5 +1,6 @@
 """The effective number of rows: closed forms, both Gram matrices, and autoregressions."""
 
+import jax
 import numpy as np
 import pytest
 import scipy.signal
@@ -44,9 +45,15 @@ def test_a_factor_is_taken_for_dependent_rows():
     np.testing.assert_allclose(effective_sample_size(residuals, center=False), 200, rtol=0.02)
 
 
-def test_one_column_is_refused():
-    with pytest.raises(ValueError, match="at least 2 columns"):
+def test_columns_without_a_pair_are_refused():
+    with pytest.raises(ValueError, match="at least 2 columns, got"):
         effective_sample_size(np.arange(5.0)[:, None])
+    data = np.random.default_rng(0).normal(size=(2, 60, 25))
+    for fault in (0.0, np.where(np.arange(25) == 3, data[1], 0.1)):
+        with pytest.raises(ValueError, match=r"at least 2 columns that vary .* got a matrix with [01]"):
+            effective_sample_size(np.stack([data[0], np.broadcast_to(fault, (60, 25))]))
+    found = jax.jit(effective_sample_size)(data * np.array([1.0, 0.0])[:, None, None])
+    np.testing.assert_allclose(found, [effective_sample_size(data[0]), np.nan])
 
 
 @pytest.mark.slow

@@ -65,8 +65,9 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
         hermitian: whether it may be a Hermitian matrix, which otherwise is taken for a covariance matrix.
 
     Raises:
-        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double precision, and single precision, where that is JAX's default, would lose how a
-            column varies; NaN or infinity are refused where the values are known.
+        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double
+            precision, and single precision, where that is JAX's default, would lose how a column varies; NaN or
+            infinity are refused where the values are known.
     """
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:

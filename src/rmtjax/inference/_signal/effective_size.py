@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -39,7 +39,8 @@ def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = 
         One number for each matrix, at most the number of rows, less one with `center`.
 
     Raises:
-        ValueError: data are no matrix of at least two rows and columns of finite numbers.
+        ValueError: data are no matrix of at least two rows and columns of finite numbers, or fewer than two columns
+            vary.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -53,11 +54,20 @@ def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = 
     array, valid = observations(data)
     if array.shape[-1] < 2:
         raise _checks.refusal("data", "have at least 2 columns", array.shape)
-    return _checks.masked(valid, _effective(array, bool(center)))
+    size, varying = _effective(array, bool(center))
+    return _checks.masked(_checks.both(valid, _VARYING.kept("data", varying)), size)
+
+
+_VARYING = _checks.Rule(
+    lambda varying: varying >= 2,
+    "have at least 2 columns that vary (that are not 0, without `center`)",
+    lambda varying: f"a matrix with {varying.min()}",
+)
 
 
 @functools.partial(compiled, static_argnums=(1,))
-def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> Float[Array, "*batch"]:
+def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> tuple[Float[Array, "*batch"], Int[Array, "*batch"]]:
+    """The effective number, and how many columns vary."""
     rows: Any = without_mean(data) if center else data
     size = jnp.max(jnp.abs(rows), axis=(-2, -1), keepdims=True)
     rows = rows / jnp.where(size > 0, size, 1)
@@ -68,4 +78,6 @@ def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> Float[Array,
     gram = rows @ other if wide else other @ rows
     products = jnp.sum(jnp.abs(gram) ** 2, axis=(-2, -1)) - jnp.sum(squares**2, axis=-1)
     lengths = jnp.sum(squares, axis=-1) ** 2 - jnp.sum(squares**2, axis=-1)
-    return jnp.minimum(lengths / products, rows.shape[-2])
+    first = data[..., :1, :] if center else 0
+    varying = jnp.sum(jnp.any(data != first, axis=-2), axis=-1)
+    return jnp.minimum(lengths / products, rows.shape[-2]), varying

@@ -34,8 +34,8 @@ class SignalRank(AbstractModule):
         noise: σ, as it was given or as it was estimated from the levels that are noise.
         levels: those of $X^*X/n$ that were judged, largest first.
         spikes: what the levels say of the population if the noise is white; NaN from the rank on.
-        n: number of observations, less one where their mean was taken away; an integer unless it was given as another
-            number.
+        n: number of observations that the formulas took: with `center`, the default, the rows of the data less one,
+            unlike `Denoised.n`; or the number that was given. An integer unless it was given as another number.
         p: number of variables; static.
 
     Example:
