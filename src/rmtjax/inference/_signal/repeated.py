@@ -10,7 +10,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact, Int
+from jaxtyping import Array, Float, Inexact, Int
 
 # Weighted sums over the rows are the same where columns are, up to the rounding of a sum that is computed in another
 # order. Three of them agree by chance for one pair in 10^16 of noise in single precision.
@@ -23,8 +23,9 @@ def repeated_columns(data: Inexact[Array, "*batch n p"]) -> Int[Array, "*batch p
     index = jnp.arange(n, dtype=jnp.finfo(data.dtype).dtype)
     weights = jnp.stack([jnp.cos(k * index**2 + k) for k in range(1, _SUMS + 1)]).astype(data.dtype)
     flat = jax.lax.stop_gradient(data).reshape(-1, n, p)
-    # One matrix after the other: XLA's product of batches takes ten times as long.
-    sums = jax.lax.map(functools.partial(_sizes, weights), flat)
+    # On a CPU one matrix after the other: XLA's product of batches takes ten times as long.
+    sizes = functools.partial(_sizes, weights)
+    sums = jax.lax.platform_dependent(flat, cpu=functools.partial(jax.lax.map, sizes), default=sizes)
     columns = jnp.broadcast_to(jnp.arange(p), (flat.shape[0], p))
     *sums, columns = jax.lax.sort((*jnp.moveaxis(sums, 1, 0), columns), num_keys=1)
     sums = jnp.stack(sums)
@@ -33,5 +34,5 @@ def repeated_columns(data: Inexact[Array, "*batch n p"]) -> Int[Array, "*batch p
     return jnp.where(same, columns[:, 1:], -1).reshape(*data.shape[:-2], p - 1)
 
 
-def _sizes(weights: Inexact[Array, "s n"], matrix: Inexact[Array, "n p"]) -> Inexact[Array, "s p"]:
+def _sizes(weights: Inexact[Array, "s n"], matrix: Inexact[Array, "*batch n p"]) -> Float[Array, "*batch s p"]:
     return jnp.abs(weights @ matrix)

@@ -58,7 +58,8 @@ def signal_rank(
 
     *What the rate needs.* Columns that were divided by their own standard deviations make the tests conservative: their
     trace no longer fluctuates, and at the nominal 5 % noise alone is taken for signal in 1.5 to 2 % of the matrices
-    (measured at 120 × 40, 200 × 20 and 1000 × 20). Divide by scales that are known from elsewhere, or do not divide.
+    (measured at 120 × 40, 200 × 20 and 1000 × 20; without Nadler's correction in 1 %, as the largest level fluctuates
+    less too). Divide by scales that are known from elsewhere, or do not divide.
     Where the noise is unknown, several signals of about the same size raise the sum that the first one is held against,
     and can hide each other from all tests: with 13 equal strong ones in 60 × 40 the rank is 0. A known `noise` finds
     all 13; parallel analysis has the same trap.
