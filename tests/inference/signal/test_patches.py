@@ -68,7 +68,7 @@ def test_derivative_is_that_of_differences(rule):
 
 
 def by_patches(
-    y: np.ndarray, patch: tuple[int, ...], rule: str, noise: np.ndarray | None = None
+    y: np.ndarray, patch: tuple[int, ...], rule: str, noise: np.ndarray | None = None, mask: np.ndarray | None = None
 ) -> tuple[np.ndarray, ...]:
     """The image patch by patch, in loops."""
     if noise is not None:
@@ -80,7 +80,8 @@ def by_patches(
     image, maps = np.zeros_like(y), np.zeros((3, *y.shape[:-1]))
     for i, corner in enumerate(np.ndindex(windows.shape[: len(patch)])):
         place = tuple(slice(start, start + size) for start, size in zip(corner, patch, strict=True))
-        weight = 1 / (1 + int(found.rank[i]))
+        middle = tuple(start + size // 2 for start, size in zip(corner, patch, strict=True))
+        weight = (mask is None or mask[middle]) / (1 + int(found.rank[i]))
         image[place] += weight * np.asarray(found.patches[i]).reshape(*patch, -1)
         maps[(slice(None), *place)] += weight * np.array([1, float(found.noise[i]) ** 2, int(found.rank[i])]).reshape(
             3, *[1] * len(patch)
@@ -120,6 +121,27 @@ def test_image_with_a_map_of_its_noise(monkeypatch):
     np.testing.assert_allclose(found.image, image, atol=1e-10)
     np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
     np.testing.assert_allclose(found.rank, rank, atol=1e-10)
+
+
+def test_image_with_a_mask(monkeypatch):
+    monkeypatch.setattr("rmtjax.inference._signal.tiles._TILE", 1)
+    _, y = decays(9, 6, 7, k=5)
+    place = np.stack(np.meshgrid(*map(np.arange, y.shape[:-1]), indexing="ij"))
+    # A corner of the image, with voxels that are in no patch around one of the mask, and a voxel by itself.
+    mask = (np.abs(place).sum(0) < 4) | (place == np.array([6, 3, 4])[:, None, None, None]).all(0)
+    found = denoise_image(y, patch=(3, 2, 3), mask=mask)
+    with np.errstate(invalid="ignore"):
+        image, noise, rank = by_patches(y, (3, 2, 3), "mp-pca", mask=mask)
+    reached = mask & np.isfinite(noise)
+    np.testing.assert_allclose(found.image[reached], image[reached], atol=1e-10)
+    np.testing.assert_allclose(found.noise[reached], noise[reached], rtol=1e-9)
+    np.testing.assert_allclose(found.rank[reached], rank[reached], atol=1e-10)
+    assert not np.asarray(found.image)[~mask].any()
+    assert not np.asarray(found.noise)[~mask].any()
+    alone = np.zeros(mask.shape, bool)
+    alone[0, 0, 0] = True
+    every = by_patches(y, (3, 2, 3), "mp-pca")[0]
+    np.testing.assert_allclose(denoise_image(y, patch=(3, 2, 3), mask=alone).image[0, 0, 0], every[0, 0, 0], atol=1e-10)
 
 
 def test_patches_with_fewer_voxels_than_measurements():
@@ -202,6 +224,8 @@ def test_refuses_what_is_no_image():
         ({"patch": 5}, "`patch` must be a tuple with one size for each axis"),
         ({"patch": (2, 2), "noise": np.ones(3)}, r"or have the shape \(4, 27\) of space"),
         ({"patch": (2, 2), "noise": np.zeros((4, 27))}, "`noise` must be positive"),
+        ({"patch": (2, 2), "mask": np.ones(4, bool)}, r"`mask` must be booleans of the shape \(4, 27\) .* got bool of"),
+        ({"patch": (2, 2), "mask": np.ones((4, 27))}, "`mask` must be booleans"),
     ):
         with pytest.raises(ValueError, match=message):
             denoise_image(y, **arguments)

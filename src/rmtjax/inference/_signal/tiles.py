@@ -19,7 +19,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
@@ -27,6 +27,10 @@ from rmtjax.inference._signal.noise_bulk import keeping_filter
 # Numbers in the Gram matrices of a tile. A tile of 4096 patches of 30 measurements takes 15 MiB in single precision,
 # and everything around it about six times as much.
 _TILE = 1 << 22
+
+
+# The weight of patches around voxels outside of a mask, which only decide where there are no others.
+_OUTSIDE = 1e-15
 
 
 def _tile_of(counts: tuple[int, ...], k: int) -> tuple[int, ...]:
@@ -101,13 +105,19 @@ def _of_tile(
 
 
 def denoised_image(
-    image: Inexact[Array, "*space k"], noise: Float[Array, "..."], patch: tuple[int, ...], rule: str, known: bool
+    image: Inexact[Array, "*space k"],
+    noise: Float[Array, "..."],
+    mask: Bool[Array, "*space"] | None,
+    patch: tuple[int, ...],
+    rule: str,
+    known: bool,
 ) -> tuple[Inexact[Array, "*space k"], Float[Array, "*space"], Float[Array, "*space"]]:
     """The denoised image, noise and rank, from tiles one after the other.
 
     Args:
         image: finite, without checks.
         noise: σ, a number or one for each voxel, used where it is `known`.
+        mask: the voxels around which patches count, and which are not set to 0.
         patch: static sizes.
         rule: a rule of `keeping_filter`, static.
         known: static.
@@ -131,8 +141,9 @@ def denoised_image(
     # Beyond the image it is positive as well, so that there is no 0/0.
     levels = jnp.pad(noise, whole, mode="edge") if noise.ndim else noise
     dtype = jnp.finfo(image.dtype).dtype
+    middle = tuple(slice(size // 2, size // 2 + count) for size, count in zip(patch, counts, strict=True))
     inside = jnp.pad(
-        jnp.ones(counts, dtype),
+        jnp.ones(counts, dtype) if mask is None else jnp.where(mask[middle], 1, jnp.asarray(_OUTSIDE, dtype)),
         [(0, len(part) * size - count) for part, size, count in zip(parts, tile, counts, strict=True)],
     )
     halo = tuple(size + width - 1 for size, width in zip(tile, patch, strict=True))
@@ -152,4 +163,7 @@ def denoised_image(
     crop = tuple(slice(0, length) for length in space)
     weight = weight[crop]
     signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1) / weight[..., None] + common
-    return signal * unit, jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
+    found = signal * unit, jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
+    if mask is None:
+        return found
+    return jnp.where(mask[..., None], found[0], 0), jnp.where(mask, found[1], 0), jnp.where(mask, found[2], 0)
