@@ -25,7 +25,7 @@ class Denoised(AbstractModule):
         shrunk_values: those of the signal; 0 where there is none.
         rank: the number of shrunk values that are not 0.
         noise: the noise level σ, as it was given or as it was estimated.
-        n: number of rows of the data; not less one with `center`, unlike `SignalRank.n`. Static.
+        n: number of rows of the data; not less one with `center`, unlike that of `SignalRank`. Static.
         p: number of variables; static.
 
     Example:

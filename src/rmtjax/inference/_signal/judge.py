@@ -35,7 +35,7 @@ class SignalRank(AbstractModule):
         levels: those of $X^*X/n$ that were judged, largest first.
         spikes: what the levels say of the population if the noise is white; NaN from the rank on.
         n: number of observations that the formulas took: with `center`, the default, the rows of the data less one,
-            unlike `Denoised.n`; or the number that was given. An integer unless it was given as another number.
+            unlike that of `Denoised`; or the number that was given. An integer unless it was given as another number.
         p: number of variables; static.
 
     Example:
