@@ -207,6 +207,18 @@ def test_operators_that_are_not_symmetric_are_refused(getkey):
         spectral_density_of(lambda v: v + 1, N, key, depth=DEPTH, probes=PROBES)
 
 
+def test_one_product_is_enough_to_see_that_an_operator_is_not_symmetric(getkey):
+    a, key = matrix(getkey()), getkey()
+    slightly = a.at[7, 30].multiply(1 + 1e-4)
+    for other in (jnp.tril(a), slightly, a + 1e-3 * jnp.roll(jnp.eye(N), 1, 0)):
+        with pytest.raises(ValueError, match=r"be symmetric \(Hermitian\), got"):
+            estimated(other, key, depth=1)
+    # Rounding of single precision is none, whatever the norm, nor are sums in which nearly all cancels.
+    ones = jnp.ones((N, N)) / N
+    for other in (1e12 * a, a + 1e3 * ones, jnp.diag(jnp.logspace(-9, 9, N)), ones, 0 * a):
+        estimated(other.astype("float32"), key, depth=1)
+
+
 def test_bad_arguments_are_refused(getkey):
     key, twice = getkey(), lambda v: 2 * v
     for refused, words in (

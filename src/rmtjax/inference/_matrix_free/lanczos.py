@@ -31,7 +31,8 @@ class Tridiagonal(NamedTuple):
         order: number of steps until the vectors ran out.
         complete: whether they did, so that the vectors span a space that A maps into itself.
         size: the Frobenius norm of $\bar Q A Q^T$.
-        asymmetry: the part of it that is not of a Hermitian tridiagonal matrix.
+        asymmetry: the part of it that is not of a Hermitian tridiagonal matrix, or with a `witness` the greater one of
+            this and of what the witness sees.
     """
 
     diagonal: Inexact[Array, " depth"]
@@ -50,14 +51,26 @@ class _State(NamedTuple):
 
 
 def tridiagonalised(
-    product: Callable[[Inexact[Array, " n"]], Inexact[Array, " n"]], start: Inexact[Array, " n"], depth: int
+    product: Callable[[Inexact[Array, " n"]], Inexact[Array, " n"]],
+    start: Inexact[Array, " n"],
+    depth: int,
+    witness: Inexact[Array, " n"] | None = None,
 ) -> Tridiagonal:
-    """The first steps from a unit vector; depth ≤ n."""
+    r"""The first steps from a unit vector; depth ≤ n.
+
+    The steps see the part of A between their vectors only, of a single step one number, which is symmetric whatever A
+    is. A random unit vector u as a `witness` costs one product more, and sees all of A: $\langle u, A q_0\rangle$ and
+    $\langle A u, q_0\rangle$ are numbers of the size of $|A q_0|/\sqrt n$ that differ by
+    $\lVert A - A^*\rVert_F/\lVert A\rVert_F$ of it.
+    """
     real = start.real.dtype
     place, eps = jnp.arange(depth), jnp.finfo(real).eps
+    other = start if witness is None else witness
 
     def step(state: _State, k: Int[Array, ""]) -> tuple[_State, tuple]:
-        q = state.following
+        # The product with the witness is a last step, as a second copy of the operator would be compiled anew. Its row
+        # is beyond the vectors, where a write is dropped.
+        q = state.following if witness is None else jnp.where(k < depth, state.following, witness)
         vectors = state.vectors.at[k].set(q)
         image = product(q)
         first = vectors.conj() @ image
@@ -70,16 +83,29 @@ def tridiagonalised(
         following = jnp.where(goes_on, twice / jnp.where(goes_on, left, 1), 0)
         row = first + second
         expected = jnp.where(place == k - 1, state.off_diagonal, jnp.where(place == k, row.real, 0))
-        found = row[k], left, goes_on, _norm(row), _norm(row - expected)
+        seen = first[0], jnp.vdot(other, image), _norm(image)
+        found = row[k], left, goes_on, _norm(row), _norm(row - expected), seen
         return _State(vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
     state = _State(jnp.zeros((depth, start.size), start.dtype), start, jnp.zeros((), real), jnp.zeros((), real))
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
-    _, (diagonal, left, goes_on, sizes, others) = jax.lax.scan(step, state, place)
+    steps = place if witness is None else jnp.arange(depth + 1)
+    _, (*found, seen) = jax.lax.scan(step, state, steps)
+    diagonal, left, goes_on, sizes, others = (part[:depth] for part in found)
     order = 1 + jnp.sum(jnp.cumprod(goes_on[:-1].astype(int)))
     size = _norm(sizes)
-    return Tridiagonal(diagonal, left, order, ~goes_on.all(), size, _norm(others) / jnp.where(size > 0, size, 1))
+    asymmetry = _ratio(_norm(others), size)
+    if witness is not None:
+        along_start, along_witness, images = seen
+        apart = abs(along_witness[0] - along_start[depth].conj()) * start.size**0.5
+        asymmetry = jnp.maximum(asymmetry, _ratio(apart, jnp.hypot(images[0], images[depth])))
+    return Tridiagonal(diagonal, left, order, ~goes_on.all(), size, asymmetry)
+
+
+def _ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:
+    """A part of a size that may be 0."""
+    return part / jnp.where(whole > 0, whole, 1)
 
 
 def _norm(vector: Inexact[Array, " n"]) -> Float[Array, ""]:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Inexact, PyTree
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -74,7 +74,9 @@ def spectral_density_of(
 
     Raises:
         ValueError: `matvec` returns another shape or dtype than it takes, NaN, or is not symmetric: the products
-            themselves show it, and half of the digits must agree. `depth` is beyond the order.
+            themselves and one more for each probe show it, and half of the digits must agree. Inside of a compiled
+            program the one more is left out, and what is seen not to be symmetric gives NaN. `depth` is beyond the
+            order.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -97,7 +99,7 @@ def spectral_density_of(
     if depth > kind.n:
         raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
     probes = _checks.integer("probes", probes, at_least=1)
-    steps = _all_probes(partial(_probe, matvec, kind, depth), key, probes, args)
+    steps = _all_probes(partial(_probe, matvec, kind, depth, not is_staged()), key, probes, args)
     valid = _FINITE.kept("matvec", steps.size)
     valid = _checks.both(valid, _SYMMETRIC.kept("matvec", steps.asymmetry))
     beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
@@ -115,11 +117,19 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
     return jax.lax.map(lambda key: probe(key, *args), keys)
 
 
-def _probe(matvec: Callable[..., PyTree], kind: VectorKind, depth: int, key: KeyScalar, *args: PyTree) -> Tridiagonal:
-    """Lanczos' steps from one random vector."""
+def _probe(
+    matvec: Callable[..., PyTree], kind: VectorKind, depth: int, witnessed: bool, key: KeyScalar, *args: PyTree
+) -> Tridiagonal:
+    """Lanczos' steps from one random vector, with another one as a witness of the symmetry or without."""
     product, dtype = kind.flat_product(matvec, args)
-    start = jax.random.normal(key, (kind.n,), dtype)
-    return tridiagonalised(product, start / jnp.linalg.norm(start), depth)
+    start, *witness = (_direction(each, kind.n, dtype) for each in (key, *[jax.random.fold_in(key, 1)] * witnessed))
+    return tridiagonalised(product, start, depth, *witness)
+
+
+def _direction(key: KeyScalar, n: int, dtype: Any) -> Inexact[Array, " n"]:
+    """A random unit vector."""
+    vector = jax.random.normal(key, (n,), dtype)
+    return vector / jnp.linalg.norm(vector)
 
 
 @compiled
