@@ -3,10 +3,12 @@
 XLA's expensive passes pay off in programs that run long or often. A draw of one small matrix runs for a millisecond
 after seconds of compilation, so it is compiled without them: that takes less than half of the time, and the program
 runs two to six times as long. None of this applies inside a user's own `jit` or `simulate`, or to arguments traced by
-`vmap` or `grad`.
+`vmap` or `grad`. A function of the library that simulates for its own ends may ask for the same, by `soon`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -61,6 +63,24 @@ def quick_options() -> dict[str, Any]:
             continue
         return options
     return {}
+
+
+_SOON: ContextVar[bool] = ContextVar("_SOON", default=False)
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """A context in which a simulation of few small draws is compiled without the expensive passes."""
+    token = _SOON.set(True)
+    try:
+        yield
+    finally:
+        _SOON.reset(token)
+
+
+def is_soon() -> bool:
+    """Whether the caller asked for it, outside of all transformations: a program within a program has no options."""
+    return _SOON.get() and get_opaque_trace_state(convention="nnx") == _OUTSIDE
 
 
 def _nothing() -> jax.Array:

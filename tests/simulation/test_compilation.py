@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from rmtjax._compile import soon
+from rmtjax.simulation._work import prepared
 from tests.cases import daily
 
 COMPILATIONS = []
@@ -205,3 +207,15 @@ class Converted:
 def test_outputs_that_convert_their_leaves(getkey):
     draws = rmt.simulate(lambda key: Converted(jax.random.uniform(key)), getkey(), 3)
     assert draws.a.shape == (3,)
+
+
+def test_short_runs_are_compiled_soon_where_that_is_asked_for(getkey):
+    key = getkey()
+    quick = lambda number: prepared(jax.random.normal, key, number, (), None, None, None).plan.quick
+    assert not quick(8)
+    with soon():
+        assert quick(8)
+        assert not quick(10**6)
+        # The closure is traced, and JAX refuses options of the compiler in a program within a program.
+        draws = jax.vmap(lambda by: rmt.simulate(lambda key: by * jax.random.normal(key), key, 2, progress=False))
+        np.testing.assert_allclose(draws(jnp.array([1.0, 2.0]))[1], 2 * draws(jnp.array([1.0, 2.0]))[0], rtol=1e-6)

@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, PyTree, UInt32
 
+from rmtjax._compile import quick_options
 from rmtjax._threefry import looped, unrolled
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._draw import one_draw
@@ -26,6 +27,7 @@ class Plan(NamedTuple):
     batch: int  # draws of a device at a time
     one_by_one: bool  # whether it takes them one after the other
     generator: Any  # the implementation of the key
+    quick: bool = False  # whether the program runs so shortly that it is compiled with little effort
     digest: str | None = None  # of the operations of a draw, where they must be those of a checkpoint
 
     @property
@@ -60,7 +62,8 @@ class Chunks:
 @kept_for_structure
 def _compiled(draw: Structure, reducers: Structure, plan: Plan) -> Callable:
     """A jitted function for these arguments only, so that its program is freed when the cache entry is."""
-    return jax.jit(functools.partial(_run_chunk, draw, reducers, plan))
+    options = quick_options() if plan.quick else None
+    return jax.jit(functools.partial(_run_chunk, draw, reducers, plan), compiler_options=options)
 
 
 def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:

@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
+from rmtjax._compile import is_soon
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
@@ -104,6 +105,7 @@ def prepared(
         batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, vmapped=not one_by_one, looped=looped),
         one_by_one=one_by_one,
         generator=generator,
+        quick=is_soon() and _layout.is_short(trace, num_samples),
         digest=None if trace.program is None else _digest.of_program(trace.program),
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)

@@ -119,7 +119,7 @@ def test_vectors_stay_orthogonal_when_levels_have_converged(getkey, dtype):
 
 def test_steps_are_those_of_another_library(getkey):
     a, start = matrix(getkey()), jax.random.normal(getkey(), (N,))
-    steps = tridiagonalised(lambda v: a @ v, start / jnp.linalg.norm(start), DEPTH)
+    steps = tridiagonalised(lambda v: a @ v, start / jnp.linalg.norm(start), depth=DEPTH)
     theirs = decomp.hessenberg(DEPTH, reortho="full", custom_vjp=False)(lambda v: a @ v, start).J_small
     np.testing.assert_allclose(steps.diagonal, jnp.diagonal(theirs), atol=1e-12)
     np.testing.assert_allclose(steps.off_diagonal[:-1], jnp.diagonal(theirs, -1), atol=1e-12)

@@ -75,11 +75,13 @@ class TailFit(AbstractModule):
         has a p-value, and `drift` is below 0.7, for which some 500 values in the tail are needed. Else "undecided": the
         data do not tell.
         """
-        exponential, log_normal = self.exponential, self.log_normal
+        # NumPy compiles nothing.
+        p_value, drift = np.asarray(self.p_value), np.asarray(self.drift)
+        exponential, log_normal = (jax.tree.map(np.asarray, test) for test in (self.exponential, self.log_normal))
         settled = exponential.p_value < _LEVEL
-        rejected = (self.p_value < _LEVEL) | (settled & (exponential.log_ratio < 0)) | (log_normal.p_value < _LEVEL)
-        accepted = settled & (self.p_value >= _LEVEL) & (self.drift < _MOST_DRIFT)
-        codes = np.where(np.asarray(rejected), 1, np.where(np.asarray(accepted), 0, 2))
+        rejected = (p_value < _LEVEL) | (settled & (exponential.log_ratio < 0)) | (log_normal.p_value < _LEVEL)
+        accepted = settled & (p_value >= _LEVEL) & (drift < _MOST_DRIFT)
+        codes = np.where(rejected, 1, np.where(accepted, 0, 2))
         return np.asarray(VERDICTS)[codes] if codes.ndim else VERDICTS[int(codes)]
 
 

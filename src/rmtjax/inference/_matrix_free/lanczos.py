@@ -53,8 +53,9 @@ class _State(NamedTuple):
 def tridiagonalised(
     product: Callable[[Inexact[Array, " n"]], Inexact[Array, " n"]],
     start: Inexact[Array, " n"],
-    depth: int,
     witness: Inexact[Array, " n"] | None = None,
+    *,
+    depth: int,
 ) -> Tridiagonal:
     r"""The first steps from a unit vector; depth ≤ n.
 

@@ -7,11 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
+from rmtjax._compile import compiled, soon
 from rmtjax._staging import is_staged
+from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._matrix_free.lanczos import Tridiagonal, tridiagonalised
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
@@ -111,7 +112,8 @@ def spectral_density_of(
 def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, args: tuple) -> Tridiagonal:
     """The steps from all vectors."""
     if not is_staged():
-        return simulate(probe, key, probes, args=args, progress=False)
+        with soon():
+            return simulate(probe, key, probes, args=args, progress=False)
     # Inside of a user's program there are no devices to be shared out, and inside of `shard_map` there cannot be.
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
     return jax.lax.map(lambda key: probe(key, *args), keys)
@@ -122,14 +124,11 @@ def _probe(
 ) -> Tridiagonal:
     """Lanczos' steps from one random vector, with another one as a witness of the symmetry or without."""
     product, dtype = kind.flat_product(matvec, args)
-    start, *witness = (_direction(each, kind.n, dtype) for each in (key, *[jax.random.fold_in(key, 1)] * witnessed))
-    return tridiagonalised(product, start, depth, *witness)
-
-
-def _direction(key: KeyScalar, n: int, dtype: Any) -> Inexact[Array, " n"]:
-    """A random unit vector."""
-    vector = jax.random.normal(key, (n,), dtype)
-    return vector / jnp.linalg.norm(vector)
+    # The same bits as those of `key`, by a program that compiles sooner.
+    key = unrolled(key)
+    keys = jnp.stack([key, *[jax.random.fold_in(key, 1)] * witnessed])
+    vectors = jax.vmap(partial(jax.random.normal, shape=(kind.n,), dtype=dtype))(keys)
+    return tridiagonalised(product, *(vectors / jnp.linalg.norm(vectors, axis=-1, keepdims=True)), depth=depth)
 
 
 @compiled
