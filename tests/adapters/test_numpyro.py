@@ -65,6 +65,16 @@ def test_what_has_no_density_is_refused():
         distribution(rmt.laws.Uniform(), validate_args=True).log_prob(2.0)
 
 
+def test_a_point_mass_that_depends_on_a_parameter():
+    log_prob = jax.jit(lambda ratio: distribution(rmt.laws.MarchenkoPastur(ratio)).log_prob(1.0))
+    np.testing.assert_allclose(log_prob(0.5), distribution(rmt.laws.MarchenkoPastur(0.5)).log_prob(1.0), rtol=1e-6)
+    assert np.isnan(log_prob(2.0))
+    # A parameter that is known is so in the program of a sampler too.
+    assert jax.jit(lambda x: distribution(rmt.laws.MarchenkoPastur(0.5)).log_prob(x))(1.0) == log_prob(0.5)
+    with pytest.raises(ValueError, match="`law` must have a density, and no point masses"):
+        jax.jit(lambda x: distribution(rmt.laws.MarchenkoPastur(2.0)).log_prob(x))(1.0)
+
+
 def _posterior(model, *args, samples=2000):
     mcmc = MCMC(NUTS(model), num_warmup=500, num_samples=samples, progress_bar=False)
     mcmc.run(jax.random.key(1), *args)
@@ -106,3 +116,26 @@ def test_a_latent_variable_stays_in_a_support_that_moves():
     # x/r is a semicircle and independent of r; every fifth sample is next to independent.
     assert_law(inside[::5], scipy.stats.semicircular.cdf)
     assert_law(np.log(found["radius"])[::5] / 0.3, scipy.stats.norm.cdf)
+
+
+@pytest.mark.slow
+def test_the_posterior_of_a_ratio_is_that_of_a_grid(getkey):
+    levels = rmt.laws.MarchenkoPastur(0.3).sample(getkey(), (150,))
+
+    def model(levels):
+        ratio = numpyro.sample("ratio", dist.Uniform(0.25, 0.95))
+        with numpyro.plate("levels", levels.size):
+            numpyro.sample("x", distribution(rmt.laws.MarchenkoPastur(ratio)), obs=levels)
+
+    found = _posterior(model, levels)["ratio"]
+    # The density is √((b - x)(x - a))/(2π c x) between a and b = (1 ± √c)², and 0 outside.
+    grid, x = np.linspace(0.25, 0.95, 7001)[:, None], np.asarray(levels)
+    lower, upper = (1 - grid**0.5) ** 2, (1 + grid**0.5) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = np.log(np.sqrt((upper - x) * (x - lower)) / (2 * np.pi * grid * x))
+    logs = np.where(np.isnan(logs), -np.inf, logs).sum(1)
+    weights = np.exp(logs - logs.max())
+    mean = np.average(grid[:, 0], weights=weights)
+    deviation = np.average((grid[:, 0] - mean) ** 2, weights=weights) ** 0.5
+    assert abs(found.mean() - mean) < 0.3 * deviation
+    assert abs(found.std() / deviation - 1) < 0.3

@@ -46,6 +46,11 @@ def test_windows_are_those_of_pandas():
     found = faces.rolling_covariance(frame, 20, step=2, method="sample")
     expected = frame.rolling(20).cov().loc[frame.index[19::2]]
     pd.testing.assert_frame_equal(found, expected, rtol=1e-10, check_freq=False)
+    # Labels of several levels stay what they are.
+    frame.columns = pd.MultiIndex.from_product([["x", "y"], ["a", "b"]], names=["kind", "name"])
+    found = faces.rolling_covariance(frame, 20, step=2, method="sample")
+    expected = frame.rolling(20).cov().loc[frame.index[19::2]]
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-10, check_freq=False)
     with pytest.raises(ValueError, match="at least window = 26 rows"):
         faces.rolling_covariance(frame, 26)
 

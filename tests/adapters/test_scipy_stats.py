@@ -35,6 +35,7 @@ def test_numbers_are_those_of_scipy():
     options = {"lb": -0.3, "ub": 0.9, "conditional": True}
     np.testing.assert_allclose(ITS_LAW.expect(np.exp, **options), SEMICIRCLE.expect(np.exp, **options), rtol=1e-8)
     assert isinstance(ITS_LAW.stats("v"), np.float64)
+    assert ITS_LAW.stats("vm") == pytest.approx(SEMICIRCLE.stats("vm"), abs=1e-9)
 
 
 def test_point_masses_are_in_expectations():
@@ -54,6 +55,8 @@ def test_draws_come_from_a_random_state():
     np.testing.assert_array_equal(ITS_LAW.rvs(4, random_state=1), ITS_LAW.rvs(4, random_state=1))
     state = np.random.default_rng(0)
     assert (ITS_LAW.rvs(4, random_state=state) != ITS_LAW.rvs(4, random_state=state)).all()
+    old = np.random.RandomState(0)
+    assert (ITS_LAW.rvs(4, random_state=old) != ITS_LAW.rvs(4, random_state=old)).all()
 
 
 def test_scipy_takes_it():
@@ -80,6 +83,11 @@ def test_what_is_no_law_is_refused():
     with pytest.raises(ValueError, match=r"`law` must be a law of `rmtjax.laws`, got GOE"):
         frozen(rmt.GOE(3))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="`moments` must be one of"):
-        ITS_LAW.stats("x")
+        ITS_LAW.stats("mx")
+    for state in ("zero", -1, 0.5):
+        with pytest.raises(ValueError, match="`random_state` must be None, an integer"):
+            ITS_LAW.rvs(random_state=state)
+    with pytest.raises(ValueError, match=r"`confidence` must lie in \[0, 1\], got 95"):
+        ITS_LAW.interval(95)
     assert repr(FrozenLaw(rmt.laws.Semicircle(1.5))) == "FrozenLaw(Semicircle(radius=1.5))"
     assert jax.numpy.ndim(ITS_LAW(0.3)) == 0

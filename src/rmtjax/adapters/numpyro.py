@@ -1,5 +1,6 @@
 """Laws as distributions of NumPyro, for Bayesian models. It needs NumPyro: `pip install "rmtjax[numpyro]"`."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -31,9 +32,7 @@ class LawDistribution(Distribution):
     def __init__(self, law: AbstractLaw, *, validate_args: bool | None = None):
         if not isinstance(law, AbstractLaw):
             raise _checks.refusal("law", "be a law of `rmtjax.laws`", law)
-        _, masses = law.atoms()
-        if masses.size and (isinstance(masses, Tracer) or bool((masses > 0).any())):
-            raise _checks.refusal("law", "have a density, and no point masses", law)
+        _has_density(law)
         self.law = law
         super().__init__(validate_args=validate_args)
 
@@ -59,11 +58,11 @@ class LawDistribution(Distribution):
         return self.law.sample(typed, tuple(sample_shape))
 
     def log_prob(self, value: Any, intermediates: Any = None) -> jax.Array:
-        """Logarithm of the density."""
+        """Logarithm of the density; NaN where inferred parameters give the law a point mass."""
         points = jnp.asarray(value)
         if self._validate_args:
             self._validate_sample(points)
-        return self.law.logpdf(points)
+        return _checks.masked(_has_density(self.law), self.law.logpdf(points))
 
     def cdf(self, value: Any) -> jax.Array:
         """Distribution function."""
@@ -84,6 +83,18 @@ class LawDistribution(Distribution):
         return self.law.var()
 
 
+_DENSITY = _checks.Rule(lambda _, masses: (masses == 0).all(), "have a density, and no point masses")
+
+
+def _has_density(law: AbstractLaw) -> Any:
+    """Whether the law has no point masses: True, or traced if that depends on parameters that are."""
+    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(law))
+    # In the program of a sampler the parameters may be numbers, and then they are not staged.
+    with jax.ensure_compile_time_eval() if known else nullcontext():
+        _, masses = law.atoms()
+    return _DENSITY.kept("law", law, masses)
+
+
 def _infinite_ends(law: AbstractLaw) -> tuple[bool, bool]:
     """Which ends of the support are infinite: that depends on the kind of the law, not on traced parameters."""
     known = lambda leaf: jnp.ones(leaf.shape, leaf.dtype) if isinstance(leaf, Tracer) else leaf
@@ -101,7 +112,9 @@ def distribution(law: AbstractLaw, *, validate_args: bool | None = None) -> LawD
     `ensemble.joint_logpdf` is the true likelihood, which `numpyro.factor` takes.
 
     Args:
-        law: any law of `rmtjax.laws` without point masses; its parameters may be traced.
+        law: any law of `rmtjax.laws` without point masses; its parameters may be traced. Where these decide whether
+            there is one, as the ratio of `laws.MarchenkoPastur` does, `log_prob` is NaN if there is, which a sampler
+            takes for a divergence: give such a parameter a prior on the other values.
         validate_args: whether values outside of the support are warned about.
 
     Returns:

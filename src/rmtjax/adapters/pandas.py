@@ -111,8 +111,11 @@ def rolling_covariance(frame: pd.DataFrame, window: int, *, step: int = 1, **opt
     ends = np.arange(window, len(frame) + 1, step)
     windows = np.stack([array[end - window : end] for end in ends])
     found = _wide(inference.shrink_covariance, windows, **options)
-    index = pd.MultiIndex.from_product(
-        [frame.index[ends - 1], frame.columns], names=[frame.index.name, frame.columns.name]
+    # Either may have several levels itself.
+    parts = frame.index[ends - 1].repeat(frame.shape[1]), frame.columns[np.tile(np.arange(frame.shape[1]), len(ends))]
+    index = pd.MultiIndex.from_arrays(
+        [part.get_level_values(level) for part in parts for level in range(part.nlevels)],
+        names=[*frame.index.names, *frame.columns.names],
     )
     return _frame(found.reshape(-1, frame.shape[1]), index, frame.columns)
 

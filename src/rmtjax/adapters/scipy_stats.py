@@ -110,9 +110,11 @@ class FrozenLaw:
             return np.asarray(self.law.moment(order), np.float64)[()]
 
     def stats(self, moments: str = "mv") -> Any:
-        """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`), those that are asked for."""
+        """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`): those asked for, in this order."""
         methods = {"m": self.law.mean, "v": self.law.var, "s": self.law.skewness, "k": self.law.kurtosis}
-        found = tuple(self._values(methods[_checks.choice("moments", each, methods)]) for each in moments)
+        for each in moments:
+            _checks.choice("moments", each, methods)
+        found = tuple(self._values(method) for name, method in methods.items() if name in moments)
         return found[0] if len(found) == 1 else found
 
     def support(self) -> tuple[Any, Any]:
@@ -123,7 +125,10 @@ class FrozenLaw:
 
     def interval(self, confidence: Any) -> tuple[Any, Any]:
         """The interval around the median that has this probability, with equal tails."""
-        tail = (1 - np.asarray(confidence, np.float64)) / 2
+        confidence = np.asarray(confidence, np.float64)
+        if not ((confidence >= 0) & (confidence <= 1)).all():
+            raise _checks.refusal("confidence", "lie in [0, 1]", confidence)
+        tail = (1 - confidence) / 2
         return self.ppf(tail), self.isf(tail)
 
     def entropy(self) -> Any:
@@ -183,7 +188,13 @@ def _widened(parameter: Any) -> Any:
 def _generator(random_state: Any) -> Any:
     if random_state is None:
         return np.random  # with the global state, as everywhere in `scipy.stats`
-    return np.random.default_rng(random_state) if isinstance(random_state, int | np.integer) else random_state
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return random_state
+    if not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise _checks.refusal(
+            "random_state", "be None, an integer of at least 0, or a generator of NumPy", random_state
+        )
+    return np.random.default_rng(random_state)
 
 
 def frozen(law: AbstractLaw) -> FrozenLaw:
