@@ -125,6 +125,25 @@ def test_kernels_of_convolutions_are_unfolded(getkey):
     assert (stacked["note"] == "fewer than 10 singular values").all()
 
 
+def test_rows_and_columns_of_zeros_are_no_noise(getkey):
+    # Half of the units pruned: of the whole matrix, the noise of the other half would be all signal.
+    weights = np.asarray(noise(getkey()))
+    pruned = np.zeros((2 * ROWS, 2 * COLUMNS))
+    pruned[::2, 1::2] = weights
+    whole, table = weight_spectra([weights]), weight_spectra([pruned, np.insert(weights, 5, 0.0, axis=1)])
+    np.testing.assert_array_equal([table["rows"], table["columns"]], [[2 * ROWS, ROWS], [2 * COLUMNS, COLUMNS + 1]])
+    for name in ("variance", "ratio", "edge", "p_value", "tail_exponent", "spectral_norm", "stable_rank"):
+        np.testing.assert_allclose(table[name], np.repeat(whole[name], 2), rtol=1e-10)
+
+
+def test_matrices_of_integers_are_listed(getkey):
+    weights = np.asarray(noise(getkey()))
+    table = weight_spectra({"quantised": (weights * 30).astype(np.int8), "steps": np.arange(3), "weights": weights})
+    np.testing.assert_array_equal(table["name"], ["quantised", "weights"])
+    np.testing.assert_array_equal(table["note"], ["integers", ""])
+    assert np.isnan(table["spectral_norm"][0])
+
+
 def test_a_module_becomes_a_data_frame(getkey):
     network = eqx.nn.MLP(COLUMNS, COLUMNS, ROWS, 1, key=getkey())
     frame = pandas.DataFrame(weight_spectra(network))
@@ -145,6 +164,12 @@ def test_precision_does_not_matter(getkey):
     np.testing.assert_allclose(table["spectral_norm"], 1e28 * exact["spectral_norm"], rtol=1e-2)
     np.testing.assert_array_equal(table["outliers"], exact["outliers"])
     np.testing.assert_allclose(exact["variance"], 1e-60, rtol=0.2)
+    with jax.enable_x64(False):
+        for scale in (1.0, 1e50):
+            single = weight_spectra([scale * np.asarray(weights)])
+            np.testing.assert_allclose(single["variance"], scale**2 * exact["variance"][:1], rtol=1e-5)
+    wide = weight_spectra([np.asarray(weights, np.longdouble)])
+    np.testing.assert_allclose(wide["variance"], exact["variance"][:1])
 
 
 def test_heavy_tails_have_their_exponent(getkey):
@@ -163,6 +188,8 @@ def test_bad_arguments_are_refused(getkey):
     weights = noise(getkey())
     for refused, words in (
         (lambda: weight_spectra({"w": weights.at[3, 4].set(jnp.nan)}), "`tree: w` must be finite, got 1 of 2400"),
+        (lambda: weight_spectra({"w": np.ma.masked_less(weights, 0)}), "`tree` must hold arrays without a mask.* w"),
+        (lambda: weight_spectra([np.ones((9, 9), int)]), "`tree` must have leaves that are arrays"),
         (lambda: weight_spectra([jnp.tanh]), "`tree` must have leaves that are arrays"),
         (lambda: weight_spectra({"a": [3.0, jnp.arange(2)]}), r"a\[0\] \(float\), a\[1\] \(int64 array\)"),
         (lambda: weight_spectra({}), "`tree` must"),

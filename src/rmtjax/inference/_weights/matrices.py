@@ -20,11 +20,13 @@ class Leaf(NamedTuple):
 
     Args:
         name: where it is in the tree.
-        matrix: of double precision or single; None for what is no matrix.
+        shape: of the matrix, or (0, 0).
+        matrix: of double precision or single, without rows and columns of zeros; None for what is no matrix.
         note: why it has no numbers; empty if it has.
     """
 
     name: str
+    shape: tuple[int, int]
     matrix: Any
     note: str
 
@@ -38,17 +40,23 @@ def leaves(tree: PyTree, unfolding: str) -> list[Leaf]:
     places, _ = jax.tree_util.tree_flatten_with_path(tree)
     found = []
     for path, value in places:
-        if not isinstance(value, jax.Array | np.ndarray) or not jnp.issubdtype(value.dtype, jnp.inexact):
+        if not isinstance(value, jax.Array | np.ndarray) or not jnp.issubdtype(value.dtype, jnp.number):
             continue
         name = _name(path)
+        if not jnp.issubdtype(value.dtype, jnp.inexact):
+            # Counts and indices are vectors; a matrix of integers may be quantised weights, and is not dropped unseen.
+            found += [Leaf(name, (0, 0), None, "integers")] * (value.ndim > 1)
+            continue
         if isinstance(value, Tracer):
             raise _checks.refusal("tree", "hold known arrays, outside of transformations", f"a traced {name}")
+        if isinstance(value, np.ma.MaskedArray):
+            raise _checks.refusal("tree", "hold arrays without a mask (fill it, e.g. by 0)", f"a masked {name}")
         array = np.asarray(value)
-        if jnp.finfo(array.dtype).bits < 32:
-            array = array.astype(np.float32)
+        if jnp.finfo(array.dtype).bits not in (32, 64):
+            array = array.astype(_LAPACK[np.iscomplexobj(array)][jnp.finfo(array.dtype).bits > 64])
         _FINITE.kept(f"tree: {name}" if name else "tree", array)
         found += _unfolded(name, array, unfolding)
-    if not found:
+    if all(leaf.note == "integers" for leaf in found):
         must = "have leaves that are arrays of real or complex numbers"
         raise _checks.refusal("tree", must, _checks.Words(_others(places)))
     return found
@@ -63,6 +71,9 @@ def _others(places: list[tuple]) -> str:
 
 
 _MOST_SHOWN = 8
+
+# What LAPACK takes for real and complex numbers of half precision, and of more than double.
+_LAPACK = (np.float32, np.float64), (np.complex64, np.complex128)
 
 _FINITE = _checks.Rule(
     lambda array: np.isfinite(array).all(),
@@ -84,7 +95,7 @@ def _name(path: tuple) -> str:
 
 def _unfolded(name: str, array: np.ndarray, unfolding: str) -> list[Leaf]:
     if array.ndim < 2 or not array.size:
-        return [Leaf(name, None, "no matrix")]
+        return [Leaf(name, (0, 0), None, "no matrix")]
     if unfolding == "stacked":
         stack = array.reshape(-1, *array.shape[-2:])
         index = list(np.ndindex(array.shape[:-2]))
@@ -97,5 +108,9 @@ def _unfolded(name: str, array: np.ndarray, unfolding: str) -> list[Leaf]:
 
 
 def _leaf(name: str, matrix: np.ndarray) -> Leaf:
-    rank = min(matrix.shape)
-    return Leaf(name, matrix, f"fewer than {FEWEST} singular values" if rank < FEWEST else "")
+    """Rows and columns of zeros, such as those of units that were pruned, are no part of the noise."""
+    there = matrix != 0
+    rows, columns = there.any(1), there.any(0)
+    some = matrix if not rows.any() or (rows.all() and columns.all()) else matrix[rows][:, columns]
+    note = f"fewer than {FEWEST} singular values" if min(some.shape) < FEWEST else ""
+    return Leaf(name, (matrix.shape[0], matrix.shape[1]), some, note)

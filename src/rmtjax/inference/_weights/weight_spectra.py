@@ -65,23 +65,24 @@ def weight_spectra(
 
     - `name`, `rows`, `columns`: of the matrix, kernels of convolutions as they are unfolded;
     - `variance`, `variance_error`: σ² of the entries of the noise and its standard error, by `fit_marchenko_pastur`;
-    - `ratio`: p/n, the shorter side over the longer one; `edge`: where the noise ends,
-      $\sigma(\sqrt n + \sqrt p)$, as a singular value; `distance`: of the noise from the law of Marčenko and Pastur;
+    - `ratio`: p/n, the shorter side over the longer one, where rows and columns of zeros, as of pruned units, do not
+      count; `edge`: where the noise ends, $\sigma(\sqrt n + \sqrt p)$, as a singular value; `distance`: of the noise
+      from the law of Marčenko and Pastur;
     - `outliers`: the number of singular values beyond the noise; `p_value`: that the largest is noise;
       `outlier_p_values`: those of all outliers, an array for each matrix;
     - `tail_exponent`, `tail_error`, `tail_p_value`, `tail_verdict`: the power law of the density of squared singular
       values, by `fit_tail`, and whether it is one;
     - `spectral_norm`: the largest singular value; `stable_rank`: $\lVert W \rVert_F^2/\lVert W \rVert^2$;
-    - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or it has
-      fewer than 10 singular values, or two thirds of them are 0, or all are nearly equal, as those of orthogonal
-      initial weights, or fewer than 3 of them are different.
+    - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or holds
+      integers, as quantised weights without their scale; or it has fewer than 10 singular values, or two thirds of them
+      are 0, or all are nearly equal, as those of orthogonal initial weights, or fewer than 3 of them are different.
 
     `pandas.DataFrame(table)` makes a data frame of it. A matrix as it was initialised, with independent entries, has
     outliers with the probability `level`; so of 40 matrices two.
 
     Args:
-        tree: weights, such as an Equinox module or a dict of arrays. Leaves that are no arrays of real or complex
-            numbers (functions, counts) are no weights. Numbers of half precision are taken in single.
+        tree: weights, such as an Equinox module or a dict of arrays. Leaves that are no arrays of numbers, and
+            vectors of integers (functions, counts), are no weights. Numbers of half precision are taken in single.
         unfolding: how an array with more than two axes becomes a matrix. "channels-first", as in Equinox and PyTorch:
             (out, in, \*kernel) to out × (in · kernel). "channels-last", as in Flax and Keras: (\*kernel, in, out) to
             out × (kernel · in). "stacked": every matrix on the last two axes is one of its own, with its index in the
@@ -130,9 +131,9 @@ def weight_spectra(
 
 def _empty(found: list[Leaf]) -> dict[str, np.ndarray]:
     """The table with names, sizes and notes, and no numbers."""
-    size = lambda axis: [0 if leaf.matrix is None else leaf.matrix.shape[axis] for leaf in found]
+    rows, columns = np.array([leaf.shape for leaf in found]).T
     table: dict[str, np.ndarray] = {"name": np.array([leaf.name for leaf in found], object)}
-    table |= {"rows": np.array(size(0)), "columns": np.array(size(1))}
+    table |= {"rows": rows, "columns": columns}
     table |= {name: np.full(len(found), np.nan) for name in _NUMBERS}
     table["outlier_p_values"] = np.empty(len(found), object)
     for place in range(len(found)):
@@ -164,15 +165,18 @@ def _fill(
     places, levels = places[notes == ""], levels[notes == ""]
     if not len(places):
         return
-    known = jnp.asarray(levels)
+    # In units of the largest level nothing under- or overflows in single precision either.
+    unit = levels[:, -1]
+    known = jnp.asarray(levels / unit[:, None])
     fit = fit_marchenko_pastur(known, n, p, beta=beta)
     p_values = np.asarray(_p_values(known, fit.outliers, n, p, beta))
     count = np.cumprod(p_values < level, axis=-1).sum(-1)
     tail = fit_tail(known, candidates=_CANDIDATES, key=key, replicates=replicates)
+    variance = np.asarray(fit.variance) * unit
     columns: dict[str, Any] = {
-        "variance": fit.variance,
-        "variance_error": fit.variance_error,
-        "edge": np.sqrt(np.asarray(fit.variance)) * (n**0.5 + p**0.5),
+        "variance": variance,
+        "variance_error": np.asarray(fit.variance_error) * unit,
+        "edge": np.sqrt(variance) * (n**0.5 + p**0.5),
         "distance": fit.distance,
         "outliers": count,
         "p_value": p_values[:, 0],
