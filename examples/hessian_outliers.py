@@ -48,9 +48,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"{name}: {len(outside)} outliers of {found.n},", *(f"{level:.3f}" for level in outside))
         grid = jnp.linspace(found.nodes.min() - 0.01, found.nodes.max() + 0.01, 1000)
         (line,) = ax.semilogy(grid, found.density(grid, 0.002).value, label=name)
-        ax.plot(outside, jnp.full(len(outside), 0.02), "v", color=line.get_color())
+        ax.plot(outside, jnp.full(len(outside), 0.02), "v", color=line.get_color(), label=f"{name}: outliers")
     ax.set(
-        xlabel="level", ylabel="density", ylim=(0.01, None), title=f"{k} classes, {k - 1} levels outside of the bulk"
+        xlabel="level", ylabel="density of levels", ylim=(0.01, None), title=f"{k} classes, {k - 1} outliers expected"
     )
     ax.legend()
     plt.savefig(args.output, dpi=150)

@@ -44,10 +44,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     counts["elbow: the largest drop"] = jnp.argmax(-jnp.diff(found.levels, axis=-1), axis=-1) + 1
     for name, ranks in counts.items():
         print(f"{name:27} {np.mean(ranks):5.1f} components, 3 in {np.mean(np.asarray(ranks) == 3):4.0%}")
-    axes = rmt.plotting.spectral_density(found.levels[:1], law=rmt.laws.MarchenkoPastur(P / found.n, found.noise[0]))
+    n, p = found.n - found.rank[0], P - found.rank[0]  # what is left for the noise
+    noise = rmt.laws.MarchenkoPastur(p / n, found.noise[0] * (n / found.n) ** 0.5)
+    axes = rmt.plotting.spectral_density(found.levels[:1], law=noise, bins=np.linspace(0, 4, 17))
     axes.axvline(found.edge[0], color="grey", linestyle=":", label="edge of the noise")
     for level, p_value in zip(found.levels[0][:4], found.p_values[0], strict=False):
-        axes.annotate(f"p = {p_value:.1g}", (level, 0.2), rotation=90, ha="center", va="bottom")
+        axes.annotate(f"p = {p_value:.1g}", (level, 0), (level, 0.2), arrowprops={"arrowstyle": "->"}, rotation=90)
+    axes.set(xlabel="level of the sample covariance matrix", title="p-values: as noise behind the larger levels")
     axes.legend()
     plt.savefig(args.output, dpi=200)
     print(f"picture: {args.output.resolve()}")

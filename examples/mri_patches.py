@@ -46,8 +46,8 @@ def main(argv: list[str] | None = None) -> None:
     named = {
         "measured": (noisy, wide),
         "denoised": (found.image, wide),
-        "residual": (residual, narrow),
-        "error": (error, narrow),
+        "measured - denoised": (residual, narrow),
+        "denoised - true": (error, narrow),
     }
     for ax, (name, (image, limits)) in zip(axes, named.items(), strict=True):
         shown = ax.imshow(image[:, :, 4, 6], vmin=limits[0], vmax=limits[1], cmap="gray")

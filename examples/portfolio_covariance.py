@@ -35,13 +35,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--output", default="portfolio_covariance.png", help="default %(default)s")
     args = parser.parse_args(argv)
     truth = population(jax.random.key(0), args.assets)
-    root = jnp.linalg.cholesky(truth)
-    draw = lambda key: jax.random.normal(key, (args.days, args.assets)) @ root.T
+    draw = lambda key: jax.random.normal(key, (args.days, args.assets)) @ jnp.linalg.cholesky(truth).T
     returns = rmt.simulate(draw, jax.random.key(1), 20)
     methods = {"sample": "sample", "Ledoit-Wolf": "ledoit-wolf", "QIS": "qis"}
     estimates = {name: rmt.inference.shrink_covariance(returns, method=method) for name, method in methods.items()}
     estimates["oracle"] = rmt.inference.oracle_covariance(returns, truth)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for place, (name, found) in enumerate(estimates.items()):
         thought, realised = (float(each.mean()) for each in jax.vmap(risks, (0, None))(found, truth))
         print(f"{name:12} risk as it is thought to be {thought:4.1f} %, as it is {realised:4.1f} %")
@@ -49,8 +48,9 @@ def main(argv: list[str] | None = None) -> None:
         axes[1].semilogy(jnp.linalg.eigvalsh(found[0])[:-3], label=name)
     best = float(risks(truth, truth)[1])
     axes[0].axhline(best, color="black", linestyle=":")
-    axes[0].set(xticks=range(4), xticklabels=estimates, ylabel="risk, %", title="as thought (gray), as it is (blue)")
-    axes[1].set(title="levels of one estimate but the three largest", xlabel="rank")
+    axes[0].set(xticks=range(4), xticklabels=estimates, ylabel="annual volatility, %")
+    axes[0].set(title="as thought (gray), as it is (blue), best possible (dotted)")
+    axes[1].set(title="one estimate, without its three largest levels", xlabel="rank of the level", ylabel="level")
     axes[1].legend()
     figure.savefig(args.output, dpi=150)
     print(f"best possible {best:.1f} %; drawn in {args.output}")
