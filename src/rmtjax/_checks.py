@@ -212,6 +212,7 @@ POSITIVE_OR_INFINITE = Rule(lambda x: x > 0, "be positive")
 NONNEGATIVE = Rule(lambda x: (x >= 0) & (x < math.inf), "be finite and not negative")
 FINITE = Rule(lambda x: abs(x) < math.inf, "be finite")
 FRACTION = Rule(lambda x: (x > 0) & (x <= 1), "lie in (0, 1]")
+PROPER_FRACTION = Rule(lambda x: (x > 0) & (x < 1), "lie in (0, 1)")
 # For β: at β = ∞ the levels are fixed and have no density.
 WITH_DENSITY = Rule(FINITE.holds, "be finite for the levels to have a density")
 ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")

@@ -213,7 +213,7 @@ def test_one_compilation_serves_all_numbers_of_observations():
     ("options", "message"),
     [
         ({"method": "elbow"}, "`method` must be one of 'tracy-widom'"),
-        ({"level": 0.0}, "`level` must lie between 0 and 1"),
+        ({"level": 0.0}, r"`level` must lie in \(0, 1\)"),
         ({"noise": 0.0}, "`noise` must be positive"),
         ({"noise": np.ones(4)}, r"`noise` must be a number, or have the shape \(\) of the batch"),
         ({"max_rank": 5}, r"`max_rank` must be at most min\(n, p\) = 4"),

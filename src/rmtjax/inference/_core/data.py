@@ -86,6 +86,12 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
     return array, valid
 
 
+def rounding(levels: Any) -> Any:
+    """Below which, of either sign, a level of 0 is left by the rounding of the largest of its spectrum."""
+    eps = jnp.finfo(levels.dtype).eps
+    return 8 * levels.shape[-1] * eps * abs(levels).max(-1, keepdims=True)
+
+
 def range_of_squares(dtype: Any) -> tuple[float, float]:
     """Between which numbers squares neither lose digits to underflow nor overflow; they may be added 64 at a time."""
     info = jnp.finfo(dtype)

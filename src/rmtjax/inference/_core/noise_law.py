@@ -1,7 +1,12 @@
-"""The levels of noise of unit variance, by the law of Marčenko and Pastur."""
+r"""The levels of noise of unit variance, and of spikes in it, for large matrices of the ratio $\gamma = p/n$.
+
+Noise alone follows the law of Marčenko and Pastur. A population level $\ell > 1 + \sqrt\gamma$ shows in the sample at
+$\lambda = \ell\,(1 + \gamma/(\ell - 1))$, and its vector there has the squared cosine
+$\frac{1 - \gamma/(\ell - 1)^2}{1 + \gamma/(\ell - 1)}$ to its own (Baik and Silverstein 2006; Paul 2007).
+"""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from rmtjax.laws import MarchenkoPastur
 
@@ -13,3 +18,17 @@ def median_level(ratio: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def _median(ratio: Float[Array, ""]) -> Float[Array, ""]:
     return MarchenkoPastur(ratio).median()
+
+
+def spike(level: Float[Array, "..."], ratio: Float[Array, "..."]) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
+    """Whether a level is above the noise, and the excess ℓ - 1 behind it; a harmless number where it is not."""
+    # The excess solves e² - (λ - 1 - γ) e + γ = 0.
+    middle = level - 1 - ratio
+    above = middle > 2 * jnp.sqrt(ratio)
+    middle = jnp.where(above, middle, 3 * jnp.sqrt(ratio))
+    return above, (middle + jnp.sqrt(middle**2 - 4 * ratio)) / 2
+
+
+def squared_cosine(excess: Float[Array, "..."], ratio: Float[Array, "..."]) -> Float[Array, "..."]:
+    """That of the vectors of sample and population."""
+    return (1 - ratio / excess**2) / (1 + ratio / excess)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
-from rmtjax.inference._core.noise_law import median_level
+from rmtjax.inference._core.noise_law import median_level, spike, squared_cosine
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled
 from rmtjax.inference._covariance.transforms import counted
 
@@ -58,12 +58,10 @@ def spiked(
     gamma = (variables / observations)[..., None]
     present = variance[..., None] > 0
     unit = levels / jnp.where(present, variance[..., None], 1)
-    edge = (1 + jnp.sqrt(gamma)) ** 2
-    above = (unit > edge) & present
-    centre = jnp.where(above, unit, 2 * edge) + 1 - gamma
-    spike = (centre + jnp.sqrt(centre**2 - 4 * (centre - 1 + gamma))) / 2
-    cosine = (1 - gamma / (spike - 1) ** 2) / (1 + gamma / (spike - 1))
-    new = _OPTIMA[loss](spike, cosine, 1 - cosine)
+    above, excess = spike(unit, gamma)
+    above = above & present
+    cosine = squared_cosine(excess, gamma)
+    new = _OPTIMA[loss](1 + excess, cosine, 1 - cosine)
     return filled(
         variance[..., None] * jnp.where(above, new, 1), jnp.zeros_like(variance) if p <= n else variance, count
     )

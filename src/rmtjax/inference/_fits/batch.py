@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
+from rmtjax.inference._core.data import rounding
 
 
 def _finite(values: Any) -> Any:
@@ -18,9 +18,7 @@ def _finite(values: Any) -> Any:
 
 
 def _not_negative(values: Any) -> Any:
-    # Rounding leaves a level of 0 at eps times the largest one, of either sign.
-    eps = jnp.finfo(values.dtype).eps
-    return (values >= -8 * values.shape[-1] * eps * abs(values).max(-1, keepdims=True)).all(-1)
+    return (values >= -rounding(values)).all(-1)
 
 
 FINITE = _checks.Rule(_finite, "be finite")

@@ -91,8 +91,7 @@ def spectral_outliers(
     if not isinstance(bulk, AbstractLaw):
         raise _checks.refusal("bulk", "be a law", bulk)
     upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
-    if not 0 < level < 1:
-        raise _checks.refusal("level", "lie in (0, 1)", level)
+    level = _checks.PROPER_FRACTION("level", level)
     edge = _BOUNDED("bulk", bulk.support()[1 if upper else 0])
     inside = bulk.isf(1 / density.n) if upper else bulk.ppf(1 / density.n)
     levels, residuals = density.extreme_levels(density.nodes.shape[-1], side=side)

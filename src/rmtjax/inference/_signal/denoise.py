@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax.inference._core.data import masked_each, observations, of_mean_zero, without_mean
-from rmtjax.inference._signal.hard_threshold import median_level
+from rmtjax.inference._core.noise_law import median_level
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.singular_values import LOSSES, with_shrunk_values
 

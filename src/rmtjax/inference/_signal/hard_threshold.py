@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax.laws import MarchenkoPastur
+from rmtjax.inference._core.noise_law import median_level
 
 
 class HardThreshold(AbstractModule):
@@ -79,15 +79,6 @@ _SIZE = _checks.Rule(lambda size: (size >= 1) & (size < jnp.inf), "be a finite s
 def ratio(n: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]:
     """The smaller size over the larger one, β."""
     return jnp.minimum(n, p) / jnp.maximum(n, p)
-
-
-def median_level(beta: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The median of the law of Marčenko and Pastur, of its continuous part where β > 1."""
-    return jnp.vectorize(_median, signature="()->()")(beta)
-
-
-def _median(beta: Float[Array, ""]) -> Float[Array, ""]:
-    return MarchenkoPastur(beta).median()
 
 
 def known_noise(beta: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import RealLike
-from rmtjax.inference._core.data import masked_each, observations, range_of_squares
+from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
 from rmtjax.inference._signal.judge import (
     METHODS,
     OF_LEVELS,
@@ -21,8 +21,6 @@ from rmtjax.inference._signal.judge import (
     judged_levels,
 )
 from rmtjax.inference._signal.noise_argument import noise_level
-
-_INSIDE = _checks.Rule(lambda level: (level > 0) & (level < 1), "lie between 0 and 1")
 
 
 def signal_rank(
@@ -210,9 +208,10 @@ def _options(method: str, beta: int, tests: int, p: int, n: Any, noise: Any) -> 
 
 
 def _ascending(levels: Any) -> Any:
-    tolerance = 100 * jnp.finfo(levels.dtype).eps * levels[..., -1:]
     steps = levels[..., 1:] >= levels[..., :-1]
-    return (steps.all(-1) if levels.shape[-1] > 1 else True) & ((levels >= -tolerance) & (levels < jnp.inf)).all(-1)
+    return (steps.all(-1) if levels.shape[-1] > 1 else True) & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(
+        -1
+    )
 
 
 _LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
@@ -278,7 +277,7 @@ def _checked_numbers(
 ) -> tuple[tuple[Any, Any, Any], Any]:
     """Number of observations, level and noise in the precision of the data, and whether they are valid."""
     n, level = _checks.scalar("n", n), _checks.scalar("level", level)
-    valid = _checks.both(_checks.POSITIVE.kept("n", n), _INSIDE.kept("level", level))
+    valid = _checks.both(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("level", level))
     real = jnp.finfo(dtype).dtype
     if noise is not None:
         noise, positive = noise_level(noise, batch, real)

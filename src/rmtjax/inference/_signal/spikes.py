@@ -9,6 +9,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
+from rmtjax.inference._core.noise_law import spike, squared_cosine
 
 
 class SpikeEstimates(AbstractModule):
@@ -92,18 +93,14 @@ def estimates(
     """Same as `spike_estimates`, without its checks."""
     ratio = p / n
     unit = noise**2
-    # The excess ℓ - 1 solves e² - (λ - 1 - γ) e + γ = 0; below the edge a harmless number takes its place.
-    middle = levels / unit - 1 - ratio
-    above = middle > 2 * jnp.sqrt(ratio)
-    middle = jnp.where(above, middle, 3 * jnp.sqrt(ratio))
-    excess = (middle + jnp.sqrt(middle**2 - 4 * ratio)) / 2
+    above, excess = spike(levels / unit, ratio)
     kept = 1 - ratio / excess**2
     shown = lambda value: jnp.where(above, value, jnp.nan)
     return SpikeEstimates(
         shown(unit * (1 + excess)),
         shown(unit * (1 + excess) * jnp.sqrt(2 / (beta * n * kept))),
         shown(noise * jnp.sqrt(n * excess)),
-        shown(kept / (1 + ratio / excess)),
+        shown(squared_cosine(excess, ratio)),
         shown(kept / (1 + 1 / excess)),
     )
 

@@ -37,7 +37,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         Bai and Silverstein (2010), Spectral Analysis of Large Dimensional Random Matrices, equation 3.1.1.
     """
 
-    ratio: Annotated[Float[Array, ""], _checks.Rule(lambda c: (c > 0) & (c < 1), "lie in (0, 1)")]
+    ratio: Annotated[Float[Array, ""], _checks.PROPER_FRACTION]
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
