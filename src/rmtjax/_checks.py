@@ -227,7 +227,16 @@ def _array(name: str, value: object, must: str = "be numbers") -> Array:
     except OverflowError:  # integers wider than JAX's
         return _array(name, jax.tree.map(float, value), must)
     except (TypeError, ValueError):
-        raise refusal(name, must, value) from None
+        raise refusal(name, must, _without_entries(value)) from None
+
+
+def _without_entries(value: Any) -> Any:
+    """What an error shows of an array or a table of something else than numbers: the type, not the entries."""
+    if not hasattr(value, "__array__"):
+        return value
+    array = np.asarray(value)
+    remedy = "; `astype(float)` makes numbers of them where they are some" if array.dtype == object else ""
+    return Words(f"entries of the type {array.dtype}{remedy}") if array.ndim else value
 
 
 def _native(value: Any) -> Any:

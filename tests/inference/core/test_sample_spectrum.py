@@ -58,7 +58,8 @@ def test_rows_without_mean_are_independent():
         ),
         (np.array([[1.0, np.inf], [2.0, 1.0]]), r"1 infinite numbers, first inf at \[0, 1\]"),
         (np.eye(3), r"observations × variables, got a Hermitian matrix"),
-        (np.array([["a"]]), "be numbers"),
+        (np.array([["a"]]), "be numbers, got entries of the type <U1"),
+        (np.array([[1.0], [2.0]], object), "got entries of the type object; `astype"),
     ],
 )
 def test_unfit_data_is_refused(data, message):

@@ -61,6 +61,13 @@ def test_small_tails_have_relative_digits(n, most):
     np.testing.assert_allclose(found[FAR > 0.02], expected[FAR > 0.02], rtol=max(error, 1e-4 * (n > 50)))
 
 
+def test_single_values_beside_doubles():
+    values = np.random.default_rng(2).uniform(size=20)
+    single = kolmogorov_smirnov(jnp.asarray(values, jnp.float32), Uniform(), calibration="independent")
+    assert single.p_value.dtype == jnp.float32
+    np.testing.assert_allclose(single.p_value, scipy.stats.kstest(values, "uniform").pvalue, rtol=1e-4)
+
+
 def test_the_branch_is_that_of_the_values_that_count():
     """Of 120 values 20 count: exact, as if there were no others."""
     values = np.append((np.arange(20) + 0.8) / 21, np.full(100, 0.5))

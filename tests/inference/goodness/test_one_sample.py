@@ -127,6 +127,10 @@ def test_draws_of_an_ensemble_are_those_of_a_simulation():
     np.testing.assert_allclose(fewer.null, large.null[:70], rtol=1e-6)
     expected = (1 + np.sum(np.asarray(small.null) >= small.statistic)) / 531
     np.testing.assert_allclose(small.p_value, expected, rtol=1e-6)
+    # Inside of a program the levels alone may be traced.
+    tested = lambda levels: kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=70).p_value
+    expected = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=70).p_value
+    np.testing.assert_allclose(jax.jit(tested)(levels), expected, rtol=1e-6)
 
 
 def test_another_number_of_draws_is_no_other_program(caplog):

@@ -1,6 +1,7 @@
 """The effective number of rows: closed forms, both Gram matrices, and autoregressions."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.signal
@@ -43,6 +44,14 @@ def test_a_factor_is_taken_for_dependent_rows():
     # With the share 1/2 of the factor, pairs of columns have the squared correlation 1/4.
     assert 3.5 < effective_sample_size(noise + factor, center=False) < 4.5
     np.testing.assert_allclose(effective_sample_size(residuals, center=False), 200, rtol=0.02)
+
+
+def test_a_column_of_large_variance_leaves_the_others_their_digits():
+    data = np.random.default_rng(1).normal(size=(100, 2))
+    expected = effective_sample_size(data)
+    for unit in (1e-4, 1e-6):
+        found = effective_sample_size(jnp.asarray(data * [1, unit], jnp.float32))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_columns_without_a_pair_are_refused():

@@ -155,11 +155,16 @@ def test_repeated_columns_and_rows_are_refused():
     tall, wide = planted(41, 12), planted(21, 30)
     negative = np.where(np.arange(12) == 11, -tall[:, [2]], tall)
     for data, which in (
-        (tall[:, [*range(11), 10]], "column that is there before, as it is or negative, got column 11; leave it out"),
+        (tall[:, [*range(11), 10]], "column that repeats another one .*, got column 11; leave it out"),
         (tall[:, [*range(8), 0, 1, 7, 7]], "got columns 8, 9, 10, 11; leave them out"),
         (negative, "got column 11"),
+        (negative + 273.15 * (np.arange(12) == 11), "got column 11"),
+        (
+            np.where(np.arange(12) == 11, 1 - (tall[:, [2]] > 0), np.where(np.arange(12) == 2, tall > 0, tall)),
+            "got column",
+        ),
         (wide[:, [*range(29), 4]], "got column 29"),
-        (wide[[*range(20), 3]], "row that is there before, as it is or negative, got row 20; leave it out"),
+        (wide[[*range(20), 3]], "row that repeats another one, got row 20; leave it out"),
         (np.float32(tall)[:, [*range(11), 10]], "got column 11"),
     ):
         with pytest.raises(ValueError, match=which):
@@ -168,6 +173,11 @@ def test_repeated_columns_and_rows_are_refused():
     assert found.rank.tolist() == [2, -1]
     # Rows of whole numbers may well coincide where there are many, and columns that are nearly equal are no mistake.
     assert signal_rank(np.round(tall[[*range(40), 3]])).rank == 2
+    # Nor is noise beside a large mean, of which single precision keeps three digits, in either direction.
+    for data in (np.float32(1e5 + planted(101, 50)), np.float32(1e5 + planted(51, 100))):
+        assert signal_rank(data).rank == 2
+    # The edge of parallel analysis is that of columns as they are.
+    assert signal_rank(tall[:, [*range(11), 10]], method="parallel-analysis").rank >= 0
     close = tall.copy()
     close[:, 11] = close[:, 10] + 1e-6 * tall[:, 3]
     assert signal_rank(close).rank >= 2

@@ -14,7 +14,9 @@ def qis(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[Array, 
     The width is $h = \min(c, 1/c)^{0.7}\, p^{-0.35}$ with $c = p/n$, where $\min(c, 1/c)$ is the variance of the levels
     of data whose Σ is the identity, relative to the square of their mean. With weights of mean 1 that is
     $v = c\,\overline{w^2}$ for p ≤ n and $\overline{w^2} - 1 + 1/c$ for p > n. Where v > 1 levels are spread over
-    powers of ten, and only some p/v of them lie within a factor of e: $h = (v/p)^{0.35}$.
+    powers of ten, and only some p/v of them lie within a factor of e: $h = (v/p)^{0.35}$. That, and the height at which
+    the equation of unequal weights is solved, h times $\min(\overline{w^2} - 1, 1)$, are chosen and not derived; what
+    they lead to is measured at `shrink_covariance`.
 
     References:
         Ledoit and Wolf (2022), Bernoulli 28, 1519, section 4.5. What they write for inverse levels is here multiplied

@@ -71,7 +71,8 @@ def shrink_covariance(
     Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
         mean. Optimal levels then depend on the law of the weights as well, and are found by one equation for each.
         The squared error of `"qis"` is 5 % above that of the best levels for half-lives from p/5 on and 20 % at p/20,
-        that of `"analytical"` 12 % at p/5 and 110 % at p/20 (measured with p = 100).
+        that of `"analytical"` 12 % at p/5 and 110 % at p/20 (measured with p = 100 and levels 1, 3 and 10 of Σ). With
+        fewer rows of weight the smallest levels are far too small to be inverted.
 
     Constant and repeated columns leave directions in which the sample has no variance: for p < n all methods but the
     linear ones keep them at 0, and count one variable less for each, in means, medians and edges too. For p > n there

@@ -75,7 +75,8 @@ def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bo
     Convention: σ² is $E|z|^2$ of an entry z of the noise, both parts together where the data are complex.
 
     Args:
-        data: observations × variables, `(..., n, p)`, real or complex, finite.
+        data: observations × variables, `(..., n, p)`, real or complex, finite. A Hermitian matrix is taken as data too,
+            so that a covariance matrix is not refused here.
         loss: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
         noise: σ > 0, a number or one for each matrix, of the shape of the batch; estimated if None.
         center: whether to take the mean over the observations away first, and add it again to the result; the noise

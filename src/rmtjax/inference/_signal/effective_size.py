@@ -73,11 +73,15 @@ def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> tuple[Float[
     rows = rows / jnp.where(size > 0, size, 1)
     squares = jnp.sum(jnp.abs(rows) ** 2, axis=-2)
     # The products of all pairs of columns, from the smaller of the two Gram matrices.
-    wide = rows.shape[-1] > rows.shape[-2]
     other = jnp.conj(jnp.swapaxes(rows, -1, -2))
-    gram = rows @ other if wide else other @ rows
-    products = jnp.sum(jnp.abs(gram) ** 2, axis=(-2, -1)) - jnp.sum(squares**2, axis=-1)
-    lengths = jnp.sum(squares, axis=-1) ** 2 - jnp.sum(squares**2, axis=-1)
+    if rows.shape[-1] > rows.shape[-2]:
+        products = jnp.sum(jnp.abs(rows @ other) ** 2, axis=(-2, -1)) - jnp.sum(squares**2, axis=-1)
+        lengths = jnp.sum(squares, axis=-1) ** 2 - jnp.sum(squares**2, axis=-1)
+    else:
+        # Pair by pair, as one column of large variance would leave nothing of the difference of two sums.
+        pairs = 1 - jnp.eye(rows.shape[-1], dtype=squares.dtype)
+        products = jnp.sum(pairs * jnp.abs(other @ rows) ** 2, axis=(-2, -1))
+        lengths = jnp.sum(pairs * squares[..., :, None] * squares[..., None, :], axis=(-2, -1))
     first = data[..., :1, :] if center else 0
     varying = jnp.sum(jnp.any(data != first, axis=-2), axis=-1)
     return jnp.minimum(lengths / products, rows.shape[-2]), varying

@@ -15,7 +15,7 @@ from rmtjax.inference._core.data import without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
 from rmtjax.inference._signal.exact import wishart_p_values
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
-from rmtjax.inference._signal.repeated import repeated_columns
+from rmtjax.inference._signal.repeated import repeated_columns, repeated_rows
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
 from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
 
@@ -64,10 +64,13 @@ class Findings(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What may be wrong with columns, and with rows where there are no more of them than columns."""
+    """What may be wrong with columns, and with rows where there are no more of them than columns.
+
+    Parallel analysis takes columns as they are, and is not asked for those that repeat.
+    """
 
     constant: Bool[Array, "*batch p"]
-    repeated: Int[Array, "*batch p-1"]  # their numbers, and -1
+    repeated: Int[Array, "*batch p-1"] | None  # their numbers, and -1
     repeated_rows: Int[Array, "*batch n-1"] | None
 
 
@@ -92,7 +95,7 @@ def judged_data(
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data."""
     rows = without_mean(data) if center else data
-    columns = _columns(data, center)
+    columns = _columns(data, center, tested=options.method in OF_LEVELS)
     if options.method in OF_LEVELS:
         levels = sample_levels(rows)
         return _judged(levels, n, level, noise, options), _findings(levels, rows.shape[-2], columns)
@@ -105,11 +108,14 @@ def judged_data(
     return result, _findings(spectrum.levels, rows.shape[-2], columns)
 
 
-def _columns(data: Inexact[Array, "*batch n p"], center: bool) -> Columns:
+def _columns(data: Inexact[Array, "*batch n p"], center: bool, *, tested: bool) -> Columns:
     first = data[..., :1, :] if center else 0
+    constant = jnp.all(data == first, axis=-2)
+    if not tested:
+        return Columns(constant, None, None)
     few = data.shape[-2] - center <= data.shape[-1]
-    rows = repeated_columns(jnp.swapaxes(data, -1, -2)) if few else None
-    return Columns(jnp.all(data == first, axis=-2), repeated_columns(data), rows)
+    rows = repeated_rows(data, center=center) if few else None
+    return Columns(constant, repeated_columns(data, center=center), rows)
 
 
 @functools.partial(compiled, static_argnums=(4,))

@@ -83,11 +83,13 @@ def signal_rank(
 
     Raises:
         ValueError: data are no matrix of at least two rows of finite numbers, are a covariance matrix, or have a
-            constant or a repeated column, or a repeated row where there are no more rows than columns; more than 1 +
-            2 % of the levels are 0 to rounding, as with dependent columns or rows; the largest level is near the ends
-            of the range of the precision; `level` is not between 0 and 1, `noise` or `n` not positive and finite, or
-            `max_rank` not between 1 and $\min(n, p)$; `noise` is neither a number nor one for each matrix, is not known
-            for `"exact"`, or given for parallel analysis.
+            constant column; for a test or a threshold, a repeated column, also up to its sign and, with `center`, to a
+            constant, or a repeated row where there are no more rows than columns: rare columns of whole numbers may
+            coincide by chance, and are no noise of these tests either; more than 1 + 2 % of the levels are 0 to
+            rounding, as with dependent columns or rows; the largest level is near the ends of the range of the
+            precision; `level` is not between 0 and 1, `noise` or `n` not positive and finite, or `max_rank` not between
+            1 and $\min(n, p)$; `noise` is neither a number nor one for each matrix, is not known for `"exact"`, or
+            given for parallel analysis.
 
     Example:
         >>> import jax
@@ -124,7 +126,8 @@ def signal_rank(
             found, findings = judged_data(wide, *numbers, options, bool(center))
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
         assert findings.columns is not None
-    valid = _checks.both(valid, _NO_REPEATED_COLUMN.kept("data", findings.columns.repeated))
+    if findings.columns.repeated is not None:
+        valid = _checks.both(valid, _NO_REPEATED_COLUMN.kept("data", findings.columns.repeated))
     if findings.columns.repeated_rows is not None:
         valid = _checks.both(valid, _NO_REPEATED_ROW.kept("data", findings.columns.repeated_rows))
     valid = _checks.both(valid, _RESOLVED.kept("data", findings.unresolved, smaller, findings.largest))
@@ -228,16 +231,17 @@ def _constant(constant: np.ndarray) -> str:
     return _named("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0)))
 
 
-def _repeated(kind: str) -> _checks.Rule:
+def _repeated(kind: str, change: str) -> _checks.Rule:
     return _checks.Rule(
         lambda numbers: (numbers < 0).all(-1),
-        f"have no {kind} that is there before, as it is or negative",
+        f"have no {kind} that repeats another one{change}",
         lambda numbers: _named(kind, np.unique(numbers[numbers >= 0])),
     )
 
 
 _VARYING = _checks.Rule(lambda constant: ~constant.any(-1), "have no constant column", _constant)
-_NO_REPEATED_COLUMN, _NO_REPEATED_ROW = _repeated("column"), _repeated("row")
+_NO_REPEATED_COLUMN = _repeated("column", " (up to its sign, and to a constant where a mean is taken away)")
+_NO_REPEATED_ROW = _repeated("row", "")
 
 
 def _between(largest: Any, n: Any, p: int) -> Any:
