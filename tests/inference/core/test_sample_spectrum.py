@@ -81,6 +81,6 @@ def test_data_of_other_machines_and_data_that_single_precision_would_lose():
     with jax.enable_x64(False):
         np.testing.assert_allclose(observations(data)[0], data, rtol=1e-6)
         # A constant column varies by nothing, which nothing loses.
-        observations(np.append(data, np.full((9, 1), 1e9), axis=1))
+        observations(np.append(data, np.full((9, 2), [1e9, 0.1]), axis=1))
         with pytest.raises(ValueError, match=r"vary by more than single precision keeps .*got 1 of 4 columns"):
             observations(data + np.array([0, 0, 1e8, 0]))

@@ -52,8 +52,9 @@ def _covariance_passed(array: Array) -> bool:
 def _lost(data: np.ndarray) -> np.ndarray:
     """Whether single precision, which has a step of eps times the entry, loses a tenth of a column's deviation."""
     step = np.finfo(np.float32).eps * np.max(np.abs(data), axis=-2)
-    deviation = np.std(data, axis=-2)
-    return (deviation > 0) & (step > 0.1 * deviation)
+    # Rounding of the mean makes the deviation of a constant column positive.
+    varies = np.any(data != data[..., :1, :], axis=-2)
+    return varies & (step > 0.1 * np.std(data, axis=-2))
 
 
 def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> tuple[Inexact[Array, "*batch n p"], Any]:
