@@ -4,11 +4,15 @@ Convention: $S = \frac1n \sum_i x_i x_i^*$ for rows $x_i$ of mean 0, as in `nump
 $E\,x_j \bar x_k$.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax._module import AbstractModule
+from rmtjax.inference._core.data import without_mean
 from rmtjax.linalg import eigh
 from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
 
@@ -38,16 +42,39 @@ class SampleSpectrum(AbstractModule):
 
 def sample_covariance(rows: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch p p"]:
     """The matrix S of rows of mean 0."""
-    # A CPU takes twice the time for a product of doubles over the first axis of both factors: transpose before.
-    columns = jax.lax.optimization_barrier(jnp.swapaxes(rows, -1, -2))
+    columns = jnp.swapaxes(rows, -1, -2)
+    if rows.ndim == 2:
+        # A CPU takes twice the time for a product of doubles over the first axis of both factors: transpose before. In
+        # a batch the copy takes longer than it saves.
+        columns = jax.lax.optimization_barrier(columns)
     return columns @ jnp.conj(rows) / rows.shape[-2]
 
 
-def sample_levels(rows: Inexact[Array, "*batch n p"]) -> Float[Array, "*batch k"]:
+def sample_levels(data: Inexact[Array, "*batch n p"], *, center: bool) -> Float[Array, "*batch k"]:
     """The min(n, p) ascending levels of S, right to eps times the largest; what rounding makes negative becomes 0."""
-    n, p = rows.shape[-2:]
-    smaller = sample_covariance(rows) if p <= n else rows @ adjoint(rows) / n
-    return jnp.maximum(hermitian_eigenvalues(smaller), 0)
+    return jnp.maximum(hermitian_eigenvalues(each_alone(partial(_smaller_side, center=center), data)), 0)
+
+
+def _smaller_side(data: Inexact[Array, "n p"], *, center: bool) -> Inexact[Array, "k k"]:
+    """S, or the matrix of the same levels of the products of rows, if that is smaller."""
+    rows = without_mean(data) if center else data
+    n, p = rows.shape
+    return sample_covariance(rows) if p <= n else rows @ adjoint(rows) / n
+
+
+def each_alone(
+    fn: Callable[[Inexact[Array, "n p"]], Array], data: Inexact[Array, "*batch n p"]
+) -> Inexact[Array, "..."]:
+    """The array `fn(matrix)` for all matrices of a batch.
+
+    On a CPU one matrix after the other: what is made of it stays in the cache, where XLA's product of batches alone
+    takes a third longer than all of it.
+    """
+    if data.ndim == 2:
+        return fn(data)
+    flat = data.reshape(-1, *data.shape[-2:])
+    found = jax.lax.platform_dependent(flat, cpu=partial(jax.lax.map, fn), default=jax.vmap(fn))
+    return found.reshape(*data.shape[:-2], *found.shape[1:])
 
 
 def sample_spectrum(rows: Inexact[Array, "*batch n p"]) -> SampleSpectrum:

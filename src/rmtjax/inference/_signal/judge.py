@@ -94,11 +94,11 @@ def judged_data(
     center: bool,
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data."""
-    rows = without_mean(data) if center else data
     columns = _columns(data, center, tested=options.method in OF_LEVELS)
     if options.method in OF_LEVELS:
-        levels = sample_levels(rows)
-        return _judged(levels, n, level, noise, options), _findings(levels, rows.shape[-2], columns)
+        levels = sample_levels(data, center=center)
+        return _judged(levels, n, level, noise, options), _findings(levels, data.shape[-2] - center, columns)
+    rows = without_mean(data) if center else data
     deflate = options.method.startswith("deflated")
     spectrum = sample_spectrum(rows)
     edges = column_edges(spectrum, mean_squares(rows), n, options.tests, deflate=deflate)

@@ -6,11 +6,14 @@ repeated one makes none of them 0, and otherwise it makes one of them 0, as roun
 row do without any harm.
 """
 
-import functools
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact, Int
+from jaxtyping import Array, Inexact, Int
+
+from rmtjax.inference._core.sample_spectrum import each_alone
 
 # Weighted sums over the rows are the same where columns are, up to the rounding of a sum that is computed in another
 # order, and of entries that a constant was added to. Where single precision leaves three digits beside the mean, each
@@ -23,42 +26,38 @@ def repeated_columns(data: Inexact[Array, "*batch n p"], *, center: bool) -> Int
 
     With `center` they may differ by a constant too, which the mean takes along.
     """
-    return _repeated(_departures(data, center), jnp.abs(data), signed=False)
+    weights = _weights(data.shape[-2], data.dtype)
+    return each_alone(partial(_repeated, weights, center=center, turned=False), jax.lax.stop_gradient(data))
 
 
 def repeated_rows(data: Inexact[Array, "*batch n p"], *, center: bool) -> Int[Array, "*batch n-1"]:
     """The same of rows; with `center` a negative one is no repetition."""
-    turned = lambda array: jnp.swapaxes(array, -1, -2)
-    return _repeated(turned(_departures(data, center)), turned(jnp.abs(data)), signed=center)
+    weights = _weights(data.shape[-1], data.dtype)
+    return each_alone(partial(_repeated, weights, center=center, turned=True), jax.lax.stop_gradient(data))
 
 
-def _departures(data: Inexact[Array, "*batch n p"], center: bool) -> Inexact[Array, "*batch n p"]:
-    """From the first row, so that sums have no large common part."""
-    return data - data[..., :1, :] if center else data
+def _weights(n: int, dtype: Any) -> Inexact[Array, "s n"]:
+    index = jnp.arange(n, dtype=jnp.finfo(dtype).dtype)
+    return jnp.stack([jnp.cos(m * index**2 + m) for m in range(1, _SUMS + 1)]).astype(dtype)
 
 
 def _repeated(
-    data: Inexact[Array, "*batch n p"], entries: Float[Array, "*batch n p"], *, signed: bool
-) -> Int[Array, "*batch p-1"]:
+    weights: Inexact[Array, "s n"], data: Inexact[Array, "..."], *, center: bool, turned: bool
+) -> Int[Array, " k-1"]:
     """The numbers of columns whose sums another one has; the entries tell how exactly they are known."""
-    n, p = data.shape[-2:]
-    index = jnp.arange(n, dtype=entries.dtype)
-    weights = jnp.stack([jnp.cos(k * index**2 + k) for k in range(1, _SUMS + 1)]).astype(data.dtype)
-    flat = jax.lax.stop_gradient(data).reshape(-1, n, p)
-    # On a CPU one matrix after the other: XLA's product of batches takes ten times as long.
-    sums_of = functools.partial(_sums, weights, signed)
-    sums = jax.lax.platform_dependent(flat, cpu=functools.partial(jax.lax.map, sums_of), default=sums_of)
-    largest = jax.lax.stop_gradient(jnp.max(entries, axis=-2)).reshape(-1, p)
-    columns = jnp.broadcast_to(jnp.arange(p), (flat.shape[0], p))
-    *sums, largest, columns = jax.lax.sort((*jnp.moveaxis(sums, -2, 0), largest, columns), num_keys=1)
-    sums = jnp.stack(sums)
-    room = jnp.finfo(sums.dtype).eps * (32 * jnp.max(jnp.abs(sums), axis=0) + 2 * n**0.5 * largest)
-    same = jnp.all(jnp.abs(jnp.diff(sums, axis=-1)) <= jnp.maximum(room[:, 1:], room[:, :-1]), axis=0)
-    return jnp.where(same, jnp.maximum(columns[:, 1:], columns[:, :-1]), -1).reshape(*data.shape[:-2], p - 1)
-
-
-def _sums(weights: Inexact[Array, "s n"], signed: bool, matrix: Inexact[Array, "*batch n p"]) -> Float[Array, "..."]:
+    # Departures from the first row have sums without a large common part.
+    matrix, entries = data - data[:1] if center else data, jnp.abs(data)
+    if turned:
+        matrix, entries = matrix.T, entries.T
+    n, k = matrix.shape
     sums = weights @ matrix
-    if not signed:
-        return jnp.abs(sums)
-    return jnp.concatenate([jnp.real(sums), jnp.imag(sums)], axis=-2) if jnp.iscomplexobj(sums) else sums
+    if not (turned and center):
+        sums = jnp.abs(sums)
+    elif jnp.iscomplexobj(sums):
+        sums = jnp.concatenate([jnp.real(sums), jnp.imag(sums)])
+    # A sort of all of them takes several times as long.
+    _, order = jax.lax.sort((sums[0], jnp.arange(k)), num_keys=1)
+    sums, largest = sums[:, order], jnp.max(entries, axis=0)[order]
+    room = jnp.finfo(sums.dtype).eps * (32 * jnp.max(jnp.abs(sums), axis=0) + 2 * n**0.5 * largest)
+    same = jnp.all(jnp.abs(jnp.diff(sums)) <= jnp.maximum(room[1:], room[:-1]), axis=0)
+    return jnp.where(same, jnp.maximum(order[1:], order[:-1]), -1)
