@@ -120,7 +120,7 @@ SQUARES = _checks.Rule(
 
 def in_unit(data: Inexact[Array, "*batch n p"]) -> tuple[Inexact[Array, "*batch n p"], Float[Array, "*batch 1 1"]]:
     """The data in units of the largest entry of each matrix, and this unit, so that fourth powers are in range too."""
-    unit = jax.lax.stop_gradient(jnp.max(jnp.abs(data), (-2, -1), keepdims=True))
+    unit = jax.lax.stop_gradient(_largest(data))[..., None, None]
     unit = jnp.where(unit > 0, unit, 1)
     return data / unit, unit
 

@@ -34,6 +34,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
+from rmtjax.inference._covariance.transforms import squared_modulus
 from rmtjax.linalg.internal import adjoint
 
 
@@ -108,11 +109,9 @@ def _decomposed(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]
 def _variances(rows: Inexact[Array, "*batch n p"], vectors: Inexact[Array, "*batch p k"]) -> tuple[Array, Array]:
     """Those along the vectors, and the mean of all; a row is the transpose of an observation."""
     n, p = rows.shape[-2:]
-    return jnp.sum(_square(jnp.conj(rows) @ vectors), axis=-2) / n, jnp.sum(_square(rows), axis=(-2, -1)) / (n * p)
-
-
-def _square(z: Inexact[Array, "..."]) -> Float[Array, "..."]:
-    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
+    return jnp.sum(squared_modulus(jnp.conj(rows) @ vectors), axis=-2) / n, jnp.sum(
+        squared_modulus(rows), axis=(-2, -1)
+    ) / (n * p)
 
 
 def _heights(mean_a: Array, mean_b: Array, size: int) -> Float[Array, "*batch 1"]:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled, null_level, with_trace
-from rmtjax.inference._covariance.transforms import counted
+from rmtjax.inference._covariance.transforms import counted, squared_modulus
 
 
 def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
@@ -36,16 +36,12 @@ def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     unit = levels / jnp.where(mean > 0, mean, 1)
     q = (variables / observations)[..., None]
     z = jax.lax.complex(unit, jnp.broadcast_to(-1 / jnp.sqrt(variables)[..., None], unit.shape))
-    squared = _squared(1 - q + q * _z_times_transform(unit, z, count, variables, full=p <= n))
+    squared = squared_modulus(1 - q + q * _z_times_transform(unit, z, count, variables, full=p <= n))
     new = unit / squared
     if p <= n:
         new = jnp.maximum(new, _for_inverse_wishart(unit, count, z, q) / squared)
     null = null_level(unit, count, n, p)
     return with_trace(*filled(new, null, count), p, levels)
-
-
-def _squared(z: Complex[Array, "..."]) -> Float[Array, "..."]:
-    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
 
 
 def _z_times_transform(
@@ -79,4 +75,4 @@ def _for_inverse_wishart(
     root = jnp.sqrt(z - lower) * jnp.sqrt(z - upper)
     transformed = (z * (1 + tau) - (1 - q) - root) / (tau * z + 2 * q)
     optimal = 1 + tau / (tau + 2 * q) * (levels - 1)
-    return jnp.where(present, optimal * _squared(1 - q + q * transformed), 0)
+    return jnp.where(present, optimal * squared_modulus(1 - q + q * transformed), 0)

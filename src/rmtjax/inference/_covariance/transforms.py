@@ -8,10 +8,15 @@ the inverse of the level: scale changes nothing then. For the p - k directions w
 """
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Inexact
 
 Number = float | Float[Array, ""]
 Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
+
+
+def squared_modulus(z: Inexact[Array, "..."]) -> Float[Array, "..."]:
+    """|z|² without the root in between, whose derivative at 0 is none."""
+    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
 
 
 def counted(levels: Float[Array, "*batch k"], size: int, *, full: bool) -> Bool[Array, "*batch k"]:

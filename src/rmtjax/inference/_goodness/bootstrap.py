@@ -7,13 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._compile import compiled
+from rmtjax._compile import compiled, is_small
 from rmtjax._module import AbstractModule
-from rmtjax._staging import is_staged
 from rmtjax._threefry import looped, unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import AbstractEnsemble, AbstractUnitaryEnsemble
@@ -60,17 +58,15 @@ def null(
     if found.shape != shape[-1:]:
         must = f"draw {shape[-1]} values, as many as each spectrum of `levels` has"
         raise _checks.refusal("calibration", must, found.shape)
-    leaves = jax.tree.leaves((calibration, law, key))
     one = partial(_distance, draw, law, test=test, spectra=shape[:-1])
     known = isinstance(calibration, AbstractModule) and isinstance(law, AbstractLaw)
-    # Inside of a user's program the levels alone may be traced, and then nothing comes back to the host.
-    if known and not is_staged() and not any(isinstance(leaf, Tracer) for leaf in leaves):
-        if draws * int(np.prod(shape)) * shape[-1] <= _SMALL:
-            bounds = [(start, min(start + _CALL, draws)) for start in range(0, draws, _CALL)]
-            dtype = jax.eval_shape(one, key).dtype
-            calls = [_some(test, shape[:-1], dtype, calibration, law, key, np.array(pair)) for pair in bounds]
-            # On the host, as every number of calls would be a program of its own.
-            return jnp.asarray(np.concatenate(jax.device_get(calls))[:draws])
+    # Inside of a user's program nothing comes back to the host, though the levels alone may be traced.
+    if known and is_small((calibration, law, key)) and draws * int(np.prod(shape)) * shape[-1] <= _SMALL:
+        dtype = jax.eval_shape(one, key).dtype
+        bounds = [(start, min(start + _CALL, draws)) for start in range(0, draws, _CALL)]
+        calls = [_some(test, shape[:-1], dtype, calibration, law, key, np.array(pair)) for pair in bounds]
+        # On the host, as every number of calls would be a program of its own.
+        return jnp.asarray(np.concatenate(jax.device_get(calls))[:draws])
     some = max(draws, _BATCH) if 2 * draws > _BATCH else draws
     batch = _BATCH if some >= _BATCH <= memory_plan(one, key, some).batch_size else None
     return simulate(one, key, some, batch_size=batch, progress=False)[:draws]
