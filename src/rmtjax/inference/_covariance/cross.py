@@ -14,14 +14,10 @@ $$L = 1 - \frac{1}{1 + H - z^2 A B / (1 + H)},$$
 and the ratio φ of the imaginary parts of L and H at $z = s + i\eta$ is that of $u^* K v$ and s.
 
 Derivative. The result $U\,\varphi S\,V^*$ is a function of C whose factors depend on all vectors by the traces alone.
-With $E = U^* \dot C V$, its Hermitian and anti-Hermitian part, and $f(s) = s\varphi(s)$ it is inside of the two bases
-
-$$\frac{f_i - f_j}{s_i - s_j}\,\frac{E_{ij} + \bar E_{ji}}2 + \frac{f_i + f_j}{s_i + s_j}\,\frac{E_{ij} - \bar E_{ji}}2
-+ \dot f_i \delta_{ij},$$
-
-with the derivative of f for the quotient where values are equal and φ for that at 0, and $\varphi_j$ times $\dot C$
-where one of the bases ends. A trace moves by $\operatorname{tr} \dot G C_x = \operatorname{tr} G \dot M G C_x$ with
-$M = CC^*$. So equal singular values, as those of repeated or constant columns, need not be told apart.
+`linalg/_singular_function.py` says how it moves then, with the derivative of $f(s) = s\varphi(s)$ for the divided
+difference where values are equal. A trace moves by
+$\operatorname{tr} \dot G C_x = \operatorname{tr} G \dot M G C_x$ with $M = CC^*$. So equal
+singular values, as those of repeated or constant columns, need not be told apart.
 """
 
 import math
@@ -35,7 +31,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance.transforms import squared_modulus
-from rmtjax.linalg.internal import adjoint
+from rmtjax.linalg.internal import adjoint, singular_function_tangent
 
 
 def clean_cross_covariance(
@@ -189,17 +185,12 @@ def _of_rows_jvp(primals: tuple, tangents: tuple) -> tuple:
     slope = jax.jvp(lambda points: at(points, *values[1:]), (s,), (jnp.ones_like(s),))[1]
 
     new = s * factor
-    hermitian, anti = (e + adjoint(e)) / 2, (e - adjoint(e)) / 2
-    gaps, sums = s[..., :, None] - s[..., None, :], s[..., :, None] + s[..., None, :]
+    gaps = s[..., :, None] - s[..., None, :]
     equal = jnp.abs(gaps) <= 4 * jnp.finfo(s.dtype).eps * s[..., :1, None]
-    quotients = (new[..., :, None] - new[..., None, :]) / jnp.where(equal, 1, gaps)
-    quotients = jnp.where(equal, (factor + s * slope)[..., None, :], quotients)
-    means = (new[..., :, None] + new[..., None, :]) / jnp.where(sums > 0, sums, 1)
-    means = jnp.where(sums > 0, means, factor[..., None, :])
-    one = jnp.eye(s.shape[-1], dtype=s.dtype)
-    inside = (1 - one) * quotients * hermitian + means * anti + one * (s_dot * factor + s * factor_dot)[..., None, :]
-    change = u @ inside @ vh
-    change += (outside_u * factor[..., None, :]) @ vh + (u * factor[..., None, :]) @ adjoint(outside_v)
+    differences = (new[..., :, None] - new[..., None, :]) / jnp.where(equal, 1, gaps)
+    differences = jnp.where(equal, (factor + s * slope)[..., None, :], differences)
+    new_dot = s_dot * factor + s * factor_dot
+    change = singular_function_tangent((u, s, vh), moved, factor, differences, new_dot)
     return (u * new[..., None, :]) @ vh, change
 
 

@@ -21,11 +21,6 @@ $\sigma_1 \pm \sigma_2 = |x - \eta e^{i(\theta \mp \varphi)}|$ in either order. 
 - the operator norm, half of the sum of two distances: $\eta$ lies where the straight line from
   $x e^{i(\theta - \varphi)}$ to
   $x e^{-i(\theta + \varphi)}$ meets the real axis, $\eta = x\cos\theta/\cos\varphi = (t + \beta c)/s$.
-
-**Derivative.** For $Y = U S V^*$ and $E = U^*\dot Y V$ with Hermitian part H and anti-Hermitian part K, the
-derivative of $U\,\eta(S)\,V^*$ inside of the two bases is
-$\eta[s_i, s_j]\,H_{ij} + \frac{\eta_i + \eta_j}{s_i + s_j} K_{ij}$, and $\eta_j/s_j$ times $\dot Y$ where one of the
-bases ends. It has no singular vectors to be told apart, so it is right where singular values are equal.
 """
 
 from functools import partial
@@ -35,7 +30,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax.inference._signal.hard_threshold import known_noise
-from rmtjax.linalg.internal import adjoint, divided_differences
+from rmtjax.linalg.internal import adjoint, divided_differences, singular_function_tangent
 
 LOSSES = ("frobenius", "operator", "nuclear", "hard")
 
@@ -109,27 +104,14 @@ def with_shrunk_values(
 def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple, tangents: tuple) -> tuple:
     (data, level), (tangent, level_tangent) = primals, tangents
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)
-    inside = adjoint(u) @ tangent @ adjoint(vh)
-    s_tangent = jnp.real(jnp.diagonal(inside))
+    s_tangent = jnp.real(jnp.diagonal(adjoint(u) @ tangent @ adjoint(vh)))
     values = partial(_values, beta=beta, loss=loss, known=known)
     (new, scale), (new_tangent, scale_tangent) = jax.jvp(values, (s, level), (s_tangent, level_tangent))
 
     # Of each other the values know by the scale alone, which moves the diagonal only.
-    hermitian, anti = (inside + adjoint(inside)) / 2, (inside - adjoint(inside)) / 2
     differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss), s)
-    off_diagonal = 1 - jnp.eye(s.shape[0], dtype=s.dtype)
-    pairs = s[:, None] + s
-    sums = (new[:, None] + new) / jnp.where(pairs > 0, pairs, 1)
-    core = off_diagonal * differences * hermitian + sums * anti + jnp.diag(new_tangent)
-    matrix_tangent = u @ core @ vh
-    quotient = new / jnp.where(s > 0, s, 1)
-    n, p = data.shape
-    if n > p:
-        along = tangent @ adjoint(vh)
-        matrix_tangent += ((along - u @ inside) * quotient) @ vh
-    elif p > n:
-        along = adjoint(u) @ tangent
-        matrix_tangent += (u * quotient) @ (along - inside @ vh)
+    quotients = new / jnp.where(s > 0, s, 1)
+    matrix_tangent = singular_function_tangent((u, s, vh), tangent, quotients, differences, new_tangent)
     return ((u * new) @ vh, s, new, scale), (matrix_tangent, s_tangent, new_tangent, scale_tangent)
 
 

@@ -1,0 +1,49 @@
+r"""The derivative of a matrix with the same singular vectors and other singular values.
+
+For $C = U S V^*$ and $E = U^* \dot C V$ with Hermitian part H and anti-Hermitian part K, the derivative of
+$U\,f(S)\,V^*$ is inside of the two bases
+
+$$f[s_i, s_j]\,H_{ij} + \frac{f_i + f_j}{s_i + s_j} K_{ij} + \dot f_i \delta_{ij}$$
+
+with divided differences off the diagonal, and $f_j/s_j$ times $\dot C$ where one of the bases ends. It has no singular
+vectors to be told apart, so it is right where singular values are equal.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Inexact
+
+from rmtjax.linalg._decompose import adjoint
+
+
+def singular_function_tangent(
+    decomposed: tuple[Array, Array, Array],
+    tangent: Inexact[Array, "*batch p q"],
+    quotients: Float[Array, "*batch k"],
+    differences: Float[Array, "*batch k k"],
+    values_tangent: Float[Array, "*batch k"],
+) -> Inexact[Array, "*batch p q"]:
+    """The derivative of U f(S) V* in a direction.
+
+    Args:
+        decomposed: U, the k singular values and V* of C.
+        tangent: the direction, of C.
+        quotients: f/s, and what stands for it at 0.
+        differences: f[s_i, s_j]; the diagonal is not looked at.
+        values_tangent: the derivatives of the values f along the direction.
+    """
+    u, s, vh = decomposed
+    v = adjoint(vh)
+    inside = adjoint(u) @ tangent @ v
+    hermitian, anti = (inside + adjoint(inside)) / 2, (inside - adjoint(inside)) / 2
+    values, one = s * quotients, jnp.eye(s.shape[-1], dtype=s.dtype)
+    sums = s[..., :, None] + s[..., None, :]
+    means = (values[..., :, None] + values[..., None, :]) / jnp.where(sums > 0, sums, 1)
+    means = jnp.where(sums > 0, means, quotients[..., None, :])
+    core = (1 - one) * differences * hermitian + means * anti + one * values_tangent[..., None, :]
+    change = u @ core @ vh
+    p, q = tangent.shape[-2:]
+    if p > q:
+        change += ((tangent @ v - u @ inside) * quotients[..., None, :]) @ vh
+    elif q > p:
+        change += (u * quotients[..., None, :]) @ (adjoint(u) @ tangent - inside @ vh)
+    return change
