@@ -84,7 +84,7 @@ def only_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     real = _module._program
 
-    def zeros(module: Any, operands: tuple, hook: str, options: tuple) -> Any:
+    def zeros(module: Any, operands: tuple, hook: Any, options: tuple) -> Any:
         with monkeypatch.context() as inside:
             inside.setattr(_module, "_program", real)
             result = jax.eval_shape(lambda *args: real(False)(*args, hook, options), module, operands)

@@ -3,18 +3,21 @@
 import gc
 import inspect
 import os
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import rmtjax as rmt
+from rmtjax._module import AbstractModule
 from tests.cases import daily, further
-from tests.methods import INSTANCES, NAMES, joint_logpdf_arguments, methods, only_traced
+from tests.methods import INSTANCES, NAMES, X, joint_logpdf_arguments, methods, only_traced
 from tests.registry import PUBLIC, Call
 
 COMPILATIONS: list[str] = []
@@ -103,6 +106,46 @@ def test_first_methods_compile_once(name):
 def test_methods_compile_once(name):
     for method, args in methods(INSTANCES[name]).items():
         call_three_times(INSTANCES[name], method, args)
+
+
+class Hooks(AbstractModule):
+    """Hooks of every kind that Python, JAX and Equinox have."""
+
+    scale: jax.Array
+
+    def _plain(self, x):
+        return self.scale * x
+
+    @jax.jit
+    def _jitted(self, x):
+        return self.scale * x
+
+    @eqx.filter_jit
+    def _filtered(self, x):
+        return self.scale * x
+
+    @staticmethod
+    def _static(x):
+        return 2 * x
+
+    @classmethod
+    def _of_class(cls, x):
+        return len(cls.__name__) * x
+
+
+FACTORS = {"_plain": 3, "_jitted": 3, "_filtered": 3, "_static": 2, "_of_class": 5}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_hooks_of_every_kind_compile_once_and_hold_no_object(name):
+    other, instance = Hooks(jnp.asarray(1.0)), Hooks(jnp.asarray(3.0))
+    other._run(getattr(other, name), X)
+    with no_compilation():
+        assert instance._run(getattr(instance, name), X) == FACTORS[name] * X
+    held = weakref.ref(instance)
+    del instance
+    gc.collect()
+    assert held() is None
 
 
 def test_joint_densities_compile_once(monkeypatch):

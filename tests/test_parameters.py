@@ -163,7 +163,7 @@ class Held(AbstractModule):
         self.lower, self.upper = _checks.scalar("lower", lower), _checks.scalar("upper", upper)
 
     def width(self):
-        return self._run("_width")
+        return self._run(self._width)
 
     def _width(self):
         return self.upper - self.lower

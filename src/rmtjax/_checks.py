@@ -20,6 +20,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._typing import KeyScalar, RealScalarLike
 
 T = TypeVar("T")
@@ -143,7 +144,7 @@ class Rule(NamedTuple):
             ValueError: all values are known, and the rule does not hold.
         """
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
-            kept = self.holds(value, *others)
+            kept = on_automatic_axes(self.holds)(value, *others)
         else:
             # Evaluate outside of any trace, with NumPy, which compiles nothing.
             with jax.ensure_compile_time_eval():

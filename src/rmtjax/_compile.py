@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._staging import is_staged
 
 try:
@@ -89,6 +90,7 @@ def _nothing() -> jax.Array:
 
 def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callable[[bool], Callable]:
     """Two compilations of the function: the returned function maps True to the quick one and False to the full one."""
+    fn = on_automatic_axes(fn)
     whole = jax.jit(fn, static_argnums=static_argnums)
 
     @cache

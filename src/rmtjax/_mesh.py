@@ -25,6 +25,34 @@ _MESH = jax.make_user_context(None)
 _BUSY = "busy"
 
 
+def devices_are_busy() -> bool:
+    """Whether all devices have work already, as inside of `shard_map` and of the draws of a simulation."""
+    return _MESH.value == _BUSY or AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
+
+
+def mesh_around() -> Mesh | None:
+    """The mesh of `jax.set_mesh`, also inside of compiled programs."""
+    if not jax.sharding.get_abstract_mesh().axis_names:
+        return None
+    # JAX tells the devices of the mesh outside of programs only; an array that is made here lies on all of them.
+    with jax.ensure_compile_time_eval():
+        return jnp.zeros(()).sharding.mesh  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def is_foreign(mesh: Mesh) -> bool:
+    """Whether `jax.set_mesh` has set another mesh."""
+    around = jax.sharding.get_abstract_mesh()
+    return bool(around.axis_names) and (around.axis_names, around.axis_sizes) != (mesh.axis_names, mesh.axis_sizes)
+
+
+def as_around(mesh: Mesh) -> Mesh:
+    """The mesh with explicit axes, where `jax.set_mesh` has set it so."""
+    around = jax.sharding.get_abstract_mesh()
+    if not around.axis_names or is_foreign(mesh):
+        return mesh
+    return Mesh(mesh.devices, mesh.axis_names, axis_types=around.axis_types)
+
+
 def automatic(mesh: object) -> Mesh:
     """The mesh, with automatic axes: `jax.make_mesh` makes explicit ones from jax 0.9 on and automatic ones before."""
     if not isinstance(mesh, Mesh):
@@ -34,10 +62,12 @@ def automatic(mesh: object) -> Mesh:
 
 def checked(mesh: object) -> Mesh:
     """The mesh for `shard_map`, which cannot be nested."""
-    if _MESH.value == _BUSY or any(kind != AxisType.Auto for kind in jax.sharding.get_abstract_mesh().axis_types):
-        must = "be None inside of `simulate`, `shard_map`, and `jax.set_mesh` with axes that are not automatic"
-        raise _checks.refusal("mesh", must, mesh)
-    return automatic(mesh)
+    if devices_are_busy():
+        raise _checks.refusal("mesh", "be None inside of `simulate` and `shard_map`", mesh)
+    mesh = automatic(mesh)
+    if is_foreign(mesh):
+        raise _checks.refusal("mesh", "be that of `jax.set_mesh` inside of it", mesh)
+    return mesh
 
 
 def busy() -> AbstractContextManager:
@@ -54,7 +84,7 @@ def on_all_devices(mesh: Mesh | None, tree: T) -> T:
     """The arrays with a copy on every device of the mesh, wherever they are; None leaves them there."""
     if mesh is None:
         return tree
-    everywhere = NamedSharding(checked(mesh), PartitionSpec())
+    everywhere = NamedSharding(as_around(checked(mesh)), PartitionSpec())
     return jax.tree.map(lambda leaf: jax.device_put(leaf, everywhere) if isinstance(leaf, jax.Array) else leaf, tree)
 
 

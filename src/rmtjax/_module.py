@@ -3,8 +3,9 @@
 import contextlib
 import dataclasses
 import math
+from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 import equinox as eqx
 import jax
@@ -16,6 +17,8 @@ from jaxtyping import PyTree
 from rmtjax import _checks
 from rmtjax._compile import SMALL_SIZE, is_small, programs
 from rmtjax._threefry import looped, unrolled
+
+R = TypeVar("R")
 
 # The words for a parameter with 0, 1 and 2 axes in error messages.
 _KINDS = ("a scalar", "a vector", "a matrix")
@@ -41,7 +44,9 @@ class AbstractModule(eqx.Module):
 
     _derived = tuple[str, ...]()
 
-    __getattribute__ = object.__getattribute__  # pyright: ignore[reportAssignmentType]
+    # A type checker would take every attribute for `Any`.
+    if not TYPE_CHECKING:
+        __getattribute__ = object.__getattribute__
 
     def __check_init__(self) -> None:
         self._valid()
@@ -66,14 +71,21 @@ class AbstractModule(eqx.Module):
                     valid = _checks.both(valid, part._valid())
         return valid
 
-    def _run(self, hook: str, *operands: PyTree, valid: Any = True, order: int | None = None, **options: Any) -> Any:
+    def _run(
+        self,
+        hook: Callable[..., R],
+        *operands: PyTree,
+        valid: Any = True,
+        order: int | None = None,
+        **options: Any,
+    ) -> R:
         """The result of a hook, from one compiled program for all values of parameters and operands.
 
         Repeated calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and
         closures it has; in a larger program it is traced once.
 
         Args:
-            hook: name of the method.
+            hook: a method of this object.
             operands: its positional arguments, pytrees of arrays.
             valid: whether the operands are valid; where they or the parameters are not, the result is NaN.
             order: the largest static size that the hook works with, by default the largest of the fields; if it is
@@ -84,12 +96,12 @@ class AbstractModule(eqx.Module):
         points = math.prod(options.get("shape", ()))
         leaves, structure = jax.tree.flatten((self, operands))
         small = is_small(leaves, self._largest_size() if order is None else order) and points <= SMALL_SIZE
-        static = tuple(options.items())
+        function, static = _function(hook, self), tuple(options.items())
         if all(map(_is_number, leaves)):
-            return _checks.masked(valid, _program(small)(self, operands, hook, static))
+            return _checks.masked(valid, _program(small)(self, operands, function, static))
         numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
         others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
-        return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, hook, static))
+        return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, function, static))
 
     def _largest_size(self) -> int:
         """The largest static size of the object, e.g. the larger of n and m for a Wishart matrix."""
@@ -107,13 +119,29 @@ class AbstractModule(eqx.Module):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _call(module: AbstractModule, operands: tuple, hook: str, options: tuple[tuple[str, Any], ...]) -> Any:
+class _Function(NamedTuple):
+    """A hook without its object: all instances of a class have the same, so programs are kept for it."""
+
+    function: Callable
+    takes_module: bool
+
+
+def _function(hook: Any, module: AbstractModule) -> _Function:
+    if isinstance(hook, eqx.Partial):  # Equinox's `filter_jit` binds a method in this way.
+        return _Function(hook.func, True)
+    if getattr(hook, "__self__", None) is module:
+        return _Function(hook.__func__, True)
+    return _Function(hook, False)  # A static method, or one of the class.
+
+
+def _call(module: AbstractModule, operands: tuple, hook: _Function, options: tuple[tuple[str, Any], ...]) -> Any:
     # The hooks of a user's own class get JAX's ordinary keys, as the user passed them.
     keys = unrolled if type(module).__module__.startswith("rmtjax.") else looped
-    return getattr(module, hook)(*keys(operands), **dict(options))
+    bound = (module,) if hook.takes_module else ()
+    return hook.function(*bound, *keys(operands), **dict(options))
 
 
-def _call_parts(numbers: list, others: tuple, structure: Any, hook: str, options: tuple) -> Any:
+def _call_parts(numbers: list, others: tuple, structure: Any, hook: _Function, options: tuple) -> Any:
     """Same as `_call`, for an object with leaves that are not numbers, as a user's own class may have."""
     leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
     module, operands = jax.tree.unflatten(structure, leaves)

@@ -5,6 +5,8 @@ It prints the results of the named cases as JSON; `test_mesh.py` says what they 
 
 import json
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -171,12 +173,42 @@ def mapped() -> dict:
     }
 
 
+def inside(mesh: Mesh, call: Callable) -> Any:
+    """What a call returns inside of `jax.set_mesh`."""
+    with jax.set_mesh(mesh):
+        return call()
+
+
+def inside_set_mesh() -> dict:
+    """Errors of what takes a mesh, inside of `jax.set_mesh` with that mesh and axes of both kinds, by `jit` and not."""
+    key, points = jax.random.key(0), jnp.linspace(-2.0, 2.0, 24)
+    matrix = rmt.GOE(24).sample(key)
+    calls = {
+        "levels": lambda mesh: rmt.GOE(24).eigenvalues(key, mesh=mesh),
+        "counts": lambda mesh: rmt.GOE(24).count_below(key, points, mesh=mesh),
+        "levels of a matrix": lambda mesh: rmt.GOE(24).tridiagonal(key).eigenvalues(mesh=mesh),
+    }
+    errors = {}
+    for kind in (AxisType.Auto, AxisType.Explicit):
+        mesh = Mesh(grid().devices, grid().axis_names, axis_types=(kind, kind))
+        product = lambda a, mesh=mesh: sharded_product(a, points, mesh)
+        for name, call in calls.items():
+            for how, transform in {"at once": lambda f: f, "jit": jax.jit}.items():
+                found = inside(mesh, transform(lambda call=call, mesh=mesh: call(mesh)))
+                errors[f"{name}, {kind}, {how}"] = float(jnp.max(jnp.abs(found - call(None))))
+        for how, transform in {"at once": lambda f: f, "jit": jax.jit}.items():
+            found = inside(mesh, lambda transform=transform, product=product: transform(product)(matrix))
+            errors[f"product, {kind}, {how}"] = float(jnp.max(jnp.abs(found - matrix @ points)))
+    return errors
+
+
 def refused() -> dict:
     """What a call with a mesh says where it cannot be served."""
     key, mesh = jax.random.key(0), all_devices()
     levels = lambda key: rmt.GOE(5).eigenvalues(key, mesh=mesh)
     points = PartitionSpec("any name")
     counts = lambda x: rmt.GOE(5).count_below(key, x, mesh=mesh)
+    draws = Mesh(np.array(jax.devices()), ("draws",))
     within = jax.shard_map(counts, mesh=mesh, in_specs=points, out_specs=points)
     calls = {
         "no mesh": lambda: rmt.GOE(5).eigenvalues(key, mesh="any name"),
@@ -186,6 +218,8 @@ def refused() -> dict:
         "two spikes": lambda: rmt.Spiked(rmt.GOE(5), [2.0, 3.0]).eigenvalues(key, mesh=mesh),
         "simulate": lambda: rmt.simulate(levels, key, 2),
         "shard_map": lambda: within(jnp.zeros(jax.device_count())),
+        "another mesh": lambda: inside(grid(), lambda: rmt.GOE(5).eigenvalues(key, mesh=mesh)),
+        "another mesh for draws": lambda: inside(grid(), jax.jit(lambda: rmt.simulate(levels, key, 2, mesh=draws))),
     }
     said = {}
     for name, call in calls.items():
@@ -289,6 +323,7 @@ CASES = {
     "ensembles": lambda: ensembles("GaussianBeta"),
     "mapped": mapped,
     "further ensembles": lambda: ensembles(*ENSEMBLES),
+    "set_mesh": inside_set_mesh,
     "refused": refused,
     "products": products,
     "functions of products": functions_of_products,

@@ -16,7 +16,17 @@ import rmtjax as rmt
 from rmtjax.linalg import sharded_product
 from tests.cases import further
 
-DAILY = "some hard", "data", "kernel", "gradients", "ensembles", "refused", "products", "functions of products"
+DAILY = (
+    "set_mesh",
+    "some hard",
+    "data",
+    "kernel",
+    "gradients",
+    "ensembles",
+    "refused",
+    "products",
+    "functions of products",
+)
 FURTHER = (
     "hard",
     "mapped",
@@ -94,7 +104,9 @@ def test_calls_that_a_mesh_cannot_serve_are_refused(devices):
     for name in ("dense", "dense counts", "two spikes"):
         assert said[name].startswith("NotImplementedError: "), name
     for name in ("simulate", "shard_map"):
-        assert said[name].startswith("ValueError: `mesh` must be None inside of `simulate`, `shard_map`, "), name
+        assert said[name].startswith("ValueError: `mesh` must be None inside of `simulate` and `shard_map`, "), name
+    for name in ("another mesh", "another mesh for draws"):
+        assert said[name].startswith("ValueError: `mesh` must be that of `jax.set_mesh` inside of it, got Mesh("), name
 
 
 @over
@@ -165,9 +177,8 @@ def test_the_dtype_is_that_of_the_arguments(dtype):
     assert sharded_product(chain.todense(), np.ones(3, dtype), on(1)).dtype == dtype
 
 
-def test_explicit_axes_serve_where_they_are_not_the_context():
-    mesh = jax.make_mesh((1,), ("x",), devices=jax.devices()[:1], axis_types=(jax.sharding.AxisType.Explicit,))
-    chain = rmt.SymTridiagonal(jnp.zeros(3), jnp.ones(2))
-    assert chain.count_below(0.5, mesh=mesh) == 2
-    with jax.set_mesh(mesh), pytest.raises(ValueError, match="`mesh` must be None inside of"):
-        chain.count_below(0.5, mesh=mesh)
+@over
+def test_the_mesh_of_set_mesh_serves(devices):
+    errors = results(devices, "set_mesh")
+    assert len(errors) == 16
+    assert {name: error for name, error in errors.items() if not error <= 1e-13} == {}

@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
+from rmtjax._automatic import whole
+
 
 def adjoint(a: Inexact[Array, "*batch m n"]) -> Inexact[Array, "*batch n m"]:
     """Conjugate transpose of the last two axes."""
@@ -26,6 +28,7 @@ def adjoint(a: Inexact[Array, "*batch m n"]) -> Inexact[Array, "*batch n m"]:
 
 def hermitian_part(a: Inexact[Array, "*batch n n"]) -> Inexact[Array, "*batch n n"]:
     """The Hermitian matrix (A + A*)/2 that every function of this package acts on."""
+    a = whole(a, 2)
     return a / 2 + adjoint(a) / 2
 
 

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._automatic import whole
 from rmtjax.linalg._decompose import adjoint
 
 
@@ -81,7 +82,7 @@ def spectral_radius(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
     References:
         Horn and Johnson (2013), Matrix Analysis, theorem 6.3.12.
     """
-    a = _checks.square_matrix("a", a)
+    a = whole(_checks.square_matrix("a", a), 2)
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
         # The matrix is taken in units of its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Inexact, Int, Real
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
@@ -165,17 +166,7 @@ class PaddedSpectrum(AbstractModule):
         _checks.choice("arrangement", arrangement, ARRANGEMENTS)
         if (key is None) == (arrangement == "random"):
             raise _checks.refusal("key", "be given for arrangement='random' and for no other", key)
-        *batch, n = self.values.shape
-        if arrangement == "ascending":
-            precedence = jnp.broadcast_to(jnp.arange(n), (*batch, n))
-        elif arrangement == "magnitude":
-            precedence = _ranks(-jnp.abs(self.values), self.mask)
-        else:
-            assert key is not None
-            precedence = _random_precedence(key, self.mask)
-        multiplicity = jnp.vectorize(_multiplicity, signature="(n),()->(n)")(precedence, self.order)
-        place = jnp.vectorize(_places_of_copies, signature="(n)->(n)")(multiplicity)
-        return jnp.take_along_axis(self.values, place, axis=-1)
+        return _repeated(self.values, self.order, arrangement, key)
 
 
 class MaskedValues(AbstractModule):
@@ -279,6 +270,24 @@ def _places_of_copies(multiplicity: Int[Array, " n"]) -> Int[Array, " n"]:
     return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(multiplicity.size), side="right")
 
 
+@on_automatic_axes
+def _repeated(
+    values: Real[Array, "*batch n"], order: Int[Array, "*batch"], arrangement: str, key: KeyScalar | None
+) -> Real[Array, "*batch n"]:
+    n = values.shape[-1]
+    mask = inside_block(order, n)
+    if arrangement == "ascending":
+        precedence = jnp.broadcast_to(jnp.arange(n), values.shape)
+    elif arrangement == "magnitude":
+        precedence = _ranks(-jnp.abs(values), mask)
+    else:
+        assert key is not None
+        precedence = _random_precedence(key, mask)
+    multiplicity = jnp.vectorize(_multiplicity, signature="(n),()->(n)")(precedence, order)
+    place = jnp.vectorize(_places_of_copies, signature="(n)->(n)")(multiplicity)
+    return jnp.take_along_axis(values, place, axis=-1)
+
+
 def periodic_counts(
     below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: str, key: KeyScalar
 ) -> Int[Array, "..."]:
@@ -292,6 +301,7 @@ def periodic_counts(
     return jnp.pad(jnp.cumsum(multiplicity), (1, 0))[below]
 
 
+@on_automatic_axes
 def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:
     """Number of entries of an ascending array strictly below each x; -1 if any entry is NaN."""
     return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(ascending, x, side="left"))

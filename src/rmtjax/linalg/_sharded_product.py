@@ -60,8 +60,16 @@ def sharded_product(
         raise _checks.refusal("matrix", "be a matrix of at least one entry (use `jax.vmap` for several)", a.shape)
     if v.ndim not in (1, 2) or v.shape[0] != a.shape[1]:
         raise _checks.refusal("vectors", f"have {a.shape[1]} entries on the first of one or two axes", v.shape)
+    # Arrays of the host go to the devices in blocks; what is traced already is placed inside of the program.
+    n = a.shape[0]
+    a, v = (each if isinstance(each, Tracer) else _laid_out(each, mesh, spec) for each, spec in _cut((a, v), mesh))
+    return _product(a, v, mesh, n)
+
+
+def _cut(arrays: tuple[Array, Array], mesh: Mesh) -> list[tuple[Array, tuple[tuple[str, ...], ...]]]:
+    """The matrix and the vectors, with the axes of the mesh along which their first axes are cut."""
     rows, columns = mesh.axis_names[:1], mesh.axis_names[1:]
-    return _product(_laid_out(a, mesh, (rows, columns)), _laid_out(v, mesh, (columns,)), mesh, a.shape[0])
+    return list(zip(arrays, ((rows, columns), (columns,)), strict=True))
 
 
 def _laid_out(a: Inexact[Array, "..."], mesh: Mesh, spec: tuple[tuple[str, ...], ...]) -> Inexact[Array, "..."]:
@@ -82,5 +90,6 @@ def _product(a: Inexact[Array, "n m"], v: Inexact[Array, "m ..."], mesh: Mesh, n
         # By default a GPU may round the factors of a product of float32 to 10 bits.
         return jax.lax.psum(jnp.matmul(a, v, precision=jax.lax.Precision.HIGHEST), columns)
 
+    a, v = (_laid_out(each, mesh, spec) for each, spec in _cut((a, v), mesh))
     specs = PartitionSpec(rows, columns), PartitionSpec(columns)
     return jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(rows))(a, v)[:n]

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._typing import RealScalarLike
 from rmtjax.linalg._hermitian import eigvalsh
 from rmtjax.linalg._padded import PaddedSpectrum
@@ -43,8 +44,13 @@ def stieltjes(spectrum: Spectrum, z: Inexact[Array, "..."]) -> Complex[Array, ".
     References:
         Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices, definition 2.4.1 (with -G).
     """
-    values, mask = values_and_mask(spectrum)
-    z = jnp.asarray(z)
+    return _stieltjes(*values_and_mask(spectrum), jnp.asarray(z))
+
+
+@on_automatic_axes
+def _stieltjes(
+    values: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"], z: Inexact[Array, "..."]
+) -> Complex[Array, "..."]:
     z = z.astype(jnp.result_type(z, values, jnp.complex64))
     shape = (*values.shape[:-1], *(1,) * z.ndim, values.shape[-1])
     mask = mask.reshape(shape)

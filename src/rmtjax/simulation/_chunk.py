@@ -12,10 +12,11 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, PyTree, UInt32
 
 from rmtjax._compile import quick_options
+from rmtjax._mesh import devices_are_busy
 from rmtjax._threefry import looped, unrolled
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._draw import one_draw
-from rmtjax.simulation._mesh import AXIS
+from rmtjax.simulation._mesh import draw_axes, width
 from rmtjax.simulation._reducers.base import Draws
 from rmtjax.simulation._structure import Structure, kept_for_structure
 
@@ -33,7 +34,7 @@ class Plan(NamedTuple):
     @property
     def step(self) -> int:
         """Draws of all devices at a time."""
-        return self.batch * self.mesh.shape[AXIS]
+        return self.batch * width(self.mesh)
 
 
 # The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
@@ -68,12 +69,14 @@ def _compiled(draw: Structure, reducers: Structure, plan: Plan) -> Callable:
 
 def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:
     """The draws of a step, stacked; or the states of the reducers on each device, stacked."""
+    axes, alone = draw_axes(plan.mesh), devices_are_busy()
 
     def on_device(arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:
         operands, of_reducers, states, words = arrays
         start, stop = bounds
         key = jax.random.wrap_key_data(words, impl=plan.generator)
-        first = start + jax.lax.axis_index(AXIS).astype(jnp.uint32) * plan.batch
+        place = jnp.uint32(0) if alone else jax.lax.axis_index(axes).astype(jnp.uint32)
+        first = start + place * plan.batch
 
         def draws(step: Array) -> Draws:
             index = first + step.astype(jnp.uint32) * plan.step + jnp.arange(plan.batch, dtype=jnp.uint32)
@@ -95,7 +98,9 @@ def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree,
             states = jax.lax.fori_loop(jnp.uint32(0), (stop - start + (plan.step - 1)) // plan.step, add, states)
         return jax.tree.map(lambda leaf: leaf[None], states)
 
-    everywhere, spread = PartitionSpec(), PartitionSpec(AXIS)
+    if alone:
+        return on_device(arrays, bounds)
+    everywhere, spread = PartitionSpec(), PartitionSpec(axes)
     # The check of varying axes is off, so that user functions may scan from a constant initial value.
     run = jax.shard_map(on_device, mesh=plan.mesh, in_specs=(everywhere, everywhere), out_specs=spread, check_vma=False)
     return run(arrays, bounds)

@@ -17,6 +17,7 @@ from rmtjax._typing import KeyScalar
 from rmtjax.simulation._memory import peak_bytes, uses_lapack
 from rmtjax.simulation._structure import Structure, kept_for_structure
 
+_NO_MESH = jax.sharding.AbstractMesh((), ())
 # JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
 _SHAPE_ERRORS = (
     jax.errors.ConcretizationTypeError,
@@ -118,7 +119,9 @@ def _program(
         return output
 
     try:
-        return jax.make_jaxpr(leaves)(list(operands), key), structures[0]
+        # The same program for every mesh; the devices come later.
+        with jax.sharding.use_abstract_mesh(_NO_MESH):
+            return jax.make_jaxpr(leaves)(list(operands), key), structures[0]
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
     except (TypeError, IndexError) as error:

@@ -7,7 +7,7 @@ from jax.sharding import Mesh
 
 from rmtjax.simulation._draw import Trace
 from rmtjax.simulation._memory import memory_budget
-from rmtjax.simulation._mesh import AXIS, local_devices
+from rmtjax.simulation._mesh import local_devices, width
 
 # A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20
@@ -43,7 +43,7 @@ def draws_per_device(
     draw: Trace, num_samples: int, asked: int | None, mesh: Mesh, *, vmapped: bool, looped: bool
 ) -> int:
     """Draws per device at a time, evened out so that the last batch is not mostly padding."""
-    per_device = math.ceil(num_samples / mesh.shape[AXIS])
+    per_device = math.ceil(num_samples / width(mesh))
     if asked is not None:
         return min(asked, per_device)
     device = local_devices(mesh)[0]
@@ -66,4 +66,4 @@ def is_short(draw: Trace, num_samples: int) -> bool:
 
 def longest_chunk(draw: Trace, mesh: Mesh) -> int:
     """The number of draws that a state on a device may see without more than 2^31 numbers."""
-    return max(1, (2**31 - 1) // max(1, draw.numbers)) * mesh.shape[AXIS]
+    return max(1, (2**31 - 1) // max(1, draw.numbers)) * width(mesh)

@@ -1,6 +1,8 @@
 """The devices that a simulation runs on, in one process or in several."""
 
 import functools
+import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -11,23 +13,45 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax._mesh import automatic
+from rmtjax._mesh import as_around, automatic, checked, devices_are_busy, is_foreign, mesh_around
+from rmtjax._staging import is_staged
 
 AXIS = "draws"
 
 
 def resolve_mesh(mesh: Mesh | None) -> Mesh:
-    """The mesh given, or one of all devices along the axis "draws"."""
+    """The mesh given, that of `jax.set_mesh`, or one of all devices along the axis "draws".
+
+    Where the devices are busy, as inside of `shard_map`, it is that of one device.
+    """
     if mesh is None:
-        return Mesh(np.asarray(jax.devices()), (AXIS,))
-    mesh = automatic(mesh)
+        if devices_are_busy():
+            return Mesh(np.asarray(jax.local_devices()[:1]), (AXIS,))
+        return mesh_around() or Mesh(np.asarray(jax.devices()), (AXIS,))
+    # Outside of programs a run has its mesh around it, whatever `jax.set_mesh` says.
+    mesh = checked(mesh) if devices_are_busy() or is_staged() else automatic(mesh)
     if AXIS not in mesh.axis_names:
         raise _checks.refusal("mesh", f"have an axis named {AXIS!r}", mesh.axis_names)
     if not mesh.is_multi_process and not local_devices(mesh):
         raise _checks.refusal("mesh", "have devices of this process", mesh.devices)
     if mesh.is_multi_process and len({device.process_index for device in mesh.devices.flat}) < jax.process_count():
         raise _checks.refusal("mesh", "have devices of one process or of all", mesh.devices)
-    return mesh
+    return as_around(mesh)
+
+
+def draw_axes(mesh: Mesh) -> tuple[str, ...]:
+    """The axes over which the draws are spread: the one called "draws", or all."""
+    return (AXIS,) if AXIS in mesh.axis_names else mesh.axis_names
+
+
+def width(mesh: Mesh) -> int:
+    """The number of parts into which the draws are divided."""
+    return math.prod(mesh.shape[name] for name in draw_axes(mesh))
+
+
+def surrounded_by(mesh: Mesh) -> AbstractContextManager:
+    """A context in which programs of this mesh run, also inside of `jax.set_mesh` with another one."""
+    return jax.set_mesh(mesh) if is_foreign(mesh) and not devices_are_busy() else nullcontext()
 
 
 def local_devices(mesh: Mesh) -> list[Any]:
@@ -37,6 +61,8 @@ def local_devices(mesh: Mesh) -> list[Any]:
 
 def on_every_device(tree: PyTree, mesh: Mesh) -> PyTree:
     """A copy of every array on every device, whatever device it lives on now."""
+    if devices_are_busy():
+        return tree
     everywhere = NamedSharding(mesh, PartitionSpec())
     if not mesh.is_multi_process:
         return jax.device_put(tree, everywhere)

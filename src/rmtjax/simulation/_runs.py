@@ -10,10 +10,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
+from rmtjax._automatic import on_automatic_axes
+from rmtjax._mesh import devices_are_busy
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._checkpoint import Saved, packed, unpacked
 from rmtjax.simulation._goal import largest_standard_error
-from rmtjax.simulation._mesh import AXIS, on_host
+from rmtjax.simulation._mesh import draw_axes, on_host, width
 from rmtjax.simulation._run import AbstractRun, Surroundings
 
 
@@ -35,8 +37,9 @@ class Stacked(AbstractRun):
 
     def result(self) -> PyTree:
         """The draws in one array, without the padding of the last chunk."""
-        divides = self.done % self._mesh.shape[AXIS] == 0
-        return _join(self._chunks, self.done, NamedSharding(self._mesh, PartitionSpec(AXIS)) if divides else None)
+        divides = self.done % width(self._mesh) == 0 and not devices_are_busy()
+        sharding = NamedSharding(self._mesh, PartitionSpec(draw_axes(self._mesh)))
+        return _join(self._chunks, self.done, sharding if divides else None)
 
     def standard_error(self) -> None:
         """Draws have none."""
@@ -44,8 +47,13 @@ class Stacked(AbstractRun):
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def _join(chunks: list[PyTree], number: int, sharding: NamedSharding | None) -> PyTree:
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:number], *chunks)
+    spec = PartitionSpec() if sharding is None else sharding.spec
+    stacked = on_automatic_axes(functools.partial(_concatenated, number), spec)(*chunks)
     return stacked if sharding is None else jax.lax.with_sharding_constraint(stacked, sharding)
+
+
+def _concatenated(number: int, *chunks: PyTree) -> PyTree:
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:number], *chunks)
 
 
 class Streamed(AbstractRun):

@@ -18,6 +18,7 @@ from rmtjax.simulation._fingerprint import facts
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupted, noted_interrupts
 from rmtjax.simulation._layout import longest_chunk
+from rmtjax.simulation._mesh import surrounded_by
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import shown_progress
 from rmtjax.simulation._run import Surroundings, go_on
@@ -67,8 +68,9 @@ def simulate(
         batch_size: number of draws per device at a time; by default, as many as an estimate of the memory of `fn`
             allows in a quarter of the device's memory (256 MiB where the device does not tell), or, for a reducer on a
             CPU, in its cache.
-        mesh: devices with an axis named "draws", over which the draws are spread; by default all devices of all
-            processes.
+        mesh: devices with an axis named "draws", over which the draws are spread. By default those of `jax.set_mesh`,
+            along all of its axes if none has this name, or else all devices of all processes; inside of `shard_map` the
+            device of the caller.
         progress: whether to show how far the run is, with the rate, the time left and the largest standard error: a bar
             of tqdm on a terminal and in a notebook, a line every ten seconds elsewhere. By default on a terminal, if
             tqdm is installed.
@@ -126,6 +128,7 @@ def simulate(
             run = Stacked(num_samples, work.plan.mesh, surroundings)
         else:
             run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
+        stack.enter_context(surrounded_by(work.plan.mesh))
         go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
         if run.interrupted or interrupts.signal is not None:
             kept = "" if store is None else f", which are saved in {store.path}"

@@ -15,12 +15,13 @@ from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
 from rmtjax._compile import is_soon
+from rmtjax._mesh import devices_are_busy
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._memory import device_memory, memory_budget
-from rmtjax.simulation._mesh import AXIS, local_devices, on_every_device, resolve_mesh
+from rmtjax.simulation._mesh import local_devices, on_every_device, resolve_mesh, width
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._structure import Structure, split
 
@@ -60,7 +61,9 @@ class Work(NamedTuple):
         of_reducers, reducers = split(self.reduce)
         words = jax.random.key_data(self.key)
         arrays = on_every_device((self.operands, of_reducers, self.empty, words), self.plan.mesh)
-        return functools.partial(Chunks, self.draw, reducers, arrays, self.trace.taken())
+        # What was traced without a mesh does not know that its numbers differ between the devices of a `shard_map`.
+        traced = None if devices_are_busy() else self.trace.taken()
+        return functools.partial(Chunks, self.draw, reducers, arrays, traced)
 
 
 def prepared(
@@ -119,7 +122,7 @@ def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:
     device = local_devices(mesh)[0]
     # The CPU devices of a machine share its memory.
     sharing = len(local_devices(mesh)) if device.platform == "cpu" else 1
-    needed = sharing * -(-num_samples // mesh.shape[AXIS]) * _bytes(trace.leaves)
+    needed = sharing * -(-num_samples // width(mesh)) * _bytes(trace.leaves)
     there = device_memory(device)
     if there is not None and needed > there:
         text = f"{num_samples} draws take {needed / 2**30:.3g} GiB of {there / 2**30:.3g} GiB; a reducer needs little."
@@ -198,7 +201,7 @@ def memory_plan(
     plan, trace = work.plan, work.trace
     output = _bytes(trace.leaves)
     at_once = 1 if plan.one_by_one else plan.batch
-    share = -(-num_samples // plan.mesh.shape[AXIS]) * output
+    share = -(-num_samples // width(plan.mesh)) * output
     return MemoryPlan(
         batch_size=plan.batch,
         one_by_one=plan.one_by_one,

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 
 
 @functools.cache
@@ -57,6 +58,7 @@ def chebyshev_coefficients(values: Float[Array, "... q"]) -> Float[Array, "... q
     return jnp.matmul(values, jnp.asarray(transform.T, values.dtype), precision="highest")
 
 
+@on_automatic_axes
 def chebyshev_series(
     coefficients: Float[Array, "q ..."] | Sequence[Float[Array, "..."] | float], x: Float[Array, "..."]
 ) -> Float[Array, "..."]:
@@ -79,6 +81,7 @@ def chebyshev_series(
     return coefficients[0] + x * ahead - further
 
 
+@on_automatic_axes
 def piecewise_chebyshev(
     table: Float[Array, "panels q"] | Float[np.ndarray, "panels q"],
     lower: float | Float[Array, ""],

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._automatic import whole
 from rmtjax._staging import is_staged
 from rmtjax.special._gauss import gauss_legendre
 
@@ -40,7 +41,7 @@ def integrate(
         >>> print(f"{area:.4f}")
         1.5708
     """
-    panels = _checks.vector("panels", panels)
+    panels = whole(_checks.vector("panels", panels))
     elsewhere = _inside_a_panel(panels)
 
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:

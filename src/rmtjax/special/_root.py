@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._automatic import mesh_of
 from rmtjax._staging import is_staged, opened
 from rmtjax._varying import varying_like
 
@@ -58,6 +59,11 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     close over anything that may be differentiated.
     """
     start = jax.lax.stop_gradient(start)
+    with mesh_of(start):
+        return _implicit_root(fn, search, start)
+
+
+def _implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], start: tuple[Array, ...]) -> Array:
     evaluate, constants, kind = opened("fn", fn, start[0])
     # Inside `shard_map` the carry of the search differs between devices as soon as an end or a function value does.
     kinds = [kind, *map(jax.typeof, start)]

@@ -190,7 +190,7 @@ class HaarIsometry(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         """A frame drawn from the uniform measure."""
-        return self._run("_sample", _checks.typed_key(key))
+        return self._run(self._sample, _checks.typed_key(key))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         return haar_isometry(key, self.n, self.k, self.beta, jnp.result_type(float))

@@ -72,7 +72,7 @@ class Mixed(AbstractModule):
 
     def sample(self, key: KeyScalar) -> PaddedMatrix:
         """A matrix of random order, zero outside its leading block."""
-        return self._run("_sample", _checks.typed_key(key))
+        return self._run(self._sample, _checks.typed_key(key))
 
     def _sample(self, key: KeyScalar) -> PaddedMatrix:
         key_order, key_block, _ = _keys(key)
@@ -81,7 +81,7 @@ class Mixed(AbstractModule):
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
-        return self._run("_eigenvalues", _checks.typed_key(key))
+        return self._run(self._eigenvalues, _checks.typed_key(key))
 
     def _eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         key_order, key_block, _ = _keys(key)
@@ -92,7 +92,7 @@ class Mixed(AbstractModule):
     def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
         """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
         _checks.choice("arrangement", arrangement, ARRANGEMENTS)
-        return self._run("_periodic_eigenvalues", _checks.typed_key(key), arrangement=arrangement)
+        return self._run(self._periodic_eigenvalues, _checks.typed_key(key), arrangement=arrangement)
 
     def _periodic_eigenvalues(self, key: KeyScalar, *, arrangement: str) -> Float[Array, " n"]:
         _, _, key_arrangement = _keys(key)
@@ -109,7 +109,7 @@ class Mixed(AbstractModule):
         points, valid = _checks.points("x", x)
         if arrangement is not None:
             _checks.choice("arrangement", arrangement, ARRANGEMENTS)
-        counts = self._run("_count_below", _checks.typed_key(key), points, arrangement=arrangement)
+        counts = self._run(self._count_below, _checks.typed_key(key), points, arrangement=arrangement)
         return _checks.masked(valid, counts)
 
     def _count_below(

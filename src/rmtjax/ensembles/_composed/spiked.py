@@ -90,7 +90,7 @@ class Spiked(AbstractEnsemble):
             Péché (2006), Probab. Theory Relat. Fields 134, 127, theorem 1.1; Baik and Silverstein (2006), J. Multivar.
             Anal. 97, 1382, theorems 1.1 and 1.2.
         """
-        return self._run("_outliers")
+        return self._run(self._outliers)
 
     def _outliers(self) -> Float[Array, " r"]:
         return self._model().outliers()

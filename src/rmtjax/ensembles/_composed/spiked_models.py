@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar
+from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
@@ -28,6 +29,7 @@ Entries = tuple[Float[Array, " k"], Float[Array, " k-1"]]
 class AbstractSpikedModel(AbstractModule):
     """The spectrum of a base with spikes."""
 
+    base: eqx.AbstractVar[AbstractEnsemble]
     spikes: eqx.AbstractVar[Float[Array, " r"]]
 
     @abstractmethod
@@ -105,10 +107,10 @@ class SpikedLaguerre(AbstractSpikedModel):
     spikes: Float[Array, " r"]
 
     def excess(self) -> Float[Array, " r"]:
-        return (self.spikes - 1) / jnp.sqrt(jnp.asarray(self.base.law().ratio))
+        return (self.spikes - 1) / jnp.sqrt(jnp.asarray(self.base._law().ratio))
 
     def outliers(self) -> Float[Array, " r"]:
-        ratio = jnp.asarray(self.base.law().ratio)
+        ratio = jnp.asarray(self.base._law().ratio)
         root, excess = jnp.sqrt(ratio), self.spikes - 1
         below = jnp.where(ratio < 1, jnp.minimum(excess, -root), -root)
         excess = jnp.where(excess >= 0, jnp.maximum(excess, root), below)

@@ -98,7 +98,7 @@ class AbstractEnsemble(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         """A matrix drawn from the ensemble."""
-        return self._run("_sample", _checks.typed_key(key))
+        return self._run(self._sample, _checks.typed_key(key))
 
     def eigenvalues(self, key: KeyScalar, *, mesh: Mesh | None = None) -> Float[Array, " n"]:
         """The ascending eigenvalues of a draw, exact in distribution; not those of `sample(key)` with the same key.
@@ -117,10 +117,10 @@ class AbstractEnsemble(AbstractModule):
         scale = getattr(self, "scale", None) if degree else None
         with spread_over(mesh):
             if not isinstance(scale, Tracer):
-                return self._run("_eigenvalues", key)
+                return self._run(self._eigenvalues, key)
             # A traced scale multiplies the levels at scale 1: its derivatives need no program besides the levels' own.
             unit = eqx.tree_at(lambda ensemble: ensemble.scale, self, jax.lax.full_like(scale, 1))
-            return scale**degree * unit._run("_eigenvalues", key, valid=self._valid())
+            return scale**degree * unit._run(unit._eigenvalues, key, valid=self._valid())
 
     def count_below(
         self, key: KeyScalar, x: RealLike, *, chunk: int | None = None, mesh: Mesh | None = None
@@ -143,7 +143,7 @@ class AbstractEnsemble(AbstractModule):
         points, valid = _checks.points("x", x)
         self, key, points = self._on_all_devices(mesh, _checks.typed_key(key), points)
         with spread_over(mesh):
-            return _checks.masked(valid, self._run("_count_below", key, points, chunk=chunk))
+            return _checks.masked(valid, self._run(self._count_below, key, points, chunk=chunk))
 
     def _on_all_devices(self, mesh: Mesh | None, *operands: Array) -> tuple:
         """The ensemble and the operands, with a copy on every device of the mesh; None leaves them where they are."""
@@ -179,7 +179,7 @@ class AbstractEnsemble(AbstractModule):
         first, last = (self.n - k, self.n) if upper else (0, k)
         order = size if size < self.n else None
         options = {"first": first, "last": last, "corner": size}
-        return self._run("_some_eigenvalues", _checks.typed_key(key), valid=valid, order=order, **options)
+        return self._run(self._some_eigenvalues, _checks.typed_key(key), valid=valid, order=order, **options)
 
     def _number_of_levels(self, k: int, corner: int | None) -> int:
         """The checked number k of levels wanted, for which a corner is large enough."""
@@ -246,7 +246,7 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `eigenvalues` is not a vector of that many real numbers, or contains NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
-        return self._run("_joint_logpdf", levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):
@@ -303,7 +303,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             gives NaN and the order -1.
         """
         order, valid = self._checked(order)
-        return self._run("_padded_leading_block", _checks.typed_key(key), order, valid=valid)
+        return self._run(self._padded_leading_block, _checks.typed_key(key), order, valid=valid)
 
     def leading_block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
         """The spectrum of the leading block of a draw; not that of `leading_block(key, order)` with the same key.
@@ -316,7 +316,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             `order` ascending eigenvalues padded with `+inf` to length n.
         """
         order, valid = self._checked(order)
-        return self._run("_leading_block_eigenvalues", _checks.typed_key(key), order, valid=valid)
+        return self._run(self._leading_block_eigenvalues, _checks.typed_key(key), order, valid=valid)
 
     def _padded_leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
         return PaddedMatrix(self._leading_block(key, order), self._rows(order))

@@ -79,11 +79,11 @@ class Edge(AbstractModule):
 
     def standardize(self, levels: RealLike) -> Float[Array, "..."]:
         """The variable x at each level. Far out in single precision see `GaussianBeta.edge_levels`."""
-        return self._run("_standardize", _checks.real("levels", levels))
+        return self._run(self._standardize, _checks.real("levels", levels))
 
     def levels(self, x: RealLike) -> Float[Array, "..."]:
         """The level with the standardised variable x: critical values are `edge.levels(edge.law.isf(0.05))`."""
-        return self._run("_levels", _checks.real("x", x))
+        return self._run(self._levels, _checks.real("x", x))
 
     def _outward(self) -> int:
         return 1 if (self.side == "upper") == (self.kind == "soft") else -1

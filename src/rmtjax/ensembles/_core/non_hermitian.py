@@ -69,14 +69,14 @@ class AbstractNonHermitianEnsemble(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """A matrix drawn from the ensemble: n×n, or 2n×2n with a 2×2 block for each quaternion if β = 4."""
-        return self._run("_sample", _checks.typed_key(key))
+        return self._run(self._sample, _checks.typed_key(key))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         return self._unit() * self._matrix(key)
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         """The eigenvalues of a draw, sorted by real part, then by imaginary part; for β = 4 only those with Im ≥ 0."""
-        return self._run("_eigenvalues", _checks.typed_key(key))
+        return self._run(self._eigenvalues, _checks.typed_key(key))
 
     def moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending absolute values of the eigenvalues of a draw, exact in distribution.
@@ -84,7 +84,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         In rotation-invariant ensembles with β = 2 or 4 they are, as a set, independent variates (Kostlan's theorem),
         drawn in O(n) time and not those of `eigenvalues(key)`. Otherwise they come from the dense matrix.
         """
-        return self._run("_moduli", _checks.typed_key(key))
+        return self._run(self._moduli, _checks.typed_key(key))
 
     def count_below(self, key: KeyScalar, radii: RealLike) -> Int[Array, "..."]:
         """How many of the absolute values `moduli(key)` lie strictly below each radius.
@@ -97,7 +97,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
             ValueError: `radii` contains NaN.
         """
         points, valid = _checks.points("radii", radii)
-        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
+        return _checks.masked(valid, self._run(self._count_below, _checks.typed_key(key), points))
 
     def _count_below(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
         return count_below(self._moduli(key), radii)
@@ -126,7 +126,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run("_joint_logpdf", levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
 
 
 def log_determinantal(

@@ -54,15 +54,15 @@ class AbstractUnitaryEnsemble(AbstractModule):
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """A matrix drawn from the ensemble."""
-        return self._run("_sample", _checks.typed_key(key))
+        return self._run(self._sample, _checks.typed_key(key))
 
     def eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending eigenphases of a draw in (-π, π], exact in distribution; not those of `sample(key)`."""
-        return self._run("_eigenphases", _checks.typed_key(key))
+        return self._run(self._eigenphases, _checks.typed_key(key))
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         r"""The eigenvalues $e^{i\theta_k}$ of the phases `eigenphases(key)`, in the same order."""
-        return self._run("_eigenvalues", _checks.typed_key(key))
+        return self._run(self._eigenvalues, _checks.typed_key(key))
 
     def _eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         phases = self._eigenphases(key)
@@ -81,7 +81,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `x` contains NaN.
         """
         points, valid = _checks.points("x", x)
-        return _checks.masked(valid, self._run("_count_below", _checks.typed_key(key), points))
+        return _checks.masked(valid, self._run(self._count_below, _checks.typed_key(key), points))
 
     def law(self) -> AbstractLaw:
         """Limiting law of one eigenphase at these parameters, as n → ∞."""
@@ -102,4 +102,4 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `eigenphases` is not a vector of that many real numbers, or contains NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
-        return self._run("_joint_logpdf", phases, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._joint_logpdf, phases, valid=_checks.both(valid, self._has_density()))

@@ -54,7 +54,7 @@ class AbstractGaussian(AbstractSemicircular):
 
     def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
         """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""
-        return self._run("_tridiagonal", _checks.typed_key(key))
+        return self._run(self._tridiagonal, _checks.typed_key(key))
 
     def _tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
         diagonal, off_diagonal = self._entries(key)
@@ -85,7 +85,7 @@ class AbstractGaussian(AbstractSemicircular):
         k = self._number_of_levels(k, corner)
         size, valid = self._corner(k, corner)
         valid = _checks.both(valid, has_soft_edge(self.n, self._beta()))
-        return self._run("_edge_levels", _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
+        return self._run(self._edge_levels, _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
     def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
         beta = self._dyson_index()

@@ -27,6 +27,8 @@ class AbstractJacobi(AbstractEnsemble):
     [0, 1]. They are the squared singular values of the matrix C of Edelman and Sutton; see `bidiagonal.py`.
     """
 
+    beta: eqx.AbstractVar[Float[Array, ""] | int]
+
     @abstractmethod
     def _parameters(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         """The values p, q and β."""

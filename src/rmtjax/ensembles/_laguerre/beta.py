@@ -13,7 +13,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import laguerre_hard_edge, laguerre_soft_edge
-from rmtjax.laws import AbstractLaw, MarchenkoPastur
+from rmtjax.laws import MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import LaguerreEntries, block_singular_values, block_square_counts
 from rmtjax.random.internal import unit_chi
@@ -42,6 +42,8 @@ class AbstractLaguerre(AbstractEnsemble):
     have the density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i \lambda_i^{a - (n-1)\beta/2 - 1}
     e^{-\lambda_i/2}$.
     """
+
+    beta: eqx.AbstractVar[Float[Array, ""] | int]
 
     @abstractmethod
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
@@ -161,5 +163,5 @@ class LaguerreBeta(AbstractLaguerre):
     def _degree_in_scale(self) -> int:
         return 2
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(self.n * self.beta / (2 * self.a), self.scale)

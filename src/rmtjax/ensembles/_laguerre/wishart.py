@@ -73,7 +73,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _degree_in_scale(self) -> int:
         return 2
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(self.n / self.m, self.scale)
 
     def _classical_spectrum(self) -> ClassicalSpectrum:

@@ -25,6 +25,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._module import AbstractModule
 from rmtjax._varying import varying_like
 from rmtjax.linalg import MaskedValues
@@ -98,7 +99,7 @@ def grouped(values: MaskedValues) -> tuple[Groups, str]:
     """
     if values.values.size == 0:
         raise _checks.refusal("levels", str(_KEPT.must), 0)
-    array, mask = values.values.reshape(-1, values.values.shape[-1]), values.mask.reshape(-1, values.mask.shape[-1])
+    array, mask = _in_rows(values.values), _in_rows(values.mask)
     if not isinstance(mask, Tracer) and not (filled := np.asarray(mask).any(-1)).all() and filled.any():
         array, mask = array[filled], mask[filled]  # spectra without any value are none
     spectra, size = array.shape
@@ -106,9 +107,18 @@ def grouped(values: MaskedValues) -> tuple[Groups, str]:
     if spectra >= _GROUPS or blocks < 2:
         return Groups(array, mask), "spectra"
     length = -(-size // blocks)
-    rest = (0, 0), (0, blocks * length - size)
-    cut = lambda each: jnp.pad(each, rest).reshape(-1, length)
-    return Groups(cut(array), cut(mask)), "blocks"
+    return Groups(_cut(array, blocks, length), _cut(mask, blocks, length)), "blocks"
+
+
+@on_automatic_axes
+def _in_rows(array: Array) -> Array:
+    return array.reshape(-1, array.shape[-1])
+
+
+@on_automatic_axes
+def _cut(rows: Array, blocks: int, length: int) -> Array:
+    """Each row as so many rows of this length, filled up with zeros."""
+    return jnp.pad(rows, ((0, 0), (0, blocks * length - rows.shape[-1]))).reshape(-1, length)
 
 
 _KEPT = _checks.Rule(lambda mask: mask.sum() >= 2, "leave at least 2 values that count", lambda mask: f"{mask.sum()}")

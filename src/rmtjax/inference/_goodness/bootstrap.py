@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
@@ -69,7 +70,9 @@ def null(
         return jnp.asarray(np.concatenate(jax.device_get(calls))[:draws])
     some = max(draws, _BATCH) if 2 * draws > _BATCH else draws
     batch = _BATCH if some >= _BATCH <= memory_plan(one, key, some).batch_size else None
-    return simulate(one, key, some, batch_size=batch, progress=False)[:draws]
+    drawn = simulate(one, key, some, batch_size=batch, progress=False)[:draws]
+    # The data may lie on another mesh than the draws.
+    return drawn if isinstance(drawn, Tracer) else jnp.asarray(jax.device_get(drawn))
 
 
 @partial(compiled, static_argnums=(0, 1, 2))

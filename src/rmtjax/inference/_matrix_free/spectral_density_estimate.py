@@ -109,7 +109,7 @@ class SpectralDensityEstimate(AbstractModule):
             ValueError: `k` is no integer of at least 0.
         """
         k = _checks.integer("k", k, at_least=0)
-        value, error = self._run("_moment", k=k)
+        value, error = self._run(self._moment, k=k)
         return Estimate(value, error, self._numbers)
 
     def density(self, x: RealLike, width: RealScalarLike | None = None) -> Estimate:
@@ -129,7 +129,7 @@ class SpectralDensityEstimate(AbstractModule):
             width = _RESOLVED("width", self.resolution, self.nodes)
         else:
             width = _checks.positive("width", width)
-        value, error = self._run("_density", x, width, valid=valid)
+        value, error = self._run(self._density, x, width, valid=valid)
         return Estimate(value, error, self._numbers)
 
     def cdf(self, x: RealLike) -> Estimate:
@@ -144,7 +144,7 @@ class SpectralDensityEstimate(AbstractModule):
             ValueError: `x` holds NaN.
         """
         x, valid = _checks.points("x", x)
-        _, value, _ = self._run("_cumulative", x, valid=valid)
+        _, value, _ = self._run(self._cumulative, x, valid=valid)
         return Estimate(value, jnp.sqrt(self._variance * value * (1 - value)), self._numbers)
 
     def cdf_bracket(self, x: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -166,7 +166,7 @@ class SpectralDensityEstimate(AbstractModule):
             Szegő (1975), Orthogonal Polynomials, section 3.41.
         """
         x, valid = _checks.points("x", x)
-        lower, _, upper = self._run("_cumulative", x, valid=valid)
+        lower, _, upper = self._run(self._cumulative, x, valid=valid)
         return lower, upper
 
     def cdf_band(self, x: RealLike, level: float = 0.95) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -208,7 +208,7 @@ class SpectralDensityEstimate(AbstractModule):
         k = _checks.integer("k", k, at_least=1)
         if k > self.nodes.shape[-1]:
             raise _checks.refusal("k", f"be at most {self.nodes.shape[-1]}, the depth", k)
-        return self._run("_extremes", k=k, side=_checks.choice("side", side, ("upper", "lower")))
+        return self._run(self._extremes, k=k, side=_checks.choice("side", side, ("upper", "lower")))
 
     @property
     def _numbers(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
+from rmtjax._automatic import mesh_of
 from rmtjax._compile import compiled, soon
 from rmtjax._staging import is_staged
 from rmtjax._threefry import unrolled
@@ -116,7 +117,8 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
             return simulate(probe, key, probes, args=args, progress=False)
     # Inside of a user's program there are no devices to be shared out, and inside of `shard_map` there cannot be.
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
-    return jax.lax.map(lambda key: probe(key, *args), keys)
+    with mesh_of((keys, args)):
+        return jax.lax.map(lambda key: probe(key, *args), keys)
 
 
 def _probe(

@@ -98,7 +98,7 @@ class AbstractLaw(AbstractModule):
 
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Left and right end of the smallest interval that carries the law."""
-        return self._run("_support")
+        return self._run(self._support)
 
     def breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, for quadrature on the panels between them.
@@ -106,43 +106,43 @@ class AbstractLaw(AbstractModule):
         The first and the last are the ends of the support. In place of an infinite end stands a point so far out that
         the mass beyond it is lost in rounding.
         """
-        return self._run("_breakpoints")
+        return self._run(self._breakpoints)
 
     def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """Locations and masses of the point masses; both empty for a continuous law."""
-        return self._run("_atoms")
+        return self._run(self._atoms)
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support.
 
         At an end of the support it is the limit from inside, or 0 if that limit is infinite.
         """
-        return self._run("_on_support", _checks.real("x", x), quantity="pdf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="pdf")
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where the density is 0."""
-        return self._run("_on_support", _checks.real("x", x), quantity="logpdf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="logpdf")
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
         """Distribution function P(X ≤ x)."""
-        return self._run("_on_support", _checks.real("x", x), quantity="cdf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="cdf")
 
     def logcdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the distribution function."""
-        return self._run("_on_support", _checks.real("x", x), quantity="logcdf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="logcdf")
 
     def sf(self, x: RealLike) -> Float[Array, "..."]:
         """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
-        return self._run("_on_support", _checks.real("x", x), quantity="sf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="sf")
 
     def logsf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the survival function."""
-        return self._run("_on_support", _checks.real("x", x), quantity="logsf")
+        return self._run(self._on_support, _checks.real("x", x), quantity="logsf")
 
     def ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
         p = _checks.real("p", p)
-        return self._run("_everywhere_ppf", p, 1 - p)
+        return self._run(self._everywhere_ppf, p, 1 - p)
 
     def isf(self, q: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
@@ -150,7 +150,7 @@ class AbstractLaw(AbstractModule):
         It is the quantile of 1 - q, but without the rounding of 1 - q if the law has a formula for `sf`.
         """
         q = _checks.real("q", q)
-        return self._run("_everywhere_ppf", 1 - q, q)
+        return self._run(self._everywhere_ppf, 1 - q, q)
 
     def median(self) -> Float[Array, ""]:
         """The quantile of one half."""
@@ -163,15 +163,15 @@ class AbstractLaw(AbstractModule):
             key: a typed key.
             shape: shape of the array of draws; an integer gives a vector of that length.
         """
-        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
+        return self._run(self._promised_sample, _checks.typed_key(key), shape=_checks.shape(shape))
 
     def mean(self) -> Float[Array, ""]:
         """Expected value."""
-        return self._run("_promised_moment", k=1)
+        return self._run(self._promised_moment, k=1)
 
     def var(self) -> Float[Array, ""]:
         """Variance."""
-        return self._run("_promised_var")
+        return self._run(self._promised_var)
 
     def std(self) -> Float[Array, ""]:
         """Standard deviation."""
@@ -179,15 +179,15 @@ class AbstractLaw(AbstractModule):
 
     def skewness(self) -> Float[Array, ""]:
         """Third central moment in units of the standard deviation."""
-        return self._run("_skewness")
+        return self._run(self._skewness)
 
     def kurtosis(self) -> Float[Array, ""]:
         """Excess kurtosis: the fourth central moment over the squared variance, minus 3, so that a Gaussian has 0."""
-        return self._run("_kurtosis")
+        return self._run(self._kurtosis)
 
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for an integer k ≥ 0."""
-        return self._run("_promised_moment", k=_checks.integer("k", k, at_least=0))
+        return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0))
 
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return self._as_promised(self._sample(key, shape))

@@ -47,19 +47,19 @@ class AbstractPlanarLaw(AbstractModule):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run("_in_plane", *_parts(z), density="_pdf")
+        return self._run(self._everywhere_pdf, *_parts(z))
 
     def logpdf(self, z: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where the density is 0."""
-        return self._run("_in_plane", *_parts(z), density="_logpdf")
+        return self._run(self._everywhere_logpdf, *_parts(z))
 
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
         """Distribution function of the modulus, P(|Z| ≤ r)."""
-        return self._run("_everywhere_radial_cdf", _checks.real("r", r))
+        return self._run(self._everywhere_radial_cdf, _checks.real("r", r))
 
     def radial_ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
-        return self._run("_everywhere_radial_ppf", _checks.real("p", p))
+        return self._run(self._everywhere_radial_ppf, _checks.real("p", p))
 
     def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
@@ -68,10 +68,13 @@ class AbstractPlanarLaw(AbstractModule):
             key: a typed key.
             shape: shape of the array of draws; an integer gives a vector of that length.
         """
-        return self._run("_promised_sample", _checks.typed_key(key), shape=_checks.shape(shape))
+        return self._run(self._promised_sample, _checks.typed_key(key), shape=_checks.shape(shape))
 
-    def _in_plane(self, x: Float[Array, "..."], y: Float[Array, "..."], *, density: str) -> Float[Array, "..."]:
-        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, getattr(self, density)(x, y))
+    def _everywhere_pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._pdf(x, y))
+
+    def _everywhere_logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._logpdf(x, y))
 
     def _everywhere_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))

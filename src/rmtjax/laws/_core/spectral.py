@@ -61,7 +61,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run("_everywhere_stieltjes", _numbers("z", z) + 0j)
+        return self._run(self._everywhere_stieltjes, _numbers("z", z) + 0j)
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -71,11 +71,11 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             x: real points of any shape.
         """
-        return self._run("_hilbert", _checks.full_precision("x", _checks.real("x", x)))
+        return self._run(self._hilbert, _checks.full_precision("x", _checks.real("x", x)))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
         """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
-        return self._run("_promised_free_cumulant", k=_checks.integer("k", k, at_least=1))
+        return self._run(self._promised_free_cumulant, k=_checks.integer("k", k, at_least=1))
 
     def r_transform(self, g: ComplexLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
@@ -88,7 +88,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known.
         """
-        return self._run("_promised_transform", _numbers("g", g), transform="_r_transform")
+        return self._run(self._promised_r_transform, _numbers("g", g))
 
     def s_transform(self, z: ComplexLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
@@ -101,7 +101,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known, or the mean is 0.
         """
-        return self._run("_promised_transform", _numbers("z", z), transform="_s_transform")
+        return self._run(self._promised_s_transform, _numbers("z", z))
 
     def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The transform in the whole plane."""
@@ -118,8 +118,11 @@ class AbstractSpectralLaw(AbstractLaw):
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
         return self._as_promised(self._free_cumulant(k))
 
-    def _promised_transform(self, z: Inexact[Array, "..."], *, transform: str) -> Inexact[Array, "..."]:
-        return self._as_promised(getattr(self, transform)(z), z)
+    def _promised_r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self._as_promised(self._r_transform(g), g)
+
+    def _promised_s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self._as_promised(self._s_transform(z), z)
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:

@@ -1,0 +1,464 @@
+"""One small call of everything public: `CASES` maps a name to a function without arguments that runs it.
+
+It is for batteries over JAX's settings, whose faults show in any call (`test_modes.py`). What computes on the host, and
+so cannot be traced as a whole, is in `ON_HOST`. A name that is no key stands in `EXEMPT`, with the reason.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import rmtjax as rmt
+from rmtjax.adapters import scipy_stats
+from tests import instances
+from tests.methods import FURTHER, KEY, OF, joint_logpdf_arguments
+from tests.registry import DATA, GENERAL, HERMITIAN, LEVELS, POSITIVE, PUBLIC, SPECTRUM, SYMMETRIC, Call
+
+Thunk = Callable[[], Any]
+Cast = Callable[[Any], Any]
+
+RATIOS = jnp.array([0.3, 0.6, 0.9])
+PADDED = rmt.PaddedSpectrum(jnp.stack([LEVELS, LEVELS.at[-1].set(jnp.inf)]), jnp.array([6, 5]))
+MASKED = rmt.linalg.MaskedValues(LEVELS, LEVELS != 1.8)
+BATCH = jnp.stack([LEVELS, 1.2 * LEVELS])
+EDGES = jnp.array([0.0, 1.05, 2.55])
+TRIDIAGONAL = rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:])
+IMAGE = jnp.sin(jnp.arange(64.0)).reshape(4, 4, 4)
+UNIFORM = rmt.laws.Uniform()
+
+st, inf, sim, linalg, special, laws = rmt.statistics, rmt.inference, rmt.simulation, rmt.linalg, rmt.special, rmt.laws
+
+# Functions of levels, which the battery gives a spectrum, a batch, a padded, a masked and an unfolded one.
+OF_LEVELS: dict[str, Callable] = {
+    "condition_number": st.condition_number,
+    "form_factor": lambda levels: st.form_factor(levels, RATIOS),
+    "form_factor in a window": lambda levels: st.form_factor(levels, RATIOS, window=(2.0, 1.5)),
+    "gap_ratios": st.gap_ratios,
+    "gap_ratios of order 2": lambda levels: st.gap_ratios(levels, 2, ties="zero"),
+    "level_density": lambda levels: st.level_density(levels, EDGES),
+    "level_repulsion": lambda levels: st.level_repulsion(levels, RATIOS).exponent,
+    "linear_statistic": lambda levels: st.linear_statistic(levels, jnp.cos),
+    "linear_statistic of integers": lambda levels: st.linear_statistic(levels, lambda x: jnp.floor(x).astype(int)),
+    "log_determinant": st.log_determinant,
+    "number_probabilities": lambda levels: st.number_probabilities(levels, RATIOS, max_count=1),
+    "number_skewness": lambda levels: st.number_skewness(levels, RATIOS),
+    "number_variance": lambda levels: st.number_variance(levels, RATIOS),
+    "number_variance on an interval": lambda levels: st.number_variance(levels, RATIOS, interval=(0.2, 4.0)),
+    "number_variance on a circle": lambda levels: st.number_variance(levels, RATIOS, period=8.0),
+    "pair_correlation": lambda levels: st.pair_correlation(levels, EDGES),
+    "pair_correlation on an interval": lambda levels: st.pair_correlation(levels, EDGES, interval=(0.2, 4.0)),
+    "pair_correlation on a circle": lambda levels: st.pair_correlation(levels, EDGES, period=8.0),
+    "power_spectrum": lambda levels: st.power_spectrum(levels, RATIOS),
+    "power_spectrum on a circle": lambda levels: st.power_spectrum(levels, RATIOS, period=8.0),
+    "rigidity": lambda levels: st.rigidity(levels, RATIOS),
+    "rigidity on a circle": lambda levels: st.rigidity(levels, RATIOS, period=8.0),
+    "spacings": st.spacings,
+    "spacings of order 2": lambda levels: st.spacings(levels, 2).mean(),
+    "unfold": lambda levels: st.unfold(levels, laws.Semicircle(9.0)),
+    "unfold by a function": lambda levels: st.unfold(levels, lambda x: 3 * x),
+    "unfold_kernel": lambda levels: st.unfold_kernel(levels, 0.7, drop=0.1),
+    "unfold_kernel one by one": lambda levels: st.unfold_kernel(levels, 0.7, pooled=False),
+    "unfold_local": lambda levels: st.unfold_local(levels, 1),
+    "unfold_phases": lambda levels: st.unfold_phases(levels),
+    "unfold_polynomial": lambda levels: st.unfold_polynomial(levels, 2, drop=0.1),
+    "unfold_polynomial one by one": lambda levels: st.unfold_polynomial(levels, 2, pooled=False),
+}
+FORMS = {"": LEVELS, "of a batch": BATCH, "of a padded spectrum": PADDED, "of masked values": MASKED}
+OF_A_BATCH: dict[str, Callable] = {
+    "polynomial_degree": lambda levels: st.polynomial_degree(levels, (1, 2), folds=2),
+    "spectral_ergodicity": lambda levels: st.spectral_ergodicity(levels, EDGES),
+    "over_samples": lambda levels: st.over_samples(lambda one: st.gap_ratios(one).mean(), levels),
+    "over_samples combined": lambda levels: st.over_samples(
+        lambda many: (many.sum(-1), many**2),
+        getattr(levels, "values", levels)[:, :5],
+        combine=lambda mean: mean[0] ** 2,
+    ),
+}
+
+REDUCERS: dict[str, Callable[[], Any]] = {
+    "Moments": lambda: rmt.Moments(4),
+    "Histogram": lambda: rmt.Histogram(EDGES),
+    "Collect": sim.Collect,
+    "Covariance": sim.Covariance,
+    "Extremes": lambda: sim.Extremes(2),
+    "Jackknife": lambda: sim.Jackknife(lambda moments: np.log(moments.variance), blocks=4),
+    "Keep": lambda: sim.Keep(3),
+    "Part": lambda: sim.Part(lambda draw: draw**2, rmt.Moments()),
+    "Quantiles": lambda: sim.Quantiles([0.25, 0.5], size=16),
+}
+METHODS_OF_COVARIANCE = ("qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
+COMPLEX_DATA = DATA + 1j * DATA[::-1]
+WIDE = jnp.stack([DATA.T, DATA.T**2])
+
+
+def density_estimate(a: Any) -> Any:
+    """The spectral density of a matrix from products with it."""
+    return inf.spectral_density_of(lambda v: a @ v, 3, jax.random.key(0), probes=2)
+
+
+def of_the_density(a: Any) -> dict[str, Any]:
+    """All that is asked of such a density."""
+    found = density_estimate(a)
+    x = jnp.array([0.3, 1.1], found.nodes.dtype)
+    return {
+        "resolution": found.resolution,
+        "mean": found.mean(jnp.cos),
+        "moment": found.moment(2),
+        "density": found.density(x),
+        "smoothed": found.density(x, 0.3),
+        "cdf": found.cdf(x),
+        "bracket": found.cdf_bracket(x),
+        "band": found.cdf_band(x),
+        "extremes": found.extreme_levels(2, side="lower"),
+        "outliers": inf.spectral_outliers(found, laws.Semicircle(0.5)),
+    }
+
+
+def goodness(test: str, levels: Any, **options: Any) -> Any:
+    """A test of uniform values, calibrated as asked for."""
+    return getattr(inf, test)(levels, UNIFORM, **options)
+
+
+ENSEMBLE = {"calibration": rmt.GOE(3), "key": KEY, "draws": 19}
+
+# Everything else, as a function of `cast`, which brings arguments to the precision of the battery.
+FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
+    "rmtjax.SymTridiagonal.eigenvalues": lambda cast: cast(TRIDIAGONAL).eigenvalues(),
+    "rmtjax.SymTridiagonal.eigenvalues chosen": lambda cast: cast(TRIDIAGONAL).eigenvalues((0, 2)),
+    "rmtjax.SymTridiagonal.eigenvectors": lambda cast: cast(TRIDIAGONAL).eigenvectors(),
+    "rmtjax.SymTridiagonal.count_below": lambda cast: cast(TRIDIAGONAL).count_below(cast(POSITIVE)),
+    "rmtjax.SymTridiagonal.todense": lambda cast: cast(TRIDIAGONAL).todense(),
+    "rmtjax.SymTridiagonal.matvec": lambda cast: cast(TRIDIAGONAL).matvec(cast(SPECTRUM)),
+    "rmtjax.SymTridiagonal.logdet": lambda cast: cast(TRIDIAGONAL).logdet(cast(POSITIVE)),
+    "rmtjax.SymTridiagonal.resolvent_trace": lambda cast: cast(TRIDIAGONAL).resolvent_trace(cast(POSITIVE + 1j)),
+    "rmtjax.SymTridiagonal of a batch": lambda cast: [
+        getattr(cast(jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), TRIDIAGONAL)), method)(*args)
+        for method, args in {"eigenvalues": (), "eigenvectors": (), "matvec": (cast(SPECTRUM),), "logdet": ()}.items()
+    ],
+    "rmtjax.PaddedMatrix.mask": lambda cast: rmt.GOE(4).leading_block(KEY, jnp.asarray(2)).mask,
+    "rmtjax.PaddedSpectrum.mask": lambda cast: cast(PADDED).mask,
+    "rmtjax.PaddedSpectrum.of": lambda cast: rmt.PaddedSpectrum.of([cast(LEVELS), cast(SPECTRUM)]),
+    "rmtjax.PaddedSpectrum.count_below": lambda cast: jax.vmap(lambda one: one.count_below(cast(EDGES)))(cast(PADDED)),
+    "rmtjax.PaddedSpectrum.periodic": lambda cast: [
+        cast(PADDED).periodic("random", KEY),
+        cast(PADDED).periodic("magnitude"),
+    ],
+    "rmtjax.linalg.MaskedValues.mean": lambda cast: cast(MASKED).mean(jnp.square),
+    "rmtjax.linalg.MaskedValues.count": lambda cast: cast(MASKED).count(),
+    "rmtjax.linalg.logdet of a batch": lambda cast: linalg.logdet(cast(jnp.stack([HERMITIAN, HERMITIAN]))),
+    "rmtjax.linalg.matrix_function of a batch": lambda cast: linalg.matrix_function(
+        jnp.exp, cast(jnp.stack([SYMMETRIC, SYMMETRIC]))
+    ),
+    "rmtjax.linalg.schatten_norm of a batch": lambda cast: linalg.schatten_norm(
+        cast(jnp.stack([HERMITIAN, HERMITIAN])), 1.0
+    ),
+    "rmtjax.linalg.stieltjes at many points": lambda cast: linalg.stieltjes(
+        cast(SPECTRUM), cast(jnp.array([[0.3 + 0.5j], [1.0 + 1.0j]]))
+    ),
+    "rmtjax.linalg.spectral_density of a batch": lambda cast: linalg.spectral_density(
+        cast(BATCH), cast(EDGES), cast(jnp.array(0.3))
+    ),
+    # Draws
+    "rmtjax.random.chi": lambda cast: rmt.random.chi(KEY, cast(POSITIVE), (2, 3)),
+    "rmtjax.random.gamma": lambda cast: rmt.random.gamma(KEY, cast(POSITIVE)),
+    "rmtjax.GOE.hard_edge": lambda cast: rmt.Wishart(4, 4).hard_edge(),
+    "rmtjax.ensembles.Edge.standardize": lambda cast: (
+        rmt.Wishart(6, 4, 2, cast(jnp.array(1.2))).soft_edge().standardize(cast(POSITIVE))
+    ),
+    "rmtjax.ensembles.Edge.levels": lambda cast: rmt.Jacobi(4, 9, 9).soft_edge().levels(cast(SPECTRUM)),
+    "rmtjax.Wigner by a function": lambda cast: rmt.Wigner(
+        4, 0.8, 0.5, lambda key, shape: jax.random.t(key, 5, shape)
+    ).sample(KEY),
+    # Laws
+    "rmtjax.laws.circular_form_factor": lambda cast: laws.circular_form_factor(cast(jnp.array([1.0, 5.0])), 4, 1),
+    "rmtjax.laws.circular_power_spectrum": lambda cast: laws.circular_power_spectrum(cast(jnp.array([1.0, 2.0])), 4, 1),
+    "rmtjax.laws.mean_complex_spacing_ratio": lambda cast: laws.mean_complex_spacing_ratio(2, n=5),
+    "rmtjax.laws.mean_gap_ratio": lambda cast: laws.mean_gap_ratio(1),
+    "rmtjax.laws.mean_superposed_gap_ratio": lambda cast: laws.mean_superposed_gap_ratio([2, 2], [0.5, 0.5]),
+    "rmtjax.laws.mean_participation_entropy": lambda cast: laws.mean_participation_entropy(3, 2),
+    **{
+        f"rmtjax.laws.{name} for β = {beta}": lambda cast, name=name, beta=beta: getattr(laws, name)(
+            cast(jnp.array([0.3, 5.2])), beta
+        )
+        for name in ("form_factor", "number_variance", "pair_correlation", "rigidity")
+        for beta in (0, 2, 4)
+    },
+    **{
+        f"rmtjax.laws.{name} for β = {beta}": lambda cast, name=name, beta=beta: getattr(laws, name)(
+            cast(jnp.array([1.0, 3.0])), 7, beta
+        )
+        for name in (
+            "circular_form_factor",
+            "circular_number_variance",
+            "circular_power_spectrum",
+            "circular_rigidity",
+        )
+        for beta in (2, 4)
+    },
+    **{
+        f"rmtjax.laws.{name} for β = {beta}": lambda cast, name=name, beta=beta: getattr(laws, name)(
+            cast(POSITIVE), beta, 2
+        )
+        for name in ("bulk_gap_probabilities", "soft_edge_gap_probabilities")
+        for beta in (2, 4)
+    },
+    "rmtjax.laws.hermite_gap_probabilities for β = 4": lambda cast: laws.hermite_gap_probabilities(
+        3, (cast(jnp.array(-0.3)), cast(jnp.array(1.1))), 4, 2
+    ),
+    "rmtjax.laws.gaussian_number_variance for β = 4": lambda cast: laws.gaussian_number_variance(
+        cast(jnp.array([-0.4, 0.1])), 0.7, 3, 4
+    ),
+    "rmtjax.laws.gaussian_form_factor for β = 1": lambda cast: laws.gaussian_form_factor(cast(POSITIVE), 3, 1),
+    "rmtjax.laws.gaussian_form_factor for β = 4": lambda cast: laws.gaussian_form_factor(cast(POSITIVE), 3, 4),
+    # Statistics of vectors and of levels in the plane
+    "rmtjax.statistics.complex_spacing_ratios of a batch": lambda cast: st.complex_spacing_ratios(
+        cast(BATCH + 1j * BATCH**2), centres=BATCH < 3
+    ),
+    "rmtjax.statistics.spectral_ergodicity_distance": lambda cast: st.spectral_ergodicity_distance(
+        cast(POSITIVE), cast(POSITIVE[::-1])
+    ),
+    "rmtjax.statistics.Estimate": lambda cast: (
+        st.Estimate(cast(POSITIVE), cast(POSITIVE) / 9, 30).interval(),
+        st.Estimate(cast(POSITIVE), cast(POSITIVE) / 9, 30).z_score(1.0),
+    ),
+    "rmtjax.statistics.FormFactor": lambda cast: st.over_samples(
+        lambda levels: st.form_factor(levels, RATIOS), cast(BATCH), combine=lambda k: (k.raw, k.connected)
+    ),
+    # Special functions
+    "rmtjax.special.chebyshev_nodes": lambda cast: special.chebyshev_nodes(3),
+    "rmtjax.special.gauss_hermite": lambda cast: special.gauss_hermite(3),
+    "rmtjax.special.gauss_jacobi": lambda cast: special.gauss_jacobi(3, 0.5, 0.5),
+    "rmtjax.special.gauss_laguerre": lambda cast: special.gauss_laguerre(3, 0.5),
+    "rmtjax.special.gauss_legendre": lambda cast: special.gauss_legendre(3),
+    "rmtjax.special.piecewise_chebyshev": lambda cast: special.piecewise_chebyshev(
+        cast(jnp.array([[0.5, 0.5], [1.0, 0.0]])), 0.0, 1.0, cast(jnp.array([0.25, 1.5]))
+    ),
+    "rmtjax.special.bessel_j of an integer": lambda cast: special.bessel_j(2, cast(POSITIVE)),
+    "rmtjax.special.integrate": lambda cast: special.integrate(jnp.cos, cast(LEVELS)),
+    "rmtjax.special.fredholm_det of a kernel": lambda cast: special.fredholm_det(
+        special.sine_kernel, (cast(jnp.array(0.0)), cast(jnp.array(1.5))), num_nodes=6
+    ),
+    # Inference
+    **{
+        f"rmtjax.inference.shrink_covariance by {method}": lambda cast, method=method: inf.shrink_covariance(
+            cast(DATA), method=method
+        )
+        for method in METHODS_OF_COVARIANCE
+    },
+    "rmtjax.inference.shrink_covariance of a batch": lambda cast: inf.shrink_covariance(cast(WIDE), standardize=True),
+    "rmtjax.inference.shrink_covariance of weighted rows": lambda cast: inf.shrink_covariance(
+        cast(DATA), method="sample", weights=cast(jnp.arange(1.0, 6.0))
+    ),
+    "rmtjax.inference.shrink_covariance with a half-life": lambda cast: inf.shrink_covariance(
+        cast(DATA), half_life=3.0, unit_diagonal=True
+    ),
+    "rmtjax.inference.shrink_covariance with known noise": lambda cast: inf.shrink_covariance(
+        cast(COMPLEX_DATA), method="spiked", loss="frobenius", noise=0.7
+    ),
+    "rmtjax.inference.clean_cross_covariance of a batch": lambda cast: inf.clean_cross_covariance(
+        cast(WIDE), cast(WIDE**2)
+    ),
+    "rmtjax.inference.oracle_covariance": lambda cast: inf.oracle_covariance(cast(DATA), cast(SYMMETRIC)),
+    **{
+        f"rmtjax.inference.denoise for the {loss} loss": lambda cast, loss=loss: inf.denoise(
+            cast(WIDE), loss=loss, noise=0.4
+        )
+        for loss in ("frobenius", "operator", "nuclear")
+    },
+    "rmtjax.inference.denoise with unknown noise": lambda cast: inf.denoise(cast(COMPLEX_DATA), center=True),
+    "rmtjax.inference.denoise_image": lambda cast: inf.denoise_image(cast(IMAGE), patch=(2, 2)),
+    "rmtjax.inference.denoise_image by frobenius": lambda cast: inf.denoise_image(
+        cast(IMAGE), patch=(2, 2), rule="frobenius", noise=0.4, mask=np.ones((4, 4), bool)
+    ),
+    "rmtjax.inference.denoise_patches": lambda cast: inf.denoise_patches(cast(WIDE)),
+    "rmtjax.inference.effective_sample_size of a batch": lambda cast: inf.effective_sample_size(cast(WIDE)),
+    **{
+        f"rmtjax.inference.signal_rank by {method}": lambda cast, method=method: inf.signal_rank(
+            cast(DATA), method=method, max_rank=2, noise=1.0 if method == "exact" else None
+        )
+        for method in ("tracy-widom", "exact", "hard-threshold", "parallel-analysis", "deflated-parallel-analysis")
+    },
+    "rmtjax.inference.signal_rank of a batch": lambda cast: inf.signal_rank(cast(WIDE), noise=1.0, max_rank=2),
+    "rmtjax.inference.signal_rank_of_levels by exact": lambda cast: inf.signal_rank_of_levels(
+        cast(LEVELS), 9, 6, method="exact", noise=1.0, max_rank=2
+    ),
+    "rmtjax.inference.largest_root_test": lambda cast: inf.largest_root_test(cast(0.1 * POSITIVE), 3, 2, 8),
+    "rmtjax.inference.largest_root_test_of_groups": lambda cast: inf.largest_root_test_of_groups(
+        cast(DATA), cast(DATA[::-1] ** 2)
+    ),
+    "rmtjax.inference.weight_spectra": lambda cast: inf.weight_spectra({"a": cast(DATA), "b": cast(GENERAL)}),
+    "rmtjax.inference.weight_spectra with replicates": lambda cast: inf.weight_spectra(
+        {"a": cast(jnp.tile(DATA, (2, 3)))}, key=KEY, replicates=9
+    ),
+    "rmtjax.inference.fit_beta": lambda cast: inf.fit_beta(cast(BATCH)).interval(),
+    "rmtjax.inference.fit_beta by spacings": lambda cast: inf.fit_beta(cast(MASKED), by="spacings"),
+    "rmtjax.inference.fit_berry_robnik": lambda cast: inf.fit_berry_robnik(cast(BATCH)),
+    "rmtjax.inference.fit_brody": lambda cast: inf.fit_brody(cast(PADDED)),
+    "rmtjax.inference.fit_crossover": lambda cast: inf.fit_crossover(cast(LEVELS)),
+    "rmtjax.inference.fit_crossover from goe": lambda cast: inf.fit_crossover(cast(LEVELS), start="goe"),
+    "rmtjax.inference.fit_marchenko_pastur of a batch": lambda cast: [
+        inf.fit_marchenko_pastur(cast(1 + BATCH), 40, 6, beta=2),
+        inf.fit_marchenko_pastur(cast(1 + BATCH), 40, 6).edges,
+        inf.fit_marchenko_pastur(cast(1 + BATCH), 40, 6).share,
+    ],
+    "rmtjax.inference.fit_tail": lambda cast: inf.fit_tail(cast(jnp.append(LEVELS, 7 + LEVELS))),
+    "rmtjax.inference.fit_tail with a bootstrap": lambda cast: inf.fit_tail(
+        cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, replicates=9
+    ),
+    "rmtjax.inference.fit_tail of a batch": lambda cast: inf.fit_tail(cast(jnp.concatenate([BATCH, 7 + BATCH], 1))),
+    "rmtjax.inference.log_likelihood of a batch": lambda cast: inf.log_likelihood(
+        laws.Spacing(1), st.spacings(cast(BATCH))
+    ),
+    **{
+        f"rmtjax.inference.{test} by an ensemble": lambda cast, test=test: goodness(
+            test, cast(jnp.stack([SPECTRUM, SPECTRUM / 2]) / 9 + 0.5), **ENSEMBLE
+        )
+        for test in ("kolmogorov_smirnov", "cramer_von_mises", "anderson_darling")
+    },
+    **{
+        f"rmtjax.inference.compare_spectra by {statistic}": lambda cast, statistic=statistic: inf.compare_spectra(
+            cast(BATCH), cast(PADDED), key=KEY, statistic=statistic, permutations=9
+        )
+        for statistic in ("cramer-von-mises", "kolmogorov-smirnov", "energy")
+    },
+    "rmtjax.inference.spectral_density_of": lambda cast: of_the_density(cast(SYMMETRIC)),
+    "rmtjax.inference.spectral_density_of a complex matrix": lambda cast: inf.spectral_density_of(
+        lambda v: cast(HERMITIAN) @ v, 3, KEY, probes=2, dtype=cast(HERMITIAN).dtype
+    ),
+    # Simulation
+    **{
+        f"rmtjax.simulate with {name}": lambda cast, reducer=reducer: rmt.simulate(
+            lambda key, scale: rmt.GOE(3, scale).eigenvalues(key),
+            KEY,
+            8,
+            args=(cast(jnp.array(1.2)),),
+            reduce=reducer(),
+        )
+        for name, reducer in REDUCERS.items()
+    },
+    "rmtjax.simulate": lambda cast: rmt.simulate(rmt.GOE(3, cast(jnp.array(1.2))).eigenvalues, KEY, 8, batch_size=3),
+    "rmtjax.simulate of integers": lambda cast: rmt.simulate(
+        lambda key: {"order": jax.random.randint(key, (), 0, 9), "is": jax.random.bernoulli(key)}, KEY, 8
+    ),
+    "rmtjax.simulate of padded spectra": lambda cast: rmt.simulate(
+        rmt.Mixed(rmt.GOE(4, cast(jnp.array(1.2))), 0.7).eigenvalues,
+        KEY,
+        8,
+        reduce=(rmt.Moments(), rmt.Histogram(EDGES)),
+    ),
+    "rmtjax.simulation.memory_plan": lambda cast: sim.memory_plan(rmt.GOE(3).sample, KEY, 8, reduce=rmt.Moments()),
+    "rmtjax.simulate_rare": lambda cast: rmt.simulate_rare(rmt.GOE(5, cast(jnp.array(1.2))), "largest", 4.0, KEY, 64),
+    "rmtjax.simulate_rare below": lambda cast: rmt.simulate_rare(
+        rmt.GOE(5, cast(jnp.array(1.2))), "largest", 0.0, KEY, 64, side="below"
+    ),
+    "rmtjax.simulate_rare by splitting": lambda cast: rmt.simulate_rare(
+        rmt.GaussianBeta(4, cast(jnp.array(1.5))), lambda model: jnp.sum(model.diagonal), 2.0, KEY, 64
+    ),
+    "rmtjax.simulate_rare of a Wishart matrix": lambda cast: rmt.simulate_rare(
+        rmt.Wishart(3, 5, scale=cast(jnp.array(1.2))), "largest", 9.0, KEY, 64
+    ),
+    # Adapters
+    "rmtjax.adapters.scipy_stats.frozen": lambda cast: [
+        getattr(scipy_stats.frozen(cast(laws.Semicircle(1.5))), name)(*args)
+        for name, args in {"cdf": (0.3,), "interval": (0.5,), "expect": (abs,), "rvs": (3,), "stats": ()}.items()
+    ],
+}
+
+# Calls that compute on the host, so that they can be run but not traced.
+ON_HOST = ("rmtjax.simulat", "rmtjax.adapters", "rmtjax.inference.weight_spectra", "rmtjax.inference.denoise_image")
+
+_MADE = "a result, made by the cases of the function that returns it"
+_OWN = "a tool for tests, which its own file runs"
+EXEMPT = {
+    "rmtjax.Histogram": "run by `rmtjax.simulate with Histogram`",
+    "rmtjax.Moments": "run by `rmtjax.simulate with Moments`",
+    "rmtjax.benchmark": "a stopwatch, which compiles for itself",
+    "rmtjax.enable_compilation_cache": "sets the cache, and computes nothing",
+    "rmtjax.ensembles.Abstract": "abstract; its methods are run by every ensemble",
+    "rmtjax.laws.Abstract": "abstract; its methods are run by every law",
+    "rmtjax.adapters": "the modules of others, whose own settings decide; their files run them",
+    "rmtjax.plotting": "draws pictures of statistics and laws that are here; its own files run it",
+    "rmtjax.testing": _OWN,
+    "rmtjax.simulation": "run by `rmtjax.simulate with …`",
+    "rmtjax.inference.Denoised": _MADE,
+    "rmtjax.inference.Fit": _MADE,
+    "rmtjax.inference.GoodnessOfFit": _MADE,
+    "rmtjax.inference.HardThreshold": _MADE,
+    "rmtjax.inference.LargestRootTest": _MADE,
+    "rmtjax.inference.LikelihoodRatio": _MADE,
+    "rmtjax.inference.MarchenkoPasturFit": _MADE,
+    "rmtjax.inference.SignalRank": _MADE,
+    "rmtjax.inference.Spectra": _MADE,
+    "rmtjax.inference.Spectral": _MADE,
+    "rmtjax.inference.SpikeEstimates": _MADE,
+    "rmtjax.inference.TailFit": _MADE,
+    "rmtjax.inference.spectral_outliers": "run by `rmtjax.inference.spectral_density_of`",
+    "rmtjax.linalg.MaskedValues": _MADE,
+    "rmtjax.special.Airy": _MADE,
+    "rmtjax.special.FredholmDeterminant": _MADE,
+    "rmtjax.statistics.LevelRepulsion": _MADE,
+    "rmtjax.statistics.PolynomialDegree": _MADE,
+    "rmtjax.statistics.Unfolded": _MADE,
+}
+
+
+def cast_to(dtype: Any) -> Cast:
+    """A function that brings the floating-point and complex arrays of a tree to a precision; None leaves them."""
+
+    def cast(leaf: Any) -> Any:
+        if dtype is None or not isinstance(leaf, float | jax.Array | np.ndarray):
+            return leaf
+        leaf = jnp.asarray(leaf)
+        if not jnp.issubdtype(leaf.dtype, jnp.inexact):
+            return leaf
+        return leaf.astype(jnp.result_type(dtype, 1j) if jnp.iscomplexobj(leaf) else dtype)
+
+    return lambda tree: jax.tree.map(cast, tree)
+
+
+def _of_instances(cast: Cast) -> dict[str, Thunk]:
+    """Every method of every object of the registry that takes only keys and numbers."""
+    found: dict[str, Thunk] = {}
+    objects = {name: made() for name, made in PUBLIC.items() if inspect.isfunction(made)}
+    objects["rmtjax.laws.HardEdge"] = instances.made(instances.LAWS["HardEdge"].example)
+    for name, instance in objects.items():
+        calls = [given for table in (OF, FURTHER) for base, given in table.items() if isinstance(instance, base)]
+        calls += [{"joint_logpdf": levels} for levels in [joint_logpdf_arguments(instance)] if levels]
+        for method, args in {key: args for given in calls for key, args in given.items()}.items():
+            found[f"{name}.{method}"] = _of_a_method(cast(instance), method, cast(args))
+    return found
+
+
+def _of_a_method(instance: Any, method: str, args: tuple) -> Thunk:
+    def call() -> Any:
+        try:
+            return getattr(instance, method)(*args)
+        except NotImplementedError:  # The formula is not known for this law or ensemble.
+            return None
+
+    return call
+
+
+def cases(dtype: Any = None) -> dict[str, Thunk]:
+    """A small call for every public name, with arguments in a precision, by default in JAX's own."""
+    return cases_with(cast_to(dtype))
+
+
+def cases_with(cast: Cast) -> dict[str, Thunk]:
+    """A small call for every public name, with arguments that went through a function."""
+    found = _of_instances(cast)
+    for name, call in PUBLIC.items():
+        if isinstance(call, Call):
+            found[name] = lambda call=call: call.fn(*cast(call.args))
+    for (name, fn), (form, levels) in ((one, other) for one in OF_LEVELS.items() for other in FORMS.items()):
+        found[f"rmtjax.statistics.{name} {form}".rstrip()] = lambda fn=fn, levels=levels: fn(cast(levels))
+    for (name, fn), form in ((one, form) for one in OF_A_BATCH.items() for form in list(FORMS)[1:3]):
+        found[f"rmtjax.statistics.{name} {form}"] = lambda fn=fn, form=form: fn(cast(FORMS[form]))
+    return found | {name: lambda fn=fn: fn(cast) for name, fn in FUNCTIONS.items()}
+
+
+CASES = cases()

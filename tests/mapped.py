@@ -1,0 +1,42 @@
+"""Public functions and methods with example arguments, to be mapped over an axis of a mesh."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from tests.methods import INSTANCES, methods
+from tests.registry import PUBLIC, Call
+
+
+def _mapped() -> dict[str, tuple[Callable, tuple]]:
+    found = {name: (call.fn, call.args) for name, call in PUBLIC.items() if isinstance(call, Call)}
+    for name, instance in INSTANCES.items():
+        found |= {f"{name}.{method}": (getattr(instance, method), args) for method, args in methods(instance).items()}
+    return {name: (fn, args) for name, (fn, args) in found.items() if args}
+
+
+MAPPED = _mapped()
+
+
+def exists(fn: Callable, args: tuple) -> bool:
+    """Whether the formula is known for this law or ensemble."""
+    try:
+        jax.eval_shape(fn, *args)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def on_axis(leaf: Any, mesh: Mesh) -> Any:
+    """An array sharded along its first axis over the first axis of the mesh; anything else as it is."""
+    if not isinstance(leaf, jax.Array) or leaf.ndim == 0:
+        return leaf
+    return jax.device_put(leaf, NamedSharding(mesh, PartitionSpec(mesh.axis_names[0])))
+
+
+def stacked(leaf: Any, mesh: Mesh) -> jax.Array:
+    """A copy of an array or a number for each device."""
+    return on_axis(jnp.stack([jnp.asarray(leaf)] * mesh.size), mesh)

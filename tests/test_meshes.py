@@ -1,0 +1,113 @@
+"""Everything public on a mesh with explicit axes, which `jax.make_mesh` makes by default.
+
+The rules of explicit axes are those of types. So most cases are only traced, on a mesh of one device, whose arrays say
+just as well along which axis they are sharded; `_mesh_run.py` computes on eight devices.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+import rmtjax as rmt
+from tests.cases import daily, further
+from tests.everything import CASES, ON_HOST, cases_with
+from tests.mapped import MAPPED, exists, on_axis, stacked
+
+EXPLICIT = jax.make_mesh((1,), ("d",), (AxisType.Explicit,), devices=jax.devices()[:1])
+AUTOMATIC = jax.make_mesh((1,), ("d",), (AxisType.Auto,), devices=jax.devices()[:1])
+MESHES = {"explicit": EXPLICIT, "automatic": AUTOMATIC}
+
+TRACED = [name for name in CASES if not name.startswith(ON_HOST)]
+HOST = [name for name in CASES if name.startswith(ON_HOST)]
+# A mesh of its own, which is not the one around it; `test_mesh.py` runs it.
+OTHER_MESH = "rmtjax.linalg.sharded_product"
+SHARDED = cases_with(lambda tree: jax.tree.map(lambda leaf: on_axis(leaf, EXPLICIT), tree))
+# JAX maps over an axis of the mesh only what is not sharded along it elsewhere.
+MAPPED_BESIDE = "rmtjax.PaddedSpectrum.count_below"
+
+some = lambda names: daily(names, only=names[::12])
+
+
+@pytest.mark.parametrize("name", some([name for name in TRACED if name not in (OTHER_MESH, MAPPED_BESIDE)]))
+def test_arguments_sharded_along_an_explicit_axis(name):
+    jax.eval_shape(SHARDED[name])
+
+
+@pytest.mark.parametrize("kind", daily(MESHES, only=["explicit"]))
+@pytest.mark.parametrize("name", some([name for name in TRACED if name != OTHER_MESH]))
+def test_inside_set_mesh(name, kind):
+    with jax.set_mesh(MESHES[kind]):
+        jax.eval_shape(CASES[name])
+
+
+@pytest.mark.parametrize("name", daily(HOST, only=HOST[:1]))
+def test_on_the_host(name):
+    jax.block_until_ready(SHARDED[name]())
+    with jax.set_mesh(EXPLICIT):
+        jax.block_until_ready(CASES[name]())
+
+
+@pytest.mark.parametrize("name", some([name for name in MAPPED if name != OTHER_MESH]))
+def test_mapped_over_an_explicit_axis(name):
+    fn, args = MAPPED[name]
+    if not exists(fn, args):
+        return
+    found = jax.eval_shape(jax.jit(jax.vmap(fn)), *jax.tree.map(lambda leaf: stacked(leaf, EXPLICIT), args))
+    assert {leaf.sharding.spec[0] for leaf in jax.tree.leaves(found)} == {"d"}
+
+
+def test_results_are_sharded_as_arguments_are():
+    batch = NamedSharding(EXPLICIT, PartitionSpec("d"))
+    levels = jax.device_put(jnp.arange(6.0).reshape(1, 6), batch)
+    lengths = jnp.array([0.5, 1.0])
+    for result, spec in [
+        (rmt.laws.TracyWidom(1).pdf(jax.device_put(lengths, batch)), ("d",)),
+        (rmt.eigvalsh(jax.device_put(jnp.eye(3)[None], batch)), ("d", None)),
+        (rmt.statistics.number_variance(levels, lengths), ("d", None)),
+        (rmt.statistics.spacings(levels).values, ("d", None)),
+        (rmt.statistics.gap_ratios(levels).mean(), ("d",)),
+        # Along an axis that the result does not have, nothing is left to be sharded.
+        (rmt.statistics.number_variance(jax.device_put(levels[0], batch), lengths), (None,)),
+    ]:
+        assert tuple(jax.typeof(result).sharding.spec) == spec
+
+
+def test_derivatives_on_explicit_axes():
+    x = jnp.linspace(-1.0, 1.0, 4)
+    slope = jax.grad(lambda x: rmt.laws.TracyWidom(2).cdf(x).sum())
+    with jax.set_mesh(EXPLICIT):
+        found = jax.jit(slope)(on_axis(x, EXPLICIT))
+    assert jax.typeof(found).sharding.spec == PartitionSpec("d")
+    np.testing.assert_allclose(found, slope(x), rtol=1e-5)
+
+
+@cache
+def on_eight_devices(*names: str) -> dict:
+    """The errors of the cases, by what `_mesh_run.py` prints, in processes of some cases each."""
+    errors = {}
+    for start in range(0, len(names), 60):
+        command = [sys.executable, "-m", "tests._mesh_run", *names[start : start + 60]]
+        root, variables = Path(__file__).parents[1], {**os.environ, "JAX_NUM_CPU_DEVICES": "8"}
+        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr
+        errors |= json.loads(done.stdout.splitlines()[-1])
+    return errors
+
+
+EIGHT = ("rmtjax.GOE.eigenvalues", "rmtjax.laws.TracyWidom.cdf", "rmtjax.statistics.gap_ratios", "simulate")
+
+
+@pytest.mark.parametrize("names", [EIGHT, *further((("all",),))], ids=["some", "all"])
+def test_eight_devices_give_what_one_does(names):
+    errors = on_eight_devices(*names)
+    assert len(errors) >= len(names)
+    assert {name: error for name, error in errors.items() if error} == {}
