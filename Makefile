@@ -68,7 +68,7 @@ doctor: $(VENV)/.installed-test
 	$(BIN)/python -m rmtjax.doctor
 
 clean:
-	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache docs/_build dist
+	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache docs/_build dist
 
 $(VENV)/pyvenv.cfg:
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 with venv found; name one with PYTHON=/path/to/python." >&2; exit 1; }

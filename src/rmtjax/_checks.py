@@ -10,8 +10,8 @@ to Python, and a program with a callback cannot be stored in JAX's compilation c
 import math
 import operator
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 
 T = TypeVar("T")
 
@@ -93,16 +93,17 @@ def shape(value: object) -> tuple[int, ...]:
     return tuple(integer("shape", size, at_least=0) for size in sizes)
 
 
-def choice(name: str, value: T, options: Iterable[T]) -> T:
-    """A value that must be one of a few options."""
-    options = tuple(options)
+def choice(name: str, value: T, literal: Any) -> T:
+    """A value that must be one of those of a `Literal`, which is also the type of the argument."""
+    options = get_args(literal)
     if value not in options:
         raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
     return value
 
 
-def dyson_index(beta: object, options: tuple[int, ...] = (1, 2, 4)) -> int:
+def dyson_index(beta: T, literal: Any = DysonIndex) -> T:
     """The static β of a dense model, the number of real components of an entry; an array must have a known value."""
+    options = get_args(literal)
     must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
     if isinstance(beta, Tracer):
         raise refusal("beta", must + ", known before tracing (static)", beta)
@@ -333,6 +334,14 @@ def edges(name: str, value: object) -> Array:
     if array.ndim != 1 or array.size < 2:
         raise refusal(name, "be at least two numbers", value)
     return array
+
+
+def weakly_typed(name: str, value: Any) -> Any:
+    """A list of Python numbers as a vector that leaves the dtype to other inputs, as they do; all else as it is."""
+    # An array of the whole list would not be weakly typed.
+    if isinstance(value, Sequence) and value and not any(isinstance(each, Sequence) for each in value):
+        return jnp.stack([scalar(name, each) for each in value])
+    return value
 
 
 def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmtjax import _checks
 from rmtjax.inference import shrink_covariance, signal_rank
+from rmtjax.inference.internal import RankMethod, ShrinkageMethod, SpikedLoss
 
 
 class RandomMatrixCovariance(EmpiricalCovariance):
@@ -52,19 +53,19 @@ class RandomMatrixCovariance(EmpiricalCovariance):
 
     def __init__(
         self,
-        method: str = "qis",
+        method: ShrinkageMethod = "qis",
         *,
         assume_centered: bool = False,
         store_precision: bool = True,
         half_life: float | None = None,
-        loss: str | None = None,
+        loss: SpikedLoss | None = None,
         noise: float | None = None,
         standardize: bool = False,
     ):
         super().__init__(store_precision=store_precision, assume_centered=assume_centered)
-        self.method = method
+        self.method: ShrinkageMethod = method
         self.half_life = half_life
-        self.loss = loss
+        self.loss: SpikedLoss | None = loss
         self.noise = noise
         self.standardize = standardize
 
@@ -123,13 +124,13 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        method: str = "tracy-widom",
+        method: RankMethod = "tracy-widom",
         *,
         level: float = 0.05,
         noise: float | None = None,
         min_components: int = 1,
     ):
-        self.method = method
+        self.method: RankMethod = method
         self.level = level
         self.noise = noise
         self.min_components = min_components

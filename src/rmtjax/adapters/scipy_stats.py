@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -113,7 +113,7 @@ class FrozenLaw:
         """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`): those asked for, in this order."""
         methods = {"m": self.law.mean, "v": self.law.var, "s": self.law.skewness, "k": self.law.kurtosis}
         for each in moments:
-            _checks.choice("moments", each, methods)
+            _checks.choice("moments", each, Literal["m", "v", "s", "k"])
         found = tuple(self._values(method) for name, method in methods.items() if name in moments)
         return found[0] if len(found) == 1 else found
 

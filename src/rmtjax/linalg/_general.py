@@ -17,12 +17,15 @@ $$\begin{pmatrix} A - \lambda & -v \\ w_0^* & 0 \end{pmatrix}
 and $w$ solves the same system with $A^*$.
 """
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._automatic import whole
+from rmtjax._typing import ArrayLike
 from rmtjax.linalg._decompose import adjoint
 
 
@@ -57,7 +60,7 @@ def _vector_derivative(a: Array, eigenvalue: Array, v: Array, w: Array, tangent:
     return jnp.linalg.solve(bordered, right_side)[:n]
 
 
-def spectral_radius(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
+def spectral_radius(a: Annotated[ArrayLike, "*batch n n"]) -> Real[Array, "*batch"]:
     r"""Spectral radius of a general square matrix, $\rho(A) = \max_k |\lambda_k|$.
 
     Differentiable to any order where the dominant eigenvalue is simple, or one of a conjugate pair of a real matrix.

@@ -1,11 +1,14 @@
 """Eigenvalues and eigenvectors of real symmetric and complex Hermitian matrices."""
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import ArrayLike
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
@@ -62,7 +65,7 @@ def _levels_of(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
 
 
 def eigh(
-    a: Inexact[Array, "*batch n n"],
+    a: Annotated[ArrayLike, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     r"""Eigenvalues and eigenvectors of a real symmetric or complex Hermitian matrix.
 
@@ -95,7 +98,7 @@ def eigh(
     return _decomposed(_checks.square_matrix("a", a))
 
 
-def eigvalsh(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
+def eigvalsh(a: Annotated[ArrayLike, "*batch n n"]) -> Real[Array, "*batch n"]:
     r"""Ascending eigenvalues of a real symmetric or complex Hermitian matrix.
 
     The matrix is read as its Hermitian part, $(A + A^*)/2$. The derivative is $\dot\lambda_k = v_k^* \dot A v_k$,

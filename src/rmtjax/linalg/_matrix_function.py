@@ -14,6 +14,7 @@ is also used for levels closer than 4 eps‖A‖, which cannot be told apart, as
 """
 
 from collections.abc import Callable
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._staging import opened
+from rmtjax._typing import ArrayLike
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
 from rmtjax.special import gauss_legendre
 
@@ -52,7 +54,7 @@ def divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"])
     return jnp.where(one_level | (jax.lax.stop_gradient(agrees) & jnp.isfinite(size)), integral, quotient)
 
 
-def matrix_function(f: Callable[[Array], Array], a: Inexact[Array, "*batch n n"]) -> Inexact[Array, "*batch n n"]:
+def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch n n"]) -> Inexact[Array, "*batch n n"]:
     r"""The function of a Hermitian matrix, $f(A) = V f(\Lambda) V^*$.
 
     The derivative is Daleckii and Krein's, right at coincident and close eigenvalues; `f` may close over parameters

@@ -1,7 +1,7 @@
 """Matrices and spectra of varying order in arrays of one static size."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +12,8 @@ from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import Arrangement, ArrayLike, IntegerLike, KeyScalar, MaskLike, RealLike
 from rmtjax.linalg._hermitian import hermitian_eigenvalues
-
-ARRANGEMENTS = ("ascending", "magnitude", "random")
 
 
 def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]:
@@ -53,7 +51,7 @@ class PaddedMatrix(AbstractModule):
     values: Inexact[Array, "*batch n n"]
     order: Int[Array, "*batch"]
 
-    def __init__(self, values: Inexact[Array, "*batch n n"], order: Int[Array, "*batch"] | int):
+    def __init__(self, values: Annotated[ArrayLike, "*batch n n"], order: Annotated[IntegerLike, "*batch"]):
         self.values, self.order = _values_and_orders(values, order, 2)
 
     @property
@@ -84,11 +82,11 @@ class PaddedSpectrum(AbstractModule):
     values: Real[Array, "*batch n"]
     order: Int[Array, "*batch"]
 
-    def __init__(self, values: Real[Array, "*batch n"], order: Int[Array, "*batch"] | int):
+    def __init__(self, values: Annotated[RealLike, "*batch n"], order: Annotated[IntegerLike, "*batch"]):
         self.values, self.order = _values_and_orders(values, order, 1)
 
     @classmethod
-    def of(cls, spectra: Iterable[Real[Array, " _"]]) -> "PaddedSpectrum":
+    def of(cls, spectra: Iterable[Annotated[RealLike, "_"]]) -> "PaddedSpectrum":
         """A batch of spectra of several orders, such as those of symmetry sectors.
 
         Args:
@@ -118,7 +116,7 @@ class PaddedSpectrum(AbstractModule):
         """True where there is an eigenvalue, False on the padding."""
         return inside_block(self.order, self.values.shape[-1])
 
-    def count_below(self, x: Real[Array, "..."]) -> Int[Array, "..."]:
+    def count_below(self, x: RealLike) -> Int[Array, "..."]:
         """Number of eigenvalues strictly below each x, for a spectrum without batch axes.
 
         Args:
@@ -136,7 +134,7 @@ class PaddedSpectrum(AbstractModule):
         points, valid = _checks.points("x", x)
         return _checks.masked(valid, jnp.minimum(count_below(self.values, points), self.order))
 
-    def periodic(self, arrangement: str, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
+    def periodic(self, arrangement: Arrangement, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
         r"""The spectrum, of at least one level, repeated cyclically up to length n, in ascending order.
 
         With $n = c k + r$, $0 \le r < k$, every level is taken c times and r of them once more. The arrangement says
@@ -163,7 +161,7 @@ class PaddedSpectrum(AbstractModule):
         References:
             Süzen (2025), arXiv:2512.22169 (there in the order of the eigensolver's output).
         """
-        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        _checks.choice("arrangement", arrangement, Arrangement)
         if (key is None) == (arrangement == "random"):
             raise _checks.refusal("key", "be given for arrangement='random' and for no other", key)
         return _repeated(self.values, self.order, arrangement, key)
@@ -192,7 +190,7 @@ class MaskedValues(AbstractModule):
     values: Inexact[Array, "*batch n"]
     mask: Bool[Array, "*batch n"]
 
-    def __init__(self, values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]):
+    def __init__(self, values: Annotated[ArrayLike, "*batch n"], mask: Annotated[MaskLike, "*batch n"]):
         self.values, self.mask = jnp.asarray(values), jnp.asarray(mask)
         if self.mask.dtype != bool or self.mask.shape != self.values.shape:
             raise _checks.refusal("mask", f"be booleans of the shape {self.values.shape}", mask)
@@ -289,7 +287,7 @@ def _repeated(
 
 
 def periodic_counts(
-    below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: str, key: KeyScalar
+    below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: Arrangement, key: KeyScalar
 ) -> Int[Array, "..."]:
     """Counts for the periodically padded spectrum from those for the unpadded one, without any eigenvalue.
 

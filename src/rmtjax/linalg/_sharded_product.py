@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +13,11 @@ from jaxtyping import Array, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._mesh import checked
+from rmtjax._typing import ArrayLike
 
 
 def sharded_product(
-    matrix: Inexact[Array, "n m"], vectors: Inexact[Array, "m ..."], mesh: Mesh
+    matrix: Annotated[ArrayLike, "n m"], vectors: Annotated[ArrayLike, "m ..."], mesh: Mesh
 ) -> Inexact[Array, "n ..."]:
     r"""The product $A v$, or $A V$ for several vectors, with A in blocks over the devices of a mesh.
 

@@ -1,19 +1,22 @@
 """Scalar functions of a spectrum or of a Hermitian matrix."""
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Complex, Float, Inexact, Real
+from jaxtyping import Array, Bool, Complex, Float, Real
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
 from rmtjax.linalg._hermitian import eigvalsh
 from rmtjax.linalg._padded import PaddedSpectrum
 
-Spectrum = Real[Array, "*batch n"] | PaddedSpectrum
+SpectrumLike = TypeAliasType("SpectrumLike", RealLike | PaddedSpectrum)
 
 
-def values_and_mask(spectrum: Spectrum) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
+def values_and_mask(spectrum: SpectrumLike) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
     """The levels of a plain or padded spectrum, with 0 for padding, and a mask of them."""
     if isinstance(spectrum, PaddedSpectrum):
         return jnp.where(spectrum.mask, spectrum.values, 0), spectrum.mask
@@ -21,7 +24,7 @@ def values_and_mask(spectrum: Spectrum) -> tuple[Real[Array, "*batch n"], Bool[A
     return values, jnp.ones(values.shape, bool)
 
 
-def stieltjes(spectrum: Spectrum, z: Inexact[Array, "..."]) -> Complex[Array, "..."]:
+def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
     r"""Stieltjes (Cauchy) transform of a spectrum, the normalised trace of the resolvent.
 
     $G(z) = \frac1n \operatorname{tr}(z - A)^{-1} = \frac1n \sum_k \frac{1}{z - \lambda_k}$.
@@ -58,7 +61,9 @@ def _stieltjes(
     return jnp.sum(terms, axis=-1) / jnp.sum(mask, axis=-1)
 
 
-def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealScalarLike) -> Float[Array, "*batch k"]:
+def spectral_density(
+    spectrum: SpectrumLike, grid: Annotated[RealLike, "k"], width: RealScalarLike
+) -> Float[Array, "*batch k"]:
     r"""Density of a spectrum at resolution `width`: every level becomes a Lorentzian of that half-width.
 
     $\rho_\eta(x) = -\frac1\pi \operatorname{Im} G(x + i\eta)
@@ -90,7 +95,7 @@ def spectral_density(spectrum: Spectrum, grid: Float[Array, " k"], width: RealSc
     )
 
 
-def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
+def logdet(a: Annotated[ArrayLike, "*batch n n"]) -> Float[Array, "*batch"]:
     r"""Logarithm of the absolute determinant of a Hermitian matrix, $\sum_k \log|\lambda_k|$.
 
     The gradient is $A^{-1}$. A singular matrix gives $-\infty$.
@@ -117,7 +122,7 @@ def logdet(a: Inexact[Array, "*batch n n"]) -> Float[Array, "*batch"]:
 _EXPONENTS = _checks.Rule(lambda p: p >= 1, "be at least 1")
 
 
-def schatten_norm(a: Inexact[Array, "*batch n n"], p: RealScalarLike = 2.0) -> Float[Array, "*batch"]:
+def schatten_norm(a: Annotated[ArrayLike, "*batch n n"], p: RealScalarLike = 2.0) -> Float[Array, "*batch"]:
     r"""Schatten norm of a Hermitian matrix, $\|A\|_p = \big(\sum_k |\lambda_k|^p\big)^{1/p}$.
 
     p = 1 is the trace norm, p = 2 the Frobenius norm, p = ∞ the operator norm. At A = 0 the subgradient 0 is used.

@@ -17,26 +17,26 @@ key of all of its caches, so a program of one route is never found for the other
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import jax
 
 from rmtjax import _checks
 
 SWITCH = "RMTJAX_STURM_KERNEL"
-ROUTES = ("measured", "always", "never", "interpret")
+Route = Literal["measured", "always", "never", "interpret"]
 # `device_kind` of each GPU on which the kernel is the default, and the record of `benchmarks/gpu.py` that says why.
 MEASURED: dict[str, str] = {}
 
 # Tests and `benchmarks/gpu.py` run both routes in one process: `with ROUTE("never"): ...`.
-ROUTE = jax.make_user_context(os.environ.get(SWITCH, ROUTES[0]))
+ROUTE = jax.make_user_context(os.environ.get(SWITCH, "measured"))
 
 R = TypeVar("R")
 
 
 def routed(kernel: Callable[..., R], scan: Callable[..., R], *operands: Any) -> R:
     """The result of `kernel(*operands, interpret=...)` or of `scan(*operands)`, as the switch and the platform say."""
-    chosen = _checks.choice(SWITCH, ROUTE.value, ROUTES)
+    chosen = _checks.choice(SWITCH, ROUTE.value, Route)
     if chosen == "interpret":
         return kernel(*operands, interpret=True)
     if chosen == "always" or (chosen == "measured" and _gains()):

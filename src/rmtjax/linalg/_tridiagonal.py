@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._mesh import gathered, on_all_devices, spread_over
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
+from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.linalg import _sturm, _sturm_search, _tridiagonal_vectors
 from rmtjax.linalg._decompose import inverse_gaps
 
@@ -57,7 +58,7 @@ class SymTridiagonal(AbstractModule):
     diagonal: Float[Array, "*batch n"]
     off_diagonal: Float[Array, "*batch n-1"]
 
-    def __init__(self, diagonal: Float[Array, "*batch n"], off_diagonal: Float[Array, "*batch n-1"]):
+    def __init__(self, diagonal: Annotated[RealLike, "*batch n"], off_diagonal: Annotated[RealLike, "*batch n-1"]):
         d, e = _checks.real("diagonal", diagonal), _checks.real("off_diagonal", off_diagonal)
         if d.ndim == 0 or d.shape[-1] == 0:
             raise _checks.refusal("diagonal", "have at least one entry", d.shape)
@@ -76,7 +77,7 @@ class SymTridiagonal(AbstractModule):
         """The matrix as a dense array."""
         return _dense(self.diagonal, self.off_diagonal)
 
-    def matvec(self, v: Inexact[Array, "*batch n"]) -> Inexact[Array, "*batch n"]:
+    def matvec(self, v: Annotated[ArrayLike, "*batch n"]) -> Inexact[Array, "*batch n"]:
         """The product T v; the batch axes of v broadcast against those of T."""
         v = jnp.asarray(v)
         if v.ndim == 0 or v.shape[-1] != self.n:
@@ -153,7 +154,7 @@ class SymTridiagonal(AbstractModule):
         )
         return values.reshape(*self.diagonal.shape[:-1], *x.shape)
 
-    def resolvent_trace(self, z: Inexact[Array, "..."] | complex) -> Complex[Array, "..."]:
+    def resolvent_trace(self, z: ArrayLike | complex) -> Complex[Array, "..."]:
         r"""Trace of the resolvent, $\operatorname{tr}(z - T)^{-1} = \sum_k \frac{1}{z - \lambda_k}$, in O(n).
 
         Convention: n times `linalg.stieltjes` of the spectrum.

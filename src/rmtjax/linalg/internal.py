@@ -18,7 +18,6 @@ from rmtjax.linalg._entries import HermiteEntries as HermiteEntries
 from rmtjax.linalg._entries import LaguerreEntries as LaguerreEntries
 from rmtjax.linalg._hermitian import hermitian_eigenvalues as hermitian_eigenvalues
 from rmtjax.linalg._matrix_function import divided_differences as divided_differences
-from rmtjax.linalg._padded import ARRANGEMENTS as ARRANGEMENTS
 from rmtjax.linalg._padded import count_below as count_below
 from rmtjax.linalg._padded import first_for_rest as first_for_rest
 from rmtjax.linalg._padded import inside_block as inside_block

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Complex, Float
+from jaxtyping import Complex, Float
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike
+from rmtjax._typing import MaskLike, RealLike
 from rmtjax.laws import AbstractPlanarLaw
 from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _bins, _estimates, _style
+from rmtjax.statistics.internal import PlanarLevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,12 +23,12 @@ _Part = tuple[Float[np.ndarray, " r+1"], Float[np.ndarray, " a+1"], Float[np.nda
 
 
 def complex_spacing_ratios(
-    levels: Any,
+    levels: PlanarLevelsLike,
     *,
-    betas: int | Iterable[int] = (0, 2),
-    bins: int | RealLike = 25,
-    where: Bool[Array, "*batch n"] | None = None,
-    centres: Bool[Array, "*batch n"] | None = None,
+    betas: Literal[0, 2] | Iterable[Literal[0, 2]] = (0, 2),
+    bins: RealLike = 25,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    centres: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     axes: "tuple[Axes, Axes] | None" = None,
 ) -> "tuple[Axes, Axes]":
@@ -85,8 +86,8 @@ def complex_spacing_ratios(
     return disc, histogram
 
 
-def _law(beta: int) -> AbstractPlanarLaw:
-    return laws.ComplexSpacingRatio() if _checks.dyson_index(beta, (0, 2)) else laws.CircularLaw()
+def _law(beta: Literal[0, 2]) -> AbstractPlanarLaw:
+    return laws.ComplexSpacingRatio() if _checks.dyson_index(beta, Literal[0, 2]) else laws.CircularLaw()
 
 
 def _of_modulus(law: AbstractPlanarLaw, r: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:

@@ -4,14 +4,15 @@ import math
 from collections.abc import Iterable
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from jaxtyping import Array, Bool
+from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, IntervalLike, MaskLike, RealLike, RealScalarLike
 from rmtjax.plotting import _estimates
+from rmtjax.statistics.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,12 +22,12 @@ _MANY = 100
 
 
 def pair_correlation(
-    levels: Any,
+    levels: LevelsLike,
     edges: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -70,13 +71,13 @@ def pair_correlation(
 
 
 def form_factor(
-    levels: Any,
+    levels: LevelsLike,
     times: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     connected: bool = True,
-    window: tuple[RealScalarLike, RealScalarLike] | None = None,
-    where: Bool[Array, "*batch n"] | None = None,
+    window: IntervalLike | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     period: RealScalarLike | None = None,
     log: bool = False,
     label: str | None = None,
@@ -137,11 +138,11 @@ def form_factor(
 
 
 def power_spectrum(
-    levels: Any,
+    levels: LevelsLike,
     frequencies: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -196,11 +197,11 @@ def _waves(turns: Array, n: int) -> np.ndarray:
     return np.arange(max(1, math.ceil(ends.min() - 1e-3)), math.floor(ends.max() + 1e-3) + 1)
 
 
-def _circular(n: int, times: np.ndarray, beta: int) -> Array:
+def _circular(n: int, times: np.ndarray, beta: DysonIndexOrZero) -> Array:
     return laws.circular_form_factor(np.round(n * times), n, beta)
 
 
-def _power(n: int, of_independent: float, frequencies: np.ndarray, beta: int) -> Any:
-    if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
+def _power(n: int, of_independent: float, frequencies: np.ndarray, beta: DysonIndexOrZero) -> Any:
+    if _checks.dyson_index(beta, DysonIndexOrZero) == 0:
         return of_independent / (4 * np.sin(frequencies / 2) ** 2)
     return laws.circular_power_spectrum(np.round(frequencies * n / (2 * np.pi)), n, beta)

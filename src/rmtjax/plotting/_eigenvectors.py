@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import ArrayLike, RealLike, RealOrComplex, RealScalarLike
 from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _bins, _estimates, _means
 
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Not 4: levels of quaternion matrices in complex form are degenerate, and the solver chooses the vectors of a pair.
-_BETAS = (1, 2)
 
 
 def intensities(
-    vectors: Inexact[Array, "*batch n k"],
+    vectors: Annotated[ArrayLike, "*batch n k"],
     *,
-    betas: int | Iterable[int] = (1, 2),
-    bins: int | RealLike = 40,
+    betas: RealOrComplex | Iterable[RealOrComplex] = (1, 2),
+    bins: RealLike = 40,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -80,12 +79,12 @@ def intensities(
 
 
 def inverse_participation_ratio(
-    levels: Float[Array, "*batch k"],
-    vectors: Inexact[Array, "*batch n k"],
+    levels: Annotated[RealLike, "*batch k"],
+    vectors: Annotated[ArrayLike, "*batch n k"],
     *,
     q: RealScalarLike = 2.0,
-    betas: int | Iterable[int] = (1, 2),
-    bins: int | RealLike = 20,
+    betas: RealOrComplex | Iterable[RealOrComplex] = (1, 2),
+    bins: RealLike = 20,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -135,22 +134,22 @@ def inverse_participation_ratio(
     edges, everything = _bins.over(energies, bins), np.ones(energies.shape, bool)
     each = _means.binned(energies, everything, edges, ratios), _means.binned(energies, everything, edges)
     middle, names = (edges[1:] + edges[:-1]) / 2, ("level", rf"$I_{{{float(exponent):g}}}$")
-    reference, label = partial(_mean_ratio, np.shape(vectors)[-2], exponent), _matrices(len(each[0]), label)
+    reference, label = partial(_mean_ratio, np.shape(np.asarray(vectors))[-2], exponent), _matrices(len(each[0]), label)
     return _estimates.curve(
         middle, each, reference, betas, names=names, label=label, ax=ax, combine=_means.quotient, log="y"
     )
 
 
-def _mean_ratio(n: int, q: Array, levels: np.ndarray, beta: int) -> np.ndarray:
-    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, _checks.dyson_index(beta, _BETAS), q))
+def _mean_ratio(n: int, q: Array, levels: np.ndarray, beta: RealOrComplex) -> np.ndarray:
+    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, _checks.dyson_index(beta, RealOrComplex), q))
 
 
 def _matrices(number: int, label: str | None) -> str:
     return ("1 matrix" if number == 1 else f"{number:,} matrices") if label is None else label
 
 
-def _density(n: int, beta: int) -> Callable[[np.ndarray], np.ndarray]:
-    return partial(_of_logarithm, laws.EigenvectorIntensity(n, _checks.dyson_index(beta, _BETAS)))
+def _density(n: int, beta: RealOrComplex) -> Callable[[np.ndarray], np.ndarray]:
+    return partial(_of_logarithm, laws.EigenvectorIntensity(n, _checks.dyson_index(beta, RealOrComplex)))
 
 
 def _of_logarithm(law: laws.AbstractLaw, decades: np.ndarray) -> np.ndarray:

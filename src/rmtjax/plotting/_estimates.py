@@ -22,7 +22,7 @@ _MARK = "estimate"
 def curve(
     points: Float[Array | np.ndarray, " k"],
     each: PyTree[Float[Array, "*batch k"]],
-    reference: Callable[[np.ndarray, int], Any],
+    reference: Callable[[np.ndarray, Any], Any],
     betas: int | Iterable[int],
     *,
     names: tuple[str, str],
@@ -102,7 +102,7 @@ def histogram(
     return _finished(axes, (name, "density"))
 
 
-def of_each(reference: Callable[[int], T], betas: int | Iterable[int]) -> dict[int, T]:
+def of_each(reference: Callable[[Any], T], betas: int | Iterable[int]) -> dict[int, T]:
     """The reference of each β; one alone need not be in a list."""
     return {beta: reference(beta) for beta in (betas if isinstance(betas, Iterable) else [betas])}
 

@@ -3,26 +3,27 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from jaxtyping import Array, Bool
+from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, IntervalLike, MaskLike, RealLike, RealScalarLike
 from rmtjax.plotting import _estimates
+from rmtjax.statistics.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def number_variance(
-    levels: Any,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -68,12 +69,12 @@ def number_variance(
 
 
 def rigidity(
-    levels: Any,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -116,12 +117,12 @@ def rigidity(
 
 
 def number_skewness(
-    levels: Any,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -177,13 +178,13 @@ def number_skewness(
 
 
 def number_probabilities(
-    levels: Any,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
     max_count: int = 3,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealScalarLike, RealScalarLike] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -244,8 +245,8 @@ def _skewness(means: tuple[Array, Array]) -> Array:
     return third / variance**1.5
 
 
-def _skewness_of_many(lengths: np.ndarray, beta: int) -> np.ndarray:
-    if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
+def _skewness_of_many(lengths: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
+    if _checks.dyson_index(beta, DysonIndexOrZero) == 0:
         return lengths**-0.5
     # Levels that repel deviate from L by about one, and by 9 with a probability below rounding.
     counts = np.arange(math.ceil(lengths[-1]) + 10)
@@ -255,9 +256,10 @@ def _skewness_of_many(lengths: np.ndarray, beta: int) -> np.ndarray:
     return third / second**1.5
 
 
-def _probabilities(max_count: int, lengths: np.ndarray, beta: int) -> np.ndarray:
+def _probabilities(max_count: int, lengths: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
     """E(k; L) for large spectra, on a last axis for k."""
-    if _checks.dyson_index(beta, (0, 1, 2, 4)):
+    beta = _checks.dyson_index(beta, DysonIndexOrZero)
+    if beta:
         return np.asarray(laws.bulk_gap_probabilities(lengths, beta, max_count), np.float64)
     counts = range(max_count + 1)
     return np.stack([lengths**k * np.exp(-lengths) / math.factorial(k) for k in counts], axis=-1)
@@ -274,5 +276,5 @@ def _number_lines(axes: Any, count: int) -> None:
             axes.annotate(str(k), (x[place], y[place]), (0, 6), textcoords="offset points", ha="center", zorder=4)
 
 
-def _on_circle(law: Callable[..., Array], period: RealScalarLike, lengths: np.ndarray, beta: int) -> Array:
+def _on_circle(law: Callable[..., Array], period: RealScalarLike, lengths: np.ndarray, beta: DysonIndexOrZero) -> Array:
     return law(lengths, round(float(period)), beta)

@@ -2,30 +2,28 @@
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from jaxtyping import Array, Bool
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, MaskLike, RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.plotting import _bins, _estimates
 from rmtjax.special import gauss_legendre
+from rmtjax.statistics.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BETAS = (0, 1, 2, 4)
-
 
 def spacings(
-    levels: Any,
+    levels: LevelsLike,
     *,
     order: int = 1,
-    betas: int | Iterable[int] = (0, 1, 2),
-    bins: int | RealLike = 40,
-    where: Bool[Array, "*batch n"] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    bins: RealLike = 40,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -71,11 +69,11 @@ def spacings(
 
 
 def gap_ratios(
-    levels: Any,
+    levels: LevelsLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    bins: int | RealLike = 25,
-    where: Bool[Array, "*batch n"] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    bins: RealLike = 25,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -116,11 +114,11 @@ def gap_ratios(
 
 
 def level_repulsion(
-    levels: Any,
+    levels: LevelsLike,
     cutoffs: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -171,7 +169,7 @@ def level_repulsion(
     )
 
 
-def _exponent(cutoffs: np.ndarray, beta: int) -> np.ndarray:
+def _exponent(cutoffs: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
     """What infinitely many spacings give for each cutoff."""
     nodes, weights = gauss_legendre(40)
     share, law = (1 + nodes) / 2, _spacing_law(beta)
@@ -179,9 +177,11 @@ def _exponent(cutoffs: np.ndarray, beta: int) -> np.ndarray:
     return np.asarray(law.cdf(cutoffs), np.float64) / logarithms - 1
 
 
-def _spacing_law(beta: int, order: int = 1) -> AbstractLaw:
-    return laws.Spacing(beta, order - 1) if _checks.dyson_index(beta, _BETAS) else laws.PoissonSpacing(order - 1)
+def _spacing_law(beta: DysonIndexOrZero, order: int = 1) -> AbstractLaw:
+    beta = _checks.dyson_index(beta, DysonIndexOrZero)
+    return laws.Spacing(beta, order - 1) if beta else laws.PoissonSpacing(order - 1)
 
 
-def _ratio_law(beta: int) -> AbstractLaw:
-    return laws.GapRatio(beta) if _checks.dyson_index(beta, _BETAS) else laws.PoissonGapRatio()
+def _ratio_law(beta: DysonIndexOrZero) -> AbstractLaw:
+    beta = _checks.dyson_index(beta, DysonIndexOrZero)
+    return laws.GapRatio(beta) if beta else laws.PoissonGapRatio()

@@ -1,7 +1,7 @@
 """The histogram of levels, or of what is made of them, with the law on top."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,9 +22,9 @@ def spectral_density(
     samples: RealLike | PaddedSpectrum | HistogramResult,
     *,
     law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
-    bins: int | str | RealLike = "auto",
+    bins: str | RealLike = "auto",
     quantity: str = "levels",
-    errors: str = "levels",
+    errors: Literal["levels", "spectra"] = "levels",
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -73,7 +73,7 @@ def spectral_density(
         ['1,000 levels', 'law']
     """
     laws = _named_laws(law)
-    histogram = _histogram(samples, bins, laws, _checks.choice("errors", errors, ("levels", "spectra")))
+    histogram = _histogram(samples, bins, laws, _checks.choice("errors", errors, Literal["levels", "spectra"]))
     axes: Any = _style.new_axes() if ax is None else ax
     _draw_histogram(axes, histogram, f"{histogram.total:,} {quantity}" if label is None else label)
     for name, each in laws.items():

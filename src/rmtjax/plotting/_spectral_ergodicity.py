@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, MaskLike, RealLike
 from rmtjax.plotting import _estimates, _means
+from rmtjax.statistics.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def spectral_ergodicity(
-    levels: Any,
+    levels: LevelsLike,
     edges: RealLike,
     *,
-    betas: int | Iterable[int] = (0, 1, 2),
-    where: Bool[Array, "*batch n"] | None = None,
+    betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -81,7 +81,7 @@ def _ergodicity(means: tuple[Any, Any, Any]) -> Any:
     return square - number**2 / size
 
 
-def _reference(number: np.ndarray, size: float, _: np.ndarray, beta: int) -> np.ndarray:
-    if _checks.dyson_index(beta, (0, 1, 2, 4)) == 0:
+def _reference(number: np.ndarray, size: float, _: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
+    if _checks.dyson_index(beta, DysonIndexOrZero) == 0:
         return number / size * (1 - number / size)
     return np.asarray(laws.number_variance(number, beta)) / size

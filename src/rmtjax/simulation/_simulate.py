@@ -4,15 +4,15 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from jax.sharding import Mesh
-from jaxtyping import PyTree
+from jaxtyping import Array
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import KeyScalar, PyTree, overload
 from rmtjax.simulation._checkpoint import Store
 from rmtjax.simulation._fingerprint import facts
 from rmtjax.simulation._goal import Goal
@@ -21,25 +21,97 @@ from rmtjax.simulation._layout import longest_chunk
 from rmtjax.simulation._mesh import surrounded_by
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import shown_progress
+from rmtjax.simulation._results import Reducer, Same
 from rmtjax.simulation._run import Surroundings, go_on
 from rmtjax.simulation._runs import Stacked, Streamed
 from rmtjax.simulation._saver import Interval, Saver
 from rmtjax.simulation._work import prepared
 
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+K = TypeVar("K", bound=str | int)
+OnWriteError = Literal["continue", "raise"]
 
+
+class Options(TypedDict, total=False):
+    """The arguments of `simulate` on which the type of its result does not depend."""
+
+    args: tuple[Any, ...]
+    batch_size: int | None
+    mesh: Mesh | None
+    progress: bool | None
+    checkpoint: str | os.PathLike[str] | None
+    every: int | str | timedelta
+    on_write_error: OnWriteError
+    stop_when: float | Callable[[Any], Any] | None
+
+
+@overload
+def simulate(
+    fn: Callable[..., float], key: KeyScalar, num_samples: int, *, reduce: None = None, **options: Unpack[Options]
+) -> Array: ...
+@overload
+def simulate(
+    fn: Callable[..., A], key: KeyScalar, num_samples: int, *, reduce: None = None, **options: Unpack[Options]
+) -> A: ...
+@overload
+def simulate(
+    fn: Callable[..., Any], key: KeyScalar, num_samples: int, *, reduce: Reducer[A], **options: Unpack[Options]
+) -> A: ...
+@overload
+def simulate(
+    fn: Callable[..., Any],
+    key: KeyScalar,
+    num_samples: int,
+    *,
+    reduce: tuple[Reducer[A], Reducer[B]],
+    **options: Unpack[Options],
+) -> tuple[A, B]: ...
+@overload
+def simulate(
+    fn: Callable[..., Any],
+    key: KeyScalar,
+    num_samples: int,
+    *,
+    reduce: tuple[Reducer[A], Reducer[B], Reducer[C]],
+    **options: Unpack[Options],
+) -> tuple[A, B, C]: ...
+@overload
+def simulate(
+    fn: Callable[..., Any],
+    key: KeyScalar,
+    num_samples: int,
+    *,
+    reduce: Mapping[K, Reducer[Same]],
+    **options: Unpack[Options],
+) -> dict[K, Same]: ...
+@overload
+def simulate(
+    fn: Callable[..., Any], key: KeyScalar, num_samples: int, *, reduce: Mapping[K, Any], **options: Unpack[Options]
+) -> dict[K, Any]: ...
+@overload
+def simulate(
+    fn: Callable[..., Any],
+    key: KeyScalar,
+    num_samples: int,
+    *,
+    reduce: list[Any] | tuple[Any, ...],
+    **options: Unpack[Options],
+) -> Any: ...
 def simulate(
     fn: Callable[..., PyTree],
     key: KeyScalar,
     num_samples: int,
     *,
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     reduce: PyTree = None,
     batch_size: int | None = None,
     mesh: Mesh | None = None,
     progress: bool | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     every: int | str | timedelta = "5min",
-    on_write_error: str = "continue",
+    on_write_error: OnWriteError = "continue",
     stop_when: float | Callable[[Any], Any] | None = None,
 ) -> Any:
     """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
@@ -108,7 +180,7 @@ def simulate(
     store = None if checkpoint is None else Store(checkpoint)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
     interval, goal = Interval(every), Goal(stop_when, num_samples)
-    strict = _checks.choice("on_write_error", on_write_error, ("continue", "raise")) == "raise"
+    strict = _checks.choice("on_write_error", on_write_error, OnWriteError) == "raise"
     least = min(goal.next_look(0), math.inf if store is None else interval.draws)
     work = prepared(fn, key, num_samples, args, reduce, batch_size, mesh, fingerprint=store is not None, interval=least)
     processes = Processes(work.plan.mesh)

@@ -11,13 +11,13 @@ import jax
 import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh
-from jaxtyping import Array, PyTree
+from jaxtyping import Array
 
 from rmtjax import _checks
 from rmtjax._compile import is_soon
 from rmtjax._mesh import devices_are_busy
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import KeyScalar, PyTree
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._memory import device_memory, memory_budget

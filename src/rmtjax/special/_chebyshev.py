@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +10,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
+from rmtjax._typing import RealLike, RealScalarLike
 
 
 @functools.cache
@@ -34,7 +36,7 @@ def chebyshev_nodes(num_nodes: int) -> np.ndarray:
     return nodes
 
 
-def chebyshev_coefficients(values: Float[Array, "... q"]) -> Float[Array, "... q"]:
+def chebyshev_coefficients(values: Annotated[RealLike, "... q"]) -> Float[Array, "... q"]:
     r"""Coefficients of the polynomial through values at the nodes of `chebyshev_nodes`.
 
     Args:
@@ -59,9 +61,7 @@ def chebyshev_coefficients(values: Float[Array, "... q"]) -> Float[Array, "... q
 
 
 @on_automatic_axes
-def chebyshev_series(
-    coefficients: Float[Array, "q ..."] | Sequence[Float[Array, "..."] | float], x: Float[Array, "..."]
-) -> Float[Array, "..."]:
+def chebyshev_series(coefficients: Annotated[RealLike, "q ..."], x: RealLike) -> Float[Array, "..."]:
     r"""The sum $\sum_k c_k T_k(x)$, by Clenshaw's recurrence.
 
     Args:
@@ -75,18 +75,24 @@ def chebyshev_series(
     References:
         Clenshaw (1955), Math. Tables Aids Comput. 9, 118; DLMF 3.11.15.
     """
+    x, series = jnp.asarray(x), _rows(coefficients)
     ahead = further = jnp.zeros_like(x)
-    for k in range(len(coefficients) - 1, 0, -1):
-        ahead, further = coefficients[k] + 2 * x * ahead - further, ahead
-    return coefficients[0] + x * ahead - further
+    for k in range(len(series) - 1, 0, -1):
+        ahead, further = series[k] + 2 * x * ahead - further, ahead
+    return series[0] + x * ahead - further
+
+
+def _rows(table: Any) -> Any:
+    """A table of numbers as something whose rows are arrays or numbers."""
+    return jnp.asarray(table) if isinstance(table, Sequence) and isinstance(table[0], Sequence) else table
 
 
 @on_automatic_axes
 def piecewise_chebyshev(
-    table: Float[Array, "panels q"] | Float[np.ndarray, "panels q"],
-    lower: float | Float[Array, ""],
-    width: float | Float[Array, ""],
-    x: Float[Array, "..."],
+    table: Annotated[RealLike, "panels q"],
+    lower: RealScalarLike,
+    width: RealScalarLike,
+    x: RealLike,
 ) -> Float[Array, "..."]:
     """A function given by a Chebyshev series on each of several panels of equal width.
 
@@ -104,13 +110,13 @@ def piecewise_chebyshev(
         >>> print(piecewise_chebyshev(table, 0.0, 1.0, jnp.array([0.25, 1.5])))
         [0.25 1.  ]
     """
-    x = jnp.asarray(x) * 1.0
+    x, panels, lower, width = jnp.asarray(x) * 1.0, _rows(table), jnp.asarray(lower), jnp.asarray(width)
     panel = jnp.floor((x - lower) / width)
     # The quotient may round up to the next joint of panels; the comparison with that joint is exact.
-    panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(table) - 1)
+    panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(panels) - 1)
     t = 2 * ((x - (lower + width * panel)) / width) - 1
     # The coefficients are looked up one by one: each lookup is then fused into the loop over the points, and nothing of
     # size q is stored. An unsigned index makes a shorter program, as it cannot be negative.
     row = panel.astype(jnp.uint32)
     look_up = lambda column: jnp.asarray(column, x.dtype).at[row].get(mode="promise_in_bounds")
-    return chebyshev_series([look_up(column) for column in table.T], t)
+    return chebyshev_series([look_up(column) for column in panels.T], t)

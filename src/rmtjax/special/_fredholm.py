@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import IntervalLike
 from rmtjax.special._gauss import gauss_legendre
 
 # Nodes on a half-line follow this many times the tangent (Bornemann's choice, for kernels that decay like Ai²).
@@ -32,7 +32,7 @@ class FredholmDeterminant(NamedTuple):
 
 def fredholm_det(
     kernel: Callable[[Float[Array, "q 1"], Float[Array, "1 q"]], Inexact[Array, "q q"]],
-    interval: tuple[RealScalarLike, RealScalarLike],
+    interval: IntervalLike,
     *,
     coupling: Array | complex = 1.0,
     num_nodes: int = 48,

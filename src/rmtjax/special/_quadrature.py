@@ -1,6 +1,7 @@
 """Gauss-Legendre quadrature on panels whose ends may carry square-root singularities."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,13 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._automatic import whole
 from rmtjax._staging import is_staged
+from rmtjax._typing import RealLike
 from rmtjax.special._gauss import gauss_legendre
 
 
 def integrate(
     fn: Callable[[Float[Array, " q"]], Float[Array, " q"]],
-    panels: Float[Array, " k"],
+    panels: Annotated[RealLike, "k"],
     *,
     num_nodes: int = 64,
 ) -> Float[Array, ""]:

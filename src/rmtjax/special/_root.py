@@ -11,13 +11,14 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._automatic import mesh_of
 from rmtjax._staging import is_staged, opened
+from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
 
 
 def bracketed_root(
     fn: Callable[[Float[Array, "..."]], Float[Array, "..."]],
-    lower: Float[Array, "..."],
-    upper: Float[Array, "..."],
+    lower: RealLike,
+    upper: RealLike,
 ) -> Float[Array, "..."]:
     r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, separately for each bracket of an array.
 

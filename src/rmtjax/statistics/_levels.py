@@ -8,17 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Inexact, Real
+from jaxtyping import Array, Bool, Float, Inexact
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.linalg.internal import first_for_rest
 from rmtjax.statistics._unfolded import Unfolded
 
-Spectrum = Real[Array, "*batch n"] | PaddedSpectrum | MaskedValues | Unfolded
-PlanarSpectrum = Inexact[Array, "*batch n"] | MaskedValues
+LevelsLike = TypeAliasType("LevelsLike", RealLike | PaddedSpectrum | MaskedValues | Unfolded)
+PlanarLevelsLike = TypeAliasType("PlanarLevelsLike", ArrayLike | MaskedValues)
 
 
 def in_order(values: Any, mask: Any, adjacent: Any) -> Any:

@@ -2,23 +2,27 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import PyTree
+from typing_extensions import TypeVar
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree, overload
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.special.internal import decimals, student_interval
 
+S = TypeVar("S")
+T = TypeVar("T", default=Any)
 
-class Estimate(AbstractModule):
+
+class Estimate(AbstractModule, Generic[T]):
     """A mean over independent samples, or a function of means, with its standard error.
 
     As text it is value ± standard error, the latter with two digits; a format is that of both.
@@ -35,11 +39,11 @@ class Estimate(AbstractModule):
         0.5307 ± 0.0021 or 0.531 ± 0.002, 0.526 0.535
     """
 
-    value: PyTree
-    standard_error: PyTree
+    value: T
+    standard_error: T
     samples: int = eqx.field(static=True)
 
-    def interval(self, level: float = 0.95) -> tuple[PyTree, PyTree]:
+    def interval(self, level: float = 0.95) -> tuple[T, T]:
         """Confidence intervals, by Student's distribution with `samples` - 1 degrees of freedom.
 
         Args:
@@ -55,7 +59,7 @@ class Estimate(AbstractModule):
             raise _checks.refusal("value", "be real for an interval", _checks.Words("complex numbers"))
         return student_interval(level, self.value, self.standard_error, self.samples - 1)
 
-    def z_score(self, reference: PyTree) -> PyTree:
+    def z_score(self, reference: PyTree) -> T:
         """How many standard errors the value is above a reference, such as a curve of `laws`.
 
         Args:
@@ -94,6 +98,10 @@ def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
     return f"{value[()]:{spec}} ± {error[()]:{spec}}"
 
 
+@overload
+def over_samples(statistic: Callable[..., T], *samples: PyTree, combine: None = None) -> Estimate[T]: ...
+@overload
+def over_samples(statistic: Callable[..., S], *samples: PyTree, combine: Callable[[S], T]) -> Estimate[T]: ...
 def over_samples(
     statistic: Callable[..., PyTree], *samples: PyTree, combine: Callable[[PyTree], PyTree] | None = None
 ) -> Estimate:

@@ -4,5 +4,6 @@ Nothing here is part of the public interface; each docstring is the contract.
 """
 
 from rmtjax.statistics._levels import Levels as Levels
-from rmtjax.statistics._levels import Spectrum as Spectrum
+from rmtjax.statistics._levels import LevelsLike as LevelsLike
+from rmtjax.statistics._levels import PlanarLevelsLike as PlanarLevelsLike
 from rmtjax.statistics._levels import checked_values as checked_values

@@ -12,7 +12,7 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
-from rmtjax.laws import AbstractLaw, Uniform
+from rmtjax.laws import Uniform
 from rmtjax.linalg.internal import Verblunsky, eigenphase_counts, eigenphases
 from rmtjax.random.internal import dual, haar_isometry, self_dual_part
 from rmtjax.special.internal import log_circular_vandermonde, log_dyson
@@ -50,7 +50,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         return eigenphase_counts(self._coefficients(key), x)
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Uniform:
         return Uniform(-math.pi, math.pi)
 
     def _has_density(self) -> Any:

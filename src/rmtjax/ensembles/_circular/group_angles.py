@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
-from rmtjax.laws import AbstractLaw, Uniform
+from rmtjax.laws import Uniform
 from rmtjax.linalg.internal import block_singular_counts, block_singular_values
 from rmtjax.special.internal import log_circular_vandermonde
 
@@ -88,7 +88,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         pairs = jnp.where(x > 0, order + within, order - within)
         return pairs + component.one * (x > 0) + component.minus_one * (x > math.pi)
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Uniform:
         return Uniform(-math.pi, math.pi)
 
     def _independent_phases(self) -> int:

@@ -7,7 +7,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._circular.group_angles import (
     AbstractHaar,
     Component,
@@ -179,9 +179,9 @@ class HaarIsometry(AbstractModule):
 
     n: int = eqx.field(static=True)
     k: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, k: int, beta: int = 1):
+    def __init__(self, n: int, k: int, beta: DysonIndex = 1):
         self.n = _checks.integer("n", n, at_least=1)
         self.k = _checks.integer("k", k, at_least=1)
         if self.k > self.n:

@@ -91,7 +91,7 @@ class HilbertSchmidt(AbstractDensityMatrix):
         counts = block_square_counts(diagonal, below, jnp.int32(rank), x)
         return counts + (self.n - rank) * (x > 0)
 
-    def _law(self) -> laws.AbstractLaw:
+    def _law(self) -> laws.MarchenkoPastur:
         return laws.MarchenkoPastur(self.n / self.m, self.n**-0.5)
 
 
@@ -137,5 +137,5 @@ class Bures(AbstractDensityMatrix):
         levels = jnp.linalg.svd(self._factor(key), compute_uv=False)[::-1] ** 2
         return levels / jnp.sum(levels)
 
-    def _law(self) -> laws.AbstractLaw:
+    def _law(self) -> laws.BuresLaw:
         return laws.BuresLaw(1 / self.n)

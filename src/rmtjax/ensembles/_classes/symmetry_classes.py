@@ -41,11 +41,12 @@ from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.ensembles._laguerre.beta import bidiagonal_entries
-from rmtjax.laws import AbstractLaw, Semicircle
+from rmtjax.laws import Semicircle
 from rmtjax.linalg.internal import block_singular_counts, block_singular_values
 from rmtjax.random.internal import gaussian_matrix
 from rmtjax.special.internal import log_laguerre, log_vandermonde
 
+Symmetry = Literal["A", "AI", "AII", "AIII", "BDI", "CII", "D", "C", "DIII", "CI"]
 _WIGNER_DYSON = {"A": GUE, "AI": GOE, "AII": GSE}  # the classes without pairs ±ε
 # (β, α at ν = 0) for each class beyond Wigner and Dyson's.
 _INDICES = {"AIII": (2, 1), "BDI": (1, 0), "CII": (4, 3), "D": (2, 0), "DIII": (4, 1), "C": (2, 2), "CI": (1, 1)}
@@ -107,19 +108,19 @@ class AltlandZirnbauer(AbstractEnsemble):
         (2002), J. Math. Phys. 43, 5830, theorem 3.4.
     """
 
-    symmetry: str = eqx.field(static=True)
+    symmetry: Symmetry = eqx.field(static=True)
     n: int = eqx.field(static=True)
     zero_modes: int = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(
         self,
-        symmetry: Literal["A", "AI", "AII", "AIII", "BDI", "CII", "D", "C", "DIII", "CI"],
+        symmetry: Symmetry,
         n: int,
         zero_modes: int = 0,
         scale: RealScalarLike = 1.0,
     ):
-        self.symmetry = _checks.choice("symmetry", symmetry, (*_WIGNER_DYSON, *_INDICES))
+        self.symmetry = _checks.choice("symmetry", symmetry, Symmetry)
         self.n = _checks.integer("n", n, at_least=1)
         self.zero_modes = _checks.integer("zero_modes", zero_modes, at_least=0)
         self.scale = _checks.scalar("scale", scale)
@@ -184,7 +185,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     def _degree_in_scale(self) -> int:
         return 1
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Semicircle:
         return Semicircle(2 * self.scale)
 
     def _independent_levels(self) -> int:

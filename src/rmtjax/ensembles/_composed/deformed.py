@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
-from rmtjax.laws import AbstractLaw, DeformedSemicircle
+from rmtjax.laws import DeformedSemicircle
 from rmtjax.linalg.internal import hermitian_eigenvalues
 
 
@@ -63,5 +63,5 @@ class Deformed(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))[:: self._multiplicity()]
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> DeformedSemicircle:
         return DeformedSemicircle(self.levels, jnp.full_like(self.levels, 1 / self.n), 2 * self.base.scale)

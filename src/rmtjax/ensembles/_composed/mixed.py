@@ -1,6 +1,6 @@
 """The mixed-matrix ensemble: a fresh binomial order for every draw."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax
@@ -9,17 +9,20 @@ from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
+from rmtjax._typing import Arrangement, KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
 from rmtjax.laws.internal import clip_order
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
-from rmtjax.linalg.internal import ARRANGEMENTS, count_below, periodic_counts
+from rmtjax.linalg.internal import count_below, periodic_counts
 
 
 def _keys(key: KeyScalar) -> Key[Array, "3"]:
     """Keys for the order, for the block and for a random arrangement."""
     return jax.random.split(_checks.typed_key(key), 3)
+
+
+Normalize = Literal["order", "reference"]
 
 
 class Mixed(AbstractModule):
@@ -56,14 +59,14 @@ class Mixed(AbstractModule):
 
     base: AbstractNestedEnsemble
     mixture: Annotated[Float[Array, ""], _checks.FRACTION]
-    normalize: str = eqx.field(static=True)
+    normalize: Normalize = eqx.field(static=True)
 
-    def __init__(self, base: AbstractNestedEnsemble, mixture: RealScalarLike, normalize: str = "order"):
+    def __init__(self, base: AbstractNestedEnsemble, mixture: RealScalarLike, normalize: Normalize = "order"):
         if not isinstance(base, AbstractNestedEnsemble):
             raise _checks.refusal("base", "be a nested ensemble such as `GOE(n)` or `Wigner(n)`", base)
         self.base = base
         self.mixture = _checks.scalar("mixture", mixture)
-        self.normalize = _checks.choice("normalize", normalize, ("order", "reference"))
+        self.normalize = _checks.choice("normalize", normalize, Normalize)
 
     @property
     def n(self) -> int:
@@ -89,16 +92,16 @@ class Mixed(AbstractModule):
         spectrum = self.base._leading_block_eigenvalues(key_block, order)
         return PaddedSpectrum(self._factor(order) * spectrum.values, order)
 
-    def periodic_eigenvalues(self, key: KeyScalar, arrangement: str) -> Float[Array, " n"]:
+    def periodic_eigenvalues(self, key: KeyScalar, arrangement: Arrangement) -> Float[Array, " n"]:
         """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
-        _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        _checks.choice("arrangement", arrangement, Arrangement)
         return self._run(self._periodic_eigenvalues, _checks.typed_key(key), arrangement=arrangement)
 
-    def _periodic_eigenvalues(self, key: KeyScalar, *, arrangement: str) -> Float[Array, " n"]:
+    def _periodic_eigenvalues(self, key: KeyScalar, *, arrangement: Arrangement) -> Float[Array, " n"]:
         _, _, key_arrangement = _keys(key)
         return self._eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
-    def count_below(self, key: KeyScalar, x: RealLike, arrangement: str | None = None) -> Int[Array, "..."]:
+    def count_below(self, key: KeyScalar, x: RealLike, arrangement: Arrangement | None = None) -> Int[Array, "..."]:
         """The number of levels of the draw that lie strictly below each x.
 
         Args:
@@ -108,12 +111,12 @@ class Mixed(AbstractModule):
         """
         points, valid = _checks.points("x", x)
         if arrangement is not None:
-            _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+            _checks.choice("arrangement", arrangement, Arrangement)
         counts = self._run(self._count_below, _checks.typed_key(key), points, arrangement=arrangement)
         return _checks.masked(valid, counts)
 
     def _count_below(
-        self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: str | None
+        self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: Arrangement | None
     ) -> Int[Array, "..."]:
         if arrangement == "magnitude":  # the levels themselves decide which are repeated
             return count_below(self._periodic_eigenvalues(key, arrangement=arrangement), points)
@@ -124,7 +127,7 @@ class Mixed(AbstractModule):
             return below
         return periodic_counts(below, order, self.n, arrangement, key_arrangement)
 
-    def law(self, arrangement: str | None = None, symmetrized: bool = False) -> AbstractLaw:
+    def law(self, arrangement: Arrangement | None = None, symmetrized: bool = False) -> AbstractLaw:
         """The law of a level, pooled over draws.
 
         Args:
@@ -140,7 +143,7 @@ class Mixed(AbstractModule):
         law = _checks.masked(self._valid(), self._law(arrangement))
         return Symmetrized(law) if symmetrized else law
 
-    def _law(self, arrangement: str | None) -> AbstractLaw:
+    def _law(self, arrangement: Arrangement | None) -> AbstractLaw:
         by_order = self.normalize == "order"
         if arrangement is None:
             return (self.base._rescaled_law if by_order else self.base._binomial_law)(self.mixture)

@@ -66,7 +66,7 @@ class Spiked(AbstractEnsemble):
     base: Any
     spikes: Annotated[Float[Array, " r"], _SPIKES, "base"]
 
-    def __init__(self, base: Any, spikes: RealLike | list[float] | tuple[float, ...]):
+    def __init__(self, base: AbstractGaussian | LaguerreBeta | Wishart, spikes: Annotated[RealLike, "r"]):
         if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):
             raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
         self.n, self.base = base.n, base

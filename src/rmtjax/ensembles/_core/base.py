@@ -13,8 +13,9 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._mesh import on_all_devices, spread_over
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar, RealLike
+from rmtjax._typing import IntegerLike, KeyScalar, RealLike, Side
 from rmtjax.ensembles._core.edge import Edge
+from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
 from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
@@ -190,7 +191,7 @@ class AbstractEnsemble(AbstractModule):
             _checks.integer("corner", corner, at_least=k)
         return k
 
-    def soft_edge(self, side: str = "upper") -> Edge:
+    def soft_edge(self, side: Side = "upper") -> Edge:
         """Where the density of the levels ends like a square root, and the law of the level next to that end.
 
         The law is `TracyWidom` if β is static and `StochasticAiry` if it is a parameter, within the range of that.
@@ -204,10 +205,10 @@ class AbstractEnsemble(AbstractModule):
             NotImplementedError: this ensemble has no such edge, or none whose constants are known.
             ValueError: `side` is neither of the two, or the parameters leave no soft edge there.
         """
-        upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
+        upper = _checks.choice("side", side, Side) == "upper"
         return _checks.masked(self._valid(), self._soft_edge(upper=upper))
 
-    def hard_edge(self, side: str = "lower") -> Edge:
+    def hard_edge(self, side: Side = "lower") -> Edge:
         """Where a bound of the levels cuts their density off, at 0 or at 1, and the law of the level next to it.
 
         It is the edge for sizes whose difference stays fixed as they grow; where it grows with them, the edge is soft.
@@ -220,10 +221,10 @@ class AbstractEnsemble(AbstractModule):
             NotImplementedError: this ensemble has no such edge, or none whose constants are known.
             ValueError: `side` is neither of the two, or the law is not known for these sizes.
         """
-        upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
+        upper = _checks.choice("side", side, Side) == "upper"
         return _checks.masked(self._valid(), self._hard_edge(upper=upper))
 
-    def law(self) -> AbstractLaw:
+    def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
 
         Raises:
@@ -290,7 +291,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         return self._leading_block_eigenvalues(key, order).count_below(x)
 
-    def leading_block(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedMatrix:
+    def leading_block(self, key: KeyScalar, order: IntegerLike) -> PaddedMatrix:
         """The leading block of a draw, in the units of the whole matrix.
 
         Args:
@@ -305,7 +306,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         order, valid = self._checked(order)
         return self._run(self._padded_leading_block, _checks.typed_key(key), order, valid=valid)
 
-    def leading_block_eigenvalues(self, key: KeyScalar, order: int | Int[Array, ""]) -> PaddedSpectrum:
+    def leading_block_eigenvalues(self, key: KeyScalar, order: IntegerLike) -> PaddedSpectrum:
         """The spectrum of the leading block of a draw; not that of `leading_block(key, order)` with the same key.
 
         Args:
@@ -321,7 +322,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
     def _padded_leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedMatrix:
         return PaddedMatrix(self._leading_block(key, order), self._rows(order))
 
-    def _checked(self, order: int | Int[Array, ""]) -> tuple[Int[Array, ""], Any]:
+    def _checked(self, order: IntegerLike) -> tuple[Int[Array, ""], Any]:
         """The order as an array, and whether it lies between 1 and n."""
         array = jnp.asarray(order)
         if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):

@@ -1,6 +1,7 @@
 """The record of an edge: the variable in which the level next to it has a limiting law."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,11 +9,13 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import RealLike, RealScalarLike, Side
 from rmtjax.laws import AbstractLaw
 
+Kind = Literal["soft", "hard"]
+Variable = Literal["level", "log", "logit"]
 # The variables in which an edge is standardised, and the way back.
-_VARIABLES = {
+_VARIABLES: dict[Variable, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "level": (lambda level: level, lambda y: y),
     "log": (jnp.log, jnp.exp),
     "logit": (lambda level: jnp.log(level) - jnp.log1p(-level), lambda y: 1 / (1 + jnp.exp(-y))),
@@ -56,9 +59,9 @@ class Edge(AbstractModule):
     centre: Float[Array, ""]
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
     law: AbstractLaw
-    side: str = eqx.field(static=True)
-    kind: str = eqx.field(static=True)
-    variable: str = eqx.field(static=True)
+    side: Side = eqx.field(static=True)
+    kind: Kind = eqx.field(static=True)
+    variable: Variable = eqx.field(static=True)
     rate: float = eqx.field(static=True)
 
     def __init__(
@@ -66,16 +69,16 @@ class Edge(AbstractModule):
         centre: RealScalarLike,
         scale: RealScalarLike,
         law: AbstractLaw,
-        side: str,
-        kind: str,
-        variable: str = "level",
+        side: Side,
+        kind: Kind,
+        variable: Variable = "level",
         rate: float = 2 / 3,
     ):
         self.centre, self.scale = _checks.scalar("centre", centre), _checks.scalar("scale", scale)
         self.law, self.rate = law, rate
-        self.side = _checks.choice("side", side, ("upper", "lower"))
-        self.kind = _checks.choice("kind", kind, ("soft", "hard"))
-        self.variable = _checks.choice("variable", variable, _VARIABLES)
+        self.side = _checks.choice("side", side, Side)
+        self.kind = _checks.choice("kind", kind, Kind)
+        self.variable = _checks.choice("variable", variable, Variable)
 
     def standardize(self, levels: RealLike) -> Float[Array, "..."]:
         """The variable x at each level. Far out in single precision see `GaussianBeta.edge_levels`."""

@@ -9,14 +9,15 @@ polynomials and the centre is the turning point of their differential equation. 
 it against exact laws (Gaussian: β = 1, 2 and 4; Laguerre and Jacobi: β = 2), simulations and the zeros at β = ∞.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax.ensembles._core.edge import Edge
+from rmtjax._typing import DysonIndex
+from rmtjax.ensembles._core.edge import Edge, Variable
 from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
 
 Number = Float[Array, ""] | float
@@ -114,14 +115,18 @@ def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""]) ->
     return _POSITIVE(f"{name} + 1/2 - 1/beta (of levels that are not forced)", value)
 
 
-def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable: str = "level") -> Edge:
+def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable: Variable = "level") -> Edge:
     """An edge in units of the stochastic Airy operator."""
-    law = StochasticAiry(beta) if isinstance(beta, jax.Array) else TracyWidom(int(beta), "stochastic-airy")
+    law = (
+        StochasticAiry(beta)
+        if isinstance(beta, jax.Array)
+        else TracyWidom(cast(DysonIndex, int(beta)), "stochastic-airy")
+    )
     return Edge(centre, scale, law, "upper" if upper else "lower", "soft", variable, 2 / 3)
 
 
 def _hard_edge(n: int, m: Number, beta: Number, scale: Array, upper: bool) -> Edge:
     """An edge at 0, or the upper one at 1, known for β = 1, 2 and 4."""
-    index = _checks.dyson_index(beta)
+    index = cast(DysonIndex, _checks.dyson_index(beta))
     law = HardEdge(_NEAR("m - n", jnp.asarray(m - n, scale.dtype), index) * index / 2 + index / 2 - 1, index)
     return Edge(jnp.full_like(scale, float(upper)), scale, law, "upper" if upper else "lower", "hard", "level", 2)

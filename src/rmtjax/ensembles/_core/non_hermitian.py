@@ -17,6 +17,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
 from rmtjax.linalg.internal import count_below
 from rmtjax.special.internal import log_vandermonde
@@ -102,7 +103,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
     def _count_below(self, key: KeyScalar, radii: Float[Array, "..."]) -> Int[Array, "..."]:
         return count_below(self._moduli(key), radii)
 
-    def law(self) -> AbstractPlanarLaw:
+    def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
         return _checks.masked(self._valid(), self._law())
 

@@ -16,7 +16,7 @@ class AbstractSemicircular(AbstractNestedEnsemble):
     def _degree_in_scale(self) -> int:
         return 1
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Semicircle:
         return Semicircle(2 * self.scale)
 
     def _rescaling(self, order: Int[Array, ""]) -> Float[Array, ""]:

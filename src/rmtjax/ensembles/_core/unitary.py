@@ -11,6 +11,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 
 
@@ -83,7 +84,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
         points, valid = _checks.points("x", x)
         return _checks.masked(valid, self._run(self._count_below, _checks.typed_key(key), points))
 
-    def law(self) -> AbstractLaw:
+    def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenphase at these parameters, as n → ∞."""
         return _checks.masked(self._valid(), self._law())
 

@@ -14,7 +14,7 @@ from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import jacobi_hard_edge, jacobi_soft_edge
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
 from rmtjax.ensembles._laguerre.beta import ABOVE
-from rmtjax.laws import AbstractLaw, Wachter
+from rmtjax.laws import Wachter
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import block_singular_values, block_square_counts
 from rmtjax.special.internal import log_selberg, log_vandermonde
@@ -140,6 +140,6 @@ class JacobiBeta(AbstractJacobi):
         on_diagonal = diagonal**2 + jnp.pad(beside, (1, 0)) ** 2
         return SymTridiagonal(on_diagonal, diagonal[:-1] * beside).todense()
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Wachter:
         unit = self.n * self.beta / 2
         return Wachter(self.a / unit, self.b / unit)

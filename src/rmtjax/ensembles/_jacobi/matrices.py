@@ -5,10 +5,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._jacobi.beta import AbstractJacobi
-from rmtjax.laws import AbstractLaw, Wachter
+from rmtjax.laws import Wachter
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import haar_isometry
@@ -51,9 +51,9 @@ class Jacobi(AbstractJacobi):
     n: int = eqx.field(static=True)
     m1: int = eqx.field(static=True)
     m2: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, m1: int, m2: int, beta: int = 1):
+    def __init__(self, n: int, m1: int, m2: int, beta: DysonIndex = 1):
         self.n = _checks.integer("n", n, at_least=1)
         self.m1 = _checks.integer("m1", m1, at_least=1)
         self.m2 = _checks.integer("m2", m2, at_least=1)
@@ -75,7 +75,7 @@ class Jacobi(AbstractJacobi):
         rows = 2 * self.m1 if self.beta == 4 else self.m1
         return gram(adjoint(isometry[:rows]), self.beta)
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Wachter:
         return Wachter(self.m1 / self.n, self.m2 / self.n)
 
     def _classical_spectrum(self) -> ClassicalSpectrum:

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.wishart import Wishart
-from rmtjax.laws import AbstractLaw, InverseMarchenkoPastur
+from rmtjax.laws import InverseMarchenkoPastur
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import triangular_band
 
@@ -51,10 +51,10 @@ class InverseWishart(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, m: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=self.n)
         self.beta = _checks.dyson_index(beta)
@@ -85,7 +85,7 @@ class InverseWishart(AbstractEnsemble):
     def _degree_in_scale(self) -> int:
         return 2
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> InverseMarchenkoPastur:
         if self.m == self.n:
             raise NotImplementedError("The limit law of InverseWishart for m = n has no bounded support.")
         return InverseMarchenkoPastur(self.n / self.m, self.scale)

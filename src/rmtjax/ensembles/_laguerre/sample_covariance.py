@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
-from rmtjax.laws import AbstractLaw, GeneralMarchenkoPastur, MarchenkoPastur
+from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
 from rmtjax.linalg.internal import hermitian_part
 from rmtjax.random.internal import triangular_band
 
@@ -68,10 +68,10 @@ class CorrelatedWishart(AbstractGram):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     covariance: Annotated[Inexact[Array, "n n"], _checks.Rule(_is_definite, "be positive definite")]
 
-    def __init__(self, covariance: Inexact[Array, "n n"], m: int, beta: int = 1):
+    def __init__(self, covariance: Annotated[ArrayLike, "n n"], m: int, beta: DysonIndex = 1):
         sigma = _checks.square_matrix("covariance", covariance)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
@@ -89,7 +89,7 @@ class CorrelatedWishart(AbstractGram):
             root = jnp.kron(root, jnp.eye(2, dtype=root.dtype))
         return root @ band / (self.beta * self.m) ** 0.5
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> GeneralMarchenkoPastur:
         # Squared singular values of the root, unlike computed eigenvalues of Σ, are never negative.
         return GeneralMarchenkoPastur(self.n / self.m, jnp.linalg.svd(_root(self.covariance), compute_uv=False) ** 2)
 
@@ -124,9 +124,9 @@ class SampleCorrelation(AbstractGram):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, m: int, beta: int = 1):
+    def __init__(self, n: int, m: int, beta: DysonIndex = 1):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
@@ -139,7 +139,7 @@ class SampleCorrelation(AbstractGram):
         r = gram(self._factor(key), self.beta)
         return jnp.where(jnp.eye(r.shape[0], dtype=bool), 1, r)
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(self.n / self.m)
 
 

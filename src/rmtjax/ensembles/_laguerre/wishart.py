@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
@@ -52,10 +52,10 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, m: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)

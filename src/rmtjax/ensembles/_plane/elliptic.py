@@ -8,7 +8,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 from rmtjax.laws import EllipticLaw
 from rmtjax.linalg.internal import adjoint
@@ -49,10 +49,10 @@ class Elliptic(AbstractNonHermitianEnsemble):
 
     n: int = eqx.field(static=True)
     correlation: Annotated[Float[Array, ""], _checks.Rule(lambda tau: abs(tau) <= 1, "lie between -1 and 1")]
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, correlation: RealScalarLike, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, correlation: RealScalarLike, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.correlation = _checks.scalar("correlation", correlation)
         self.beta = _checks.dyson_index(beta)

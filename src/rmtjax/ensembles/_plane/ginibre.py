@@ -10,9 +10,9 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws import AbstractPlanarLaw, CircularLaw, CircularPowerLaw
+from rmtjax.laws import CircularLaw, CircularPowerLaw
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import gaussian_matrix, haar_isometry, triangular_band, unchecked_chi
 
@@ -48,10 +48,10 @@ class Ginibre(AbstractRotationInvariant):
     """
 
     n: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.beta = _checks.dyson_index(beta)
         self.scale = _checks.scalar("scale", scale)
@@ -69,7 +69,7 @@ class Ginibre(AbstractRotationInvariant):
         rate = self.beta * self.n / 2
         return self._radial_joint_logpdf(levels, lambda t: -rate * t, lambda a: gammaln(a) - a * jnp.log(rate))
 
-    def _law(self) -> AbstractPlanarLaw:
+    def _law(self) -> CircularLaw:
         return CircularLaw(self.scale)
 
 
@@ -103,10 +103,10 @@ class GinibreProduct(AbstractRotationInvariant):
 
     n: int = eqx.field(static=True)
     factors: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, factors: int, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, factors: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.factors = _checks.integer("factors", factors, at_least=1)
         self.beta = _checks.dyson_index(beta)
@@ -126,7 +126,7 @@ class GinibreProduct(AbstractRotationInvariant):
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError("The joint density of GinibreProduct, with Meijer's G function, is not available.")
 
-    def _law(self) -> AbstractPlanarLaw:
+    def _law(self) -> CircularPowerLaw:
         return CircularPowerLaw(self.factors, self.scale)
 
 
@@ -168,10 +168,10 @@ class InducedGinibre(AbstractRotationInvariant):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(self, n: int, m: int, beta: int = 1, scale: RealScalarLike = 1.0):
+    def __init__(self, n: int, m: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=self.n)
         self.beta = _checks.dyson_index(beta)
@@ -206,5 +206,5 @@ class InducedGinibre(AbstractRotationInvariant):
         log_moment = lambda a: gammaln(a + power) - (a + power) * jnp.log(rate)
         return self._radial_joint_logpdf(levels, log_weight, log_moment)
 
-    def _law(self) -> AbstractPlanarLaw:
+    def _law(self) -> CircularLaw:
         return CircularLaw(self.scale, self.scale * (1 - self.n / self.m) ** 0.5)

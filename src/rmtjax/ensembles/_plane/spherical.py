@@ -7,9 +7,9 @@ from jax.scipy.special import betaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws import AbstractPlanarLaw, SphericalLaw
+from rmtjax.laws import SphericalLaw
 from rmtjax.random.internal import gaussian_matrix, unchecked_chi
 
 
@@ -42,9 +42,9 @@ class Spherical(AbstractRotationInvariant):
     """
 
     n: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, beta: int = 1):
+    def __init__(self, n: int, beta: DysonIndex = 1):
         self.n = _checks.integer("n", n, at_least=1)
         self.beta = _checks.dyson_index(beta)
 
@@ -61,5 +61,5 @@ class Spherical(AbstractRotationInvariant):
         power = self.beta * (self.n + 1) / 2
         return self._radial_joint_logpdf(levels, lambda t: -power * jnp.log1p(t), lambda a: betaln(a, power - a))
 
-    def _law(self) -> AbstractPlanarLaw:
+    def _law(self) -> SphericalLaw:
         return SphericalLaw()

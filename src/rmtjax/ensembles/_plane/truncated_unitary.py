@@ -7,9 +7,9 @@ from jax.scipy.special import betaln, xlog1py
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._plane.rotation_invariant import AbstractRotationInvariant
-from rmtjax.laws import AbstractPlanarLaw, TruncatedUnitaryLaw
+from rmtjax.laws import TruncatedUnitaryLaw
 from rmtjax.random.internal import haar_isometry, unchecked_chi
 
 
@@ -43,9 +43,9 @@ class TruncatedUnitary(AbstractRotationInvariant):
 
     n: int = eqx.field(static=True)
     m: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, m: int, beta: int = 2):
+    def __init__(self, n: int, m: int, beta: DysonIndex = 2):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
@@ -68,5 +68,5 @@ class TruncatedUnitary(AbstractRotationInvariant):
 
         return self._radial_joint_logpdf(levels, log_weight, lambda a: betaln(a, power))
 
-    def _law(self) -> AbstractPlanarLaw:
+    def _law(self) -> TruncatedUnitaryLaw:
         return TruncatedUnitaryLaw(self.n / (self.n + self.m))

@@ -1,7 +1,7 @@
 """Random graphs: adjacency and Laplacian matrices of Erdős–Rényi graphs, and uniform regular graphs."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax
@@ -12,8 +12,10 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
-from rmtjax.laws import AbstractLaw, KestenMcKay, Semicircle
+from rmtjax.laws import KestenMcKay, Semicircle
 from rmtjax.linalg.internal import hermitian_eigenvalues
+
+Matrix = Literal["adjacency", "laplacian"]
 
 
 class ErdosRenyi(AbstractEnsemble):
@@ -49,12 +51,12 @@ class ErdosRenyi(AbstractEnsemble):
 
     n: int = eqx.field(static=True)
     p: Annotated[Float[Array, ""], _checks.FRACTION]
-    matrix: str = eqx.field(static=True)
+    matrix: Matrix = eqx.field(static=True)
 
-    def __init__(self, n: int, p: RealScalarLike, matrix: str = "adjacency"):
+    def __init__(self, n: int, p: RealScalarLike, matrix: Matrix = "adjacency"):
         self.n = _checks.integer("n", n, at_least=1)
         self.p = _checks.scalar("p", p)
-        self.matrix = _checks.choice("matrix", matrix, ("adjacency", "laplacian"))
+        self.matrix = _checks.choice("matrix", matrix, Matrix)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         # The mode "high" keeps all digits of small probabilities, in float32 too.
@@ -67,7 +69,7 @@ class ErdosRenyi(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Semicircle:
         if self.matrix == "laplacian":
             raise NotImplementedError("The limiting law of the Laplacian of a random graph has unbounded support.")
         p = _checks.Rule(lambda p: p < 1, "be below 1 for the levels to have a semicircle law")("p", self.p)
@@ -133,7 +135,7 @@ class RandomRegular(AbstractEnsemble):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> KestenMcKay:
         if self.degree > _LARGEST_DEGREE:
             raise NotImplementedError("The law of a regular graph of few non-edges is not that of a fixed degree.")
         return KestenMcKay(self.degree)

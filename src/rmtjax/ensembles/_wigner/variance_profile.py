@@ -145,5 +145,5 @@ class Banded(AbstractVarianceProfile):
         distance = jnp.abs(index[:, None] - index)
         return jnp.minimum(distance, self.n - distance) <= self.width
 
-    def _law(self) -> AbstractLaw:
+    def _law(self) -> Semicircle:
         return Semicircle(2 * self.scale)

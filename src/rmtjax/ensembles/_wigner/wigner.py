@@ -1,7 +1,7 @@
 """Wigner matrices: real symmetric matrices with independent entries."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from rmtjax.linalg import PaddedSpectrum
 from rmtjax.linalg.internal import hermitian_eigenvalues, leading_block_spectrum
 from rmtjax.special.internal import square_root
 
+Name = Literal["normal", "rademacher", "uniform"]
 Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
 
 
@@ -28,7 +29,7 @@ def _uniform(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
     return jax.random.uniform(key, shape, minval=-(3**0.5), maxval=3**0.5)
 
 
-_ENTRIES: dict[str, Entries] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
+_ENTRIES: dict[Name, Entries] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
 
 
 class Wigner(AbstractSemicircular):
@@ -66,19 +67,19 @@ class Wigner(AbstractSemicircular):
     n: int = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
     diagonal_variance: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
-    entries: str | Entries = eqx.field(static=True)
+    entries: Name | Entries = eqx.field(static=True)
 
     def __init__(
         self,
         n: int,
         scale: RealScalarLike = 1.0,
         diagonal_variance: RealScalarLike = 1.0,
-        entries: str | Entries = "normal",
+        entries: Name | Entries = "normal",
     ):
         self.n = _checks.integer("n", n, at_least=1)
         self.scale = _checks.scalar("scale", scale)
         self.diagonal_variance = _checks.scalar("diagonal_variance", diagonal_variance)
-        self.entries = entries if callable(entries) else _checks.choice("entries", entries, _ENTRIES)
+        self.entries = entries if callable(entries) else _checks.choice("entries", entries, Name)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         key_below, key_diagonal = jax.random.split(key)

@@ -22,6 +22,7 @@ singular values, as those of repeated or constant columns, need not be told apar
 
 import math
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -29,13 +30,14 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance.transforms import squared_modulus
 from rmtjax.linalg.internal import adjoint, singular_function_tangent
 
 
 def clean_cross_covariance(
-    x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"], *, center: bool = True
+    x: Annotated[ArrayLike, "*batch n p"], y: Annotated[ArrayLike, "*batch n q"], *, center: bool = True
 ) -> Inexact[Array, "*batch p q"]:
     r"""The matrix $E\,x_j \bar y_k$ of two sets of variables that were observed together.
 

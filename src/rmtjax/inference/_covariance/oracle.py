@@ -1,18 +1,19 @@
 """What an estimate is measured with where the truth is known: the best levels, and a loss."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_spectrum
 
 
 def oracle_covariance(
-    data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], *, center: bool = True
+    data: Annotated[ArrayLike, "*batch n p"], population: Annotated[ArrayLike, "p p"], *, center: bool = True
 ) -> Inexact[Array, "*batch p p"]:
     r"""The matrix with the vectors of the sample that is nearest to the true covariance matrix.
 
@@ -47,7 +48,7 @@ def oracle_covariance(
 
 
 def minimum_variance_loss(
-    estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p p"]
+    estimate: Annotated[ArrayLike, "*batch p p"], population: Annotated[ArrayLike, "p p"]
 ) -> Float[Array, "*batch"]:
     r"""How much more variance the portfolio of least variance has when an estimate stands for the covariance matrix.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
@@ -21,6 +21,7 @@ from rmtjax.inference._covariance.nonlinear import Levels
 from rmtjax.inference._covariance.qis import qis
 from rmtjax.inference._covariance.rie import rie
 from rmtjax.inference._covariance.spectral_map import with_levels_of
+from rmtjax.inference._covariance.spiked import SpikedLoss
 
 _WEIGHTED = ("qis", "analytical", "sample")
 
@@ -35,14 +36,17 @@ def _weighs(weights: Any) -> Any:
     return weights > jnp.finfo(weights.dtype).eps * weights.max()
 
 
+ShrinkageMethod = Literal["qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample"]
+
+
 def shrink_covariance(
-    data: Inexact[Array, "*batch n p"],
+    data: Annotated[ArrayLike, "*batch n p"],
     *,
-    method: str = "qis",
+    method: ShrinkageMethod = "qis",
     center: bool = True,
-    weights: Float[Array, " n"] | None = None,
+    weights: Annotated[RealLike, "n"] | None = None,
     half_life: RealScalarLike | None = None,
-    loss: str | None = None,
+    loss: SpikedLoss | None = None,
     noise: RealScalarLike | None = None,
     unit_diagonal: bool = False,
     standardize: bool = False,
@@ -131,7 +135,7 @@ def shrink_covariance(
     """
     array, valid = observations(data)
     valid = _checks.both(valid, SQUARES.kept("data", array))
-    method = _checks.choice("method", method, tuple(_METHODS))
+    method = _checks.choice("method", method, ShrinkageMethod)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
         array, shares = array[..., kept, :], shares[kept]
@@ -220,7 +224,7 @@ def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     return levels, jnp.zeros(levels.shape[:-1], levels.dtype)
 
 
-_METHODS: dict[str, Callable[..., Levels]] = {
+_METHODS: dict[ShrinkageMethod, Callable[..., Levels]] = {
     "qis": qis,
     "analytical": analytical,
     "ledoit-wolf": linear.ledoit_wolf,

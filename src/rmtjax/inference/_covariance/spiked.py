@@ -6,6 +6,9 @@ Convention: all levels of Σ are σ² but for few spikes σ²ℓ. In units of σ
     level η is that of the 2×2 matrices $A = \operatorname{diag}(\ell, 1)$ and $B = 1 + (\eta - 1) (c, s)(c, s)^*$.
 """
 
+from collections.abc import Callable
+from typing import Literal
+
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -15,7 +18,8 @@ from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, fill
 from rmtjax.inference._covariance.transforms import counted
 
 # The level that minimises each loss, as a function of ℓ, c² and s².
-_OPTIMA = {
+SpikedLoss = Literal["frobenius", "operator", "nuclear", "stein", "entropy", "divergence", "frechet"]
+_OPTIMA: dict[SpikedLoss, Callable[..., Array]] = {
     "frobenius": lambda x, c, s: x * c + s,
     "operator": lambda x, c, s: x,
     "nuclear": lambda x, c, s: jnp.maximum(1 + (x - 1) * (1 - 2 * s), 1),
@@ -24,7 +28,6 @@ _OPTIMA = {
     "divergence": lambda x, c, s: jnp.sqrt((x**2 * c + x * s) / (c + x * s)),
     "frechet": lambda x, c, s: (jnp.sqrt(x) * c + s) ** 2,
 }
-LOSSES = tuple(_OPTIMA)
 
 
 def spiked(
@@ -33,7 +36,7 @@ def spiked(
     p: int,
     noise: Float[Array, "*batch"] | None = None,
     *,
-    loss: str,
+    loss: SpikedLoss,
 ) -> Levels:
     r"""The optimal level of each spike above the edge $\sigma^2(1 + \sqrt\gamma)^2$, and σ² for all others.
 
@@ -44,7 +47,7 @@ def spiked(
         n: number of rows.
         p: number of variables.
         noise: σ, or None where the median level shall tell.
-        loss: a name of `LOSSES`.
+        loss: its name.
 
     References:
         Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, equations 1.6 to 1.9 and table 2.
@@ -81,6 +84,6 @@ def _median_of_noise(n: Float[Array, "*batch"], p: Float[Array, "*batch"]) -> Fl
     return median_level(jnp.minimum(p, n) / jnp.maximum(p, n)) * jnp.maximum(1, p / n)
 
 
-def checked_loss(loss: object) -> str:
-    """A name of `LOSSES`, by default the first."""
-    return LOSSES[0] if loss is None else _checks.choice("loss", str(loss), LOSSES)
+def checked_loss(loss: SpikedLoss | None) -> SpikedLoss:
+    """The name of a loss, by default that of Frobenius."""
+    return "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)

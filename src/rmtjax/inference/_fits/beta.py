@@ -6,33 +6,35 @@ $M = n + \beta n (n - 1)/2$ the likelihood is largest at $s^2 = \beta n B/2M$, $
 """
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Fit, Groups, grouped, maximum, most_likely, usable
-from rmtjax.inference._fits.spacing_fits import Spectrum
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
 from rmtjax.statistics import gap_ratios, spacings
+from rmtjax.statistics.internal import LevelsLike
 
 _BETAS = (0.0, 0.1, 0.3, 0.7, 1.4, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, 100.0)
 # At β = 0 whole spectra have no density.
 _POSITIVE_BETAS = (1e-3, *_BETAS[1:], 200.0, 400.0, 1000.0)
 
+By = Literal["ratios", "spacings", "levels"]
+
 
 def fit_beta(
-    levels: Spectrum,
+    levels: LevelsLike,
     *,
-    by: str = "ratios",
+    by: By = "ratios",
     scale: RealScalarLike | None = None,
-    where: Bool[Array, "*batch n"] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Fit:
     r"""Which β does a spectrum have?
 
@@ -78,7 +80,7 @@ def fit_beta(
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101; Dumitriu and Edelman (2002), J. Math.
         Phys. 43, 5830, for the ensemble of every β.
     """
-    _checks.choice("by", by, ("ratios", "spacings", "levels"))
+    _checks.choice("by", by, By)
     if by == "levels":
         if where is not None:
             raise _checks.refusal("where", "be None for whole spectra", where)
@@ -91,7 +93,7 @@ def fit_beta(
 
 
 @partial(compiled, static_argnums=(1, 2))
-def _most_likely(groups: Groups, by: str, errors: str) -> Fit:
+def _most_likely(groups: Groups, by: By, errors: str) -> Fit:
     law = InterpolatedGapRatio if by == "ratios" else InterpolatedSpacing
     return most_likely(law, groups, _BETAS, parameter="beta", errors=errors)
 

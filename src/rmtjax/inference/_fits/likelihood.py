@@ -1,19 +1,23 @@
 """The likelihood of any law, for optimisers and samplers."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import MaskLike, RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.linalg import MaskedValues
 from rmtjax.linalg.internal import first_for_rest
 
 
 def log_likelihood(
-    law: AbstractLaw, values: Float[Array, "*batch n"] | MaskedValues, *, where: Bool[Array, "*batch n"] | None = None
+    law: AbstractLaw,
+    values: Annotated[RealLike, "*batch n"] | MaskedValues,
+    *,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Float[Array, "*batch"]:
     r"""The sum of $\log p(x_i)$ over the values that count.
 

@@ -19,6 +19,7 @@ $r/n \cdot \sigma^2/\ell$ for spikes ℓ.
 """
 
 from functools import partial
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.laws import MarchenkoPastur
 
@@ -106,7 +108,12 @@ _NULL = _checks.Rule(
 
 
 def fit_marchenko_pastur(
-    levels: Float[Array, "*batch k"], n: int, p: int, *, ratio: str = "known", beta: int = 1
+    levels: Annotated[RealLike, "*batch k"],
+    n: int,
+    p: int,
+    *,
+    ratio: Literal["known", "fitted"] = "known",
+    beta: RealOrComplex = 1,
 ) -> MarchenkoPasturFit:
     r"""Fit the Marčenko-Pastur law to the bulk of the levels of a sample covariance matrix.
 
@@ -166,8 +173,8 @@ def fit_marchenko_pastur(
         Silverstein (2004), Ann. Probab. 32, 553, for linear statistics.
     """
     n, p = (_checks.integer(name, size, at_least=1) for name, size in (("n", n), ("p", p)))
-    _checks.choice("ratio", ratio, ("known", "fitted"))
-    beta = _checks.dyson_index(beta, (1, 2))
+    _checks.choice("ratio", ratio, Literal["known", "fitted"])
+    beta = _checks.dyson_index(beta, RealOrComplex)
     values, valid = positive_values("levels", levels, 3)
     rank = min(n, p)
     if values.shape[-1] not in (rank, p):

@@ -1,18 +1,15 @@
 """Laws of spacings with one parameter, fitted to unfolded levels."""
 
 from functools import partial
-from typing import Any
-
-from jaxtyping import Array, Bool, Float
+from typing import Annotated, Any, Literal
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import MaskLike
 from rmtjax.inference._fits.maximum import Fit, Groups, grouped, most_likely, usable
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
-from rmtjax.linalg import MaskedValues, PaddedSpectrum
-from rmtjax.statistics import Unfolded, spacings
-
-Spectrum = Float[Array, "*batch n"] | PaddedSpectrum | MaskedValues | Unfolded
+from rmtjax.statistics import spacings
+from rmtjax.statistics.internal import LevelsLike
 
 # The range of each parameter, and points in it that are dense enough for Newton's method from the best one.
 _BRODY = (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -21,7 +18,7 @@ _FROM_POISSON = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0
 _FROM_GOE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
-def fit_brody(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Fit:
+def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit:
     r"""Fit Brody's law to the spacings of unfolded levels.
 
     Its q belongs to no Hamiltonian; it is a name for how far spacings are from independent levels, q = 0, to the GOE, q
@@ -51,7 +48,7 @@ def fit_brody(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None)
     return _fit_spacings("brody", levels, where)
 
 
-def fit_berry_robnik(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Fit:
+def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit:
     r"""Fit the law of Berry and Robnik to the spacings of unfolded levels: the share ρ of regular levels.
 
     Args:
@@ -77,7 +74,12 @@ def fit_berry_robnik(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None 
     return _fit_spacings("berry-robnik", levels, where)
 
 
-def fit_crossover(levels: Spectrum, *, start: str = "poisson", where: Bool[Array, "*batch n"] | None = None) -> Fit:
+def fit_crossover(
+    levels: LevelsLike,
+    *,
+    start: Literal["poisson", "goe"] = "poisson",
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+) -> Fit:
     r"""Fit the surmise of a crossover to the spacings of unfolded levels.
 
     From independent levels to the GOE it is `laws.PoissonCrossoverSurmise`, with the coupling λ as in ensembles of
@@ -105,7 +107,7 @@ def fit_crossover(levels: Spectrum, *, start: str = "poisson", where: Bool[Array
     References:
         Lenz and Haake (1991), Phys. Rev. Lett. 67, 1; Lenz and Haake (1990), Phys. Rev. Lett. 65, 2325.
     """
-    _checks.choice("start", start, ("poisson", "goe"))
+    _checks.choice("start", start, Literal["poisson", "goe"])
     return _fit_spacings(start, levels, where)
 
 
@@ -118,7 +120,7 @@ _LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
 }
 
 
-def _fit_spacings(name: str, levels: Spectrum, where: Any) -> Fit:
+def _fit_spacings(name: str, levels: LevelsLike, where: Any) -> Fit:
     groups, errors = grouped(spacings(levels, where=where))
     return _checks.masked(usable(groups, spacings=True), _most_likely(groups, name, errors))
 

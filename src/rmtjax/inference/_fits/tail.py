@@ -1,7 +1,7 @@
 """Power laws in the tail of a spectrum, and whether there are any."""
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
 from rmtjax._module import AbstractModule
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
     LikelihoodRatio,
@@ -86,7 +86,7 @@ class TailFit(AbstractModule):
 
 
 def fit_tail(
-    values: Float[Array, "*batch n"],
+    values: Annotated[RealLike, "*batch n"],
     *,
     minimum: RealScalarLike | None = None,
     candidates: int | None = None,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -22,10 +22,10 @@ from rmtjax.inference._goodness.distances import distance
 from rmtjax.inference._goodness.kolmogorov import kolmogorov_tail
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.laws import AbstractLaw
-from rmtjax.statistics.internal import Levels, Spectrum, checked_values
+from rmtjax.statistics.internal import Levels, LevelsLike, checked_values
 
 Fit = Callable[[Any], AbstractLaw]
-Calibration = str | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
+Calibration = Literal["independent"] | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
 
 _TAILS = {
     "kolmogorov-smirnov": kolmogorov_tail,
@@ -77,7 +77,7 @@ class GoodnessOfFit(AbstractModule):
 
 
 def kolmogorov_smirnov(
-    levels: Spectrum,
+    levels: LevelsLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,
@@ -134,7 +134,7 @@ def kolmogorov_smirnov(
 
 
 def cramer_von_mises(
-    levels: Spectrum,
+    levels: LevelsLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,
@@ -172,7 +172,7 @@ def cramer_von_mises(
 
 
 def anderson_darling(
-    levels: Spectrum,
+    levels: LevelsLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,
@@ -223,7 +223,7 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
             "law", "be a law of `rmtjax.laws` with its parameters, or a function of levels that fits one", law
         )
     if isinstance(calibration, str):
-        _checks.choice("calibration", calibration, ("independent",))
+        _checks.choice("calibration", calibration, Literal["independent"])
         if not isinstance(law, AbstractLaw):
             must = "be an ensemble, or a function that draws levels, where `law` is fitted to the levels"
             raise _checks.refusal("calibration", must, calibration)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -18,14 +18,15 @@ from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.simulation import simulate
-from rmtjax.statistics.internal import Levels, Spectrum, checked_values
+from rmtjax.statistics.internal import Levels, LevelsLike, checked_values
 
 # Distribution functions are compared at all values of both sets, or at so many of them. At 4096 of 40,000 values the
 # supremum is missed by 1e-4 at most of what a set of spectra can change between two points.
 _MOST_POINTS = 4096
 # Permutations in one matrix product.
 _AT_ONCE = 256
-_NAMES = ("kolmogorov-smirnov", "cramer-von-mises", "energy")
+Name = Literal["kolmogorov-smirnov", "cramer-von-mises", "energy"]
+_NAMES: tuple[Name, ...] = get_args(Name)
 
 
 class SpectraComparison(AbstractModule):
@@ -66,11 +67,11 @@ class SpectraComparison(AbstractModule):
 
 
 def compare_spectra(
-    a: Spectrum,
-    b: Spectrum,
+    a: LevelsLike,
+    b: LevelsLike,
     *,
     key: KeyScalar,
-    statistic: str | Callable[[Any, Any], Any] = "cramer-von-mises",
+    statistic: Name | Callable[[Any, Any], Any] = "cramer-von-mises",
     permutations: int = 999,
 ) -> SpectraComparison:
     r"""Test whether two sets of spectra have the same law, by permutations of the spectra over the two sets.
@@ -130,7 +131,7 @@ def compare_spectra(
     for name, each in (("a", first), ("b", second)):
         valid = _checks.both(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
     if isinstance(statistic, str):
-        _checks.choice("statistic", statistic, _NAMES)
+        _checks.choice("statistic", statistic, Name)
         found, test = _by_name(permutations, key, first, second)[statistic], statistic
     elif callable(statistic):
         found = _by_function(statistic, permutations, key, first, second)

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import Side
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
 from rmtjax.laws import AbstractLaw, TracyWidom
 
@@ -47,11 +48,11 @@ class SpectralOutliers(AbstractModule):
     p_values: Float[Array, " k"]
     count: Int[Array, ""]
     edge: Float[Array, ""]
-    side: str = eqx.field(static=True)
+    side: Side = eqx.field(static=True)
 
 
 def spectral_outliers(
-    density: SpectralDensityEstimate, bulk: AbstractLaw, *, side: str = "upper", level: float = 0.05
+    density: SpectralDensityEstimate, bulk: AbstractLaw, *, side: Side = "upper", level: float = 0.05
 ) -> SpectralOutliers:
     r"""Which of the outermost levels of an operator lie outside of a bulk, such as a fitted law.
 
@@ -90,7 +91,7 @@ def spectral_outliers(
         raise _checks.refusal("density", "be a `SpectralDensityEstimate`, from `spectral_density_of`", density)
     if not isinstance(bulk, AbstractLaw):
         raise _checks.refusal("bulk", "be a law", bulk)
-    upper = _checks.choice("side", side, ("upper", "lower")) == "upper"
+    upper = _checks.choice("side", side, Side) == "upper"
     level = _checks.PROPER_FRACTION("level", level)
     edge = _BOUNDED("bulk", bulk.support()[1 if upper else 0])
     inside = bulk.isf(1 / density.n) if upper else bulk.ppf(1 / density.n)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import RealLike, RealOrComplex, RealScalarLike, Side
 from rmtjax.special.internal import square_root, student_multiple
 from rmtjax.statistics import Estimate
 
@@ -72,7 +72,7 @@ class SpectralDensityEstimate(AbstractModule):
     residuals: Float[Array, "probes depth"]
     complete: Bool[Array, " probes"]
     n: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: RealOrComplex = eqx.field(static=True)
 
     @property
     def resolution(self) -> Float[Array, ""]:
@@ -189,7 +189,7 @@ class SpectralDensityEstimate(AbstractModule):
         spread = self._variance * student_multiple(level, self._numbers - 1) ** 2
         return _wilson(lower, spread, -1.0), _wilson(upper, spread, 1.0)
 
-    def extreme_levels(self, k: int = 1, *, side: str = "upper") -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    def extreme_levels(self, k: int = 1, *, side: Side = "upper") -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """The outermost Ritz values, and the distances within which there is a level.
 
         The j-th is the outermost of the j-th ones of the probes, and no level counted from that side is farther inside
@@ -208,7 +208,7 @@ class SpectralDensityEstimate(AbstractModule):
         k = _checks.integer("k", k, at_least=1)
         if k > self.nodes.shape[-1]:
             raise _checks.refusal("k", f"be at most {self.nodes.shape[-1]}, the depth", k)
-        return self._run(self._extremes, k=k, side=_checks.choice("side", side, ("upper", "lower")))
+        return self._run(self._extremes, k=k, side=_checks.choice("side", side, Side))
 
     @property
     def _numbers(self) -> int:
@@ -233,7 +233,7 @@ class SpectralDensityEstimate(AbstractModule):
         lower, value, upper = (jnp.mean(part, axis=0) for part in each)
         return lower, value, upper
 
-    def _extremes(self, *, k: int, side: str) -> tuple[Array, Array]:
+    def _extremes(self, *, k: int, side: Side) -> tuple[Array, Array]:
         sign = 1 if side == "upper" else -1
         there = jnp.isfinite(self.residuals)
         outward = jnp.where(there, sign * self.nodes, -jnp.inf)

@@ -1,7 +1,7 @@
 """A matrix of low rank without the noise that was added to it."""
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,10 +10,11 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.inference._core.data import masked_each, observations, of_mean_zero, without_mean
 from rmtjax.inference._core.noise_law import median_level
 from rmtjax.inference._signal.noise_argument import noise_level
-from rmtjax.inference._signal.singular_values import LOSSES, with_shrunk_values
+from rmtjax.inference._signal.singular_values import Loss, with_shrunk_values
 
 
 class Denoised(AbstractModule):
@@ -45,7 +46,13 @@ class Denoised(AbstractModule):
     p: int = eqx.field(static=True)
 
 
-def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bool = False) -> Denoised:
+def denoise(
+    data: Annotated[ArrayLike, "*batch n p"],
+    *,
+    loss: Loss = "frobenius",
+    noise: Annotated[RealLike, "*batch"] | None = None,
+    center: bool = False,
+) -> Denoised:
     r"""An estimate of a matrix of low rank from itself plus white noise, by the best shrinkage of singular values.
 
     For $Y = X + \sigma Z$ with X of low rank and independent entries $E Z_{ij} = 0$, $E|Z_{ij}|^2 = 1$, the estimate
@@ -101,8 +108,8 @@ def denoise(data: Any, *, loss: str = "frobenius", noise: Any = None, center: bo
         matrices in the operator norm; Leeb (2022), Stat. Probab. Lett. 186, 109472, for the operator norm of all
         shapes.
     """
-    _checks.choice("loss", loss, LOSSES)
-    center = bool(_checks.choice("center", center, (False, True)))
+    _checks.choice("loss", loss, Loss)
+    center = bool(_checks.choice("center", center, Literal[False, True]))
     data, valid = observations(data, hermitian=True)
     n, p = data.shape[-2:]
     if center and n < 3:

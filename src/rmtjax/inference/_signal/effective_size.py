@@ -1,17 +1,18 @@
 """The effective number of observations of rows that depend on one another."""
 
 import functools
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import observations, without_mean
 
 
-def effective_sample_size(data: Inexact[Array, "*batch n p"], *, center: bool = True) -> Float[Array, "*batch"]:
+def effective_sample_size(data: Annotated[ArrayLike, "*batch n p"], *, center: bool = True) -> Float[Array, "*batch"]:
     r"""How many independent observations the rows of a data matrix are worth, for its spectrum.
 
     Let the columns be independent, each with its own variance and all with the covariance T between the rows, such as

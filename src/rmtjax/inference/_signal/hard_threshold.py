@@ -5,14 +5,13 @@ $\beta = \min(n, p)/\max(n, p)$, the interval $\sqrt{\max(n, p)}\,\sigma\,[1 - \
 squares over $\max(n, p)\,\sigma^2$ follow `laws.MarchenkoPastur` of ratio β, which at β ≤ 1 has no atom.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import RealLike
 from rmtjax.inference._core.noise_law import median_level
 
 
@@ -34,7 +33,7 @@ class HardThreshold(AbstractModule):
     median_rule: Float[Array, "..."]
 
 
-def optimal_hard_threshold(n: Any, p: Any) -> HardThreshold:
+def optimal_hard_threshold(n: RealLike, p: RealLike) -> HardThreshold:
     r"""The optimal hard threshold for singular values of an n × p matrix of low rank in white noise.
 
     Singular values above the threshold are kept, the others are set to 0. For large matrices no other threshold has a

@@ -1,7 +1,7 @@
 """From levels to a rank: the judgement of each method, and the record of what it rests on."""
 
 import functools
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import RealOrComplex
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.inference._core.data import without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
@@ -20,8 +21,9 @@ from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
 from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
 
 # Methods that need no more than the levels, and all of them.
-OF_LEVELS = ("tracy-widom", "exact", "hard-threshold")
-METHODS = (*OF_LEVELS, "parallel-analysis", "deflated-parallel-analysis")
+OfLevels = Literal["tracy-widom", "exact", "hard-threshold"]
+RankMethod = Literal[OfLevels, "parallel-analysis", "deflated-parallel-analysis"]
+_OF_LEVELS = get_args(OfLevels)
 
 
 class SignalRank(AbstractModule):
@@ -77,8 +79,8 @@ class Columns(NamedTuple):
 class Options(NamedTuple):
     """What is static."""
 
-    method: str
-    beta: int
+    method: RankMethod
+    beta: RealOrComplex
     tests: int
     p: int
     rows: int | None  # the number of observations, for the method that needs it static
@@ -94,8 +96,8 @@ def judged_data(
     center: bool,
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data."""
-    columns = _columns(data, center, tested=options.method in OF_LEVELS)
-    if options.method in OF_LEVELS:
+    columns = _columns(data, center, tested=options.method in _OF_LEVELS)
+    if options.method in _OF_LEVELS:
         levels = sample_levels(data, center=center)
         return _judged(levels, n, level, noise, options), _findings(levels, data.shape[-2] - center, columns)
     rows = without_mean(data) if center else data

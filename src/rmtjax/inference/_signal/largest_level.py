@@ -22,13 +22,14 @@ strong signals use up k degrees of freedom of both sides, and what is left of th
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from rmtjax._typing import RealOrComplex
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.laws import TracyWidom
 from rmtjax.laws.internal import smaller_tail
 
 
 def known_noise_p_values(
-    levels: Float[Array, "*batch k"], n: Float[Array, ""], p: int, beta: int
+    levels: Float[Array, "*batch k"], n: Float[Array, ""], p: int, beta: RealOrComplex
 ) -> Float[Array, "*batch k"]:
     """The p-value of each level of X*X, descending and in units of σ², behind all before it."""
     before = jnp.arange(levels.shape[-1], dtype=levels.dtype)
@@ -37,7 +38,7 @@ def known_noise_p_values(
 
 
 def ratio_p_values(
-    levels: Float[Array, "*batch k"], rest: Float[Array, "*batch"], n: Float[Array, ""], p: int, beta: int
+    levels: Float[Array, "*batch k"], rest: Float[Array, "*batch"], n: Float[Array, ""], p: int, beta: RealOrComplex
 ) -> Float[Array, "*batch k"]:
     """The p-value of the ratio of each level, descending, to the sum of itself, those after it and the rest.
 

@@ -1,7 +1,7 @@
 """Roy's largest root, exactly and by the law of Tracy and Widom."""
 
 import functools
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
+from rmtjax._typing import ArrayLike, RealLike, RealOrComplex
 from rmtjax.ensembles import Jacobi
 from rmtjax.inference._core.data import observations, without_mean
 from rmtjax.inference._signal.exact import ABOVE, BELOW, LAST, Recurrence, log_probability, nodes
@@ -20,6 +20,8 @@ from rmtjax.linalg.internal import adjoint
 from rmtjax.special.internal import JacobiWeight
 
 _INSIDE = _checks.Rule(lambda root: (root >= 0) & (root <= 1), "lie in [0, 1]; of a root of H/E it is root/(1 + root)")
+
+Method = Literal["exact", "tracy-widom"]
 
 
 class LargestRootTest(AbstractModule):
@@ -45,7 +47,7 @@ class LargestRootTest(AbstractModule):
 
 
 def largest_root_test(
-    root: RealLike, p: int, hypothesis: int, error: int, *, beta: int = 1, method: str = "exact"
+    root: RealLike, p: int, hypothesis: int, error: int, *, beta: RealOrComplex = 1, method: Method = "exact"
 ) -> LargestRootTest:
     r"""Roy's test by the largest root θ of $\det(H - \theta\,(H + E)) = 0$, as in MANOVA and canonical correlations.
 
@@ -87,8 +89,8 @@ def largest_root_test(
     p = _checks.integer("p", p, at_least=1)
     hypothesis = _checks.integer("hypothesis", hypothesis, at_least=1)
     error = _checks.integer("error", error, at_least=p)
-    beta = _checks.dyson_index(beta, (1, 2))
-    method = _checks.choice("method", method, ("exact", "tracy-widom"))
+    beta = _checks.dyson_index(beta, RealOrComplex)
+    method = _checks.choice("method", method, Method)
     values = _checks.full_precision("root", _checks.real("root", root))
     p_value = _INSIDE("root", values)
     if method == "tracy-widom":
@@ -98,7 +100,7 @@ def largest_root_test(
     return LargestRootTest(values, _exact(p_value, p, hypothesis, error, beta), p, hypothesis, error)
 
 
-def largest_root_test_of_groups(*groups: Inexact[Array, "_ p"], method: str = "exact") -> LargestRootTest:
+def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Method = "exact") -> LargestRootTest:
     r"""Roy's test of whether several groups of observations have the same mean, from the data.
 
     H is the scatter of the group means, E that within the groups.
@@ -173,7 +175,7 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
 
 
 @functools.partial(compiled, static_argnums=(1, 2, 3, 4))
-def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta: int) -> Float[Array, "..."]:
+def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta: RealOrComplex) -> Float[Array, "..."]:
     count, weight = min(p, hypothesis), JacobiWeight(abs(hypothesis - p), error - p)
     a, b, kappa = (jnp.asarray(each, root.dtype) for each in weight.recurrence(count + 1))
     recurrence = Recurrence(a[:-1], b, kappa[:-1] * b[1:], jnp.asarray(weight.half_total(), root.dtype))

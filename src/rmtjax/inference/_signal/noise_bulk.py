@@ -11,15 +11,16 @@ the largest c whose levels are spread over no more.
 """
 
 from functools import partial
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
-from rmtjax.inference._signal.singular_values import LOSSES, shrunk
+from rmtjax.inference._signal.singular_values import Loss, shrunk
 from rmtjax.linalg.internal import adjoint, decompose, divided_differences
 
-RULES = ("mp-pca", *LOSSES)
+Rule = Literal["mp-pca", Loss]
 
 
 def noise_levels(levels: Float[Array, "*batch q"], larger: int) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
@@ -73,7 +74,7 @@ def keeping_filter(
         gram: $A = Y^* Y$; if it is larger than `larger`, its other levels are 0 and not looked at.
         noise: σ, used where it is `known`.
         larger: the number N or, if the matrix is larger than that, the smaller side; static.
-        rule: one of `RULES`, static.
+        rule: its name, static.
         known: whether σ is known, static.
     """
     return _filter_of(*decompose(gram), noise, larger, rule, known)[:3]

@@ -1,7 +1,7 @@
 """Batches of small matrices, and images made of overlapping ones, without their noise."""
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
@@ -9,9 +9,10 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._typing import ArrayLike, MaskLike, RealLike
 from rmtjax.inference._core.data import in_unit, masked_each, observations, of_mean_zero, without_mean
 from rmtjax.inference._signal.noise_argument import noise_level
-from rmtjax.inference._signal.noise_bulk import RULES, keeping_filter
+from rmtjax.inference._signal.noise_bulk import Rule, keeping_filter
 from rmtjax.inference._signal.tiles import denoised_image
 from rmtjax.linalg.internal import adjoint
 
@@ -57,7 +58,13 @@ class DenoisedImage(AbstractModule):
     rank: Float[Array, "*space"]
 
 
-def denoise_patches(patches: Any, *, rule: str = "mp-pca", noise: Any = None, center: bool = True) -> DenoisedPatches:
+def denoise_patches(
+    patches: Annotated[ArrayLike, "*batch m k"],
+    *,
+    rule: Rule = "mp-pca",
+    noise: Annotated[RealLike, "*batch"] | None = None,
+    center: bool = True,
+) -> DenoisedPatches:
     r"""Small matrices of voxels × measurements without their noise, each by its own spectrum (MP-PCA).
 
     Neighbouring voxels hold the same few signals in different amounts, and noise of one level. Of the ascending squares
@@ -103,8 +110,8 @@ def denoise_patches(patches: Any, *, rule: str = "mp-pca", noise: Any = None, ce
         Veraart et al. (2016), NeuroImage 142, 394; Cordero-Grande et al. (2019), NeuroImage 200, 391, for the sizes
         of the noise beside a signal; Does et al. (2019), Magn. Reson. Med. 81, 3503.
     """
-    _checks.choice("rule", rule, RULES)
-    center = bool(_checks.choice("center", center, (False, True)))
+    _checks.choice("rule", rule, Rule)
+    center = bool(_checks.choice("center", center, Literal[False, True]))
     data, valid = observations(patches, name="patches")
     if center and data.shape[-2] < 3:
         raise _checks.refusal("patches", "have at least 3 rows if their mean is taken away", data.shape)
@@ -134,7 +141,12 @@ def _patches(
 
 
 def denoise_image(
-    image: Any, *, patch: tuple[int, ...] = (5, 5, 5), rule: str = "mp-pca", noise: Any = None, mask: Any = None
+    image: Annotated[ArrayLike, "*space k"],
+    *,
+    patch: tuple[int, ...] = (5, 5, 5),
+    rule: Rule = "mp-pca",
+    noise: RealLike | None = None,
+    mask: Annotated[MaskLike, "*space"] | None = None,
 ) -> DenoisedImage:
     r"""An image with several measurements in each voxel without its noise, by `denoise_patches` around every voxel.
 
@@ -182,7 +194,7 @@ def denoise_image(
     References:
         Veraart et al. (2016), NeuroImage 142, 394; Manjón et al. (2013), PLoS ONE 8, e73021, for the mean over patches.
     """
-    _checks.choice("rule", rule, RULES)
+    _checks.choice("rule", rule, Rule)
     data = _checks.numbers("image", image)
     if not isinstance(patch, tuple | list):
         raise _checks.refusal("patch", "be a tuple with one size for each axis of space", patch)
@@ -200,14 +212,16 @@ def denoise_image(
         raise _checks.refusal("patch", "have at least 3 voxels", sizes)
     valid = _checks.ALL_FINITE.kept("image", data)
     space = data.shape[:-1]
-    if noise is not None and jnp.shape(noise) not in ((), space):
-        raise _checks.refusal("noise", f"be a number, or have the shape {space} of space", jnp.shape(noise))
+    level = None if noise is None else _checks.real("noise", noise)
+    shape = () if level is None else level.shape
+    if shape not in ((), space):
+        raise _checks.refusal("noise", f"be a number, or have the shape {space} of space", shape)
     if mask is not None:
         mask = jnp.asarray(mask)
         if mask.shape != space or mask.dtype != bool:
             got = _checks.Words(f"{mask.dtype.name} of shape {mask.shape}")
             raise _checks.refusal("mask", f"be booleans of the shape {space} of space (such as `mask > 0`)", got)
-    sigma, positive = noise_level(noise, () if noise is None else jnp.shape(noise), jnp.finfo(data.dtype).dtype)
+    sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)
     positive = positive if positive is True else positive.all()
     result = DenoisedImage(*_image(data, sigma, mask, sizes, rule, noise is not None))
     return _checks.masked(_checks.both(valid, positive), result)

@@ -1,21 +1,20 @@
 """How many components of a data matrix are signal: the number of its levels that noise does not explain."""
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import RealLike
+from rmtjax._typing import ArrayLike, RealLike, RealOrComplex
 from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
 from rmtjax.inference._signal.judge import (
-    METHODS,
-    OF_LEVELS,
+    OfLevels,
     Options,
+    RankMethod,
     SignalRank,
     judged_data,
     judged_levels,
@@ -24,9 +23,9 @@ from rmtjax.inference._signal.noise_argument import noise_level
 
 
 def signal_rank(
-    data: Inexact[Array, "*batch n p"],
+    data: Annotated[ArrayLike, "*batch n p"],
     *,
-    method: str = "tracy-widom",
+    method: RankMethod = "tracy-widom",
     level: RealLike = 0.05,
     noise: RealLike | None = None,
     center: bool = True,
@@ -110,7 +109,7 @@ def signal_rank(
     count = _number_of_levels(max_rank, rows, p)
     n = rows if n is None else n
     beta = 2 if jnp.iscomplexobj(array) else 1
-    options = _options(_checks.choice("method", method, METHODS), beta, count, p, n, noise)
+    options = _options(_checks.choice("method", method, RankMethod), beta, count, p, n, noise)
     batch = array.shape[:-2]
     numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
     result, findings = judged_data(array, *numbers, options, bool(center))
@@ -135,12 +134,12 @@ def signal_rank(
 
 
 def signal_rank_of_levels(
-    levels: Float[Array, "*batch k"],
+    levels: Annotated[RealLike, "*batch k"],
     n: RealLike,
     p: int,
     *,
-    beta: int = 1,
-    method: str = "tracy-widom",
+    beta: RealOrComplex = 1,
+    method: OfLevels = "tracy-widom",
     level: RealLike = 0.05,
     noise: RealLike | None = None,
     max_rank: int | None = None,
@@ -183,8 +182,8 @@ def signal_rank_of_levels(
     # What rounding makes negative is 0.
     array = jnp.maximum(array[..., -min(rows, array.shape[-1]) :], 0)
     count = _number_of_levels(max_rank, min(rows, array.shape[-1]), p)
-    beta = _checks.dyson_index(beta, (1, 2))
-    options = _options(_checks.choice("method", method, OF_LEVELS), beta, count, p, n, noise)
+    beta = _checks.dyson_index(beta, RealOrComplex)
+    options = _options(_checks.choice("method", method, OfLevels), beta, count, p, n, noise)
     batch = array.shape[:-1]
     numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
     result, findings = judged_levels(array, *numbers, options)
@@ -199,7 +198,7 @@ def _whole(n: Any) -> int | None:
     return int(n) if isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 else None
 
 
-def _options(method: str, beta: int, tests: int, p: int, n: Any, noise: Any) -> Options:
+def _options(method: RankMethod, beta: RealOrComplex, tests: int, p: int, n: Any, noise: Any) -> Options:
     rows = _whole(n) if method == "exact" else None
     if method == "exact" and noise is None:
         raise _checks.refusal("noise", 'be known for method="exact"', noise)

@@ -24,6 +24,7 @@ $\sigma_1 \pm \sigma_2 = |x - \eta e^{i(\theta \mp \varphi)}|$ in either order. 
 """
 
 from functools import partial
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +33,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax.inference._signal.hard_threshold import known_noise
 from rmtjax.linalg.internal import adjoint, divided_differences, singular_function_tangent
 
-LOSSES = ("frobenius", "operator", "nuclear", "hard")
+Loss = Literal["frobenius", "operator", "nuclear", "hard"]
 
 
 def shrunk(
@@ -44,7 +45,7 @@ def shrunk(
         s: singular values, not negative.
         scale: the root of c, not negative; at 0 nothing is shrunk.
         beta: the smaller size over the larger one.
-        loss: one of `LOSSES`.
+        loss: its name.
     """
     root = jnp.sqrt(jnp.asarray(beta, s.dtype))
     upper, lower = (1 + root) * scale, (1 - root) * scale
@@ -92,7 +93,7 @@ def with_shrunk_values(
         data: a finite matrix, without checks.
         level: the scale if it is known, or else what it is over the median singular value.
         beta: the smaller size over the larger one, static.
-        loss: one of `LOSSES`, static.
+        loss: its name, static.
         known: whether the scale is known, static.
     """
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)

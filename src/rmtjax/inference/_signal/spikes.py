@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
+from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax.inference._core.noise_law import spike, squared_cosine
 
 
@@ -35,7 +35,9 @@ class SpikeEstimates(AbstractModule):
     observation_cosine: Float[Array, "..."]
 
 
-def spike_estimates(levels: RealLike, n: RealLike, p: RealLike, noise: RealLike, *, beta: int = 1) -> SpikeEstimates:
+def spike_estimates(
+    levels: RealLike, n: RealLike, p: RealLike, noise: RealLike, *, beta: RealOrComplex = 1
+) -> SpikeEstimates:
     r"""Population levels and angles behind the levels of a sample covariance matrix that are above the noise.
 
     With $\gamma = p/n$, a population level $\ell\sigma^2$ with $\ell > 1 + \sqrt\gamma$ shows in the sample at
@@ -74,7 +76,7 @@ def spike_estimates(levels: RealLike, n: RealLike, p: RealLike, noise: RealLike,
         Baik and Silverstein (2006), J. Multivariate Anal. 97, 1382, theorem 1.1; Paul (2007), Stat. Sin. 17, 1617,
         theorems 3 and 4; Benaych-Georges and Nadakuditi (2012), J. Multivariate Anal. 111, 120, section 3.1.
     """
-    beta = _checks.dyson_index(beta, (1, 2))
+    beta = _checks.dyson_index(beta, RealOrComplex)
     sizes = {name: _checks.real(name, value) for name, value in (("n", n), ("p", p), ("noise", noise))}
     valid: Any = True
     for name, size in sizes.items():

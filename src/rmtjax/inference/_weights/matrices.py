@@ -1,6 +1,6 @@
 """The matrices in a pytree of weights, by the names of their leaves."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from jaxtyping import PyTree
 
 from rmtjax import _checks
 
-UNFOLDINGS = ("channels-first", "channels-last", "stacked")
+Unfolding = Literal["channels-first", "channels-last", "stacked"]
 # Fewer singular values than this have no bulk and no tail.
 FEWEST = 10
 
@@ -31,7 +31,7 @@ class Leaf(NamedTuple):
     note: str
 
 
-def leaves(tree: PyTree, unfolding: str) -> list[Leaf]:
+def leaves(tree: PyTree, unfolding: Unfolding) -> list[Leaf]:
     """All leaves that are arrays of real or complex numbers, stacked ones one by one.
 
     Raises:
@@ -93,7 +93,7 @@ def _name(path: tuple) -> str:
     return text.removeprefix(".")
 
 
-def _unfolded(name: str, array: np.ndarray, unfolding: str) -> list[Leaf]:
+def _unfolded(name: str, array: np.ndarray, unfolding: Unfolding) -> list[Leaf]:
     if array.ndim < 2 or not array.size:
         return [Leaf(name, (0, 0), None, "no matrix")]
     if unfolding == "stacked":

@@ -19,11 +19,11 @@ from jaxtyping import Array, Float, Inexact, Int, PyTree
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import KeyScalar, RealOrComplex
 from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur
 from rmtjax.inference._fits.tail import fit_tail
 from rmtjax.inference._signal.largest_level import ratio_p_values
-from rmtjax.inference._weights.matrices import FEWEST, UNFOLDINGS, Leaf, leaves
+from rmtjax.inference._weights.matrices import FEWEST, Leaf, Unfolding, leaves
 
 # A level below this part of the largest one is 0 to rounding of single precision.
 _ZERO = 1e-12
@@ -54,7 +54,7 @@ _NUMBERS = (
 def weight_spectra(
     tree: PyTree,
     *,
-    unfolding: str = "channels-first",
+    unfolding: Unfolding = "channels-first",
     level: float = 0.05,
     key: KeyScalar | None = None,
     replicates: int = 100,
@@ -109,7 +109,7 @@ def weight_spectra(
         Martin and Mahoney (2021), J. Mach. Learn. Res. 22, 165, for spectra of trained weights and the exponent of
         their tails; Nadler (2011), J. Multivariate Anal. 102, 363, for the p-values.
     """
-    _checks.choice("unfolding", unfolding, UNFOLDINGS)
+    _checks.choice("unfolding", unfolding, Unfolding)
     level = _checks.PROPER_FRACTION("level", level)
     replicates = _checks.integer("replicates", replicates, at_least=1)
     found = leaves(tree, unfolding)
@@ -146,7 +146,7 @@ def _fill(
     table: dict[str, np.ndarray],
     places: Int[np.ndarray, " m"],
     levels: Float[np.ndarray, "m p"],
-    sizes: tuple[int, int, int],
+    sizes: tuple[int, int, RealOrComplex],
     level: float,
     key: KeyScalar | None,
     replicates: int,
@@ -218,7 +218,7 @@ def _levels(matrix: Inexact[np.ndarray, "rows columns"]) -> Float[np.ndarray, " 
 
 @partial(compiled, static_argnums=(2, 3, 4))
 def _p_values(
-    levels: Float[Array, "m p"], outliers: Int[Array, " m"], n: int, p: int, beta: int
+    levels: Float[Array, "m p"], outliers: Int[Array, " m"], n: int, p: int, beta: RealOrComplex
 ) -> Float[Array, "m p"]:
     """p-values of the levels, largest first, by the rule at the top of the file."""
     descending = levels[:, ::-1]

@@ -35,11 +35,8 @@ class Mixture(AbstractLaw):
     weights: Annotated[Float[Array, " k"], _checks.PROBABILITIES]
     components: tuple[AbstractLaw, ...]
 
-    def __init__(self, weights: Sequence[float] | RealLike, components: Sequence[AbstractLaw]):
-        # Made one by one and stacked, Python numbers stay weakly typed; an array of the whole list would not be.
-        if isinstance(weights, Sequence) and weights and not any(isinstance(w, Sequence) for w in weights):
-            weights = jnp.stack([_checks.scalar("weights", w) for w in weights])
-        self.weights = _checks.of_shape("weights", weights, (len(components),))
+    def __init__(self, weights: RealLike, components: Sequence[AbstractLaw]):
+        self.weights = _checks.of_shape("weights", _checks.weakly_typed("weights", weights), (len(components),))
         self.components = tuple(components)
         for component in self.components:
             if not isinstance(component, AbstractLaw):

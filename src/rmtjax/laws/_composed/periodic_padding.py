@@ -20,12 +20,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import Arrangement, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra.semicircle import Semicircle
-from rmtjax.linalg.internal import ARRANGEMENTS
 from rmtjax.special import bracketed_root
 
 
@@ -68,13 +67,13 @@ class PeriodicPadding(AbstractLaw):
 
     base: Annotated[AbstractLaw, CONTINUOUS]
     mixture: Annotated[Float[Array, ""], _checks.FRACTION]
-    arrangement: str = eqx.field(static=True)
+    arrangement: Arrangement = eqx.field(static=True)
     order: int | None = eqx.field(static=True)
 
-    def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: str, order: int | None = None):
+    def __init__(self, base: AbstractLaw, mixture: RealScalarLike, arrangement: Arrangement, order: int | None = None):
         self.base = base
         self.mixture = _checks.scalar("mixture", mixture)
-        self.arrangement = _checks.choice("arrangement", arrangement, ARRANGEMENTS)
+        self.arrangement = _checks.choice("arrangement", arrangement, Arrangement)
         self.order = None if order is None else _checks.integer("order", order, at_least=1)
 
     def _multiplicities(self) -> tuple[Float[Array, " w"], Float[Array, " w"], Float[Array, " w"]]:

@@ -15,10 +15,9 @@ import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
-from rmtjax._typing import RealLike
+from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.laws._core.base import AbstractLaw
 
-ComplexLike = RealLike | complex
 T = TypeVar("T", bound=Any)
 
 
@@ -52,7 +51,7 @@ class AbstractSpectralLaw(AbstractLaw):
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         raise NotImplementedError(f"No closed form of the S-transform of {type(self).__name__} is known.")
 
-    def stieltjes(self, z: ComplexLike) -> Complex[Array, "..."]:
+    def stieltjes(self, z: ArrayLike) -> Complex[Array, "..."]:
         r"""Stieltjes (Cauchy) transform $G(z) = E\,(z - X)^{-1}$, with $G(\bar z) = \overline{G(z)}$.
 
         On the real axis it is the limit from above, $G(x + i0)$, whose imaginary part is -π times the density. It is
@@ -77,7 +76,7 @@ class AbstractSpectralLaw(AbstractLaw):
         """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
         return self._run(self._promised_free_cumulant, k=_checks.integer("k", k, at_least=1))
 
-    def r_transform(self, g: ComplexLike) -> Inexact[Array, "..."]:
+    def r_transform(self, g: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
 
         $G(R(g) + 1/g) = g$ near 0. Free convolution adds R-transforms.
@@ -90,7 +89,7 @@ class AbstractSpectralLaw(AbstractLaw):
         """
         return self._run(self._promised_r_transform, _numbers("g", g))
 
-    def s_transform(self, z: ComplexLike) -> Inexact[Array, "..."]:
+    def s_transform(self, z: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
 
         Free multiplicative convolution multiplies S-transforms. A law of mean 0 has none.
@@ -173,7 +172,7 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
     return jnp.where(present, reciprocal((z - location) / jnp.where(present, mass, 1)), 0)
 
 
-def _numbers(name: str, value: ComplexLike) -> Inexact[Array, "..."]:
+def _numbers(name: str, value: Any) -> Inexact[Array, "..."]:
     """Real or complex numbers of single or double precision."""
     if not np.iscomplexobj(value):  # JAX's own raises a TypeError at a string (jax 0.8)
         return _checks.full_precision(name, _checks.real(name, value))

@@ -41,9 +41,8 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
-from rmtjax.laws._correlations.two_point import BETAS
 from rmtjax.special import gauss_laguerre
 from rmtjax.special.internal import sine_integral
 
@@ -58,7 +57,7 @@ _ADDED = 16
 _SERIES = (1 / 24, -7 / 960, 31 / 8064, -127 / 30720, 511 / 67584)
 
 
-def circular_form_factor(times: RealLike, n: int, beta: int) -> Float[Array, "..."]:
+def circular_form_factor(times: RealLike, n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral form factor $K(t) = \frac1n E\big|\sum_j e^{i t \theta_j}\big|^2$ of n levels on the circle, exactly.
 
     For integers t > 0, with sums over the n numbers p from $-\frac{n-1}2$ to $\frac{n-1}2$,
@@ -93,12 +92,12 @@ def circular_form_factor(times: RealLike, n: int, beta: int) -> Float[Array, "..
     References:
         Haake, Sommers and Weber (1999), J. Phys. A 32, 6903; Mehta (2004), Random Matrices, chapter 11.
     """
-    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, BETAS)
+    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
     t = _checks.full_precision("times", _checks.real("times", times))
     return _form_factor(t, jnp.asarray(n, t.dtype), beta)
 
 
-def circular_number_variance(lengths: RealLike, n: int, beta: int) -> Float[Array, "..."]:
+def circular_number_variance(lengths: RealLike, n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Variance $\Sigma^2(L)$ of the number of n levels on the circle that lie in an arc of mean number L, exactly.
 
     With the form factor K of `circular_form_factor`
@@ -125,7 +124,7 @@ def circular_number_variance(lengths: RealLike, n: int, beta: int) -> Float[Arra
     References:
         Dyson (1962), J. Math. Phys. 3, 166; Mehta (2004), Random Matrices, chapter 11 and section 16.1.
     """
-    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, BETAS)
+    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
     length = _checks.full_precision("lengths", _checks.real("lengths", lengths))
     waves = 2 * n if beta == 4 else n
     return _number_variance(length, jnp.asarray(n, length.dtype), beta, waves if waves < _MANY else None)

@@ -30,13 +30,12 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax._varying import varying_like
-from rmtjax.laws._correlations.two_point import BETAS
 from rmtjax.special import gauss_legendre
 
 
-def circular_power_spectrum(waves: RealLike, n: int, beta: int) -> Float[Array, "..."]:
+def circular_power_spectrum(waves: RealLike, n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Power spectrum of the deviations of n levels on the circle from a picket fence, exactly.
 
     For the n spacings s in units of their mean, and ω = 2πk/n,
@@ -66,7 +65,7 @@ def circular_power_spectrum(waves: RealLike, n: int, beta: int) -> Float[Array, 
     References:
         Riser, Osipov and Kanzieper (2017), Phys. Rev. Lett. 118, 204101, and (2020), Ann. Phys. 413, 168065, for β = 2.
     """
-    n, beta = _checks.integer("n", n, at_least=2), _checks.dyson_index(beta, BETAS)
+    n, beta = _checks.integer("n", n, at_least=2), _checks.dyson_index(beta, DysonIndexOrZero)
     k = _checks.full_precision("waves", _checks.real("waves", waves))
     length, lengths, even, odd = (jnp.asarray(each, k.dtype) for each in (n, *_eigenvalues(2 * n if beta == 4 else n)))
     return _power_spectrum(k, length, lengths, even, odd, beta)

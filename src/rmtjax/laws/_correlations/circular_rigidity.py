@@ -9,16 +9,15 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.circular import circular_number_variance
-from rmtjax.laws._correlations.two_point import BETAS
 from rmtjax.special import gauss_legendre
 
 # A rule of so many nodes integrates so many periods of a wave times a smooth function to 1e-16.
 _NUM_NODES, _PERIODS = 48, 8
 
 
-def circular_rigidity(lengths: RealLike, n: int, beta: int) -> Float[Array, "..."]:
+def circular_rigidity(lengths: RealLike, n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of n levels on the circle, exactly.
 
     It is the mean squared deviation of the counting function from its best straight line, over an arc that holds L
@@ -47,13 +46,13 @@ def circular_rigidity(lengths: RealLike, n: int, beta: int) -> Float[Array, "...
     References:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Pandey (1979), Ann. Phys. 119, 170, for the integral.
     """
-    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, BETAS)
+    n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
     length = _checks.full_precision("lengths", _checks.real("lengths", lengths))
     return _rigidity(length, n, beta)
 
 
 @functools.partial(compiled, static_argnums=(1, 2))
-def _rigidity(length: Float[Array, "..."], n: int, beta: int) -> Float[Array, "..."]:
+def _rigidity(length: Float[Array, "..."], n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     valid = (length >= 0) & (length <= n)
     inside = jnp.where(valid, length, 0)
     if beta == 0:

@@ -30,15 +30,15 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndex, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator, legendre_rule
-from rmtjax.laws._extremes.tracy_widom import TracyWidom
+from rmtjax.laws._extremes.tracy_widom import Convention, TracyWidom
 from rmtjax.linalg.internal import decompose_one_by_one
 from rmtjax.special import airy, sine_kernel
 
 
-def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
+def bulk_gap_probabilities(s: RealLike, beta: DysonIndex, max_count: int) -> Float[Array, "... k"]:
     r"""Probabilities E(0), …, E(max_count) of the numbers of levels in an interval of length s in the bulk.
 
     Let $\lambda_0 > \lambda_1 > \dots$ be the eigenvalues of the sine kernel on the interval; those with even index
@@ -71,12 +71,13 @@ def bulk_gap_probabilities(s: RealLike, beta: int, max_count: int) -> Float[Arra
         Mehta (2004), Random Matrices, sections 6.1, 7.3 and 11.7; Bornemann (2010), Markov Process. Relat. Fields 16,
         803, section 5.
     """
-    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    beta = _checks.dyson_index(beta)
+    count = _checks.integer("max_count", max_count, at_least=0)
     return _bulk(_checks.full_precision("s", _checks.real("s", s)), beta, count)
 
 
 def soft_edge_gap_probabilities(
-    s: RealLike, beta: int, max_count: int, convention: str = "tracy-widom"
+    s: RealLike, beta: DysonIndex, max_count: int, convention: Convention = "tracy-widom"
 ) -> Float[Array, "... k"]:
     r"""Probabilities E(0), …, E(max_count) of the numbers of levels beyond s at a soft edge.
 
@@ -110,12 +111,15 @@ def soft_edge_gap_probabilities(
         Ferrari and Spohn (2005), J. Phys. A 38, L557; Bornemann (2010), Markov Process. Relat. Fields 16, 803,
         section 6; Dieng and Tracy (2011), in Random Matrices, Random Processes and Integrable Systems.
     """
-    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    beta = _checks.dyson_index(beta)
+    count = _checks.integer("max_count", max_count, at_least=0)
     stretch = TracyWidom(beta, convention)._stretch()
     return _soft_edge(stretch * _checks.full_precision("s", _checks.real("s", s)), beta, count)
 
 
-def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_count: int) -> Float[Array, "... k"]:
+def hard_edge_gap_probabilities(
+    s: RealLike, alpha: RealLike, beta: DysonIndex, max_count: int
+) -> Float[Array, "... k"]:
     r"""Probabilities E(0), …, E(max_count) of the numbers of levels in (0, s) at a hard edge.
 
     With the operator $T_a$ of kernel $\tfrac{\sqrt s}2 J_a(\sqrt{sxy})$ on (0, 1)
@@ -151,7 +155,8 @@ def hard_edge_gap_probabilities(s: RealLike, alpha: RealLike, beta: int, max_cou
         Forrester (2006), Nonlinearity 19, 2989; Forrester and Rains (2001), MSRI Publ. 40, 171; Bornemann (2010),
         Markov Process. Relat. Fields 16, 803, section 6.
     """
-    beta, count = _checks.dyson_index(beta), _checks.integer("max_count", max_count, at_least=0)
+    beta = _checks.dyson_index(beta)
+    count = _checks.integer("max_count", max_count, at_least=0)
     alpha = ALPHA("alpha", _checks.full_precision("alpha", _checks.real("alpha", alpha)), beta)
     return _hard_edge(_checks.full_precision("s", _checks.real("s", s)), bessel_order(alpha, beta), beta, count)
 

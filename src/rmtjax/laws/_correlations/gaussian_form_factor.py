@@ -33,7 +33,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_distances import Distances, distances
 from rmtjax.special.internal import scaled_gaussian
@@ -43,7 +43,7 @@ _LARGE = 2.0**32
 
 
 def gaussian_form_factor(
-    times: RealLike, n: int, beta: int = 2, scale: RealScalarLike = 1.0, *, connected: bool = False
+    times: RealLike, n: int, beta: DysonIndex = 2, scale: RealScalarLike = 1.0, *, connected: bool = False
 ) -> Float[Array, "..."]:
     r"""Spectral form factor $K(t) = \frac1n E\big|\sum_j e^{i t \lambda_j}\big|^2$ of a Gaussian ensemble, exactly.
 

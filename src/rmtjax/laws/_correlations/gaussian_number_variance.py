@@ -19,14 +19,14 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_quadrature, skew_products
 from rmtjax.special.internal import hermite_functions
 
 
 def gaussian_number_variance(
-    lower: RealLike, upper: RealLike, n: int, beta: int = 2, scale: RealScalarLike = 1.0
+    lower: RealLike, upper: RealLike, n: int, beta: DysonIndex = 2, scale: RealScalarLike = 1.0
 ) -> Float[Array, "..."]:
     r"""Variance of the number of the n levels of a Gaussian ensemble that lie in an interval, exactly.
 

@@ -33,16 +33,14 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import DysonIndex, IntervalLike
 from rmtjax._varying import varying_like
 from rmtjax.laws._correlations.gap_probabilities import distribution, not_negative
 from rmtjax.linalg.internal import decompose_one_by_one
 from rmtjax.special.internal import hermite_functions, nodes_and_weights
 
 
-def hermite_gap_probabilities(
-    n: int, interval: tuple[RealScalarLike, RealScalarLike], beta: int, max_count: int
-) -> Float[Array, " k"]:
+def hermite_gap_probabilities(n: int, interval: IntervalLike, beta: DysonIndex, max_count: int) -> Float[Array, " k"]:
     r"""Probabilities E(0), …, E(max_count) of the numbers of levels of a Gaussian ensemble in an interval.
 
     For β = 2 they are the coefficients of $\det(1 - (1 - z) M)$, $M_{ij} = \int_J \varphi_i \varphi_j$, with the first

@@ -8,6 +8,7 @@ which the kth has the variance $k/(2\beta)$. On the circle the modes are the pow
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,9 +16,8 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealScalarLike
 from rmtjax.laws._correlations.circular import circular_form_factor
-from rmtjax.laws._correlations.two_point import BETAS
 from rmtjax.special import chebyshev_coefficients
 
 Function = Callable[[Float[Array, " q"]], Inexact[Array, " q"]]
@@ -26,7 +26,7 @@ Function = Callable[[Float[Array, " q"]], Inexact[Array, " q"]]
 def linear_statistic_variance(
     f: Function,
     beta: RealScalarLike,
-    support: tuple[RealScalarLike, RealScalarLike] = (-2.0, 2.0),
+    support: IntervalLike = (-2.0, 2.0),
     *,
     num_nodes: int = 128,
 ) -> Float[Array, ""]:
@@ -151,15 +151,14 @@ def circular_linear_statistic_variance(
     """
     num_nodes = _checks.integer("num_nodes", num_nodes, at_least=2)
     if n is not None:
-        n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, BETAS)
-    else:
-        beta = _checks.positive("beta", beta)
-    values = _values(f, _angles(beta, num_nodes))
+        n = _checks.integer("n", n, at_least=1)
+    index: Any = _checks.positive("beta", beta) if n is None else _checks.dyson_index(beta, DysonIndexOrZero)
+    values = _values(f, _angles(index, num_nodes))
     times = np.abs(np.fft.fftfreq(num_nodes, 1 / num_nodes))
     # Through an even number of points the fastest wave is a cosine: half of it turns either way.
     shares = np.where(2 * times == num_nodes, 0.5, 1)
     times, shares = (jnp.asarray(each, jnp.finfo(values.dtype).dtype) for each in (times, shares))
-    weights = shares * (times * 2 / beta if n is None else n * circular_form_factor(times, n, int(beta)))
+    weights = shares * (times * 2 / index if n is None else n * circular_form_factor(times, n, index))
     return _circular_variance(values, weights)
 
 

@@ -28,9 +28,9 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._core.running_integrals import unit_rule
-from rmtjax.laws._correlations.two_point import BETAS, pair_correlation
+from rmtjax.laws._correlations.two_point import pair_correlation
 from rmtjax.special.internal import auxiliary, cosine_integral, sine_integral, sine_tail
 
 # Up to this length the rigidity is computed by quadrature, for which 24 nodes reach 1e-16.
@@ -39,7 +39,7 @@ _SHORT, _NUM_NODES = 2.0, 24
 _SPLIT = 4.0
 
 
-def number_variance(lengths: RealLike, beta: int) -> Float[Array, "..."]:
+def number_variance(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Variance $\Sigma^2(L)$ of the number of levels in an interval that holds L on average, in the bulk.
 
     With $A(x) = \int_x^\infty \frac{\sin t}t\,dt$ and $\mathrm{Cin}(x) = \gamma + \log x - \mathrm{Ci}(x)$
@@ -69,10 +69,10 @@ def number_variance(lengths: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.1.
     """
-    return _number_variance(_checks.real("lengths", lengths), _checks.dyson_index(beta, BETAS))
+    return _number_variance(_checks.real("lengths", lengths), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
-def rigidity(lengths: RealLike, beta: int) -> Float[Array, "..."]:
+def rigidity(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of Dyson and Mehta in the bulk.
 
     It is the mean squared deviation of the counting function from its best straight line, over an interval that holds
@@ -100,7 +100,7 @@ def rigidity(lengths: RealLike, beta: int) -> Float[Array, "..."]:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Mehta (2004), Random Matrices, section 16.2; Pandey (1979),
         Ann. Phys. 119, 170, for the integral.
     """
-    return _rigidity(_checks.real("lengths", lengths), _checks.dyson_index(beta, BETAS))
+    return _rigidity(_checks.real("lengths", lengths), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
 @functools.partial(compiled, static_argnums=1)
@@ -120,7 +120,7 @@ def _number_variance(length: Float[Array, "..."], beta: int) -> Float[Array, "..
 
 
 @functools.partial(compiled, static_argnums=1)
-def _rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
+def _rigidity(length: Float[Array, "..."], beta: DysonIndexOrZero) -> Float[Array, "..."]:
     inside = (length >= 0) & (length < jnp.inf)
     if beta == 0:
         values = jnp.where(inside, length, 1) / 15
@@ -150,14 +150,14 @@ def _var(x: Float[Array, "..."]) -> Float[Array, "..."]:
 _var.defjvps(lambda tangent, _, x: (x / 2 * jnp.sinc(x / (2 * jnp.pi)) ** 2 + sine_tail(x)) * tangent)
 
 
-def _short_rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
+def _short_rigidity(length: Float[Array, "..."], beta: DysonIndexOrZero) -> Float[Array, "..."]:
     u, weights = unit_rule(_NUM_NODES)
     kernel = jnp.asarray(weights * (1 - u) ** 3 * (2 - 9 * u - 3 * u**2), length.dtype)
     correlation = pair_correlation(length[..., None] * jnp.asarray(u, length.dtype), beta)
     return length / 15 + length**2 / 15 * (correlation @ kernel)
 
 
-def _long_rigidity(length: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
+def _long_rigidity(length: Float[Array, "..."], beta: DysonIndexOrZero) -> Float[Array, "..."]:
     if beta == 2:
         return _mean_variance(2 * jnp.pi * length) / jnp.pi**2
     if beta == 1:

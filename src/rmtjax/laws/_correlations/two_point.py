@@ -19,16 +19,15 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.special.internal import sine_integral
 
-BETAS = (0, 1, 2, 4)
 _SPLIT = 3.0  # the power series serve below this x
 # Number of terms in x² of the exact series, and of the series about the middle of 0 < x² < 9.
 _NUM_TERMS, _NUM_SHIFTED = 40, 24
 
 
-def pair_correlation(r: RealLike, beta: int) -> Float[Array, "..."]:
+def pair_correlation(r: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Pair correlation function $R_2(r)$: the density of levels at distance r from a level, in the bulk.
 
     With $s(r) = \frac{\sin \pi r}{\pi r}$
@@ -58,10 +57,10 @@ def pair_correlation(r: RealLike, beta: int) -> Float[Array, "..."]:
     References:
         Dyson (1962), J. Math. Phys. 3, 166; Mehta (2004), Random Matrices, sections 6.1, 7.2 and 8.1.
     """
-    return _pair_correlation(_checks.real("r", r), _checks.dyson_index(beta, BETAS))
+    return _pair_correlation(_checks.real("r", r), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
-def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
+def form_factor(tau: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral form factor $K(\tau) = 1 - \int Y_2(r)\,e^{2\pi i r \tau}\,dr$ in the bulk.
 
     $$K = \begin{cases}
@@ -90,7 +89,7 @@ def form_factor(tau: RealLike, beta: int) -> Float[Array, "..."]:
         Mehta (2004), Random Matrices, equations 6.2.17, 7.2.46 and 8.1.14; Haake (2010), Quantum
         signatures of chaos, chapter 4.
     """
-    return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, BETAS))
+    return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
 @functools.partial(compiled, static_argnums=1)

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndex, RealLike
 from rmtjax.special.internal import log_gamma_quotient
 
 _WITH_A_MEAN = _checks.Rule(
@@ -14,7 +14,7 @@ _WITH_A_MEAN = _checks.Rule(
 )
 
 
-def mean_inverse_participation_ratio(n: int, beta: int, q: RealLike = 2.0) -> Float[Array, "..."]:
+def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0) -> Float[Array, "..."]:
     r"""Mean of $\sum_i |v_i|^{2q}$ for eigenvectors of invariant ensembles, exactly at every n.
 
     $$E\,I_q = n\,\frac{\Gamma(\beta/2 + q)\,\Gamma(\beta n/2)}{\Gamma(\beta/2)\,\Gamma(\beta n/2 + q)},$$
@@ -44,7 +44,7 @@ def mean_inverse_participation_ratio(n: int, beta: int, q: RealLike = 2.0) -> Fl
     return _mean(n, jnp.asarray(beta / 2, exponents.dtype), _WITH_A_MEAN("q", exponents, beta))
 
 
-def mean_participation_entropy(n: int, beta: int) -> float:
+def mean_participation_entropy(n: int, beta: DysonIndex) -> float:
     r"""Mean of the entropy $-\sum_i |v_i|^2 \log |v_i|^2$ for eigenvectors of invariant ensembles, exactly at every n.
 
     $$E\,S_1 = \psi\Big(\frac{\beta n}2 + 1\Big) - \psi\Big(\frac\beta2 + 1\Big),$$

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -39,9 +39,9 @@ class PorterThomas(AbstractGeneralizedGamma):
         Porter and Thomas (1956), Phys. Rev. 104, 483; Haake (2010), Quantum signatures of chaos, chapter 4.
     """
 
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, beta: int):
+    def __init__(self, beta: DysonIndex):
         self.beta = _checks.dyson_index(beta)
 
     def _shape_power_scale(self) -> tuple[Array, Array | float, Array | float]:
@@ -80,9 +80,9 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
     """
 
     n: int = eqx.field(static=True)
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, n: int, beta: int):
+    def __init__(self, n: int, beta: DysonIndex):
         self.n = _checks.integer("n", n, at_least=2)
         self.beta = _checks.dyson_index(beta)
 

@@ -13,7 +13,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import DysonIndex, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator
@@ -94,9 +94,9 @@ class HardEdge(AbstractLogarithmicLaw):
     """
 
     alpha: Annotated[Float[Array, ""], ALPHA, "beta"]
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, alpha: RealScalarLike, beta: int = 2):
+    def __init__(self, alpha: RealScalarLike, beta: DysonIndex = 2):
         self.beta = _checks.dyson_index(beta)
         self.alpha = _checks.scalar("alpha", alpha)
 

@@ -3,7 +3,7 @@
 import functools
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,11 +12,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special import chebyshev_series, piecewise_chebyshev
 
 # For β = 4, the factor from x in each convention to the scaling of Bornemann, which the table and expansions use.
-_STRETCH = {"tracy-widom": 2 ** (1 / 2), "bornemann": 1.0, "stochastic-airy": 2 ** (2 / 3)}
+Convention = Literal["tracy-widom", "bornemann", "stochastic-airy"]
+_STRETCH: dict[Convention, float] = {"tracy-widom": 2 ** (1 / 2), "bornemann": 1.0, "stochastic-airy": 2 ** (2 / 3)}
 # The panels of the table start at -_REACH; it has log F below a switch and log(1 - F) above it.
 _REACH = 13.0
 # By β and the rank of the level, counted from the largest: row of the table, its switch, right end of its panels.
@@ -182,13 +184,13 @@ class TracyWidom(AbstractTabulatedLaw):
         Dieng and Tracy (2011), in Random Matrices, Random Processes and Integrable Systems, for further levels.
     """
 
-    beta: int = eqx.field(static=True)
-    convention: str = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
+    convention: Convention = eqx.field(static=True)
     order: int = eqx.field(static=True)
 
-    def __init__(self, beta: int, convention: str = "tracy-widom", order: int = 1):
+    def __init__(self, beta: DysonIndex, convention: Convention = "tracy-widom", order: int = 1):
         self.beta = _checks.dyson_index(beta)
-        self.convention = _checks.choice("convention", convention, _STRETCH)
+        self.convention = _checks.choice("convention", convention, Convention)
         self.order = _checks.integer("order", order, at_least=1)
         if order > _LOWEST[self.beta]:
             raise _checks.refusal("order", f"be at most {_LOWEST[self.beta]} for beta={beta}", order)

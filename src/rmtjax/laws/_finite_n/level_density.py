@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -71,7 +71,7 @@ class LevelDensity(AbstractLaw):
     zeros: int = eqx.field(static=True)
     ones: int = eqx.field(static=True)
 
-    def __init__(self, ensemble: Any):
+    def __init__(self, ensemble: _Ensemble):
         known = isinstance(ensemble, _Ensemble) and not isinstance(ensemble, type)
         spectrum = ensemble._classical_spectrum() if known else None
         if spectrum is None:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._typing import RealLike
 from rmtjax.laws._plane.radial import AbstractRadialLaw
 from rmtjax.special import bracketed_root
 
@@ -56,7 +57,7 @@ class SingleRing(AbstractRadialLaw):
 
     singular_values: Annotated[Float[Array, " n"], _SINGULAR_VALUES]
 
-    def __init__(self, singular_values: Float[Array, " n"]):
+    def __init__(self, singular_values: Annotated[RealLike, "n"]):
         array = _checks.full_precision("singular_values", _checks.real("singular_values", singular_values))
         if array.ndim != 1 or array.size < 2:
             raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.tabulated import load
 from rmtjax.special import chebyshev_series
@@ -79,9 +80,9 @@ class GapRatio(AbstractLogarithmicLaw):
         β = 2; Bornemann (2010), Math. Comp. 79, 871; Mehta (2004), Random Matrices, sections 6.1, 7.2 and 8.1.
     """
 
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
 
-    def __init__(self, beta: int):
+    def __init__(self, beta: DysonIndex):
         self.beta = _checks.dyson_index(beta)
 
     def _support(self) -> tuple[Array, Array]:

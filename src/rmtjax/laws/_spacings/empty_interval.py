@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from rmtjax._typing import DysonIndex
 from rmtjax.laws._spacings.spacing import REACH, WIDTH, Spacing, table, variable_beyond
 from rmtjax.special import chebyshev_series, gauss_legendre, piecewise_chebyshev
 
@@ -52,7 +53,7 @@ def distance_to_level(law: Spacing, logarithm: Float[Array, "..."]) -> Float[Arr
 
 
 @functools.cache
-def _tables(beta: int) -> tuple[np.ndarray, list[float]]:
+def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
     """For each panel the coefficients of -log E/s, and those of g in 2 REACH/s - 1; s is in the unit of the table."""
     law = Spacing(beta)
     (point, mass), total = gauss_legendre(60), law._stretch()

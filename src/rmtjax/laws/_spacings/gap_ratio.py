@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -147,7 +147,7 @@ class PoissonGapRatio(AbstractLaw):
         return p / (1 + q)
 
 
-def mean_gap_ratio(beta: int) -> float:
+def mean_gap_ratio(beta: DysonIndexOrZero) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of large spectra.
 
     $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it is the mean of `GapRatio`,
@@ -173,4 +173,4 @@ def mean_gap_ratio(beta: int) -> float:
     """
     # As `scripts/gap_ratio_table.py` prints them.
     known = {0: 2 * math.log(2) - 1, 1: 0.53072957567468264, 2: 0.59975042095097101, 4: 0.67443856131429072}
-    return known[_checks.dyson_index(beta, tuple(known))]
+    return known[_checks.dyson_index(beta, DysonIndexOrZero)]

@@ -45,6 +45,7 @@ $e^{it}$ where the two circles meet is the variable.
 
 import functools
 import math
+from typing import Literal
 
 import numpy as np
 import scipy  # loads `scipy.special` when it is first used
@@ -61,7 +62,7 @@ _INSIDE, _OUTSIDE = 6.0, 4.2
 _FAR = 8.5
 
 
-def mean_complex_spacing_ratio(beta: int, n: int | None = None) -> tuple[float, float]:
+def mean_complex_spacing_ratio(beta: Literal[0, 2], n: int | None = None) -> tuple[float, float]:
     r"""Means of $|z|$ and $\cos\arg z$ of complex spacing ratios z: exactly for n levels, or in the bulk as n → ∞.
 
     A level at the edge of the spectrum has its neighbours on one side, which makes the cosine larger. The share of such
@@ -93,7 +94,7 @@ def mean_complex_spacing_ratio(beta: int, n: int | None = None) -> tuple[float, 
     References:
         Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019; Dusa and Wettig (2022), Phys. Rev. E 105, 044144.
     """
-    beta = _checks.dyson_index(beta, tuple(_LIMITS))
+    beta = _checks.dyson_index(beta, Literal[0, 2])
     return _LIMITS[beta] if n is None else _finite(beta, _checks.integer("n", n, at_least=3))
 
 

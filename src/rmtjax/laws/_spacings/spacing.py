@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special import chebyshev_series, piecewise_chebyshev
 
@@ -80,10 +81,10 @@ class Spacing(AbstractTabulatedLaw):
         Matrices, sections 6.1, 7.1 and 11.7; Bornemann (2010), Markov Process. Relat. Fields 16, 803, section 5.
     """
 
-    beta: int = eqx.field(static=True)
+    beta: DysonIndex = eqx.field(static=True)
     k: int = eqx.field(static=True)
 
-    def __init__(self, beta: int, k: int = 0):
+    def __init__(self, beta: DysonIndex, k: int = 0):
         self.beta = _checks.dyson_index(beta)
         self.k = _checks.integer("k", k, at_least=0)
         most = _MOST[self._index()]

@@ -30,7 +30,7 @@ import scipy  # loads `scipy.special` when it is first used
 from jax.core import Tracer
 
 from rmtjax import _checks
-from rmtjax._typing import RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._core.running_integrals import running_integrals, unit_rule
 from rmtjax.laws._spacings.superposed_spacing import SuperposedSpacing
 
@@ -42,7 +42,7 @@ _NODES, _FRACTIONS, _SUMS = 20, 16, 48
 _RAREST = 40.0
 
 
-def mean_superposed_gap_ratio(betas: Sequence[int], fractions: Sequence[float] | RealLike) -> float:
+def mean_superposed_gap_ratio(betas: Sequence[DysonIndexOrZero], fractions: RealLike) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of independent spectra that are superposed.
 
     It is what $E\min(s_1/s_2, s_2/s_1)$ becomes if a symmetry was not used: m blocks of equal size have $f_i = 1/m$.

@@ -22,7 +22,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import KeyScalar, RealLike
+from rmtjax._typing import DysonIndexOrZero, KeyScalar, RealLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._spacings.empty_interval import distance_to_level, log_empty
@@ -74,17 +74,15 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         Rosenzweig and Porter (1960), Phys. Rev. 120, 1698; Mehta (2004), Random Matrices, appendix A.2.
     """
 
-    betas: tuple[int, ...] = eqx.field(static=True)
+    betas: tuple[DysonIndexOrZero, ...] = eqx.field(static=True)
     fractions: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
 
-    def __init__(self, betas: Sequence[int], fractions: Sequence[float] | RealLike):
+    def __init__(self, betas: Sequence[DysonIndexOrZero], fractions: RealLike):
         if not isinstance(betas, Sequence | np.ndarray | jax.Array) or not len(betas):
             raise _checks.refusal("betas", "be a sequence of at least one number", betas)
-        self.betas = tuple(_checks.dyson_index(beta, (0, 1, 2, 4)) for beta in betas)
-        # Made one by one and stacked, Python numbers stay weakly typed; an array of the whole list would not be.
-        if isinstance(fractions, Sequence) and fractions and not any(isinstance(f, Sequence) for f in fractions):
-            fractions = jnp.stack([_checks.scalar("fractions", f) for f in fractions])
-        self.fractions = _checks.of_shape("fractions", fractions, (len(self.betas),))
+        self.betas = tuple(_checks.dyson_index(beta, DysonIndexOrZero) for beta in betas)
+        weights = _checks.weakly_typed("fractions", fractions)
+        self.fractions = _checks.of_shape("fractions", weights, (len(self.betas),))
 
     def _shares(self) -> Float[Array, " k"]:
         return self.fractions / self.fractions.sum()
@@ -105,7 +103,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         return f @ (f.sum() - f) + jnp.sum(jnp.where(repelling, 0, f**2)), 0.0
 
     def _logarithms(self, x: Float[Array, "..."]) -> _Logarithms:
-        def logarithms(beta: int, s: Array) -> _Logarithms:
+        def logarithms(beta: DysonIndexOrZero, s: Array) -> _Logarithms:
             if not beta:
                 return _Logarithms(-s, log_one_minus_exp(-s), -s, -s)
             law = Spacing(beta)
@@ -160,7 +158,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         same, other = (jax.random.exponential(k, (*shape, len(self.betas)), f.dtype) for k in (key_same, key_other))
         same, other = (jnp.maximum(each, jnp.finfo(f.dtype).tiny) for each in (same, other))
 
-        def spacing(beta: int, same: Array, other: Array) -> tuple[Array, Array]:
+        def spacing(beta: DysonIndexOrZero, same: Array, other: Array) -> tuple[Array, Array]:
             if not beta:
                 return same, other
             law = Spacing(beta)

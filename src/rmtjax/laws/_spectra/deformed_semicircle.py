@@ -18,7 +18,6 @@ $$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum
 which is the semicircle law's formula for each point, in which nothing cancels. The mass above x has π - θ instead of θ.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -69,9 +68,7 @@ class DeformedSemicircle(AbstractLaw):
     weights: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
     radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(
-        self, locations: RealLike | Sequence[float], weights: RealLike | Sequence[float], radius: RealScalarLike
-    ):
+    def __init__(self, locations: RealLike, weights: RealLike, radius: RealScalarLike):
         self.locations = _checks.vector("locations", locations)
         self.weights = _checks.of_shape("weights", weights, self.locations.shape)
         self.radius = _checks.scalar("radius", radius)

@@ -1,7 +1,6 @@
 """The Marčenko-Pastur law of a general population spectrum."""
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import jax
@@ -70,8 +69,8 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     def __init__(
         self,
         ratio: RealScalarLike,
-        population: RealLike | Sequence[float],
-        weights: RealLike | Sequence[float] | None = None,
+        population: RealLike,
+        weights: RealLike | None = None,
     ):
         self.ratio = _checks.scalar("ratio", ratio)
         points = self.population = _checks.vector("population", population)

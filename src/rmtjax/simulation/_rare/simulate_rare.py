@@ -1,7 +1,7 @@
 """Probabilities of rare events of the levels, with standard errors."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -30,18 +30,32 @@ def _smallest(matrix: SymTridiagonal) -> Float[Array, ""]:
     return matrix.eigenvalues((0, 1))[0]
 
 
-_NAMED = {"largest": _largest, "smallest": _smallest}
+Name = Literal["largest", "smallest"]
+_NAMED: dict[str, Callable[[SymTridiagonal], Array]] = {"largest": _largest, "smallest": _smallest}
+
+
+class WithEntries(Protocol):
+    """An ensemble with the hooks that are asked for a tridiagonal model."""
+
+    @property
+    def n(self) -> int: ...
+
+    def _independent_entries(self) -> AbstractEntries | None: ...
+
+    def _has_density(self) -> Any: ...
+
+    def _valid(self) -> Any: ...
 
 
 def simulate_rare(
-    ensemble: Any,
-    statistic: str | Callable[[SymTridiagonal], Any],
+    ensemble: WithEntries,
+    statistic: Name | Callable[[SymTridiagonal], Any],
     threshold: RealScalarLike,
     key: KeyScalar,
     num_samples: int = 10_000,
     *,
-    side: str = "above",
-    method: str | None = None,
+    side: Literal["above", "below"] = "above",
+    method: Literal["importance", "splitting"] | None = None,
 ) -> RareEvent:
     r"""The probability that a statistic of the levels lies above, or below, a threshold, however small it is.
 
@@ -104,7 +118,7 @@ def simulate_rare(
     entries = _entries(ensemble)
     named = isinstance(statistic, str)
     if named:
-        _checks.choice("statistic", statistic, _NAMED)
+        _checks.choice("statistic", statistic, Name)
     elif not callable(statistic):
         raise _checks.refusal("statistic", f"be one of {', '.join(map(repr, _NAMED))} or a function", statistic)
     if entries.n < ensemble.n and statistic != "largest":
@@ -112,9 +126,9 @@ def simulate_rare(
     level = _checks.scalar("threshold", threshold)
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=2)
-    above = _checks.choice("side", side, ("above", "below")) == "above"
+    above = _checks.choice("side", side, Literal["above", "below"]) == "above"
     able = named and (isinstance(entries, HermiteEntries) or (statistic == "largest" and above))
-    method = _checks.choice("method", method, (None, "importance", "splitting"))
+    method = _checks.choice("method", method, Literal[None, "importance", "splitting"])
     if method == "importance" and not able:
         must = f"be 'splitting' for this statistic and side of {type(ensemble).__name__}"
         raise _checks.refusal("method", must, method)
@@ -124,7 +138,7 @@ def simulate_rare(
     entries, level = jax.tree.map(lambda leaf: leaf.astype(dtype), (entries, level))
     if method == "splitting" or not able:
         method, groups = "splitting", max(_FEWEST_GROUPS, -(-num_samples // splitting.GROUP))
-        of_matrix = _NAMED[statistic] if isinstance(statistic, str) else statistic
+        of_matrix = statistic if callable(statistic) else _NAMED[statistic]
         result = mean_and_error(splitting.log_weights(entries, of_matrix, level, key, groups, above=above))
         num_samples = groups * splitting.GROUP
     else:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jaxtyping import Array, Bool, PyTree, UInt32
+from jaxtyping import Array, Bool, UInt32
 
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 from rmtjax.linalg import MaskedValues, PaddedMatrix, PaddedSpectrum
 
 
@@ -63,7 +64,7 @@ class AbstractReducer(AbstractModule):
     keeps_draws = False
 
     @abstractmethod
-    def init(self, draw: PyTree[jax.ShapeDtypeStruct]) -> PyTree:
+    def init(self, draw: PyTree) -> PyTree:
         """The state before the first draw, as numpy arrays or numbers; `draw` has the shapes and dtypes of one draw."""
 
     @abstractmethod

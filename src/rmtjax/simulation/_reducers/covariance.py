@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers._rounding import two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 

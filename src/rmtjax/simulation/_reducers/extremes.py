@@ -6,10 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers._pooled import nan_refused, pooled, pooled_dtype
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.kept_draws import NO_DRAW

@@ -6,10 +6,10 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree, UInt
+from jaxtyping import Array, Bool, Float, Int, UInt
 
 from rmtjax import _checks
-from rmtjax._typing import RealLike
+from rmtjax._typing import PyTree, RealLike
 from rmtjax.simulation._reducers import _exact
 from rmtjax.simulation._reducers._pooled import nan_refused, pooled_entries
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded

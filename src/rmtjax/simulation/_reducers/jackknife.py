@@ -2,23 +2,27 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Inexact, PyTree
+from jaxtyping import Float, Inexact
+from typing_extensions import TypeVar
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.moments import Moments
 from rmtjax.special.internal import student_interval
 
+T = TypeVar("T", default=Any)
 
-class JackknifeResult(AbstractModule):
+
+class JackknifeResult(AbstractModule, Generic[T]):
     """A statistic with its standard error; the first three fields have the structure of the statistic.
 
     Args:
@@ -35,13 +39,13 @@ class JackknifeResult(AbstractModule):
         1.796 2.204
     """
 
-    value: PyTree
-    standard_error: PyTree
-    uncorrected: PyTree
+    value: T
+    standard_error: T
+    uncorrected: T
     blocks: int
     draws: int
 
-    def interval(self, level: float = 0.95) -> tuple[PyTree, PyTree]:
+    def interval(self, level: float = 0.95) -> tuple[T, T]:
         """Confidence intervals, by Student's distribution with a degree of freedom less than there are blocks.
 
         Args:
@@ -60,7 +64,7 @@ class _State(NamedTuple):
     states: PyTree
 
 
-class Jackknife(AbstractReducer):
+class Jackknife(AbstractReducer, Generic[T]):
     r"""A smooth function of what a reducer gives, with its standard error and corrected for its bias.
 
     Draw i belongs to block i mod g, and the reducer has a state for each of the g blocks. With $\theta$ for the
@@ -94,11 +98,11 @@ class Jackknife(AbstractReducer):
         unequal sizes: Busing, Meijer and van der Leeden (1999), Statistics and Computing 9, 3.
     """
 
-    statistic: Callable[[Any], PyTree]
+    statistic: Callable[[Any], T]
     reducer: PyTree
     blocks: int = eqx.field(static=True)
 
-    def __init__(self, statistic: Callable[[Any], PyTree], reducer: PyTree = None, blocks: int = 32):
+    def __init__(self, statistic: Callable[[Any], T], reducer: PyTree = None, blocks: int = 32):
         if not callable(statistic):
             raise _checks.refusal("statistic", "be a function of the result of the reducer", statistic)
         reducer = Moments() if reducer is None else reducer
@@ -135,7 +139,7 @@ class Jackknife(AbstractReducer):
         merged = [_reduction.merge(self.reducer, *pair) for pair in pairs]
         return _State(left.draws + right.draws, jax.tree.map(lambda *leaves: np.stack(leaves), *merged))
 
-    def finish(self, state: _State) -> JackknifeResult:
+    def finish(self, state: _State) -> JackknifeResult[T]:
         """The statistic, its standard error, and its value without the bias."""
         numbers = state.draws[state.draws > 0]
         blocks = [each for each, number in zip(self._of_blocks(state), state.draws, strict=True) if number]
@@ -160,7 +164,7 @@ class Jackknife(AbstractReducer):
         leaves, structure = jax.tree.flatten(state.states)
         return [jax.tree.unflatten(structure, [leaf[block] for leaf in leaves]) for block in range(self.blocks)]
 
-    def _statistic(self, states: list[PyTree]) -> PyTree:
+    def _statistic(self, states: list[PyTree]) -> T:
         return jax.tree.map(np.asarray, self.statistic(_reduction.finish(self.reducer, states)))
 
 

@@ -6,10 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree, UInt32
+from jaxtyping import Array, UInt32
 
 from rmtjax import _checks
 from rmtjax._threefry import unrolled
+from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.kept_draws import NO_DRAW, KeptDraws, in_order
 

@@ -2,9 +2,10 @@
 
 import jax
 import numpy as np
-from jaxtyping import Int, PyTree
+from jaxtyping import Int
 
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 
 # The index of a place without a draw; those of draws are below 2^31.
 NO_DRAW = np.uint32(2**32 - 1)

@@ -1,14 +1,15 @@
 """Mean, variance and, if asked for, skewness and kurtosis of every entry of the draws."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, PyTree
+from jaxtyping import Array, Bool
 
 from rmtjax import _checks
+from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers._rounding import two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.moments_result import MomentsResult
@@ -88,10 +89,10 @@ class Moments(AbstractReducer):
         Computational Statistics 31, 1305, for higher powers.
     """
 
-    order: int = eqx.field(static=True)
+    order: Literal[2, 4] = eqx.field(static=True)
 
-    def __init__(self, order: int = 2):
-        self.order = _checks.choice("order", order, (2, 4))
+    def __init__(self, order: Literal[2, 4] = 2):
+        self.order = _checks.choice("order", order, Literal[2, 4])
 
     def init(self, draw: PyTree) -> _State:
         """No draws, for each array of a draw."""

@@ -2,10 +2,10 @@
 
 import jax
 import numpy as np
-from jaxtyping import PyTree
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._typing import PyTree
 from rmtjax.special.internal import student_interval
 
 

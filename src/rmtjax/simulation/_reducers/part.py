@@ -1,19 +1,26 @@
 """Reducers on a part of what a function returns."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PyTree
+from typing_extensions import TypeVar
 
 from rmtjax import _checks
+from rmtjax._typing import PyTree, overload
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
+from rmtjax.simulation._results import Reducer
+
+Select = str | int | Callable[[Any], PyTree]
+T = TypeVar("T", default=Any)
+A = TypeVar("A")
+B = TypeVar("B")
 
 
-class Part(AbstractReducer):
+class Part(AbstractReducer, Generic[T]):
     """Reduces a part of each draw, or a function of it.
 
     Args:
@@ -34,10 +41,16 @@ class Part(AbstractReducer):
         500 True
     """
 
-    select: str | int | Callable[[Any], PyTree]
+    select: Select
     reducer: PyTree
 
-    def __init__(self, select: str | int | Callable[[Any], PyTree], reducer: PyTree):
+    @overload
+    def __init__(self: "Part[A]", select: Select, reducer: Reducer[A]): ...
+    @overload
+    def __init__(self: "Part[tuple[A, B]]", select: Select, reducer: tuple[Reducer[A], Reducer[B]]): ...
+    @overload
+    def __init__(self: "Part[Any]", select: Select, reducer: Sequence[Any] | Mapping[Any, Any]): ...
+    def __init__(self, select: Select, reducer: PyTree):
         if isinstance(select, bool) or not (isinstance(select, str | int) or callable(select)):
             raise _checks.refusal("select", "be a key, a position, an attribute or a function of a draw", select)
         _reduction.check_reducers(reducer, "reducer")
@@ -62,7 +75,7 @@ class Part(AbstractReducer):
         """The states of the reducers for the draws of both."""
         return _reduction.merge(self.reducer, left, right)
 
-    def finish(self, state: list[PyTree]) -> Any:
+    def finish(self, state: list[PyTree]) -> T:
         """The results of the reducers."""
         return _reduction.finish(self.reducer, state)
 

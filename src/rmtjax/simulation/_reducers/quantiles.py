@@ -6,10 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._typing import RealLike
+from rmtjax._typing import PyTree, RealLike
 from rmtjax.simulation._reducers import _cells
 from rmtjax.simulation._reducers._pooled import nan_refused, pooled, pooled_dtype
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
@@ -82,7 +82,7 @@ class Quantiles(AbstractReducer):
     probabilities: Annotated[Float[Array, " q"], _PROBABILITIES]
     size: int = eqx.field(static=True)
 
-    def __init__(self, probabilities: RealLike | list | tuple = (0.25, 0.5, 0.75), size: int = 4096):
+    def __init__(self, probabilities: RealLike = (0.25, 0.5, 0.75), size: int = 4096):
         self.probabilities = jnp.atleast_1d(_checks.vector("probabilities", np.atleast_1d(np.asarray(probabilities))))
         self.size = _checks.integer("size", size, at_least=2)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +14,11 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
+from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import pair
 from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 
 class FormFactor(AbstractModule):
@@ -67,11 +67,11 @@ class FormFactor(AbstractModule):
 
 
 def form_factor(
-    levels: Spectrum,
+    levels: LevelsLike,
     times: RealLike,
     *,
-    window: tuple[RealLike, RealLike] | None = None,
-    where: Bool[Array, "*batch n"] | None = None,
+    window: IntervalLike | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> FormFactor:
     r"""Spectral form factor of unfolded spectra.
 

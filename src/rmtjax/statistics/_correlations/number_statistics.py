@@ -2,28 +2,28 @@
 
 import math
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax.statistics._correlations import windows
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _LENGTHS = _checks.Rule(lambda x: ((x >= 0) & (x < math.inf)).all(), "be finite and not negative")
 
 
 def number_variance(
-    levels: Spectrum,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealLike, RealLike] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Number variance $\Sigma^2(L)$ of unfolded spectra: mean squared deviation of the count from L.
@@ -73,11 +73,11 @@ def number_variance(
 
 
 def rigidity(
-    levels: Spectrum,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealLike, RealLike] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of unfolded spectra, averaged over all positions of the interval.
@@ -121,11 +121,11 @@ def rigidity(
 
 
 def number_skewness(
-    levels: Spectrum,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealLike, RealLike] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Third moment of the number of levels in an interval, $\langle [N(x, x + L) - L]^3 \rangle_x$.
@@ -160,12 +160,12 @@ def number_skewness(
 
 
 def number_probabilities(
-    levels: Spectrum,
+    levels: LevelsLike,
     lengths: RealLike,
     *,
     max_count: int,
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealLike, RealLike] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""The share E(k; L) of positions in which an interval of length L holds exactly k levels, for k up to `max_count`.

@@ -1,25 +1,27 @@
 """The density of levels at a distance from a level."""
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 
 
 def pair_correlation(
-    levels: Spectrum,
-    edges: Float[Array, " bins_and_one"],
+    levels: LevelsLike,
+    edges: Annotated[RealLike, "bins_and_one"],
     *,
-    where: Bool[Array, "*batch n"] | None = None,
-    interval: tuple[RealLike, RealLike] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    interval: IntervalLike | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "*batch bins"]:
     r"""Pair correlation $R_2(r)$ of unfolded spectra: the density of levels at distance r from a level, by bins of r.

@@ -1,26 +1,27 @@
 """The power spectrum of levels, taken as a signal in discrete time."""
 
 import math
+from typing import Annotated
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import MaskLike, RealLike
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, stretch
 from rmtjax.statistics._correlations.waves import halves, product, wave_sums
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
 
 
 def power_spectrum(
-    levels: Spectrum,
+    levels: LevelsLike,
     frequencies: RealLike,
     *,
-    where: Bool[Array, "*batch n"] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
     period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Power spectrum of the deviations $\delta_l = x_{l + 1} - x_1 - l$ of unfolded levels from a picket fence.

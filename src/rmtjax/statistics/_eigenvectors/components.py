@@ -1,14 +1,17 @@
 """Components of eigenvectors, and their part in a subspace."""
 
+from typing import Annotated
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import ArrayLike
 from rmtjax.statistics._eigenvectors.participation import Vectors, checked_vectors, intensities, scaled, squares
 
 
-def porter_thomas_intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
+def porter_thomas_intensities(vectors: Annotated[ArrayLike, "*batch n k"]) -> Float[Array, "*batch n k"]:
     r"""Intensities $n |v_i|^2$ of the components, for $\sum_i |v_i|^2 = 1$; their mean is 1.
 
     For vectors of invariant ensembles the law of each is `laws.EigenvectorIntensity`, and `laws.PorterThomas` as n → ∞.
@@ -35,7 +38,9 @@ def porter_thomas_intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
     return _intensities(checked_vectors("vectors", vectors))
 
 
-def subspace_overlap(vectors: Vectors, basis: Inexact[Array, "*batch n d"]) -> Float[Array, "*batch k"]:
+def subspace_overlap(
+    vectors: Annotated[ArrayLike, "*batch n k"], basis: Annotated[ArrayLike, "*batch n d"]
+) -> Float[Array, "*batch k"]:
     r"""The part of each vector in a subspace, $|P v|^2 / |v|^2$ with the orthogonal projection P.
 
     For a vector that is uniform on the sphere of n components, real (β = 1) or complex (2), it is a beta variate with

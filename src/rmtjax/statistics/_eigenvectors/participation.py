@@ -1,6 +1,6 @@
 """How many components of a basis an eigenvector is spread over."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -8,13 +8,13 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
+from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.special.internal import exp_slope, log_slope
 
 Vectors = Inexact[Array, "*batch n k"]
 
 
-def inverse_participation_ratio(vectors: Vectors, q: RealLike = 2.0) -> Float[Array, "..."]:
+def inverse_participation_ratio(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike = 2.0) -> Float[Array, "..."]:
     r"""Moments of the intensities of each vector, $I_q = \sum_i |v_i|^{2q}$ for $\sum_i |v_i|^2 = 1$.
 
     $I_2$ is 1 for a vector with one component, and 1/n for one that is spread evenly; its inverse counts the
@@ -43,7 +43,7 @@ def inverse_participation_ratio(vectors: Vectors, q: RealLike = 2.0) -> Float[Ar
     return _of_exponents(_moments, vectors, q)
 
 
-def participation_entropy(vectors: Vectors, q: RealLike = 1.0) -> Float[Array, "..."]:
+def participation_entropy(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike = 1.0) -> Float[Array, "..."]:
     r"""Entropy of Rényi of the intensities $p_i = |v_i|^2$ of each vector, for q = 1 that of Shannon.
 
     $$S_q = \frac1{1 - q} \log \sum_i p_i^q, \qquad S_1 = -\sum_i p_i \log p_i .$$
@@ -75,7 +75,7 @@ def participation_entropy(vectors: Vectors, q: RealLike = 1.0) -> Float[Array, "
     return _of_exponents(_entropies, vectors, q)
 
 
-def multifractal_dimension(vectors: Vectors, q: RealLike) -> Float[Array, "..."]:
+def multifractal_dimension(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike) -> Float[Array, "..."]:
     r"""The dimension $D_q = S_q / \log n$ of each vector, with the entropy of `participation_entropy`.
 
     For $q \ne 1$ that is $\sum_i |v_i|^{2q} = n^{-(q - 1) D_q}$, and q = 1 is the information dimension. It is 1 for an

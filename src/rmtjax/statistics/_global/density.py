@@ -1,20 +1,20 @@
 """Densities of spectra on bins, and how much they differ within an ensemble."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealLike
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax._typing import MaskLike, RealLike
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _DISTRIBUTION = _checks.Rule(lambda values: ~(values < 0).any(), "not be negative")
 
 
 def level_density(
-    levels: Spectrum, edges: RealLike, *, where: Bool[Array, "*batch n"] | None = None
+    levels: LevelsLike, edges: RealLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
 ) -> Float[Array, "*batch k"]:
     r"""Density of the levels of each spectrum on bins, normalised by the number of levels.
 
@@ -55,7 +55,7 @@ def level_density(
 
 
 def spectral_ergodicity(
-    levels: Spectrum, edges: RealLike, *, where: Bool[Array, "*batch m n"] | None = None
+    levels: LevelsLike, edges: RealLike, *, where: Annotated[MaskLike, "*batch m n"] | None = None
 ) -> Float[Array, "*batch k"]:
     r"""The metric of Thirumalai and Mountain: how far single spectra are from the average over their ensemble.
 

@@ -1,6 +1,7 @@
 """Sums and extremes over the levels of each spectrum."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -8,11 +9,12 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax._typing import MaskLike
+from rmtjax.statistics._levels import LevelsLike, checked
 
 
 def linear_statistic(
-    levels: Spectrum, f: Callable[[Array], Array], *, where: Bool[Array, "*batch n"] | None = None
+    levels: LevelsLike, f: Callable[[Array], Array], *, where: Annotated[MaskLike, "*batch n"] | None = None
 ) -> Inexact[Array, "..."]:
     r"""The sum of a function over the levels of each spectrum, $\sum_i f(x_i)$.
 
@@ -51,7 +53,9 @@ def linear_statistic(
     return spectra.masked(_total(heights, spectra.mask), heights.ndim - points.ndim)
 
 
-def log_determinant(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Float[Array, "*batch"]:
+def log_determinant(
+    levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
+) -> Float[Array, "*batch"]:
     r"""Logarithm of the absolute determinant, $\sum_i \log|x_i|$.
 
     Its variance grows with the logarithm of n where 0 lies within the spectrum, as for Gaussian ensembles. From
@@ -80,7 +84,9 @@ def log_determinant(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None =
     return spectra.masked(_log_determinant(spectra.values, spectra.mask), 0)
 
 
-def condition_number(levels: Spectrum, *, where: Bool[Array, "*batch n"] | None = None) -> Float[Array, "*batch"]:
+def condition_number(
+    levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
+) -> Float[Array, "*batch"]:
     r"""The largest absolute value of a level over the smallest, $\max|x_i| / \min|x_i|$.
 
     Args:

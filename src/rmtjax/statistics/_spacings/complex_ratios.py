@@ -1,6 +1,7 @@
 """Ratios of the distances to the two nearest levels, in the plane."""
 
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -8,17 +9,18 @@ from jaxtyping import Array, Bool, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import MaskLike
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import PlanarSpectrum, checked_in_plane, mask_of
-from rmtjax.statistics._spacings.spacings import TIES, divided
+from rmtjax.statistics._levels import PlanarLevelsLike, checked_in_plane, mask_of
+from rmtjax.statistics._spacings.spacings import Ties, divided
 
 
 def complex_spacing_ratios(
-    levels: PlanarSpectrum,
+    levels: PlanarLevelsLike,
     *,
-    where: Bool[Array, "*batch n"] | None = None,
-    centres: Bool[Array, "*batch n"] | None = None,
-    ties: str = "drop",
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+    centres: Annotated[MaskLike, "*batch n"] | None = None,
+    ties: Ties = "drop",
     block: int = 128,
 ) -> MaskedValues:
     r"""The nearest neighbour of each level in the plane, seen from it in units of the next one; needs no unfolding.
@@ -61,7 +63,7 @@ def complex_spacing_ratios(
         Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019.
     """
     block = _checks.integer("block", block, at_least=1)
-    _checks.choice("ties", ties, TIES)
+    _checks.choice("ties", ties, Ties)
     spectra = checked_in_plane(levels, where)
     inside = spectra.mask
     if centres is not None:
@@ -75,7 +77,7 @@ def _ratios(
     levels: Inexact[Array, "*batch n"],
     mask: Bool[Array, "*batch n"],
     inside: Bool[Array, "*batch n"],
-    ties: str,
+    ties: Ties,
     block: int,
 ) -> tuple[Inexact[Array, "*batch n"], Bool[Array, "*batch n"]]:
     shape = levels.shape

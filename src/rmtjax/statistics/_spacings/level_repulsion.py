@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +11,8 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealLike
-from rmtjax.statistics._levels import Spectrum, checked
+from rmtjax._typing import MaskLike, RealLike
+from rmtjax.statistics._levels import LevelsLike, checked
 from rmtjax.statistics._spacings.spacings import spaced_where_counted
 
 _CUTOFFS = _checks.Rule(lambda s: ((s > 0) & (s < math.inf)).all(), "be positive and finite")
@@ -42,7 +43,7 @@ class LevelRepulsion(AbstractModule):
 
 
 def level_repulsion(
-    levels: Spectrum, cutoffs: RealLike, *, where: Bool[Array, "*batch n"] | None = None
+    levels: LevelsLike, cutoffs: RealLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
 ) -> LevelRepulsion:
     r"""The exponent β of the law of small spacings, $P(s) \sim s^\beta$, by maximum likelihood below a cutoff.
 

@@ -1,18 +1,23 @@
 """Distances between neighbouring levels and ratios of these."""
 
+from typing import Annotated, Literal
+
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._typing import MaskLike
 from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 # What 0/0 may be.
-TIES = ("drop", "nan", "zero")
+Ties = Literal["drop", "nan", "zero"]
 
 
-def spacings(levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"] | None = None) -> MaskedValues:
+def spacings(
+    levels: LevelsLike, order: int = 1, *, where: Annotated[MaskLike, "*batch n"] | None = None
+) -> MaskedValues:
     r"""Distances $x_{i + k} - x_i$ between levels, with k - 1 others in between.
 
     Args:
@@ -44,7 +49,7 @@ def spacings(levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"]
 
 
 def gap_ratios(
-    levels: Spectrum, order: int = 1, *, where: Bool[Array, "*batch n"] | None = None, ties: str = "drop"
+    levels: LevelsLike, order: int = 1, *, where: Annotated[MaskLike, "*batch n"] | None = None, ties: Ties = "drop"
 ) -> MaskedValues:
     r"""Ratios of two consecutive spacings, the smaller one over the larger; they need no unfolding.
 
@@ -77,7 +82,7 @@ def gap_ratios(
         Oganesyan and Huse (2007), Phys. Rev. B 75, 155111; Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett.
         110, 084101; for order > 1 Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305.
     """
-    _checks.choice("ties", ties, TIES)
+    _checks.choice("ties", ties, Ties)
     spectra = checked(levels, where)
     order = _order(order, 2, spectra)
     values, mask = _gap_ratios(spectra.values, spectra.mask, order, ties)
@@ -116,7 +121,7 @@ _spacings = compiled(spaced_where_counted, static_argnums=2)
 
 
 def _ratios(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: int, ties: str
+    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: int, ties: Ties
 ) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
     distances = _spaced(values, order)
     count = max(values.shape[-1] - 2 * order, 0)
@@ -127,7 +132,7 @@ def _ratios(
 
 
 def divided(
-    smaller: Inexact[Array, "*batch m"], larger: Inexact[Array, "*batch m"], inside: Bool[Array, "*batch m"], ties: str
+    smaller: Inexact[Array, "*batch m"], larger: Inexact[Array, "*batch m"], inside: Bool[Array, "*batch m"], ties: Ties
 ) -> tuple[Inexact[Array, "*batch m"], Bool[Array, "*batch m"]]:
     """Ratios inside of the mask by the rule for 0/0, and which of them count."""
     defined = inside & (larger != 0)

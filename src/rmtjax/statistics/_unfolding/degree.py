@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,8 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolding.polynomial import ENOUGH, back, fitted, normalised_staircase, pool_of, scaled
 from rmtjax.statistics._unfolding.unfolded import DROP, middle
 
@@ -42,12 +42,12 @@ class PolynomialDegree(AbstractModule):
 
 
 def polynomial_degree(
-    levels: Spectrum,
+    levels: LevelsLike,
     degrees: Sequence[int],
     *,
     folds: int = 5,
     drop: RealScalarLike = 0.0,
-    where: Bool[Array, "m n"] | None = None,
+    where: Annotated[MaskLike, "m n"] | None = None,
 ) -> PolynomialDegree:
     r"""The degree for a pooled `unfold_polynomial`, by cross-validation over spectra.
 

@@ -1,7 +1,7 @@
 """Unfolding by a staircase that is smoothed with a Gaussian kernel."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolded import Unfolded
 from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
 
@@ -21,12 +21,12 @@ _PAIRS = 1 << 17
 
 
 def unfold_kernel(
-    levels: Spectrum,
+    levels: LevelsLike,
     bandwidth: RealScalarLike,
     *,
     pooled: bool = True,
     drop: RealScalarLike = 0.0,
-    where: Bool[Array, "*batch n"] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Unfolded:
     r"""Levels of mean spacing 1 by the staircase, smoothed with a Gaussian kernel of width h.
 

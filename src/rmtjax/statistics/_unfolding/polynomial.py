@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,20 +11,20 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import RealScalarLike
+from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._levels import Levels, Spectrum, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolded import Unfolded
 from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
 
 
 def unfold_polynomial(
-    levels: Spectrum,
+    levels: LevelsLike,
     degree: int,
     *,
     pooled: bool = True,
     drop: RealScalarLike = 0.0,
-    where: Bool[Array, "*batch n"] | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Unfolded:
     r"""Levels of mean spacing 1 by a polynomial, fitted to the staircase by least squares.
 

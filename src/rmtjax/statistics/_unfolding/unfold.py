@@ -1,22 +1,33 @@
 """Unfolding by a density that is known, by phases, or by the spacings nearby."""
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Protocol
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax.statistics._levels import Levels, Spectrum, checked, extent
+from rmtjax._typing import ArrayLike, MaskLike
+from rmtjax.statistics._levels import Levels, LevelsLike, checked, extent
 from rmtjax.statistics._unfolded import Unfolded
 from rmtjax.statistics._unfolding.unfolded import recorded
 
-Mask = Bool[Array, "*batch n"] | None
+
+class HasCdf(Protocol):
+    """A law of one level."""
+
+    def cdf(self, x: Any, /) -> Any: ...
 
 
-def unfold(levels: Spectrum, law: Any, *, where: Mask = None) -> Unfolded:
+def unfold(
+    levels: LevelsLike,
+    law: HasCdf | Callable[[Array], ArrayLike],
+    *,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+) -> Unfolded:
     r"""Levels of mean spacing 1, $n F(x_i)$, by a distribution function F that is known.
 
     This is the unfolding to prefer: nothing is fitted to the levels, so nothing of their fluctuations is taken away.
@@ -80,7 +91,7 @@ def _by_law(
     return jnp.sum(mask, axis=-1, keepdims=True) * probabilities, inside, jnp.stack(numbers)
 
 
-def unfold_phases(phases: Spectrum, *, where: Mask = None) -> Unfolded:
+def unfold_phases(phases: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Unfolded:
     r"""Eigenphases of mean spacing 1, $n\theta_i/2\pi$, for statistics with `period=n`.
 
     Args:
@@ -122,7 +133,7 @@ def _on_circle(
     return values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
 
 
-def unfold_local(levels: Spectrum, window: int, *, where: Mask = None) -> Unfolded:
+def unfold_local(levels: LevelsLike, window: int, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Unfolded:
     r"""Levels of mean spacing 1 by the mean spacing around each: $y_{i+1} - y_i = (x_{i+1} - x_i)/\bar s_i$.
 
     The mean $\bar s_i = (x_{i + w} - x_{i - w})/2w$ follows the fluctuations themselves. This makes spectra look rigid
