@@ -31,7 +31,7 @@ def test_an_adjacency_matrix_of_booleans():
 
 
 def test_a_matrix_of_something_else_is_refused():
-    with pytest.raises(ValueError, match="`a` must hold real or complex numbers, got 'key<fry>'"):
+    with pytest.raises(ValueError, match="`a` must hold real or complex numbers, not random keys, got 'key<fry>'"):
         rmt.eigvalsh(jax.random.split(jax.random.key(0), (2, 2)))
 
 

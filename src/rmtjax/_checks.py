@@ -10,7 +10,7 @@ to Python, and a program with a callback cannot be stored in JAX's compilation c
 import math
 import operator
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import equinox as eqx
@@ -21,54 +21,19 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from rmtjax._automatic import on_automatic_axes
+from rmtjax._door import LARGEST_COUNT
+from rmtjax._door import booleans as booleans
+from rmtjax._door import floating as floating
+from rmtjax._door import full_precision as full_precision
+from rmtjax._door import numbers as numbers
+from rmtjax._door import whole as whole
+from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
+from rmtjax._refusal import Words as Words
+from rmtjax._refusal import entry as entry
+from rmtjax._refusal import refusal as refusal
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 
 T = TypeVar("T")
-
-
-def refusal(name: str, must: str, got: object) -> ValueError:
-    """The error that every check raises: it names the argument, what it must be and what it was."""
-    shown = tuple(map(_plain, got)) if isinstance(got, tuple) else _plain(got)
-    return ValueError(f"`{name}` must {must}, got {shown!r}.")
-
-
-class Words(str):
-    """What an error says it got, without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-# Longer arrays are not shown whole.
-_MOST_SHOWN = 8
-
-
-def _plain(value: object) -> object:
-    """The number in a scalar array, what matters of a long array, and any other value as it is."""
-    if not isinstance(value, jax.Array | np.ndarray) or isinstance(value, Tracer):
-        return value
-    if not jnp.issubdtype(value.dtype, jnp.number) or (isinstance(value, jax.Array) and not value.is_fully_addressable):
-        return value  # keys have no numbers
-    if value.shape == ():
-        return value.item()
-    return value if value.size <= _MOST_SHOWN else _summary(np.asarray(value))
-
-
-def _summary(array: np.ndarray) -> Words:
-    """Kind and shape of an array, with its first number that is not finite, or else its range."""
-    kind = f"{array.dtype.name} of shape {array.shape}"
-    infinite = ~(abs(array) < math.inf)
-    if infinite.any():
-        return Words(f"{kind} with {entry(array, infinite)}")
-    return Words(kind if np.iscomplexobj(array) else f"{kind} from {array.min()!s} to {array.max()!s}")
-
-
-def entry(array: np.ndarray, chosen: np.ndarray) -> str:
-    """The first chosen entry and its place."""
-    place = tuple(map(int, np.argwhere(chosen)[0]))
-    return f"{array[place]!s} at {list(place)}"
 
 
 def integer(name: str, value: object, *, at_least: int) -> int:
@@ -80,10 +45,12 @@ def integer(name: str, value: object, *, at_least: int) -> int:
         raise refusal(name, must, value)
     try:
         number = operator.index(value)  # pyright: ignore[reportArgumentType]
-    except TypeError:
+    except (TypeError, RuntimeError):  # the latter of a deleted array
         raise refusal(name, must, value) from None
     if number < at_least:
         raise refusal(name, must, value)
+    if number > LARGEST_COUNT:
+        raise refusal(name, f"not exceed {LARGEST_COUNT}", value)
     return number
 
 
@@ -96,31 +63,38 @@ def shape(value: object) -> tuple[int, ...]:
 def choice(name: str, value: T, literal: Any) -> T:
     """A value that must be one of those of a `Literal`, which is also the type of the argument."""
     options = get_args(literal)
-    if value not in options:
-        raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
-    return value
+    given = plain(value)
+    if not isinstance(given, jax.Array | np.ndarray) and isinstance(given, Hashable):
+        for option in options:
+            if given == option:
+                return option
+    raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
 
 
-def dyson_index(beta: T, literal: Any = DysonIndex) -> T:
+def dyson_index(beta: T, literal: Any = DysonIndex, name: str = "beta") -> T:
     """The static β of a dense model, the number of real components of an entry; an array must have a known value."""
     options = get_args(literal)
     must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
     if isinstance(beta, Tracer):
-        raise refusal("beta", must + ", known before tracing (static)", beta)
-    number = _plain(beta)
+        raise refusal(name, must + ", known before tracing (static)", beta)
+    number = plain(beta)
     if isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool):
         for option in options:
             if number == option:
                 return option
-    raise refusal("beta", must, beta)
+    raise refusal(name, must, beta)
 
 
 def typed_key(key: KeyScalar) -> KeyScalar:
     """A single typed key from `jax.random.key`, the only kind of key that the library accepts."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
-        raise refusal("key", "be a typed key from `jax.random.key(seed)`", key)
+        raw = getattr(key, "dtype", None) == np.uint32 and np.ndim(key) == 1
+        remedy = "; `jax.random.wrap_key_data` makes one of a raw `PRNGKey`" if raw else ""
+        raise refusal("key", f"be a typed key from `jax.random.key(seed)`{remedy}", key)
     if key.shape != ():
         raise refusal("key", "be a single key (use `jax.vmap` for several)", key.shape)
+    if is_deleted(key):
+        raise refusal("key", "not be deleted (or donated to a compiled function)", key)
     return key
 
 
@@ -168,7 +142,7 @@ class Rule(NamedTuple):
     def _shown(self, kept: np.ndarray, value: Any, *others: Any) -> Any:
         if self.fault is not None:
             return Words(self.fault(*jax.tree.map(np.asarray, (value, *others))))
-        if kept.shape == np.shape(value) and kept.size > _MOST_SHOWN:
+        if kept.shape == np.shape(value) and kept.size > MOST_SHOWN:
             return Words(f"{entry(np.asarray(value), ~kept)} of an array of shape {kept.shape}")
         return value
 
@@ -221,39 +195,6 @@ ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")
 NO_NAN = Rule(lambda x: x == x, "not be NaN")
 
 
-def _array(name: str, value: object, must: str = "be numbers") -> Array:
-    """The numbers as a JAX array."""
-    try:
-        with np.errstate(over="ignore"):  # callers that refuse overflow check for it
-            return jnp.asarray(_native(value))
-    except OverflowError:  # integers wider than JAX's
-        return _array(name, jax.tree.map(float, value), must)
-    except (TypeError, ValueError):
-        raise refusal(name, must, _without_entries(value)) from None
-
-
-def _without_entries(value: Any) -> Any:
-    """What an error shows of an array or a table of something else than numbers: the type, not the entries."""
-    if not hasattr(value, "__array__"):
-        return value
-    array = np.asarray(value)
-    remedy = "; `astype(float)` makes numbers of them where they are some" if array.dtype == object else ""
-    return Words(f"entries of the type {array.dtype}{remedy}") if array.ndim else value
-
-
-def _native(value: Any) -> Any:
-    """The array in the byte order of this machine, which files of other machines may lack."""
-    foreign = isinstance(value, np.ndarray) and not value.dtype.isnative
-    return value.astype(value.dtype.newbyteorder("=")) if foreign else value
-
-
-def full_precision(name: str, array: Array) -> Array:
-    """An inexact array of single or double precision; nothing in the library is made for half precision."""
-    if jnp.finfo(array.dtype).bits not in (32, 64):
-        raise refusal(name, "be of single or double precision", array.dtype.name)
-    return array
-
-
 def _not_overflowed(name: str, value: object, array: Array) -> None:
     """Refuse finite numbers that overflow the array's dtype."""
     if isinstance(value, jax.Array) or isinstance(array, Tracer):
@@ -267,15 +208,19 @@ def _not_overflowed(name: str, value: object, array: Array) -> None:
 def scalar(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype."""
     with jax.ensure_compile_time_eval():
-        array = value if isinstance(value, jax.Array) else _array(name, value, "be a real scalar")
+        array = numbers(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
-    if not jnp.issubdtype(array.dtype, jnp.inexact):
-        with jax.ensure_compile_time_eval():
-            array = array * 1.0
-    full_precision(name, array)
     _not_overflowed(name, value, array)
     return array
+
+
+def static_real(name: str, value: object) -> float:
+    """A real number of Python in double precision, which must be known."""
+    number = floating(name, value, "be a real number")
+    if isinstance(number, Tracer) or np.shape(number) != () or np.iscomplexobj(number):
+        raise refusal(name, "be a real number, known before tracing (static)", value)
+    return float(number)
 
 
 def positive(name: str, value: RealScalarLike) -> Array:
@@ -288,11 +233,9 @@ ASCENDING_PAIR = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending re
 
 def interval(name: str, value: object) -> tuple[Array, Array]:
     """The two ends of an interval, ascending and possibly infinite."""
-    if (
-        not isinstance(value, tuple | list | jax.Array | np.ndarray)
-        or getattr(value, "ndim", 1) == 0
-        or len(value) != 2
-    ):
+    if isinstance(value, jax.Array | np.ndarray):
+        value = numbers(name, value)
+    if not isinstance(value, tuple | list | jax.Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
         raise refusal(name, str(ASCENDING_PAIR.must), value)
     # The ends are checked as a pair, so that the error shows both.
     lower, upper = ASCENDING_PAIR(name, tuple(scalar(name, each) for each in value))
@@ -301,22 +244,16 @@ def interval(name: str, value: object) -> tuple[Array, Array]:
 
 
 def real(name: str, value: object) -> Array:
-    """A real array of any shape, promoted to an inexact dtype."""
-    array = _array(name, value)
+    """A real array of any shape, of single or double precision."""
+    array = numbers(name, value)
     if jnp.iscomplexobj(array):
         raise refusal(name, "be real", array)
-    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float)
-
-
-def numbers(name: str, value: object) -> Array:
-    """A real or complex array of any shape, of single or double precision; integers become JAX's default float."""
-    array = _array(name, value)
-    return full_precision(name, array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(float))
+    return array
 
 
 def vector(name: str, value: object) -> Array:
     """A vector of at least one real number, of single or double precision."""
-    array = full_precision(name, real(name, value))
+    array = real(name, value)
     if array.ndim != 1 or array.size == 0:
         raise refusal(name, "be a vector of at least one number", array.shape)
     _not_overflowed(name, value, array)
@@ -330,7 +267,7 @@ STRICTLY_ASCENDING = Rule(
 
 def edges(name: str, value: object) -> Array:
     """The edges of at least one bin, for `STRICTLY_ASCENDING`."""
-    array = full_precision(name, real(name, value))
+    array = real(name, value)
     if array.ndim != 1 or array.size < 2:
         raise refusal(name, "be at least two numbers", value)
     return array
@@ -346,7 +283,7 @@ def weakly_typed(name: str, value: Any) -> Any:
 
 def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
     """A real array that must have a given shape."""
-    array = full_precision(name, real(name, value))
+    array = real(name, value)
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
     _not_overflowed(name, value, array)
@@ -374,14 +311,10 @@ _FINITE_MATRIX = Rule(lambda a: (abs(a) < math.inf).all((-2, -1), keepdims=True)
 
 def square_matrix(name: str, value: object) -> Array:
     """A batch of square real or complex matrices, which must be finite; integers become JAX's default float."""
-    array = _array(name, value)
+    array = numbers(name, value, "hold real or complex numbers")
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
-    if array.dtype == bool or jnp.issubdtype(array.dtype, jnp.integer):
-        array = array.astype(float)
-    if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise refusal(name, "hold real or complex numbers", array.dtype.name)
-    return _FINITE_MATRIX(name, full_precision(name, array))
+    return _FINITE_MATRIX(name, array)
 
 
 # Probabilities computed in float32 may miss the sum 1 by their rounding, but not by more.

@@ -59,7 +59,7 @@ class LawDistribution(Distribution):
 
     def log_prob(self, value: Any, intermediates: Any = None) -> jax.Array:
         """Logarithm of the density; NaN where inferred parameters give the law a point mass."""
-        points = jnp.asarray(value)
+        points = _checks.real("value", value)
         if self._validate_args:
             self._validate_sample(points)
         return _checks.masked(_has_density(self.law), self.law.logpdf(points))

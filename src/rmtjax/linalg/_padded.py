@@ -23,10 +23,10 @@ def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]
 
 def _values_and_orders(values: object, order: object, axes: int) -> tuple[Array, Array]:
     """Both as arrays; the orders must be integers, one for each item of the batch."""
-    values, order = jnp.asarray(values), jnp.asarray(order)
+    values, order = _checks.numbers("values", values), _checks.whole("order", order)
     if values.ndim < axes:
         raise _checks.refusal("values", f"have at least {axes} axes", values.shape)
-    if not jnp.issubdtype(order.dtype, jnp.integer) or order.shape != values.shape[:-axes]:
+    if order.shape != values.shape[:-axes]:
         raise _checks.refusal("order", f"be integers of the batch shape {values.shape[:-axes]}", order)
     return values, order
 
@@ -104,6 +104,10 @@ class PaddedSpectrum(AbstractModule):
             [[-1.   0.5]
              [ 0.   inf]]
         """
+        if isinstance(spectra, jax.Array | np.ndarray):
+            spectra = _checks.real("spectra", spectra)
+        if not isinstance(spectra, Iterable) or getattr(spectra, "ndim", 1) == 0:
+            raise _checks.refusal("spectra", "be vectors of real numbers", spectra)
         vectors = [_checks.vector("spectra", spectrum) for spectrum in spectra]
         if not vectors:
             raise _checks.refusal("spectra", "be at least one vector", vectors)
@@ -191,8 +195,8 @@ class MaskedValues(AbstractModule):
     mask: Bool[Array, "*batch n"]
 
     def __init__(self, values: Annotated[ArrayLike, "*batch n"], mask: Annotated[MaskLike, "*batch n"]):
-        self.values, self.mask = jnp.asarray(values), jnp.asarray(mask)
-        if self.mask.dtype != bool or self.mask.shape != self.values.shape:
+        self.values, self.mask = _checks.numbers("values", values), jnp.asarray(_checks.booleans("mask", mask))
+        if self.mask.shape != self.values.shape:
             raise _checks.refusal("mask", f"be booleans of the shape {self.values.shape}", mask)
 
     def count(self) -> Int[Array, "*batch"]:
@@ -211,7 +215,9 @@ class MaskedValues(AbstractModule):
             >>> print(spacings.mean(jnp.square))
             1.25
         """
-        heights = self.values if function is None else jnp.asarray(function(first_for_rest(self.values, self.mask)))
+        heights = self.values
+        if function is not None:
+            heights = _checks.numbers("function", function(first_for_rest(heights, self.mask)))
         if heights.shape != self.values.shape:
             raise _checks.refusal("function", f"return an array of the shape {self.values.shape}", heights.shape)
         return _mean(heights, self.mask)

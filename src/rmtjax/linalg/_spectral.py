@@ -4,7 +4,7 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Complex, Float, Real
+from jaxtyping import Array, Bool, Complex, Float, Inexact, Real
 from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
@@ -21,6 +21,8 @@ def values_and_mask(spectrum: SpectrumLike) -> tuple[Real[Array, "*batch n"], Bo
     if isinstance(spectrum, PaddedSpectrum):
         return jnp.where(spectrum.mask, spectrum.values, 0), spectrum.mask
     values = _checks.real("spectrum", spectrum)
+    if values.ndim == 0:
+        raise _checks.refusal("spectrum", "have an axis of levels", values.shape)
     return values, jnp.ones(values.shape, bool)
 
 
@@ -47,7 +49,7 @@ def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
     References:
         Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices, definition 2.4.1 (with -G).
     """
-    return _stieltjes(*values_and_mask(spectrum), jnp.asarray(z))
+    return _stieltjes(*values_and_mask(spectrum), _checks.numbers("z", z))
 
 
 @on_automatic_axes

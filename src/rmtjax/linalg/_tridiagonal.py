@@ -64,7 +64,6 @@ class SymTridiagonal(AbstractModule):
             raise _checks.refusal("diagonal", "have at least one entry", d.shape)
         if e.shape != (*d.shape[:-1], d.shape[-1] - 1):
             raise _checks.refusal("off_diagonal", f"have the shape {(*d.shape[:-1], d.shape[-1] - 1)}", e.shape)
-        d, e = _checks.full_precision("diagonal", d), _checks.full_precision("off_diagonal", e)
         dtype = jnp.result_type(d, e)
         self.diagonal, self.off_diagonal = d.astype(dtype), e.astype(dtype)
 
@@ -79,7 +78,7 @@ class SymTridiagonal(AbstractModule):
 
     def matvec(self, v: Annotated[ArrayLike, "*batch n"]) -> Inexact[Array, "*batch n"]:
         """The product T v; the batch axes of v broadcast against those of T."""
-        v = jnp.asarray(v)
+        v = _checks.numbers("v", v)
         if v.ndim == 0 or v.shape[-1] != self.n:
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
         return _product(self.diagonal, self.off_diagonal, v)
@@ -165,7 +164,7 @@ class SymTridiagonal(AbstractModule):
         Returns:
             Complex numbers of the shape of the batch followed by the shape of `z`.
         """
-        z = jnp.asarray(z)
+        z = _checks.numbers("z", z)
         z = z.astype(jnp.result_type(self.diagonal, jnp.complex64))
         values = jnp.vectorize(_resolvent_trace, signature="(n),(m),(k)->(k)")(
             self.diagonal, self.off_diagonal, z.ravel()

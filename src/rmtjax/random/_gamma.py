@@ -109,7 +109,7 @@ def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float[Array, "..."]:
     """A checked parameter, broadcast to the shape of the result."""
-    array = _checks.full_precision(name, _checks.real(name, value))
+    array = _checks.real(name, value)
     array = _checks.POSITIVE(name, array)
     if shape is None:
         return array

@@ -66,7 +66,7 @@ def airy(x: RealLike) -> Airy:
     References:
         DLMF, chapter 9: definition 9.2, asymptotic expansions 9.7.
     """
-    return Airy(*_compiled(_checks.full_precision("x", _checks.real("x", x)))[:4])
+    return Airy(*_compiled(_checks.real("x", x))[:4])
 
 
 @jax.custom_jvp

@@ -52,7 +52,7 @@ def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
         DLMF, equations 10.6.1 (recurrence), 10.17.3 (Hankel's expansion), 10.23.15 (Neumann's series).
     """
     order = as_order("order", order)
-    x = _checks.full_precision("x", _checks.real("x", x))
+    x = _checks.real("x", x)
     return _compiled(*in_one_dtype(*jnp.broadcast_arrays(order, x)))
 
 
@@ -61,7 +61,7 @@ _ORDERS = _checks.Rule(lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER), f"lie in (
 
 def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
     """An array of orders within reach of the recurrences."""
-    return _ORDERS(name, _checks.full_precision(name, _checks.real(name, order)))
+    return _ORDERS(name, _checks.real(name, order))
 
 
 def in_one_dtype(*arrays: Array) -> list[Array]:

@@ -1,8 +1,7 @@
 """Chebyshev series, whole and piecewise."""
 
 import functools
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,6 @@ from rmtjax._automatic import on_automatic_axes
 from rmtjax._typing import RealLike, RealScalarLike
 
 
-@functools.cache
 def chebyshev_nodes(num_nodes: int) -> np.ndarray:
     r"""The nodes $\cos\frac{(2k+1)\pi}{2q}$, k = 0, …, q - 1, descending, in float64 on the host.
 
@@ -30,7 +28,11 @@ def chebyshev_nodes(num_nodes: int) -> np.ndarray:
     References:
         NIST Digital Library of Mathematical Functions, 3.5.23.
     """
-    _checks.integer("num_nodes", num_nodes, at_least=1)
+    return _nodes(_checks.integer("num_nodes", num_nodes, at_least=1))
+
+
+@functools.cache
+def _nodes(num_nodes: int) -> np.ndarray:
     nodes = np.sin(np.arange(num_nodes - 1, -num_nodes, -2) * np.pi / (2 * num_nodes))
     nodes.setflags(write=False)
     return nodes
@@ -52,7 +54,9 @@ def chebyshev_coefficients(values: Annotated[RealLike, "... q"]) -> Float[Array,
     References:
         Trefethen (2013), Approximation Theory and Approximation Practice, chapter 3 and exercise 3.8.
     """
-    values = jnp.asarray(values) * 1.0
+    values = _checks.numbers("values", values)
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise _checks.refusal("values", "have the values at the nodes on its last axis", values.shape)
     q = values.shape[-1]
     angles = (2 * np.arange(q) + 1) * np.pi / (2 * q)
     transform = 2 / q * np.cos(np.arange(q)[:, None] * angles)
@@ -75,16 +79,13 @@ def chebyshev_series(coefficients: Annotated[RealLike, "q ..."], x: RealLike) ->
     References:
         Clenshaw (1955), Math. Tables Aids Comput. 9, 118; DLMF 3.11.15.
     """
-    x, series = jnp.asarray(x), _rows(coefficients)
+    terms, x = _checks.floating("coefficients", coefficients), _checks.numbers("x", x)
+    if (not isinstance(terms, list) and np.ndim(terms) == 0) or len(terms) == 0:
+        raise _checks.refusal("coefficients", "be at least one number", coefficients)
     ahead = further = jnp.zeros_like(x)
-    for k in range(len(series) - 1, 0, -1):
-        ahead, further = series[k] + 2 * x * ahead - further, ahead
-    return series[0] + x * ahead - further
-
-
-def _rows(table: Any) -> Any:
-    """A table of numbers as something whose rows are arrays or numbers."""
-    return jnp.asarray(table) if isinstance(table, Sequence) and isinstance(table[0], Sequence) else table
+    for k in range(len(terms) - 1, 0, -1):
+        ahead, further = terms[k] + 2 * x * ahead - further, ahead
+    return terms[0] + x * ahead - further
 
 
 @on_automatic_axes
@@ -110,13 +111,18 @@ def piecewise_chebyshev(
         >>> print(piecewise_chebyshev(table, 0.0, 1.0, jnp.array([0.25, 1.5])))
         [0.25 1.  ]
     """
-    x, panels, lower, width = jnp.asarray(x) * 1.0, _rows(table), jnp.asarray(lower), jnp.asarray(width)
+    x = _checks.real("x", x)
+    rows = _checks.floating("table", table) if isinstance(table, np.ndarray) else _checks.real("table", table)
+    if rows.ndim != 2 or rows.size == 0:
+        raise _checks.refusal("table", "have a row for each panel", rows.shape)
+    ends = (("lower", lower), ("width", width))
+    lower, width = (value if isinstance(value, float) else _checks.scalar(name, value) for name, value in ends)
     panel = jnp.floor((x - lower) / width)
     # The quotient may round up to the next joint of panels; the comparison with that joint is exact.
-    panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(panels) - 1)
+    panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(rows) - 1)
     t = 2 * ((x - (lower + width * panel)) / width) - 1
     # The coefficients are looked up one by one: each lookup is then fused into the loop over the points, and nothing of
     # size q is stored. An unsigned index makes a shorter program, as it cannot be negative.
     row = panel.astype(jnp.uint32)
     look_up = lambda column: jnp.asarray(column, x.dtype).at[row].get(mode="promise_in_bounds")
-    return chebyshev_series([look_up(column) for column in panels.T], t)
+    return chebyshev_series([look_up(column) for column in rows.T], t)

@@ -70,7 +70,8 @@ def fredholm_det(
     """
     q = _checks.integer("num_nodes", num_nodes, at_least=3)
     lower, upper = _checks.interval("interval", interval)
-    if jnp.shape(coupling) != ():
+    coupling = _checks.numbers("coupling", coupling, "be a scalar")
+    if coupling.shape != ():
         raise _checks.refusal("coupling", "be a scalar (use `jax.vmap` for several)", coupling)
     # Ends that are Python numbers leave the precision to the coupling.
     precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
@@ -104,7 +105,7 @@ def _on_nodes(
     kernel: Callable, nodes: Float[Array, " q"], weights: Float[Array, " q"]
 ) -> tuple[Inexact[Array, "q q"], Float[Array, " q"]]:
     """The kernel on the nodes of a rule, and the weights."""
-    return jnp.asarray(kernel(nodes[:, None], nodes[None, :])), weights
+    return _checks.numbers("kernel", kernel(nodes[:, None], nodes[None, :])), weights
 
 
 @compiled

@@ -11,7 +11,6 @@ from rmtjax import _checks
 Rule = tuple[np.ndarray, np.ndarray]
 
 
-@functools.cache
 def gauss_legendre(num_nodes: int) -> Rule:
     """Nodes and weights of the Gauss-Legendre rule on [-1, 1], in float64 on the host.
 
@@ -32,10 +31,9 @@ def gauss_legendre(num_nodes: int) -> Rule:
     References:
         Abramowitz and Stegun (1964), equation 25.4.29.
     """
-    return _rule(_legendre, num_nodes)
+    return _checked(_legendre, num_nodes)
 
 
-@functools.cache
 def gauss_hermite(num_nodes: int) -> Rule:
     r"""Nodes and weights of the Gauss-Hermite rule for the weight $e^{-x^2}$, in float64 on the host.
 
@@ -58,10 +56,9 @@ def gauss_hermite(num_nodes: int) -> Rule:
     References:
         Abramowitz and Stegun (1964), equation 25.4.46.
     """
-    return _rule(scipy.special.roots_hermite, num_nodes)
+    return _checked(scipy.special.roots_hermite, num_nodes)
 
 
-@functools.cache
 def gauss_laguerre(num_nodes: int, alpha: float = 0.0) -> Rule:
     r"""Nodes and weights of the Gauss-Laguerre rule for the weight $x^\alpha e^{-x}$, x > 0, in float64 on the host.
 
@@ -84,10 +81,9 @@ def gauss_laguerre(num_nodes: int, alpha: float = 0.0) -> Rule:
     References:
         Abramowitz and Stegun (1964), equation 25.4.45; DLMF, 3.5(v).
     """
-    return _rule(scipy.special.roots_genlaguerre, num_nodes, alpha=alpha)
+    return _checked(scipy.special.roots_genlaguerre, num_nodes, alpha=alpha)
 
 
-@functools.cache
 def gauss_jacobi(num_nodes: int, alpha: float, beta: float) -> Rule:
     r"""Nodes and weights of the Gauss-Jacobi rule for the weight $(1 - x)^\alpha (1 + x)^\beta$ on [-1, 1].
 
@@ -111,17 +107,24 @@ def gauss_jacobi(num_nodes: int, alpha: float, beta: float) -> Rule:
     References:
         DLMF, 3.5(v).
     """
-    return _rule(scipy.special.roots_jacobi, num_nodes, alpha=alpha, beta=beta)
+    return _checked(scipy.special.roots_jacobi, num_nodes, alpha=alpha, beta=beta)
 
 
-def _rule(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rule:
-    """A rule with checked arguments and finite values, made read-only because it is cached."""
-    _checks.integer("num_nodes", num_nodes, at_least=1)
-    for name, exponent in exponents.items():
-        if not -1 < exponent < np.inf:
-            raise _checks.refusal(name, "be finite and above -1", exponent)
+def _checked(roots: Callable[..., Rule], num_nodes: int, **exponents: float) -> Rule:
+    """The rule of checked arguments."""
+    num_nodes = _checks.integer("num_nodes", num_nodes, at_least=1)
+    given = [_ABOVE(name, _checks.static_real(name, exponent)) for name, exponent in exponents.items()]
+    return _rule(roots, num_nodes, *given)
+
+
+_ABOVE = _checks.Rule(lambda exponent: -1 < exponent < np.inf, "be finite and above -1")
+
+
+@functools.cache
+def _rule(roots: Callable[..., Rule], num_nodes: int, *exponents: float) -> Rule:
+    """A rule with finite values, made read-only because it is cached."""
     with np.errstate(all="ignore"):
-        nodes, weights = roots(num_nodes, *exponents.values())
+        nodes, weights = roots(num_nodes, *exponents)
     if not (np.isfinite(nodes).all() and np.isfinite(weights).all()):
         raise _checks.refusal("num_nodes", "be smaller, as a weight leaves the range of float64", num_nodes)
     for array in (nodes, weights):

@@ -313,7 +313,7 @@ def scaled_gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Ar
 
 def _points(x: RealLike, y: RealLike) -> list[Array]:
     """Two arrays of points in one dtype."""
-    return in_one_dtype(*(_checks.full_precision(name, _checks.real(name, z)) for name, z in (("x", x), ("y", y))))
+    return in_one_dtype(*(_checks.real(name, z) for name, z in (("x", x), ("y", y))))
 
 
 def _even_series(coefficients: list, h: Float[Array, "..."]) -> Float[Array, "..."]:

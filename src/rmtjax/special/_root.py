@@ -49,7 +49,7 @@ def bracketed_root(
         >>> print(root(jnp.array([1.0, 8.0])), f"{jax.grad(root)(8.0):.4f}")
         [1. 2.] 0.0833
     """
-    ends = [_checks.full_precision(name, _checks.real(name, end)) for name, end in (("lower", lower), ("upper", upper))]
+    ends = [_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper))]
     return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*ends))
 
 

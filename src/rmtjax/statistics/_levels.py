@@ -184,8 +184,8 @@ def checked_values(values: object, where: object = None, *, name: str = "levels"
 
 def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.ndarray, "*batch n"]:
     """Booleans, broadcast to the shape of the levels."""
-    array = mask if isinstance(mask, jax.Array) else np.asarray(mask)
-    if array.dtype != bool or array.ndim > len(shape):
+    array = _checks.booleans(name, mask)
+    if array.ndim > len(shape):
         raise _checks.refusal(name, "be booleans that broadcast to the levels", mask)
     try:
         if array.shape == shape:
@@ -200,7 +200,7 @@ def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, Any, boo
     if isinstance(levels, Unfolded):
         levels = levels.levels
     if isinstance(levels, np.ma.MaskedArray):
-        levels = MaskedValues(jnp.asarray(levels.data), jnp.asarray(~np.ma.getmaskarray(levels)))
+        levels = MaskedValues(_checks.numbers(name, levels.data), jnp.asarray(~np.ma.getmaskarray(levels)))
     if isinstance(levels, list | tuple) and len({np.shape(spectrum) for spectrum in levels}) > 1:
         got = _checks.Words("spectra of different lengths")
         raise _checks.refusal(name, "be one array, or a PaddedSpectrum, as `rmt.PaddedSpectrum.of(spectra)` makes", got)

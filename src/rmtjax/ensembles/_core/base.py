@@ -324,8 +324,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
 
     def _checked(self, order: IntegerLike) -> tuple[Int[Array, ""], Any]:
         """The order as an array, and whether it lies between 1 and n."""
-        array = jnp.asarray(order)
-        if array.shape != () or not jnp.issubdtype(array.dtype, jnp.integer):
+        array = _checks.whole("order", order)
+        if array.shape != ():
             raise _checks.refusal("order", "be an integer", order)
         rule = _checks.Rule(lambda order: (order >= 1) & (order <= self.n), f"lie between 1 and {self.n}")
         return array, rule.kept("order", array)

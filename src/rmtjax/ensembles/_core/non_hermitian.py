@@ -156,7 +156,7 @@ def log_determinantal(
 
 def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any]:
     """The value as a vector of n complex numbers, and whether it is free of NaN."""
-    array = jnp.asarray(value)
+    array = _checks.numbers(name, value)
     array = array.astype(jnp.result_type(array, jnp.complex64))
     if array.shape != (n,):
         raise _checks.refusal(name, f"have the shape ({n},)", array.shape)

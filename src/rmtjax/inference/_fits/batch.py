@@ -31,7 +31,7 @@ def positive_values(name: str, values: object, at_least: int) -> tuple[Float[Arr
     Raises:
         ValueError: they are not real, are fewer than `at_least`, or are known not to be finite and non-negative.
     """
-    array = _checks.full_precision(name, _checks.real(name, values))
+    array = _checks.real(name, values)
     if array.ndim == 0 or array.shape[-1] < at_least:
         raise _checks.refusal(name, f"have at least {at_least} numbers on the last axis", array.shape)
     valid = _checks.both(FINITE.kept(name, array), NOT_NEGATIVE.kept(name, array))

@@ -105,7 +105,7 @@ _ASCENDING = _checks.Rule(
 
 
 def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
-    array = _checks.full_precision("levels", _checks.real("levels", levels))
+    array = _checks.real("levels", levels)
     if array.ndim == 0 or array.shape[-1] < 2 or array.size == 0:
         raise _checks.refusal("levels", "have at least 2 levels on the last axis", array.shape)
     valid = _ASCENDING.kept("levels", array)

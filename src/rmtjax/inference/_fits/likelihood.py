@@ -46,12 +46,12 @@ def log_likelihood(
     """
     if not isinstance(law, AbstractLaw):
         raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters", law)
-    counts: Any = True if where is None else jnp.asarray(where, bool)
+    counts: Any = True if where is None else _checks.booleans("where", where)
     if isinstance(values, MaskedValues):
         values, given = values.values, values.mask
     else:
         given = True
-    array = _checks.full_precision("values", _checks.real("values", values))
+    array = _checks.real("values", values)
     if array.ndim == 0:
         raise _checks.refusal("values", "have an axis of values", array.shape)
     try:

@@ -92,13 +92,13 @@ def spectral_outliers(
     if not isinstance(bulk, AbstractLaw):
         raise _checks.refusal("bulk", "be a law", bulk)
     upper = _checks.choice("side", side, Side) == "upper"
-    level = _checks.PROPER_FRACTION("level", level)
+    share = _checks.PROPER_FRACTION("level", _checks.scalar("level", level))
     edge = _BOUNDED("bulk", bulk.support()[1 if upper else 0])
     inside = bulk.isf(1 / density.n) if upper else bulk.ppf(1 / density.n)
     levels, residuals = density.extreme_levels(density.nodes.shape[-1], side=side)
     outward = _outward(levels, residuals, edge, inside)
     p_values = TracyWidom(density.beta).sf(outward)
-    return SpectralOutliers(levels, residuals, p_values, _count(p_values, level), edge, side)
+    return SpectralOutliers(levels, residuals, p_values, _count(p_values, share), edge, side)
 
 
 @compiled
@@ -111,5 +111,5 @@ def _outward(
 
 
 @compiled
-def _count(p_values: Float[Array, " k"], level: float) -> Int[Array, ""]:
+def _count(p_values: Float[Array, " k"], level: Float[Array, ""]) -> Int[Array, ""]:
     return jnp.sum(jnp.cumprod((p_values < level).astype(int)))

@@ -93,7 +93,7 @@ class SpectralDensityEstimate(AbstractModule):
         Raises:
             ValueError: f returns another shape.
         """
-        values = jnp.asarray(f(self.nodes))
+        values = _checks.numbers("f", f(self.nodes))
         if values.shape[:2] != self.nodes.shape:
             raise _checks.refusal("f", f"return an array whose shape begins with {self.nodes.shape}", values.shape)
         value, error = _mean_and_error(self.weights, values, self._variance)

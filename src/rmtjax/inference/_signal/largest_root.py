@@ -91,7 +91,7 @@ def largest_root_test(
     error = _checks.integer("error", error, at_least=p)
     beta = _checks.dyson_index(beta, RealOrComplex)
     method = _checks.choice("method", method, Method)
-    values = _checks.full_precision("root", _checks.real("root", root))
+    values = _checks.real("root", root)
     p_value = _INSIDE("root", values)
     if method == "tracy-widom":
         edge = Jacobi(p, hypothesis, error, beta).soft_edge()

@@ -217,8 +217,8 @@ def denoise_image(
     if shape not in ((), space):
         raise _checks.refusal("noise", f"be a number, or have the shape {space} of space", shape)
     if mask is not None:
-        mask = jnp.asarray(mask)
-        if mask.shape != space or mask.dtype != bool:
+        mask = jnp.asarray(_checks.booleans("mask", mask))
+        if mask.shape != space:
             got = _checks.Words(f"{mask.dtype.name} of shape {mask.shape}")
             raise _checks.refusal("mask", f"be booleans of the shape {space} of space (such as `mask > 0`)", got)
     sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)

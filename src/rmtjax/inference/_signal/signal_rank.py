@@ -170,7 +170,7 @@ def signal_rank_of_levels(
         >>> print(signal_rank_of_levels(levels, 100, 30).rank)
         0
     """
-    array = _checks.full_precision("levels", _checks.real("levels", levels))
+    array = _checks.real("levels", levels)
     p = _checks.integer("p", p, at_least=1)
     if array.ndim == 0 or not 1 <= array.shape[-1] <= p:
         raise _checks.refusal("levels", f"have an axis of at most p = {p} levels", array.shape)
@@ -270,7 +270,8 @@ def _number_of_levels(max_rank: int | None, rows: int, p: int) -> int:
     most = min(rows, p)
     if max_rank is None:
         return most
-    if _checks.integer("max_rank", max_rank, at_least=1) > most:
+    max_rank = _checks.integer("max_rank", max_rank, at_least=1)
+    if max_rank > most:
         raise _checks.refusal("max_rank", f"be at most min(n, p) = {most}", max_rank)
     return max_rank
 

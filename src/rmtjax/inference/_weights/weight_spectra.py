@@ -110,7 +110,7 @@ def weight_spectra(
         their tails; Nadler (2011), J. Multivariate Anal. 102, 363, for the p-values.
     """
     _checks.choice("unfolding", unfolding, Unfolding)
-    level = _checks.PROPER_FRACTION("level", level)
+    level = _checks.PROPER_FRACTION("level", _checks.static_real("level", level))
     replicates = _checks.integer("replicates", replicates, at_least=1)
     found = leaves(tree, unfolding)
     if key is not None:

@@ -87,8 +87,8 @@ class AbstractPlanarLaw(AbstractModule):
 
 
 def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    z = jnp.asarray(z)
-    return _checks.real("z", z.real), _checks.real("z", z.imag)
+    z = _checks.numbers("z", z)
+    return z.real, z.imag
 
 
 def polar_sample(

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
@@ -60,7 +59,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run(self._everywhere_stieltjes, _numbers("z", z) + 0j)
+        return self._run(self._everywhere_stieltjes, _checks.numbers("z", z) + 0j)
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -70,7 +69,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             x: real points of any shape.
         """
-        return self._run(self._hilbert, _checks.full_precision("x", _checks.real("x", x)))
+        return self._run(self._hilbert, _checks.real("x", x))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
         """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
@@ -87,7 +86,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known.
         """
-        return self._run(self._promised_r_transform, _numbers("g", g))
+        return self._run(self._promised_r_transform, _checks.numbers("g", g))
 
     def s_transform(self, z: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
@@ -100,7 +99,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Raises:
             NotImplementedError: no closed form is known, or the mean is 0.
         """
-        return self._run(self._promised_s_transform, _numbers("z", z))
+        return self._run(self._promised_s_transform, _checks.numbers("z", z))
 
     def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         """The transform in the whole plane."""
@@ -170,10 +169,3 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
     """The contribution of an atom to the Stieltjes transform; its mass may be 0."""
     present = mass > 0
     return jnp.where(present, reciprocal((z - location) / jnp.where(present, mass, 1)), 0)
-
-
-def _numbers(name: str, value: Any) -> Inexact[Array, "..."]:
-    """Real or complex numbers of single or double precision."""
-    if not np.iscomplexobj(value):  # JAX's own raises a TypeError at a string (jax 0.8)
-        return _checks.full_precision(name, _checks.real(name, value))
-    return _checks.full_precision(name, jnp.asarray(value))

@@ -93,7 +93,7 @@ def circular_form_factor(times: RealLike, n: int, beta: DysonIndexOrZero) -> Flo
         Haake, Sommers and Weber (1999), J. Phys. A 32, 6903; Mehta (2004), Random Matrices, chapter 11.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
-    t = _checks.full_precision("times", _checks.real("times", times))
+    t = _checks.real("times", times)
     return _form_factor(t, jnp.asarray(n, t.dtype), beta)
 
 
@@ -125,7 +125,7 @@ def circular_number_variance(lengths: RealLike, n: int, beta: DysonIndexOrZero) 
         Dyson (1962), J. Math. Phys. 3, 166; Mehta (2004), Random Matrices, chapter 11 and section 16.1.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
-    length = _checks.full_precision("lengths", _checks.real("lengths", lengths))
+    length = _checks.real("lengths", lengths)
     waves = 2 * n if beta == 4 else n
     return _number_variance(length, jnp.asarray(n, length.dtype), beta, waves if waves < _MANY else None)
 

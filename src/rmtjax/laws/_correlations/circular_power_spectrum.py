@@ -66,7 +66,7 @@ def circular_power_spectrum(waves: RealLike, n: int, beta: DysonIndexOrZero) -> 
         Riser, Osipov and Kanzieper (2017), Phys. Rev. Lett. 118, 204101, and (2020), Ann. Phys. 413, 168065, for β = 2.
     """
     n, beta = _checks.integer("n", n, at_least=2), _checks.dyson_index(beta, DysonIndexOrZero)
-    k = _checks.full_precision("waves", _checks.real("waves", waves))
+    k = _checks.real("waves", waves)
     length, lengths, even, odd = (jnp.asarray(each, k.dtype) for each in (n, *_eigenvalues(2 * n if beta == 4 else n)))
     return _power_spectrum(k, length, lengths, even, odd, beta)
 

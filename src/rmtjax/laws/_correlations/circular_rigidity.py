@@ -47,7 +47,7 @@ def circular_rigidity(lengths: RealLike, n: int, beta: DysonIndexOrZero) -> Floa
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Pandey (1979), Ann. Phys. 119, 170, for the integral.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
-    length = _checks.full_precision("lengths", _checks.real("lengths", lengths))
+    length = _checks.real("lengths", lengths)
     return _rigidity(length, n, beta)
 
 

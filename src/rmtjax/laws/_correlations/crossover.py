@@ -52,8 +52,8 @@ def crossover_form_factor(tau: RealLike, coupling: RealLike) -> Float[Array, "..
     References:
         Pandey and Mehta (1983), Commun. Math. Phys. 87, 449; Mehta (2004), Random Matrices, chapter 14.
     """
-    tau = _checks.full_precision("tau", _checks.real("tau", tau))
-    coupling = _checks.NONNEGATIVE("coupling", _checks.full_precision("coupling", _checks.real("coupling", coupling)))
+    tau = _checks.real("tau", tau)
+    coupling = _checks.NONNEGATIVE("coupling", _checks.real("coupling", coupling))
     tau, coupling = jnp.broadcast_arrays(tau, coupling)
     return _form_factor(tau, coupling)
 

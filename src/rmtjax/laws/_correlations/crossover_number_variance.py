@@ -71,8 +71,8 @@ def crossover_number_variance(lengths: RealLike, coupling: RealLike) -> Float[Ar
     References:
         Pandey and Mehta (1983), Commun. Math. Phys. 87, 449, for the cluster function.
     """
-    lengths = _checks.full_precision("lengths", _checks.real("lengths", lengths))
-    coupling = _checks.NONNEGATIVE("coupling", _checks.full_precision("coupling", _checks.real("coupling", coupling)))
+    lengths = _checks.real("lengths", lengths)
+    coupling = _checks.NONNEGATIVE("coupling", _checks.real("coupling", coupling))
     return _crossover(*jnp.broadcast_arrays(lengths, coupling))
 
 

@@ -73,7 +73,7 @@ def bulk_gap_probabilities(s: RealLike, beta: DysonIndex, max_count: int) -> Flo
     """
     beta = _checks.dyson_index(beta)
     count = _checks.integer("max_count", max_count, at_least=0)
-    return _bulk(_checks.full_precision("s", _checks.real("s", s)), beta, count)
+    return _bulk(_checks.real("s", s), beta, count)
 
 
 def soft_edge_gap_probabilities(
@@ -114,7 +114,7 @@ def soft_edge_gap_probabilities(
     beta = _checks.dyson_index(beta)
     count = _checks.integer("max_count", max_count, at_least=0)
     stretch = TracyWidom(beta, convention)._stretch()
-    return _soft_edge(stretch * _checks.full_precision("s", _checks.real("s", s)), beta, count)
+    return _soft_edge(stretch * _checks.real("s", s), beta, count)
 
 
 def hard_edge_gap_probabilities(
@@ -157,8 +157,8 @@ def hard_edge_gap_probabilities(
     """
     beta = _checks.dyson_index(beta)
     count = _checks.integer("max_count", max_count, at_least=0)
-    alpha = ALPHA("alpha", _checks.full_precision("alpha", _checks.real("alpha", alpha)), beta)
-    return _hard_edge(_checks.full_precision("s", _checks.real("s", s)), bessel_order(alpha, beta), beta, count)
+    alpha = ALPHA("alpha", _checks.real("alpha", alpha), beta)
+    return _hard_edge(_checks.real("s", s), bessel_order(alpha, beta), beta, count)
 
 
 @functools.partial(compiled, static_argnums=(1, 2))

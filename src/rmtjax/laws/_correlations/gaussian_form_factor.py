@@ -85,7 +85,7 @@ def gaussian_form_factor(
         Brézin and Hikami (1997), Phys. Rev. E 55, 4067; Mehta (2004), Random Matrices, sections 6.2, 7.2 and 8.1.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
-    t = _checks.full_precision("times", _checks.real("times", times))
+    t = _checks.real("times", times)
     tau = t * _checks.positive("scale", scale) * (2 / (2 * n if beta == 4 else n)) ** 0.5
     if beta != 2:
         sums = jax.tree.map(lambda each: jnp.asarray(each, tau.dtype), distances(n, beta))

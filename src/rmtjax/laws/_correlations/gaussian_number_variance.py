@@ -61,7 +61,7 @@ def gaussian_number_variance(
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
     unit = _checks.positive("scale", scale) / math.sqrt((2 * n if beta == 4 else n) / 2)
-    ends = (_checks.full_precision(name, _checks.real(name, end)) for name, end in (("lower", lower), ("upper", upper)))
+    ends = (_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper)))
     a, b = jnp.broadcast_arrays(*(end / unit for end in ends))
     return _variance(a, b, n, beta)
 

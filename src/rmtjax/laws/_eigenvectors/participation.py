@@ -40,7 +40,7 @@ def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0
         Brody et al. (1981), Rev. Mod. Phys. 53, 385, section VII.A; Haake (2010), chapter 4.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
-    exponents = _checks.full_precision("q", _checks.real("q", q))
+    exponents = _checks.real("q", q)
     return _mean(n, jnp.asarray(beta / 2, exponents.dtype), _WITH_A_MEAN("q", exponents, beta))
 
 

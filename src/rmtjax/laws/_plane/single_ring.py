@@ -58,7 +58,7 @@ class SingleRing(AbstractRadialLaw):
     singular_values: Annotated[Float[Array, " n"], _SINGULAR_VALUES]
 
     def __init__(self, singular_values: Annotated[RealLike, "n"]):
-        array = _checks.full_precision("singular_values", _checks.real("singular_values", singular_values))
+        array = _checks.real("singular_values", singular_values)
         if array.ndim != 1 or array.size < 2:
             raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)
         self.singular_values = array

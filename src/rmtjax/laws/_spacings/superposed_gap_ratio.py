@@ -72,7 +72,7 @@ def mean_superposed_gap_ratio(betas: Sequence[DysonIndexOrZero], fractions: Real
     if any(isinstance(each, Tracer) for each in jax.tree.leaves(fractions)):
         raise _checks.refusal("fractions", "be known before tracing (static)", fractions)
     law = SuperposedSpacing(betas, fractions)
-    shares = np.asarray(fractions, float)
+    shares = np.asarray(_checks.floating("fractions", fractions), float)
     return _mean(tuple(sorted(zip(law.betas, (shares / shares.sum()).tolist(), strict=True))))
 
 

@@ -78,9 +78,9 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
     fractions: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
 
     def __init__(self, betas: Sequence[DysonIndexOrZero], fractions: RealLike):
-        if not isinstance(betas, Sequence | np.ndarray | jax.Array) or not len(betas):
+        if not isinstance(betas, Sequence | np.ndarray | jax.Array) or getattr(betas, "ndim", 1) == 0 or not len(betas):
             raise _checks.refusal("betas", "be a sequence of at least one number", betas)
-        self.betas = tuple(_checks.dyson_index(beta, DysonIndexOrZero) for beta in betas)
+        self.betas = tuple(_checks.dyson_index(beta, DysonIndexOrZero, "betas") for beta in betas)
         weights = _checks.weakly_typed("fractions", fractions)
         self.fractions = _checks.of_shape("fractions", weights, (len(self.betas),))
 

@@ -83,7 +83,8 @@ class Quantiles(AbstractReducer):
     size: int = eqx.field(static=True)
 
     def __init__(self, probabilities: RealLike = (0.25, 0.5, 0.75), size: int = 4096):
-        self.probabilities = jnp.atleast_1d(_checks.vector("probabilities", np.atleast_1d(np.asarray(probabilities))))
+        array = _checks.real("probabilities", probabilities)
+        self.probabilities = _checks.vector("probabilities", array[None] if array.ndim == 0 else array)
         self.size = _checks.integer("size", size, at_least=2)
 
     def init(self, draw: PyTree) -> _State:

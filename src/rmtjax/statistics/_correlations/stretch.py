@@ -110,7 +110,9 @@ def stretch(spectra: Levels, bounds: Bounds) -> Stretch:
 
 def pair(name: str, value: Any, must: str, spectra: Levels) -> tuple[Any, Any]:
     """Two numbers, or two for each spectrum, of one shape."""
-    if not isinstance(value, tuple | list | np.ndarray | Array) or getattr(value, "ndim", 1) != 1 or len(value) != 2:
+    if isinstance(value, Array | np.ndarray):
+        value = _checks.real(name, value)
+    if not isinstance(value, tuple | list | Array) or getattr(value, "ndim", 1) != 1 or len(value) != 2:
         raise _checks.refusal(name, must, value)
     ends = [_of_each(name, each, spectra) for each in value]
     one, two = (np if all(isinstance(end, np.ndarray) for end in ends) else jnp).broadcast_arrays(*ends)

@@ -135,7 +135,7 @@ def intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
 def _of_exponents(quantity: Any, vectors: object, q: object) -> Float[Array, "..."]:
     """A quantity of vectors, for exponents of any shape."""
     columns = checked_vectors("vectors", vectors)
-    exponents = _checks.ALL_FINITE("q", _checks.full_precision("q", _checks.real("q", q)))
+    exponents = _checks.ALL_FINITE("q", _checks.real("q", q))
     found = quantity(columns, exponents.ravel().astype(jnp.finfo(columns.dtype).dtype))
     return found.reshape(*columns.shape[:-2], columns.shape[-1], *exponents.shape)
 

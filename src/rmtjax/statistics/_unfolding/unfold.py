@@ -68,7 +68,7 @@ def unfold(
         raise _checks.refusal("law", "be a law: `ensemble.law()`, or `laws.LevelDensity(ensemble)`", law)
     if not callable(law) or isinstance(law, type):
         raise _checks.refusal("law", "have a method `cdf`, or be an increasing function", law)
-    numbers, shape = jnp.asarray(law(spectra.filled)), spectra.values.shape
+    numbers, shape = _checks.numbers("law", law(spectra.filled)), spectra.values.shape
     if numbers.shape != shape or jnp.iscomplexobj(numbers):
         raise _checks.refusal("law", f"return a real number for each level, of shape {shape}", numbers)
     return recorded(spectra, numbers, spectra.mask)

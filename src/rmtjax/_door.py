@@ -1,0 +1,153 @@
+"""The door through which a caller's numbers enter JAX.
+
+Whole numbers become floating point before they enter. Where 64-bit types are off, JAX takes int64 through int32,
+and 3 000 000 000 would come out as -1 294 967 296.
+"""
+
+import sys
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array
+
+from rmtjax._refusal import Words, is_deleted, refusal
+
+# The largest size or count: JAX's default integers have 32 bits.
+LARGEST_COUNT = 2**31 - 1
+_PRECISIONS = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
+_WHOLE = frozenset(map(np.dtype, ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))))
+
+_THERE = "not be deleted (or donated to a compiled function)"
+
+T = TypeVar("T", Array, np.ndarray)
+
+
+def numbers(name: str, value: object, must: str = "be numbers") -> Array:
+    """Real or complex numbers of single or double precision; whole numbers become JAX's default float.
+
+    A Python number stays weakly typed, so that other inputs decide the dtype.
+
+    Args:
+        name: name of the argument.
+        value: an array, or what NumPy makes one of.
+        must: the wording of the error about what is none.
+
+    Raises:
+        ValueError: these are no numbers, or keys, or they have another precision; an integer exceeds every float; the
+            array was deleted.
+    """
+    array = value if isinstance(value, jax.Array) else _entered(name, value, must)
+    if array.dtype not in _PRECISIONS:
+        return _converted(name, array, must)
+    if not isinstance(array, Tracer) and array.is_deleted():
+        raise refusal(name, _THERE, array)
+    return array
+
+
+def floating(name: str, value: Any, must: str = "be numbers") -> Any:
+    """The same where the caller has them: those of Python and NumPy do not enter JAX yet."""
+    if isinstance(value, jax.Array):
+        return numbers(name, value, must)
+    if isinstance(value, float | complex):
+        return value
+    if isinstance(value, int):
+        try:
+            return float(value)
+        except OverflowError:
+            raise refusal(name, f"not exceed {sys.float_info.max:.2g}, the largest float64", value) from None
+    if isinstance(value, list | tuple):
+        return [floating(name, each, must) for each in value]
+    if hasattr(value, "__jax_array__"):
+        return numbers(name, value.__jax_array__(), must)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise refusal(name, must, value) from None
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if jnp.issubdtype(array.dtype, np.number):
+        return full_precision(name, array)
+    raise refusal(name, must, _without_entries(value))
+
+
+def full_precision(name: str, array: T) -> T:
+    """The array, refused if it is not of single or double precision: nothing in the library is made for others."""
+    if array.dtype not in _PRECISIONS:
+        raise refusal(name, "be of single or double precision (`astype(float)` gives it)", array.dtype.name)
+    return array
+
+
+def whole(name: str, value: object) -> Array:
+    """Integers of JAX's default dtype, which may be traced; what does not fit is refused.
+
+    Raises:
+        ValueError: these are no integers, or they are too large.
+    """
+    array = _items(name, value, "be integers")
+    if isinstance(array, np.ndarray) and array.dtype.kind in "iuO":
+        if any(isinstance(each, int) and abs(each) > LARGEST_COUNT for each in array.ravel().tolist()):
+            raise refusal(name, f"not exceed {LARGEST_COUNT}", value)
+    if not jnp.issubdtype(array.dtype, jnp.integer):
+        raise refusal(name, "be integers", value)
+    return jnp.asarray(value)
+
+
+def booleans(name: str, value: object) -> Array | np.ndarray:
+    """Booleans, where the caller has them.
+
+    Raises:
+        ValueError: these are no booleans.
+    """
+    must = f"be booleans (such as `{name} > 0`)"
+    array = _items(name, value, must)
+    if array.dtype != bool:
+        raise refusal(name, must, value)
+    return array
+
+
+def _items(name: str, value: object, must: str) -> Array | np.ndarray:
+    """An array of JAX as it is, and anything else as one of NumPy."""
+    if is_deleted(value):
+        raise refusal(name, must, value)
+    try:
+        return value if isinstance(value, jax.Array) else np.asarray(value)
+    except (TypeError, ValueError):  # e.g. a table of rows of different lengths
+        raise refusal(name, must, value) from None
+
+
+def _entered(name: str, value: object, must: str) -> Array:
+    """Numbers that are not JAX's yet."""
+    numbers_there = floating(name, value, must)
+    try:
+        with np.errstate(over="ignore"):  # callers that refuse overflow check for it
+            return jnp.asarray(numbers_there)
+    except (TypeError, ValueError):  # rows of different lengths
+        raise refusal(name, must, value) from None
+
+
+def _converted(name: str, array: Array, must: str) -> Array:
+    """An array of JAX of another dtype."""
+    if is_deleted(array):
+        raise refusal(name, _THERE, array)
+    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        raise refusal(name, f"{must}, not random keys", array.dtype.name)
+    if array.dtype not in _WHOLE:
+        return full_precision(name, array)
+    with jax.ensure_compile_time_eval():  # known numbers stay known inside of `jit`
+        return array * 1.0 if array.weak_type else array.astype(float)
+
+
+def _without_entries(value: Any) -> Any:
+    """What an error shows of an array or a table of something else than numbers: the type, not the entries."""
+    if not hasattr(value, "__array__"):
+        return value
+    array = np.asarray(value)
+    return Words(f"entries of the type {array.dtype}{_REMEDIES.get(array.dtype.kind, '')}") if array.ndim else value
+
+
+_REMEDIES = dict.fromkeys("OfcSU", "; `astype(float)` makes numbers of them where they are some")
+_REMEDIES |= dict.fromkeys("Mm", "; differences over `np.timedelta64(1, 's')` are numbers")

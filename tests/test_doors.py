@@ -1,0 +1,91 @@
+"""What is no number, no size and no key, in every argument of every public call: the error names the argument."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.arguments import CALLS
+from tests.cases import daily
+from tests.test_integers import DAILY
+
+pytestmark = pytest.mark.float32(further=True)
+
+KEY = jax.random.key(0)
+
+
+def deleted(array: jax.Array) -> jax.Array:
+    copy = jnp.copy(array)
+    copy.delete()
+    return copy
+
+
+# From numbers to what looks like them; the second part of each is what the error says to do.
+NO_NUMBERS: dict[str, tuple[Callable, str]] = {
+    "keys": (lambda v: jax.random.split(KEY, np.shape(v)) if np.ndim(v) else KEY, "not random keys"),
+    "deleted": (lambda v: deleted(jnp.asarray(v)), "not be deleted"),
+    "float8": (lambda v: jnp.asarray(v).astype(jnp.float8_e4m3fn), r"`astype\(float\)`"),
+    "int4": (lambda v: jnp.asarray(v).astype(jnp.int4), r"`astype\(float\)`"),
+    "float16": (lambda v: np.asarray(v, np.float16), r"`astype\(float\)`"),
+    "bfloat16": (lambda v: jnp.asarray(v, jnp.bfloat16), r"`astype\(float\)`"),
+    "longdouble": (lambda v: np.asarray(v, np.longdouble), ""),
+    "text": (lambda v: np.asarray(v).astype(str).tolist(), ""),
+    "objects": (lambda v: np.asarray(v, object) if np.ndim(v) else object(), ""),
+    "dates": (lambda v: np.asarray(v).astype(int).astype("datetime64[D]"), ""),
+    "a mapping": (lambda v: {"values": v}, ""),
+}
+UNEVEN = [[1.0], [1.0, 2.0]]
+NO_SIZES = (2.5, np.nan, "3", 3j, True, object(), KEY)
+
+
+def refused(call: Any, argument: str, value: Any, remedy: str = "") -> None:
+    with pytest.raises(ValueError, match=rf"`{argument}(: [^`]*)?` must (.|\n)*{remedy}"):
+        call.call(**{argument: value})
+
+
+def refused_or_taken(call: Any, argument: str, value: Any) -> None:
+    """The call works, or its error has the form of the library's own, of whatever argument."""
+    try:
+        call.call(**{argument: value})
+    except ValueError as error:
+        if "` must " not in str(error):
+            raise
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_what_are_no_numbers_is_refused_by_name(name):
+    call = CALLS[name]
+    for argument in call.numbers():
+        value = call.given[argument]
+        for make, remedy in NO_NUMBERS.values():
+            refused(call, argument, make(value), remedy)
+        if argument not in call.complex_valued:
+            refused(call, argument, np.asarray(value) + 1j)
+        if np.ndim(value):
+            refused_or_taken(call, argument, 2.0)
+        if np.ndim(value) == 2 and name != "rmtjax.PaddedSpectrum.of":
+            refused(call, argument, UNEVEN)
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_what_is_no_size_is_refused_by_name(name):
+    call = CALLS[name]
+    for argument in call.sizes():
+        for value in NO_SIZES:
+            refused(call, argument, value)
+        if argument != "shape":
+            refused(call, argument, [[3]])
+
+
+WITH_KEYS = [name for name in CALLS if CALLS[name].keys()]
+
+
+@pytest.mark.parametrize("name", daily(WITH_KEYS, only=[name for name in WITH_KEYS if name in DAILY]))
+def test_what_is_no_single_key_is_refused_by_name(name):
+    call = CALLS[name]
+    refused(call, "key", jax.random.PRNGKey(0), "`jax.random.wrap_key_data`")
+    for value in (0, "0", jax.random.split(KEY), np.zeros(2), deleted(KEY)):
+        refused(call, "key", value)

@@ -1,0 +1,151 @@
+"""Integers in every argument of every public call: they are the numbers that they stand for, or are refused by name.
+
+Where 64-bit types are off, JAX takes NumPy's int64 through int32, and Python's integers overflow. Each call gets whole
+numbers of about 4e9, and small ones of few bits, and is held to what it makes of the same numbers as floats.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tests.arguments import CALLS, CONSTRUCTORS, Arguments
+from tests.cases import daily
+
+pytestmark = pytest.mark.float32(further=True)
+
+# Constructors compile next to nothing; of calls with programs every day has one of each kind.
+LONG = {"rmtjax.laws.InterpolatedGapRatio", "rmtjax.laws.InterpolatedSpacing", "rmtjax.laws.SingleRing"}
+DAILY = [
+    *(name for name in CONSTRUCTORS if name not in LONG),
+    "rmtjax.eigvalsh",
+    "rmtjax.SymTridiagonal",
+    "rmtjax.PaddedSpectrum",
+    "rmtjax.PaddedSpectrum.of",
+    "rmtjax.linalg.MaskedValues",
+    "rmtjax.linalg.stieltjes",
+    "rmtjax.Histogram",
+    "rmtjax.simulation.Quantiles",
+    "rmtjax.simulation.Keep",
+    "rmtjax.simulate",
+    "rmtjax.special.sine_kernel",
+    "rmtjax.special.chebyshev_series",
+    "rmtjax.special.gauss_jacobi",
+    "rmtjax.statistics.spacings",
+    "rmtjax.statistics.level_density",
+    "rmtjax.statistics.inverse_participation_ratio",
+    "rmtjax.statistics.spectral_ergodicity_distance",
+    "rmtjax.statistics.unfold",
+    "rmtjax.inference.optimal_hard_threshold",
+    "rmtjax.inference.shrink_covariance",
+    "rmtjax.inference.log_likelihood",
+    "rmtjax.laws.form_factor",
+    "rmtjax.laws.number_variance",
+    "Semicircle.cdf",
+    "Semicircle.stieltjes",
+    "Semicircle.sample",
+    "CircularLaw.pdf",
+    "GOE.count_below",
+    "GOE.leading_block_eigenvalues",
+    "GOE.joint_logpdf",
+    "Ginibre.joint_logpdf",
+]
+
+
+def large(value: Any) -> np.ndarray:
+    """The numbers in a unit in which the largest is 4e9, rounded."""
+    return np.round(np.asarray(value) / (np.max(np.abs(value)) or 1) * 4e9)
+
+
+def outcome(call: Arguments, name: str, value: Any, *, weak: bool = True) -> Any:
+    """The numbers that a call returns, with their types, `weak` ones told apart, or its refusal."""
+    try:
+        result = call.call(**{name: value})
+    except ValueError as error:
+        return str(error).partition(", got ")[0]
+    of_type = lambda leaf: (getattr(leaf, "dtype", type(leaf)), weak and getattr(leaf, "weak_type", False))
+    leaves = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in jax.tree.leaves(result)]
+    return [(of_type(leaf), np.asarray(leaf)) for leaf in leaves if not _of_objects(leaf)]
+
+
+def _is_key(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _of_objects(leaf: Any) -> bool:
+    return getattr(leaf, "dtype", None) == np.dtype(object)
+
+
+def agree(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one is not None and isinstance(one, str) and one == other
+    same = lambda a, b: a[0] == b[0] and np.array_equal(a[1], b[1], equal_nan=a[1].dtype.kind in "fc")
+    return len(one) == len(other) and all(map(same, one, other))
+
+
+def nested(array: np.ndarray, number: type) -> Any:
+    """The numbers as Python's, in lists."""
+    return [nested(each, number) for each in array] if np.ndim(array) else number(array)
+
+
+def pairs(value: Any) -> dict[str, tuple[Any, Any]]:
+    """Integers of each kind, and the same numbers as floats."""
+    wide, small = large(value), np.round(np.clip(value, -100, 100))
+    bits = (small > 0).astype(float)
+    kinds = {
+        "int64": (wide.astype(np.int64), wide),
+        "Python": (nested(wide, int), nested(wide, float)),
+        "int8": (small.astype(np.int8), small),
+        "int16": (small.astype(np.int16), small),
+        "bool": (bits.astype(bool), bits),
+    }
+    if (wide >= 0).all():
+        kinds |= {"uint64": (wide.astype(np.uint64), wide), "uint8": (small.astype(np.uint8), small)}
+    return kinds
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_integers_are_the_numbers_they_stand_for(name):
+    call = CALLS[name]
+    for argument in call.numbers():
+        for kind, (integers, floats) in pairs(call.given[argument]).items():
+            got, expected = outcome(call, argument, integers), outcome(call, argument, floats)
+            assert agree(got, expected), f"{argument} of {kind}: {got} instead of {expected}"
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_an_integer_beyond_all_floats_is_refused_by_name(name):
+    call = CALLS[name]
+    for argument in call.numbers():
+        shape = np.shape(call.given[argument])
+        huge = nested(np.full(shape, 10**400), int)
+        with pytest.raises(ValueError, match=rf"`{argument}(: \w+)?` must "):
+            call.call(**{argument: huge})
+
+
+# The largest size is 2^31 - 1.
+TOO_MANY = (2**31, 2**32 + 1, np.int64(2**32 + 3), np.uint64(2**63), 2**64, 10**400, 10**5000)
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_sizes_beyond_the_range_are_refused_by_name(name):
+    call = CALLS[name]
+    for argument in call.sizes():
+        for number in TOO_MANY:
+            with pytest.raises(ValueError, match=rf"`{argument}` must "):
+                call.call(**{argument: [number] if isinstance(call.given[argument], list) else number})
+        if not isinstance(call.given[argument], list):
+            size = call.given[argument]
+            got, expected = (outcome(call, argument, number, weak=False) for number in (np.int64(size), size))
+            assert agree(got, expected), argument
+
+
+@pytest.mark.parametrize(
+    "name", daily([name for name in CALLS if CALLS[name].masks()], only=["rmtjax.statistics.spacings"])
+)
+def test_integers_are_no_mask(name):
+    call = CALLS[name]
+    for argument in call.masks():
+        with pytest.raises(ValueError, match=f"`{argument}` must be booleans"):
+            call.call(**{argument: np.asarray(call.given[argument], int)})
