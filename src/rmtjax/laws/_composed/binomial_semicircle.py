@@ -50,6 +50,9 @@ class BinomialSemicircle(AbstractLaw):
         self.mixture = _checks.scalar("mixture", mixture)
         self.radius = _checks.scalar("radius", radius)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"radius": 1}
+
     def _components(self) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """The weights and radii of the semicircles."""
         orders, probabilities = order_distribution(self.order, self.mixture)

@@ -42,16 +42,19 @@ class Mixture(AbstractLaw):
             if not isinstance(component, AbstractLaw):
                 raise _checks.refusal("components", "be laws", component)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"components": 1}
+
     def _total(self, values: Sequence[Array]) -> Array:
         terms = (w * v for w, v in zip(self.weights, values, strict=True))
         return sum(terms, start=jnp.zeros((), self.weights.dtype))
 
     def _support(self) -> tuple[Array, Array]:
-        lowers, uppers = zip(*(law._support() for law in self.components), strict=True)
+        lowers, uppers = zip(*(law._promised_support() for law in self.components), strict=True)
         return jnp.stack(lowers).min(), jnp.stack(uppers).max()
 
     def _parts(self, x: Float[Array, "..."], quantity: str) -> list[Any]:
-        return [law._on_support(x, quantity=quantity) for law in self.components]
+        return [law._promised(x, quantity=quantity) for law in self.components]
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._total(self._parts(x, "pdf"))
@@ -80,9 +83,9 @@ class Mixture(AbstractLaw):
         return self._total([law.var() + (law.mean() - mean) ** 2 for law in self.components])
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        return jnp.sort(jnp.concatenate([law._breakpoints() for law in self.components]))
+        return jnp.sort(jnp.concatenate([law._promised_breakpoints() for law in self.components]))
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        locations, masses = zip(*(law._atoms() for law in self.components), strict=True)
+        locations, masses = zip(*(law._promised_atoms() for law in self.components), strict=True)
         scaled = [w * m for w, m in zip(self.weights, masses, strict=True)]
         return jnp.concatenate(locations), jnp.concatenate(scaled)

@@ -76,6 +76,9 @@ class PeriodicPadding(AbstractLaw):
         self.arrangement = _checks.choice("arrangement", arrangement, Arrangement)
         self.order = None if order is None else _checks.integer("order", order, at_least=1)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"base": 1}
+
     def _multiplicities(self) -> tuple[Float[Array, " w"], Float[Array, " w"], Float[Array, " w"]]:
         """For each order n: its share P(n) n/N of the padded levels, the copies c, and the excess fraction r/n."""
         if self.order is None:
@@ -87,7 +90,7 @@ class PeriodicPadding(AbstractLaw):
 
     def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The masses of the base up to x and above it."""
-        return self.base._on_support(x, quantity="tails")
+        return self.base._promised(x, quantity="tails")
 
     def _outside(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The masses of the base up to -x and above x, for x ≥ 0."""
@@ -101,15 +104,15 @@ class PeriodicPadding(AbstractLaw):
 
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base masses up to -t and above t, if levels beyond ±t have another copy."""
-        reach = jnp.maximum(*map(jnp.abs, self.base._support()))
+        reach = jnp.maximum(*map(jnp.abs, self.base._promised_support()))
         reach = jnp.broadcast_to(reach, excess.shape).astype(jnp.result_type(reach, excess))
         return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
 
     def _support(self) -> tuple[Array, Array]:
-        return self.base._support()
+        return self.base._promised_support()
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        density = self.base._on_support(x, quantity="pdf")
+        density = self.base._promised(x, quantity="pdf")
         if self.arrangement == "random":
             return density
         share, copies, excess = self._multiplicities()
@@ -131,15 +134,15 @@ class PeriodicPadding(AbstractLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         """The breakpoints of the base, and the base quantiles where the density jumps as the extra copies end."""
-        points = self.base._breakpoints()
+        points = self.base._promised_breakpoints()
         if self.arrangement == "random":
             return points
         _, _, excess = self._multiplicities()
         if self.arrangement == "ascending":
-            jumps = self.base._everywhere_ppf(excess, 1 - excess)
+            jumps = self.base._promised_ppf(excess, 1 - excess)
         else:
             left, right = self._beyond_threshold(excess)
-            jumps = self.base._everywhere_ppf(jnp.append(left, 1 - right), jnp.append(1 - left, right))
+            jumps = self.base._promised_ppf(jnp.append(left, 1 - right), jnp.append(1 - left, right))
         return jnp.sort(jnp.concatenate([points, jumps]))
 
 

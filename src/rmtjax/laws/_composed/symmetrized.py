@@ -40,17 +40,20 @@ class Symmetrized(AbstractLaw):
     def __init__(self, base: AbstractLaw):
         self.base = base
 
+    def _degrees(self) -> dict[str, int]:
+        return {"base": 1}
+
     def _support(self) -> tuple[Array, Array]:
-        lower, upper = self.base._support()
+        lower, upper = self.base._promised_support()
         reach = jnp.maximum(jnp.abs(lower), jnp.abs(upper))
         return -reach, reach
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        density = self.base._on_support(jnp.stack([x, -x]), quantity="pdf")
+        density = self.base._promised(jnp.stack([x, -x]), quantity="pdf")
         return density.sum(axis=0) / 2
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        below, above = self.base._on_support(jnp.stack([x, -x]), quantity="tails")
+        below, above = self.base._promised(jnp.stack([x, -x]), quantity="tails")
         return (below[0] + above[1]) / 2, (above[0] + below[1]) / 2
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -66,5 +69,5 @@ class Symmetrized(AbstractLaw):
         return self.base.moment(2)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        points = self.base._breakpoints()
+        points = self.base._promised_breakpoints()
         return jnp.sort(jnp.concatenate([points, -points]))

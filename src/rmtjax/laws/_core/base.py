@@ -8,19 +8,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
+from rmtjax.laws._core.scaled import AbstractScaledLaw
+
+# Moments up to this order are those of the law in its own unit, where nothing overflows in single precision.
+FEW = 4
 
 
-class AbstractLaw(AbstractModule):
+class AbstractLaw(AbstractScaledLaw):
     r"""A probability distribution on the line, possibly with point masses.
 
     A subclass defines `_support` and `_pdf`, and any other hook for which it has a formula: `_cdf` and `_sf`, or
     `_tails` for both at once, `_logpdf`, `_logcdf`, `_logsf`, `_ppf`, `_sample`, `_moment`, `_var`, `_central_moments`,
     `_quadrature`, `_breakpoints`, `_atoms`, `_pdf_at_ends`. If its support is infinite, it must define `_breakpoints`.
     The elementwise hooks are only called with finite points strictly inside the support. Hooks that are not defined
-    have numerical fall-backs (`rmtjax.laws._core.fallbacks`). The public methods are final.
+    have numerical fall-backs (`rmtjax.laws._core.fallbacks`). `_degrees` says which parameters carry a unit; then the
+    hooks only see numbers of order one. The public methods are final.
 
     Values outside the support are exact (0, 1 or -inf) and have derivative 0. The derivative is also 0 exactly at an
     end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype of
@@ -98,7 +103,7 @@ class AbstractLaw(AbstractModule):
 
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Left and right end of the smallest interval that carries the law."""
-        return self._run(self._support)
+        return self._run(self._promised_support)
 
     def breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, for quadrature on the panels between them.
@@ -106,43 +111,43 @@ class AbstractLaw(AbstractModule):
         The first and the last are the ends of the support. In place of an infinite end stands a point so far out that
         the mass beyond it is lost in rounding.
         """
-        return self._run(self._breakpoints)
+        return self._run(self._promised_breakpoints)
 
     def atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """Locations and masses of the point masses; both empty for a continuous law."""
-        return self._run(self._atoms)
+        return self._run(self._promised_atoms)
 
     def pdf(self, x: RealLike) -> Float[Array, "..."]:
         """Probability density of the continuous part at each x; 0 outside the support.
 
         At an end of the support it is the limit from inside, or 0 if that limit is infinite.
         """
-        return self._run(self._on_support, _checks.real("x", x), quantity="pdf")
+        return self._run(self._promised, _checks.real("x", x), quantity="pdf")
 
     def logpdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where the density is 0."""
-        return self._run(self._on_support, _checks.real("x", x), quantity="logpdf")
+        return self._run(self._promised, _checks.real("x", x), quantity="logpdf")
 
     def cdf(self, x: RealLike) -> Float[Array, "..."]:
         """Distribution function P(X ≤ x)."""
-        return self._run(self._on_support, _checks.real("x", x), quantity="cdf")
+        return self._run(self._promised, _checks.real("x", x), quantity="cdf")
 
     def logcdf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the distribution function."""
-        return self._run(self._on_support, _checks.real("x", x), quantity="logcdf")
+        return self._run(self._promised, _checks.real("x", x), quantity="logcdf")
 
     def sf(self, x: RealLike) -> Float[Array, "..."]:
         """Survival function P(X > x), without the cancellation of 1 - cdf where the law has a formula."""
-        return self._run(self._on_support, _checks.real("x", x), quantity="sf")
+        return self._run(self._promised, _checks.real("x", x), quantity="sf")
 
     def logsf(self, x: RealLike) -> Float[Array, "..."]:
         """Logarithm of the survival function."""
-        return self._run(self._on_support, _checks.real("x", x), quantity="logsf")
+        return self._run(self._promised, _checks.real("x", x), quantity="logsf")
 
     def ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X ≤ x) ≥ p; NaN for p outside [0, 1]."""
         p = _checks.real("p", p)
-        return self._run(self._everywhere_ppf, p, 1 - p)
+        return self._run(self._promised_ppf, p, 1 - p)
 
     def isf(self, q: RealLike) -> Float[Array, "..."]:
         """Smallest x with P(X > x) ≤ q; NaN for q outside [0, 1].
@@ -150,7 +155,7 @@ class AbstractLaw(AbstractModule):
         It is the quantile of 1 - q, but without the rounding of 1 - q if the law has a formula for `sf`.
         """
         q = _checks.real("q", q)
-        return self._run(self._everywhere_ppf, 1 - q, q)
+        return self._run(self._promised_ppf, 1 - q, q)
 
     def median(self) -> Float[Array, ""]:
         """The quantile of one half."""
@@ -175,35 +180,71 @@ class AbstractLaw(AbstractModule):
 
     def std(self) -> Float[Array, ""]:
         """Standard deviation."""
-        return jnp.sqrt(self.var())
+        return self._run(self._promised_std)
 
     def skewness(self) -> Float[Array, ""]:
         """Third central moment in units of the standard deviation."""
-        return self._run(self._skewness)
+        return self._run(self._promised_skewness)
 
     def kurtosis(self) -> Float[Array, ""]:
         """Excess kurtosis: the fourth central moment over the squared variance, minus 3, so that a Gaussian has 0."""
-        return self._run(self._kurtosis)
+        return self._run(self._promised_kurtosis)
 
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for an integer k ≥ 0."""
         return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0))
 
+    # What the public methods promise, and other laws use of this one: the hooks of the law in its own unit.
+
+    def _promised(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
+        """One of `pdf`, …, `logsf` and `tails`."""
+        law, unit = self._in_unit()
+        values = law._on_support(_normal(x) * (1 / unit), quantity=quantity)
+        if quantity == "logpdf":
+            return values - jnp.log(unit)
+        return values * (1 / unit) if quantity == "pdf" else values
+
+    def _promised_ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+        law, unit = self._in_unit()
+        return law._everywhere_ppf(p, q) * unit
+
+    def _promised_support(self) -> tuple[Array, Array]:
+        law, unit = self._in_unit()
+        lower, upper = law._support()
+        return lower * unit, upper * unit
+
+    def _promised_breakpoints(self) -> Float[Array, " k"]:
+        law, unit = self._in_unit()
+        return law._breakpoints() * unit
+
+    def _promised_atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        law, unit = self._in_unit()
+        locations, masses = law._atoms()
+        return locations * unit, masses
+
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        return self._as_promised(self._sample(key, shape))
+        law, unit = self._in_unit()
+        return self._as_promised(law._sample(key, shape) * unit)
 
     def _promised_moment(self, *, k: int) -> Float[Array, ""]:
-        return self._as_promised(self._moment(k))
+        # For higher orders the moment of the law in its unit might overflow, or become 0, where this one does not.
+        law, unit = self._in_unit() if k <= FEW else (self, 1.0)
+        return self._as_promised(times_power(law._moment(k), unit, k))
 
     def _promised_var(self) -> Float[Array, ""]:
-        return self._as_promised(self._var())
+        law, unit = self._in_unit()
+        return self._as_promised(times_power(law._var(), unit, 2))
 
-    def _skewness(self) -> Float[Array, ""]:
-        second, third = self._central_moments(2, 3)
+    def _promised_std(self) -> Float[Array, ""]:
+        law, unit = self._in_unit()
+        return self._as_promised(jnp.sqrt(law._var()) * unit)
+
+    def _promised_skewness(self) -> Float[Array, ""]:
+        second, third = self._in_unit()[0]._central_moments(2, 3)
         return self._as_promised(third / second**1.5)
 
-    def _kurtosis(self) -> Float[Array, ""]:
-        second, fourth = self._central_moments(2, 4)
+    def _promised_kurtosis(self) -> Float[Array, ""]:
+        second, fourth = self._in_unit()[0]._central_moments(2, 4)
         return self._as_promised(fourth / second**2 - 3)
 
     def _first_atom(self) -> Float[Array, ""]:
@@ -232,8 +273,7 @@ class AbstractLaw(AbstractModule):
             "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
         lower, upper = self._support()
-        # Subnormal numbers become 0, because processors treat them as 0 in some operations but not in others.
-        x = x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
+        x = _normal(x)
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
         values = formula(jnp.where(inside, x, _inside(lower, upper)))
@@ -253,6 +293,11 @@ class AbstractLaw(AbstractModule):
         x = self._ppf(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
         x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
         return self._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
+
+
+def _normal(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """0 for subnormal numbers, because processors treat them as 0 in some operations but not in others."""
+    return x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
 
 
 def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
-from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax._units import times
+from rmtjax.laws._core.scaled import AbstractScaledLaw
 
 
-class AbstractPlanarLaw(AbstractModule):
+class AbstractPlanarLaw(AbstractScaledLaw):
     """A probability distribution in the complex plane with a density.
 
     A subclass defines `_pdf`, `_radial_cdf`, `_radial_ppf` and `_sample`. The public methods are final. NaN arguments
@@ -47,19 +48,19 @@ class AbstractPlanarLaw(AbstractModule):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run(self._everywhere_pdf, *_parts(z))
+        return self._run(self._promised_pdf, *_parts(z))
 
     def logpdf(self, z: RealLike) -> Float[Array, "..."]:
         """Logarithm of the density; -inf where the density is 0."""
-        return self._run(self._everywhere_logpdf, *_parts(z))
+        return self._run(self._promised_logpdf, *_parts(z))
 
     def radial_cdf(self, r: RealLike) -> Float[Array, "..."]:
         """Distribution function of the modulus, P(|Z| ≤ r)."""
-        return self._run(self._everywhere_radial_cdf, _checks.real("r", r))
+        return self._run(self._promised_radial_cdf, _checks.real("r", r))
 
     def radial_ppf(self, p: RealLike) -> Float[Array, "..."]:
         """Quantile of the modulus, the radius r with P(|Z| ≤ r) = p; NaN for p outside [0, 1]."""
-        return self._run(self._everywhere_radial_ppf, _checks.real("p", p))
+        return self._run(self._promised_radial_ppf, _checks.real("p", p))
 
     def sample(self, key: KeyScalar, shape: int | tuple[int, ...] = ()) -> Complex[Array, "..."]:
         """Independent draws.
@@ -70,20 +71,29 @@ class AbstractPlanarLaw(AbstractModule):
         """
         return self._run(self._promised_sample, _checks.typed_key(key), shape=_checks.shape(shape))
 
-    def _everywhere_pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._pdf(x, y))
+    # As in `AbstractLaw`, the hooks are those of the law in its own unit.
 
-    def _everywhere_logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, self._logpdf(x, y))
+    def _promised_pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        law, unit = self._in_unit()
+        density = law._pdf(x * (1 / unit), y * (1 / unit)) * (1 / unit) * (1 / unit)
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, density)
 
-    def _everywhere_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.where(jnp.isnan(r), r, self._radial_cdf(r))
+    def _promised_logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
+        law, unit = self._in_unit()
+        density = law._logpdf(x * (1 / unit), y * (1 / unit)) - 2 * jnp.log(unit)
+        return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, density)
 
-    def _everywhere_radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.where((p >= 0) & (p <= 1), self._radial_ppf(jnp.clip(p, 0, 1)), jnp.nan)
+    def _promised_radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        law, unit = self._in_unit()
+        return jnp.where(jnp.isnan(r), r, law._radial_cdf(r * (1 / unit)))
+
+    def _promised_radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
+        law, unit = self._in_unit()
+        return jnp.where((p >= 0) & (p <= 1), law._radial_ppf(jnp.clip(p, 0, 1)) * unit, jnp.nan)
 
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Complex[Array, "..."]:
-        return self._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self)))
+        law, unit = self._in_unit()
+        return times(law._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self))), unit)
 
 
 def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:

@@ -15,7 +15,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, RealLike
-from rmtjax.laws._core.base import AbstractLaw
+from rmtjax._units import times, times_power
+from rmtjax.laws._core.base import FEW, AbstractLaw
 
 T = TypeVar("T", bound=Any)
 
@@ -59,7 +60,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run(self._everywhere_stieltjes, _checks.numbers("z", z) + 0j)
+        return self._run(self._promised_stieltjes, _checks.numbers("z", z) + 0j)
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -69,7 +70,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             x: real points of any shape.
         """
-        return self._run(self._hilbert, _checks.real("x", x))
+        return self._run(self._promised_hilbert, _checks.real("x", x))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
         """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
@@ -110,17 +111,26 @@ class AbstractSpectralLaw(AbstractLaw):
         values = jnp.where(below, jnp.conj(values), values)
         return self._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
 
-    def _hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.real(self._everywhere_stieltjes(x + 0j)) / jnp.pi
+    # As in `AbstractLaw`, the hooks are those of the law in its own unit.
+
+    def _promised_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        law, unit = self._in_unit()
+        return times(law._everywhere_stieltjes(times(z, 1 / unit)), 1 / unit)
+
+    def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return jnp.real(self._promised_stieltjes(x + 0j)) / jnp.pi
 
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
-        return self._as_promised(self._free_cumulant(k))
+        law, unit = self._in_unit() if k <= FEW else (self, 1.0)
+        return self._as_promised(times_power(law._free_cumulant(k), unit, k))
 
     def _promised_r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self._as_promised(self._r_transform(g), g)
+        law, unit = self._in_unit()
+        return self._as_promised(times(law._r_transform(times(g, unit)), unit), g)
 
     def _promised_s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self._as_promised(self._s_transform(z), z)
+        law, unit = self._in_unit()
+        return self._as_promised(times(law._s_transform(z), 1 / unit), z)
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:

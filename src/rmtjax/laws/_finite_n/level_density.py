@@ -81,6 +81,9 @@ class LevelDensity(AbstractLaw):
         if self.classical.n == 0:
             raise _checks.refusal("ensemble", "have levels that are not forced to be 0 or 1", ensemble)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"unit": 1}
+
     def _total(self) -> int:
         """The number of all levels."""
         return self.classical.n + self.zeros + self.ones

@@ -44,6 +44,9 @@ class EllipticLaw(AbstractPlanarLaw):
         self.correlation = _checks.scalar("correlation", correlation)
         self.scale = _checks.scalar("scale", scale)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"scale": 1}
+
     def _axes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return self.scale * (1 + self.correlation), self.scale * (1 - self.correlation)
 

@@ -92,6 +92,9 @@ class CircularLaw(AbstractRadialLaw):
         self.radius = _checks.scalar("radius", radius)
         self.inner = _checks.scalar("inner", inner)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"radius": 1, "inner": 1}
+
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return self.inner**2, self.radius**2
 
@@ -137,6 +140,9 @@ class CircularPowerLaw(AbstractRadialLaw):
     def __init__(self, power: int, radius: RealScalarLike = 1.0):
         self.power = _checks.integer("power", power, at_least=1)
         self.radius = _checks.scalar("radius", radius)
+
+    def _degrees(self) -> dict[str, int]:
+        return {"radius": 1}
 
     def _ends(self) -> tuple[float, Float[Array, ""]]:
         return 0.0, self.radius**2

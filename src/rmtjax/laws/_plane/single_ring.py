@@ -63,6 +63,9 @@ class SingleRing(AbstractRadialLaw):
             raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)
         self.singular_values = array
 
+    def _degrees(self) -> dict[str, int]:
+        return {"singular_values": 1}
+
     def _squares(self) -> Float[Array, " n"]:
         return self.singular_values**2
 

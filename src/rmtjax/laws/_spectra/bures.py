@@ -69,6 +69,9 @@ class BuresLaw(AbstractLaw):
     def __init__(self, scale: RealScalarLike = 1.0):
         self.scale = _checks.scalar("scale", scale)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"scale": 1}
+
     def _support(self) -> tuple[Array, Array]:
         upper = 3 * math.sqrt(3) * self.scale
         return jnp.zeros_like(upper), upper

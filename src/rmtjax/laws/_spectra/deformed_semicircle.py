@@ -73,6 +73,9 @@ class DeformedSemicircle(AbstractLaw):
         self.weights = _checks.of_shape("weights", weights, self.locations.shape)
         self.radius = _checks.scalar("radius", radius)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"locations": 1, "radius": 1}
+
     def _sigma(self) -> Float[Array, ""]:
         return self.radius / 2
 

@@ -47,6 +47,9 @@ class FreePoisson(AbstractSpectralLaw):
         self.rate = _checks.scalar("rate", rate)
         self.jump = _checks.scalar("jump", jump)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"jump": 1}
+
     def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(1 / self.rate, jnp.sqrt(self.rate * self.jump))
 

@@ -77,6 +77,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         weights = jnp.full_like(points, 1 / points.size) if weights is None else weights
         self.weights = _checks.of_shape("weights", weights, points.shape)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"population": 1}
+
     def _frequencies(self) -> Float[Array, " k"]:
         """The weights in the precision of the population, divided by their sum."""
         weights = self.weights.astype(jnp.result_type(self.weights, self.population))

@@ -44,6 +44,9 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         self.ratio = _checks.scalar("ratio", ratio)
         self.scale = _checks.scalar("scale", scale)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"scale": 2}
+
     def _inverse(self) -> MarchenkoPastur:
         """The law of Y/s² = 1/X."""
         return MarchenkoPastur(self.ratio, 1 / self.scale)

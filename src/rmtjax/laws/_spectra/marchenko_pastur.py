@@ -59,6 +59,9 @@ class MarchenkoPastur(AbstractSpectralLaw):
         self.ratio = _checks.scalar("ratio", ratio)
         self.scale = _checks.scalar("scale", scale)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"scale": 2}
+
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The ends of the continuous part."""
         root = jnp.sqrt(self.ratio)

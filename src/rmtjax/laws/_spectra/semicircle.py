@@ -60,6 +60,9 @@ class Semicircle(AbstractSpectralLaw):
     def __init__(self, radius: RealScalarLike = 2.0):
         self.radius = _checks.scalar("radius", radius)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"radius": 1}
+
     def _support(self) -> tuple[Array, Array]:
         return -self.radius, self.radius
 

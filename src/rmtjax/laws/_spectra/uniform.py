@@ -61,6 +61,9 @@ class Uniform(AbstractSpectralLaw):
         self.lower = _checks.scalar("lower", lower)
         self.upper = _checks.scalar("upper", upper)
 
+    def _degrees(self) -> dict[str, int]:
+        return {"lower": 1, "upper": 1}
+
     def _support(self) -> tuple[Array, Array]:
         return self.lower, self.upper
 

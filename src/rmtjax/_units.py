@@ -1,0 +1,46 @@
+"""Units near a given size: powers of two, so that dividing by them and multiplying again rounds nothing.
+
+A formula that squares lengths or takes their fourth powers overflows long before the lengths do. Computed in a unit
+near the largest of them it is as good at 1e-30 as at 1. Sizes from 1e-6 to 1e7 have the unit 1 and are left alone.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+# Units are powers of 2^16. Their square roots are powers of two as well, and so are those of quadratic parameters.
+_STEP = 16
+
+
+def unit_near(size: Float[Array, "..."], root: int = 1) -> Float[Array, "..."]:
+    """A power of 2^16 near a positive size, or a root of it; 1 for sizes from 1e-6 to 1e7.
+
+    A size over its unit always has the unit 1: XLA may turn a quotient by two units into one by their product, which
+    could overflow. The unit is a constant to derivatives, and that of a Python number is weakly typed.
+
+    Args:
+        size: positive numbers; 0 has the smallest unit.
+        root: 1, 2, 4, 8 or 16, the root of the unit to take.
+    """
+    size, info = jax.lax.stop_gradient(size), jnp.finfo(size.dtype)
+    small = jnp.sqrt(jnp.sqrt(jnp.sqrt(jnp.sqrt(size))))
+    small = jax.lax.reduce_precision(small, exponent_bits=info.nexp, mantissa_bits=0)
+    # Neither the largest unit nor its reciprocal overflows.
+    largest = 2.0 ** (info.maxexp // _STEP - 1)
+    small = jnp.clip(small, 1 / largest, largest)
+    return jnp.where((small >= 0.5) & (small <= 2), 1.0, small) ** (_STEP // root)
+
+
+def times(value: Array, factor: Array | float) -> Array:
+    """The product with a real number, by parts, since an infinite number times a complex one would be NaN."""
+    if jnp.iscomplexobj(value):
+        return jax.lax.complex(jnp.real(value) * factor, jnp.imag(value) * factor)
+    return value * factor
+
+
+def times_power(value: Array, unit: Array | float, k: int) -> Array:
+    """The value times the k-th power of a unit, which by itself may overflow where the product does not."""
+    dtype = jnp.result_type(value, unit)
+    # An infinite power must not meet a value of 0.
+    power = lambda j: jnp.minimum(jnp.asarray(unit**j, dtype), float(jnp.finfo(dtype).max))
+    return value * power(k // 2) * power(k - k // 2)

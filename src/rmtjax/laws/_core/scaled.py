@@ -1,0 +1,61 @@
+"""Laws that know which of their parameters carry the unit of the levels."""
+
+from functools import reduce
+from typing import Self
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rmtjax._module import AbstractModule
+from rmtjax._units import unit_near
+
+
+class AbstractScaledLaw(AbstractModule):
+    """A law whose formulas only ever see parameters and points of order one.
+
+    The public methods of its subclasses divide both by a power of two near the largest of the parameters, and multiply
+    the results by the power of it that they have. Where that power is 1, as for parameters of order one, nothing
+    changes; elsewhere no formula has to mind that the square of a length may overflow.
+    """
+
+    def _degrees(self) -> dict[str, int]:
+        """The parameters that carry the unit, by name, and the power of each that the levels are proportional to.
+
+        A parameter that is itself a law, or a tuple of laws, has the degree 1.
+        """
+        return {}
+
+    def _size(self) -> Float[Array, ""] | None:
+        """The largest of the parameters that carry the unit, in the unit of the levels; None if there is none."""
+        sizes = []
+        for name, degree in self._degrees().items():
+            value = getattr(self, name)
+            if isinstance(value, tuple | AbstractScaledLaw):
+                parts = [part._size() for part in (value if isinstance(value, tuple) else (value,))]
+                if any(part is None for part in parts):
+                    return None  # a part that cannot be scaled
+                sizes += parts
+            else:
+                sizes.append((jnp.abs(value).max() if value.ndim else jnp.abs(value)) ** degree)
+        return reduce(jnp.maximum, sizes) if sizes else None
+
+    def _over(self, size: Float[Array, ""]) -> Self:
+        """The law of X over the unit near a size, for X with this law."""
+        names = list(self._degrees())
+
+        def divided(name: str, degree: int) -> object:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                return tuple(part._over(size) for part in value)
+            if isinstance(value, AbstractScaledLaw):
+                return value._over(size)
+            return value / unit_near(size, degree)
+
+        values = [divided(name, degree) for name, degree in self._degrees().items()]
+        return eqx.tree_at(lambda law: [getattr(law, name) for name in names], self, values)
+
+    def _in_unit(self) -> tuple[Self, Array | float]:
+        """The law of X/u for the unit u of this law, which is 1 if no parameter carries one; and u."""
+        size = self._size()
+        return (self, 1.0) if size is None else (self._over(size), unit_near(size))
