@@ -15,7 +15,7 @@ import numpy as np
 import rmtjax as rmt
 from rmtjax.adapters import scipy_stats
 from tests import instances
-from tests.methods import FURTHER, KEY, OF, joint_logpdf_arguments
+from tests.methods import FURTHER, KEY, OF, X, joint_logpdf_arguments
 from tests.registry import DATA, GENERAL, HERMITIAN, LEVELS, POSITIVE, PUBLIC, SPECTRUM, SYMMETRIC, Call
 
 Thunk = Callable[[], Any]
@@ -28,6 +28,8 @@ BATCH = jnp.stack([LEVELS, 1.2 * LEVELS])
 EDGES = jnp.array([0.0, 1.05, 2.55])
 TRIDIAGONAL = rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:])
 IMAGE = jnp.sin(jnp.arange(64.0)).reshape(4, 4, 4)
+MANY = jnp.array([[0.2], [0.6]])
+IN_PLANE = jax.lax.complex(POSITIVE, SPECTRUM)
 UNIFORM = rmt.laws.Uniform()
 
 st, inf, sim, linalg, special, laws = rmt.statistics, rmt.inference, rmt.simulation, rmt.linalg, rmt.special, rmt.laws
@@ -91,7 +93,7 @@ REDUCERS: dict[str, Callable[[], Any]] = {
     "Quantiles": lambda: sim.Quantiles([0.25, 0.5], size=16),
 }
 METHODS_OF_COVARIANCE = ("qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
-COMPLEX_DATA = DATA + 1j * DATA[::-1]
+COMPLEX_DATA = jax.lax.complex(DATA, DATA[::-1])
 WIDE = jnp.stack([DATA.T, DATA.T**2])
 
 
@@ -134,7 +136,9 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.SymTridiagonal.todense": lambda cast: cast(TRIDIAGONAL).todense(),
     "rmtjax.SymTridiagonal.matvec": lambda cast: cast(TRIDIAGONAL).matvec(cast(SPECTRUM)),
     "rmtjax.SymTridiagonal.logdet": lambda cast: cast(TRIDIAGONAL).logdet(cast(POSITIVE)),
-    "rmtjax.SymTridiagonal.resolvent_trace": lambda cast: cast(TRIDIAGONAL).resolvent_trace(cast(POSITIVE + 1j)),
+    "rmtjax.SymTridiagonal.resolvent_trace": lambda cast: cast(TRIDIAGONAL).resolvent_trace(
+        cast(jax.lax.complex(POSITIVE, SPECTRUM))
+    ),
     "rmtjax.SymTridiagonal of a batch": lambda cast: [
         getattr(cast(jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), TRIDIAGONAL)), method)(*args)
         for method, args in {"eigenvalues": (), "eigenvectors": (), "matvec": (cast(SPECTRUM),), "logdet": ()}.items()
@@ -216,7 +220,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.laws.gaussian_form_factor for β = 4": lambda cast: laws.gaussian_form_factor(cast(POSITIVE), 3, 4),
     # Statistics of vectors and of levels in the plane
     "rmtjax.statistics.complex_spacing_ratios of a batch": lambda cast: st.complex_spacing_ratios(
-        cast(BATCH + 1j * BATCH**2), centres=BATCH < 3
+        cast(jax.lax.complex(BATCH, BATCH**2)), centres=BATCH < 3
     ),
     "rmtjax.statistics.spectral_ergodicity_distance": lambda cast: st.spectral_ergodicity_distance(
         cast(POSITIVE), cast(POSITIVE[::-1])
@@ -415,7 +419,7 @@ def cast_to(dtype: Any) -> Cast:
         leaf = jnp.asarray(leaf)
         if not jnp.issubdtype(leaf.dtype, jnp.inexact):
             return leaf
-        return leaf.astype(jnp.result_type(dtype, 1j) if jnp.iscomplexobj(leaf) else dtype)
+        return leaf.astype(np.result_type(dtype, np.complex64) if jnp.iscomplexobj(leaf) else dtype)
 
     return lambda tree: jax.tree.map(cast, tree)
 
@@ -430,6 +434,12 @@ def _of_instances(cast: Cast) -> dict[str, Thunk]:
         calls += [{"joint_logpdf": levels} for levels in [joint_logpdf_arguments(instance)] if levels]
         for method, args in {key: args for given in calls for key, args in given.items()}.items():
             found[f"{name}.{method}"] = _of_a_method(cast(instance), method, cast(args))
+            if args and args[-1] is X:
+                found[f"{name}.{method} at many points"] = _of_a_method(
+                    cast(instance), method, cast((*args[:-1], MANY))
+                )
+            if method in ("stieltjes", "r_transform", "s_transform"):
+                found[f"{name}.{method} in the plane"] = _of_a_method(cast(instance), method, (cast(IN_PLANE),))
     return found
 
 

@@ -42,7 +42,7 @@ class Elsewhere:
 
 
 SYMMETRIC = jnp.array(instances.SYMMETRIC)
-HERMITIAN = SYMMETRIC + 1j * jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]])
+HERMITIAN = jax.lax.complex(SYMMETRIC, jnp.array([[0.0, 0.4, 0.1], [-0.4, 0.0, -0.2], [-0.1, 0.2, 0.0]]))
 GENERAL = jnp.array([[0.2, -1.0, 0.4], [0.7, 0.1, 0.3], [-0.2, 0.5, 1.1]])
 SPECTRUM = jnp.array([-1.2, 0.1, 0.8])
 POSITIVE = jnp.array([0.3, 1.7, 5.2])
@@ -368,7 +368,9 @@ PUBLIC: dict[str, Any] = {
         lambda levels: rmt.statistics.form_factor(levels, jnp.array([0.1, 0.7]), where=levels < 5), (LEVELS,)
     ),
     "rmtjax.statistics.complex_spacing_ratios": Call(
-        lambda levels: rmt.statistics.complex_spacing_ratios(levels + 1j * levels**2, where=levels < 5).values[:5],
+        lambda levels: rmt.statistics.complex_spacing_ratios(
+            jax.lax.complex(levels, levels**2), where=levels < 5
+        ).values[:5],
         (LEVELS,),
     ),
     "rmtjax.statistics.gap_ratios": Call(

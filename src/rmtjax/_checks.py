@@ -85,9 +85,14 @@ def dyson_index(beta: T, literal: Any = DysonIndex, name: str = "beta") -> T:
     raise refusal(name, must, beta)
 
 
+def is_key(value: object) -> bool:
+    """Whether a value is an array of typed keys."""
+    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
 def typed_key(key: KeyScalar) -> KeyScalar:
     """A single typed key from `jax.random.key`, the only kind of key that the library accepts."""
-    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
+    if not is_key(key):
         raw = getattr(key, "dtype", None) == np.uint32 and np.ndim(key) == 1
         remedy = "; `jax.random.wrap_key_data` makes one of a raw `PRNGKey`" if raw else ""
         raise refusal("key", f"be a typed key from `jax.random.key(seed)`{remedy}", key)
@@ -179,7 +184,8 @@ def _masked(valid: Array, leaf: Array) -> Array:
         return jax.lax.complex(_masked(valid, leaf.real), _masked(valid, leaf.imag))
     if jnp.issubdtype(leaf.dtype, jnp.floating):
         # A product, because a `where` would have the derivative 0, and an optimiser would go on with it.
-        return leaf * jnp.where(valid, 1.0, jnp.nan)
+        unit = jnp.where(valid, 1.0, jnp.nan)
+        return leaf * (unit if unit.ndim == 0 else jax.lax.broadcast_to_rank(unit, leaf.ndim))
     return leaf
 
 

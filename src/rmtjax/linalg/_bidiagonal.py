@@ -56,7 +56,7 @@ def _trailing(
     b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
 ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, " n"]]:
     """|b| and |c| inside the trailing block, 0 outside, and a mask of its rows."""
-    inside = jnp.arange(b.size) >= b.size - order
+    inside = jnp.arange(b.size, dtype=order.dtype) >= b.size - order
     return jnp.where(inside, jnp.abs(b), 0), jnp.where(inside[:-1], jnp.abs(c), 0), inside
 
 
@@ -100,7 +100,7 @@ def _block_singular_values(
 ) -> Float[Array, " k"]:
     matrix, finite = prepare(b, c, order, _sturm_search.rows_in_a_step(last - first, b.dtype))
     levels = _sturm_search.eigenvalues(matrix, order, first, last)
-    return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
+    return jnp.where(jnp.arange(first, last, dtype=order.dtype) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
 @_block_singular_values.defjvp

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._staging import opened
 from rmtjax._typing import ArrayLike
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
@@ -90,7 +91,8 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
     @jax.custom_jvp
     def apply(a: Array, *parameters: Array) -> Array:
         eigenvalues, v = decompose(a)
-        return (v * elementwise(eigenvalues, *parameters)[..., None, :]) @ adjoint(v)
+        values, v = aligned(elementwise(eigenvalues, *parameters)[..., None, :], v)
+        return (v * values) @ adjoint(v)
 
     @apply.defjvp
     def apply_jvp(primals: tuple, tangents: tuple) -> tuple:
@@ -100,8 +102,9 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
             lambda *p: elementwise(eigenvalues, *p), tuple(parameters), tuple(parameter_tangents)
         )
         differences = divided_differences(lambda x: elementwise(x, *parameters), eigenvalues)
-        along_a = differences * (adjoint(v) @ tangent @ v)
-        along_parameters = values_dot[..., None] * jnp.eye(v.shape[-1], dtype=values_dot.dtype)
-        return (v * values[..., None, :]) @ adjoint(v), v @ (along_a + along_parameters) @ adjoint(v)
+        along_a = jnp.multiply(*aligned(differences, adjoint(v) @ tangent @ v))
+        along_parameters = jnp.multiply(*aligned(values_dot[..., None], jnp.eye(v.shape[-1], dtype=values_dot.dtype)))
+        values, v = aligned(values[..., None, :], v)
+        return (v * values) @ adjoint(v), v @ like(v, along_a + along_parameters) @ adjoint(v)
 
     return apply(a, *parameters)

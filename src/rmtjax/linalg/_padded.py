@@ -12,13 +12,14 @@ from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import aligned, in_one_precision, like
 from rmtjax._typing import Arrangement, ArrayLike, IntegerLike, KeyScalar, MaskLike, RealLike
 from rmtjax.linalg._hermitian import hermitian_eigenvalues
 
 
 def inside_block(order: Int[Array, "*batch"], n: int) -> Bool[Array, "*batch n"]:
     """Which of the n rows belong to the leading block of the given order."""
-    return jnp.arange(n) < order[..., None]
+    return jnp.less(*aligned(jnp.arange(n, dtype=order.dtype), order[..., None]))
 
 
 def _values_and_orders(values: object, order: object, axes: int) -> tuple[Array, Array]:
@@ -136,7 +137,7 @@ class PaddedSpectrum(AbstractModule):
             [1 2]
         """
         points, valid = _checks.points("x", x)
-        return _checks.masked(valid, jnp.minimum(count_below(self.values, points), self.order))
+        return _checks.masked(valid, jnp.minimum(like(self.order, count_below(self.values, points)), self.order))
 
     def periodic(self, arrangement: Arrangement, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
         r"""The spectrum, of at least one level, repeated cyclically up to length n, in ascending order.
@@ -250,7 +251,7 @@ def first_for_rest(values: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch
 def _mean(heights: Inexact[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "*batch"]:
     count = jnp.sum(mask, axis=-1)
     total = jnp.sum(jnp.where(mask, heights, 0), axis=-1)
-    return jnp.where(count > 0, total / jnp.maximum(count, 1), jnp.nan)
+    return jnp.where(count > 0, total / like(total, jnp.maximum(count, 1)), jnp.nan)
 
 
 def _ranks(score: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
@@ -266,7 +267,7 @@ def _multiplicity(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Ar
     """How often periodic padding takes each level."""
     n = precedence.size
     copies, remainder = n // order, n % order
-    return jnp.where(jnp.arange(n) < order, copies + (precedence < remainder), 0)
+    return jnp.where(jnp.arange(n) < order, copies + like(order, precedence < remainder), 0)
 
 
 def _places_of_copies(multiplicity: Int[Array, " n"]) -> Int[Array, " n"]:
@@ -308,7 +309,7 @@ def periodic_counts(
 @on_automatic_axes
 def count_below(ascending: Real[Array, " n"], x: Real[Array, "..."]) -> Int[Array, "..."]:
     """Number of entries of an ascending array strictly below each x; -1 if any entry is NaN."""
-    return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(ascending, x, side="left"))
+    return _checks.masked(~jnp.isnan(ascending).any(), jnp.searchsorted(*in_one_precision((ascending, x)), side="left"))
 
 
 def leading_block_spectrum(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> PaddedSpectrum:

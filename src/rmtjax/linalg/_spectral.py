@@ -9,6 +9,7 @@ from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
+from rmtjax._promotion import aligned, common_dtype, complex_dtype, like
 from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
 from rmtjax.linalg._hermitian import eigvalsh
 from rmtjax.linalg._padded import PaddedSpectrum
@@ -56,11 +57,12 @@ def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
 def _stieltjes(
     values: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"], z: Inexact[Array, "..."]
 ) -> Complex[Array, "..."]:
-    z = z.astype(jnp.result_type(z, values, jnp.complex64))
+    z = z.astype(complex_dtype(common_dtype(z, values)))
     shape = (*values.shape[:-1], *(1,) * z.ndim, values.shape[-1])
     mask = mask.reshape(shape)
-    terms = jnp.where(mask, 1 / jnp.where(mask, z[..., None] - values.reshape(shape), 1), 0)
-    return jnp.sum(terms, axis=-1) / jnp.sum(mask, axis=-1)
+    points, levels = aligned(z[..., None], values.reshape(shape))
+    terms = jnp.where(mask, 1 / jnp.where(mask, points - levels, 1), 0)
+    return jnp.sum(terms, axis=-1) / like(z, jnp.sum(mask, axis=-1))
 
 
 def spectral_density(
@@ -91,7 +93,7 @@ def spectral_density(
         Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
     """
     grid, width = _checks.real("grid", grid), _checks.positive("width", width)
-    dtype = jnp.result_type(grid, width)
+    dtype = common_dtype(grid, width)
     return (
         -jnp.imag(stieltjes(spectrum, jax.lax.complex(grid.astype(dtype), jnp.full(grid.shape, width, dtype)))) / jnp.pi
     )

@@ -29,6 +29,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._mesh import in_parts, spread
+from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 from rmtjax.linalg import _sturm
 from rmtjax.linalg._sturm_route import routed
@@ -97,7 +98,7 @@ def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: 
     ends = matrix.lower - _sturm.width(dtype), matrix.upper + _sturm.width(dtype)
     low, high = (jnp.asarray(x, dtype) for x in ends)
     # The numbers that fill up the last device's part repeat, but here each lane needs a level of its own.
-    present = first + jnp.arange(size) < order
+    present = first + jnp.arange(size, dtype=first.dtype) < like(first, order)
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
     brackets = _Brackets(*(_points(x, n) for x, n in zip(ends, counts, strict=True)))
@@ -155,8 +156,9 @@ def _divide(
         lower, upper = (ends.at[mine].get(mode="clip") for ends in b)
         lowest = jnp.maximum(lower.imag, 0)
         members = jnp.minimum(upper.imag, size) - lowest
-        place = (mine - lowest) * share + (lane - turn_of * share + 1)
-        x = lower.real + place / (members * share + 1) * (upper.real - lower.real)
+        lanes = like(lowest, share)
+        place = (like(lowest, mine) - lowest) * lanes + like(lowest, lane - turn_of * share + 1)
+        x = lower.real + place / (members * lanes + 1) * (upper.real - lower.real)
         x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
         # The sort is for the case that rounding made the counts descend somewhere.
         below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))

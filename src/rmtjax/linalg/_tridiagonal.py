@@ -14,6 +14,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._mesh import gathered, on_all_devices, spread_over
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import common_dtype, complex_dtype, like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.linalg import _sturm, _sturm_search, _tridiagonal_vectors
 from rmtjax.linalg._decompose import inverse_gaps
@@ -64,7 +65,7 @@ class SymTridiagonal(AbstractModule):
             raise _checks.refusal("diagonal", "have at least one entry", d.shape)
         if e.shape != (*d.shape[:-1], d.shape[-1] - 1):
             raise _checks.refusal("off_diagonal", f"have the shape {(*d.shape[:-1], d.shape[-1] - 1)}", e.shape)
-        dtype = jnp.result_type(d, e)
+        dtype = common_dtype(d, e)
         self.diagonal, self.off_diagonal = d.astype(dtype), e.astype(dtype)
 
     @property
@@ -148,8 +149,8 @@ class SymTridiagonal(AbstractModule):
             Numbers of the shape of the batch followed by the shape of `x`.
         """
         x = _checks.real("x", x).astype(self.diagonal.dtype)
-        values = jnp.vectorize(_log_determinant, signature="(n),(m),(k)->(k)")(
-            self.diagonal, self.off_diagonal, x.ravel()
+        values = jnp.vectorize(partial(_log_determinant, x=x.ravel()), signature="(n),(m)->(k)")(
+            self.diagonal, self.off_diagonal
         )
         return values.reshape(*self.diagonal.shape[:-1], *x.shape)
 
@@ -165,9 +166,9 @@ class SymTridiagonal(AbstractModule):
             Complex numbers of the shape of the batch followed by the shape of `z`.
         """
         z = _checks.numbers("z", z)
-        z = z.astype(jnp.result_type(self.diagonal, jnp.complex64))
-        values = jnp.vectorize(_resolvent_trace, signature="(n),(m),(k)->(k)")(
-            self.diagonal, self.off_diagonal, z.ravel()
+        z = z.astype(complex_dtype(self.diagonal.dtype))
+        values = jnp.vectorize(partial(_resolvent_trace, z=z.ravel()), signature="(n),(m)->(k)")(
+            self.diagonal, self.off_diagonal
         )
         return values.reshape(*self.diagonal.shape[:-1], *z.shape)
 
@@ -230,7 +231,7 @@ def _inside(
 
     Subnormal entries become 0: XLA treats them as 0 in one operation and not in the next.
     """
-    inside = jnp.arange(d.size) >= d.size - order
+    inside = jnp.arange(d.size, dtype=order.dtype) >= d.size - order
     return jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0), inside
 
 
@@ -249,7 +250,7 @@ def _search(
 ) -> Float[Array, " k"]:
     matrix, finite = _sturm.prepare(*_inside(d, e, order), _sturm_search.rows_in_a_step(last - first, d.dtype))
     levels = _sturm_search.eigenvalues(matrix, order, first, last)
-    return jnp.where(jnp.arange(first, last) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
+    return jnp.where(jnp.arange(first, last, dtype=order.dtype) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
@@ -292,12 +293,12 @@ def vectors_of_levels(
     """`block_eigenvectors` for known levels, without the search for them, the larger part of the program."""
     d, e, inside = _inside(d, e, order)
     d, e, exponent, finite = _sturm.normalised(d, e)
-    present = jnp.arange(first, last) < order
+    present = jnp.arange(first, last, dtype=order.dtype) < order
     # Rows outside the block have ascending levels, far from all others.
     far = _sturm.ABOVE_ALL + jnp.arange(d.size, dtype=d.dtype)
     d = jnp.where(inside, d, far)
     scaled = jnp.where(present & finite, _sturm.scaled(levels, -exponent), far[first:last])
-    return jnp.where(finite, _tridiagonal_vectors.eigenvectors(d, e, scaled) * present, jnp.nan)
+    return jnp.where(finite, _tridiagonal_vectors.eigenvectors(d, e, scaled) * like(d, present)[None], jnp.nan)
 
 
 @vectors_of_levels.defjvp
@@ -336,7 +337,7 @@ def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[
     near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
     trace = -jnp.sum(_tridiagonal_vectors.green(scaled_d, scaled_e, near)[0], axis=0)
     at_near = jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
-    return jnp.where(far, (d.size + jnp.sum(d) / distant) / distant, at_near)
+    return jnp.where(far, (d.size + like(z, jnp.sum(d)) / distant) / distant, at_near)
 
 
 def _by_distance(
@@ -351,4 +352,4 @@ def _by_distance(
     size = jnp.maximum(jnp.abs(z.real), jnp.abs(z.imag)) if jnp.iscomplexobj(z) else jnp.abs(z)
     # The next term of the expansion in T/z is then below eps⁴.
     far = _sturm.scaled(size, -exponent) > 1 / info.eps**2
-    return far, jnp.where(far, z, info.max / 8), jnp.where(far, 0, z)
+    return far, jnp.where(far, z, like(z, info.max / 8)), jnp.where(far, 0, z)

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
+from rmtjax._promotion import aligned, like
 from rmtjax.linalg._decompose import decompose
 
 # Levels closer than this fraction of ‖T‖/n, or than this many eps‖T‖, form a cluster: vectors of single levels are
@@ -40,6 +41,7 @@ def product(
     diagonal: Float[Array, "*batch n"], off_diagonal: Float[Array, "*batch n-1"], v: Inexact[Array, "*batch n"]
 ) -> Inexact[Array, "*batch n"]:
     """T v for vectors along the last axis."""
+    diagonal, off_diagonal, v = aligned(diagonal, off_diagonal, v)
     result = diagonal * v
     result = result.at[..., 1:].add(off_diagonal * v[..., :-1])
     return result.at[..., :-1].add(off_diagonal * v[..., 1:])
@@ -55,8 +57,8 @@ def pivots(
 
     def step(q: Inexact[Array, " k"], row: tuple) -> tuple[Inexact[Array, " k"], Inexact[Array, " k"]]:
         d, before, after = row
-        q = d - z - jnp.where(before == 0, 0, before / jnp.where(q == 0, 1, q))
-        q = jnp.where((q == 0) & (after > 0), tiny, q)
+        q = like(z, d) - z - jnp.where(before == 0, 0, like(z, before) / jnp.where(q == 0, 1, q))
+        q = jnp.where((q == 0) & (after > 0), like(z, tiny), q)
         return q, q
 
     return jax.lax.scan(step, jnp.ones_like(z), (diagonal, e2[:-1], e2[1:]), unroll=4)[1]
@@ -69,7 +71,7 @@ def both_pivots(
     d, e = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
     down, up = jax.vmap(pivots, (0, 0, None))(d, e, z)
     up = up[::-1]
-    return down, up, down + up - (diagonal[:, None] - z)
+    return down, up, down + up - (like(z, diagonal)[:, None] - z[None])
 
 
 def green(
@@ -77,7 +79,7 @@ def green(
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n-1 k"]]:
     """The diagonal and the off-diagonal of (T - z)⁻¹."""
     down, _, gamma = both_pivots(diagonal, off_diagonal, z)
-    return 1 / gamma, -off_diagonal[:, None] / (down[:-1] * gamma[1:])
+    return 1 / gamma, -like(z, off_diagonal)[:, None] / (down[:-1] * gamma[1:])
 
 
 @jax.custom_jvp
@@ -118,11 +120,11 @@ def twisted_vectors(
 
     ratios = -e[:-1] / jnp.where(up == 0, 1, up), (-e[1:] / jnp.where(down == 0, 1, down))[::-1]
     below, above = jax.vmap(outward)(jnp.stack(ratios), jnp.stack([twist, n - 1 - twist]))
-    here = jnp.arange(n)[:, None] == twist
+    here = jnp.arange(n)[:, None] == twist[None]
     v = jnp.where(here, 1, below + above[::-1])
     squares = jnp.sum(v**2, axis=0)
     # In a cluster of equal levels v may overflow; it is then replaced by a unit vector.
-    return jnp.where(jnp.isfinite(squares), v / jnp.sqrt(squares), here)
+    return jnp.where(jnp.isfinite(squares)[None], v / jnp.sqrt(squares)[None], like(v, here))
 
 
 def eigenvectors(
@@ -213,7 +215,7 @@ def _clustered(
 
 def _residuals(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
     """T v - λ v by columns; the difference T - λ is taken before the product, as it is small where T is near λ."""
-    return product(problem.diagonal - problem.levels[:, None], problem.off_diagonal, v.T).T
+    return product(problem.diagonal[None] - problem.levels[:, None], problem.off_diagonal, v.T).T
 
 
 def _small_rotations(problem: _Clustered, v: Float[Array, "n k"], small: Bool[Array, " k"]) -> Float[Array, "n k"]:
@@ -230,17 +232,17 @@ def _small_rotations(problem: _Clustered, v: Float[Array, "n k"], small: Bool[Ar
         return jnp.sum(v * residuals[:, j] + residuals * v[:, j], axis=0) / 2
 
     diagonals = jax.lax.map(projected, slot)
-    member = jnp.minimum(problem.first[:, None] + slot, k - 1)
-    filled = slot < problem.size[:, None]
-    upper_row, distance = jnp.minimum(member[:, :, None], member[:, None, :]), jnp.abs(slot[:, None] - slot)
+    member = jnp.minimum(problem.first[:, None] + slot[None], k - 1)
+    filled = slot[None] < problem.size[:, None]
+    upper_row, distance = jnp.minimum(member[:, :, None], member[:, None, :]), jnp.abs(slot[:, None] - slot[None])
     ritz = jnp.where(filled[:, :, None] & filled[:, None, :], diagonals[distance, upper_row], 0)
     levels = jnp.where(filled, problem.levels[member] - problem.levels[problem.first][:, None], 0)
     bound = jnp.sum(jnp.abs(ritz), axis=(1, 2)) + jnp.sum(levels, axis=1) + jnp.finfo(v.dtype).eps ** 4
-    levels = jnp.where(filled, levels, bound[:, None] * (2.0 + slot))
-    _, rotations = decompose(ritz + levels[:, :, None] * jnp.eye(slot.size, dtype=v.dtype))
+    levels = jnp.where(filled, levels, bound[:, None] * (2.0 + like(bound, slot))[None])
+    _, rotations = decompose(ritz + levels[:, :, None] * jnp.eye(slot.size, dtype=v.dtype)[None])
     own = jnp.minimum(index - problem.first, slot.size - 1)[:, None, None]
     weights = jnp.where(filled, jnp.take_along_axis(rotations, own, axis=2)[:, :, 0], 0)
-    add = lambda a, total: total + v[:, member[:, a]] * weights[:, a]
+    add = lambda a, total: total + v[:, member[:, a]] * weights[:, a][None]
     return jnp.where(small, jax.lax.fori_loop(0, slot.size, add, jnp.zeros_like(v)), v)
 
 
@@ -251,7 +253,7 @@ def _large_rotations(
 ) -> Float[Array, "n k"]:
     """Rayleigh-Ritz in the spans of the large clusters, all in one matrix."""
     k = problem.levels.size
-    together = (problem.first[:, None] == problem.first) & large & large[:, None]
+    together = (problem.first[:, None] == problem.first[None]) & large[None] & large[:, None]
     ritz = jnp.where(together, v.T @ _residuals(problem, v), 0)
     # The other levels keep only their order: their actual values would set the units of the matrix.
     index = jnp.arange(k)
@@ -300,7 +302,7 @@ def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
             w = jax.lax.fori_loop(0, 2 * pieces, against, w)  # orthogonalising twice is enough (Kahan)
             return w / jnp.linalg.norm(w)
 
-        w = jnp.sin(jnp.arange(1, n + 1) * (i + 1.0)).astype(v.dtype)
+        w = jnp.sin(jnp.arange(1.0, n + 1) * (like(jnp.zeros(()), i) + 1)).astype(v.dtype)
         return v.at[:, i].set(jax.lax.fori_loop(0, _ITERATIONS, step, w))
 
     return jax.lax.fori_loop(0, jnp.sum(problem.size > 1), renew, v)

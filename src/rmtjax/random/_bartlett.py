@@ -15,7 +15,7 @@ def lower_band(
     """The matrix with components `inner[:, d, j]` in row j + d of column j, and real `edge[j]` in row j + width."""
     beta, width, columns = inner.shape
     last = jnp.zeros((beta, 1, columns), inner.dtype).at[0, 0].set(edge)
-    depth = jnp.arange(rows)[:, None] - jnp.arange(columns)
+    depth = jnp.arange(rows)[:, None] - jnp.arange(columns)[None]
     entries = jnp.concatenate([inner, last], axis=1)[:, jnp.clip(depth, 0, width), jnp.arange(columns)]
     return from_components(jnp.where((depth >= 0) & (depth <= width), entries, 0))
 

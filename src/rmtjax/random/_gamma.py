@@ -159,7 +159,7 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
         words, key = random_words(key, 2 * width, b.dtype)
         uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
         new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
-        return count + 1, key, jnp.where(missing & (row == first), new, proposals)
+        return count + 1, key, jnp.where(missing & (row == first[None]), new[None], proposals)
 
     # A negative excess means that nothing is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.random._normal_matrices import gaussian_matrix, quaternions
 
@@ -26,14 +27,14 @@ def haar_isometry(
     if beta == 4:
         return _symplectic_isometry(key, rows, columns, dtype)
     product, sign = _reflections(key, rows, columns, beta, dtype)
-    return product * sign
+    return product * like(product, sign)[None]
 
 
 def special_orthogonal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
     """A Haar distributed orthogonal matrix of determinant 1."""
     product, sign = _reflections(key, n, n, 1, dtype)
     determinant = (-1) ** n * jnp.prod(sign)  # each of the n reflections has the determinant -1
-    return product * sign.at[-1].multiply(determinant)
+    return product * sign.at[-1].multiply(determinant)[None]
 
 
 def _reflections(
@@ -44,8 +45,9 @@ def _reflections(
     corner = jnp.diagonal(g)
     # LAPACK's convention: the reflection takes g to a real multiple of the first unit vector.
     pivot = -jnp.where(corner.real < 0, -1, 1) * jnp.sqrt(jnp.sum(jnp.abs(g) ** 2, axis=0))
-    reflectors = g / (corner - pivot)
-    product = jax.lax.linalg.householder_product(reflectors, ((pivot - corner) / pivot).astype(g.dtype))
+    length = like(g, pivot)
+    reflectors = g / (corner - length)[None]
+    product = jax.lax.linalg.householder_product(reflectors, (length - corner) / length)
     return product, jnp.sign(pivot)
 
 
@@ -60,9 +62,10 @@ def _symplectic_isometry(
     a, b = (jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype)) for part in jax.random.split(key))
     square = jnp.abs(a) ** 2 + jnp.abs(b) ** 2
     corner, norm = jnp.sqrt(jnp.diagonal(square)), jnp.sqrt(jnp.sum(square, axis=0))
-    reflectors = quaternions(jnp.tril(a, -1) / (corner + norm), jnp.tril(b, -1) / (corner + norm))
+    scale = like(a, corner + norm)[None]
+    reflectors = quaternions(jnp.tril(a, -1) / scale, jnp.tril(b, -1) / scale)
     product = jax.lax.linalg.householder_product(reflectors, jnp.repeat(1 + corner / norm, 2).astype(a.dtype))
     x, y = product[::2, ::2], product[::2, 1::2]
     # A reflection takes its vector to the negative unit vector.
-    u, v = -jnp.diagonal(a) / corner, -jnp.diagonal(b) / corner
+    u, v = (-(jnp.diagonal(part) / like(part, corner))[None] for part in (a, b))
     return quaternions(x * u - y * v.conj(), x * v + y * u.conj())

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
 
 _LARGEST_ORDER = 50
@@ -53,7 +54,7 @@ def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
     """
     order = as_order("order", order)
     x = _checks.real("x", x)
-    return _compiled(*in_one_dtype(*jnp.broadcast_arrays(order, x)))
+    return _compiled(*jnp.broadcast_arrays(*aligned(order, x)))
 
 
 _ORDERS = _checks.Rule(lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER), f"lie in (-1, {_LARGEST_ORDER}]")
@@ -62,12 +63,6 @@ _ORDERS = _checks.Rule(lambda nu: (nu > -1) & (nu <= _LARGEST_ORDER), f"lie in (
 def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
     """An array of orders within reach of the recurrences."""
     return _ORDERS(name, _checks.real(name, order))
-
-
-def in_one_dtype(*arrays: Array) -> list[Array]:
-    """The arrays, promoted to their common dtype."""
-    dtype = jnp.result_type(*arrays)
-    return [array.astype(dtype) for array in arrays]
 
 
 @jax.custom_jvp
@@ -130,7 +125,7 @@ def _upwards(mu: Float[Array, "..."], n: Float[Array, "..."], x: Float[Array, ".
     shift = jnp.pi / 2 * mu + jnp.pi / 4
     cosine = jnp.cos(x) * jnp.cos(shift) + jnp.sin(x) * jnp.sin(shift)
     sine = jnp.sin(x) * jnp.cos(shift) - jnp.cos(x) * jnp.sin(shift)
-    (p, p_next), (q, q_next) = _hankel(jnp.stack([mu, mu + 1]), x)
+    (p, p_next), (q, q_next) = _hankel(jnp.stack([mu, mu + 1]), jnp.expand_dims(x, 0))
     envelope = jnp.sqrt(2 / (jnp.pi * x))
     first, second = envelope * (cosine * p - sine * q), envelope * (sine * p_next + cosine * q_next)
     now, following = jax.lax.fori_loop(0, _STEPS, step, (first, second))

@@ -3,12 +3,14 @@
 import functools
 from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
+from rmtjax._promotion import in_one_precision
 from rmtjax._typing import RealLike, RealScalarLike
 
 
@@ -82,10 +84,16 @@ def chebyshev_series(coefficients: Annotated[RealLike, "q ..."], x: RealLike) ->
     terms, x = _checks.floating("coefficients", coefficients), _checks.numbers("x", x)
     if (not isinstance(terms, list) and np.ndim(terms) == 0) or len(terms) == 0:
         raise _checks.refusal("coefficients", "be at least one number", coefficients)
+    if isinstance(terms, jax.Array):
+        terms, x = in_one_precision((terms, x))
+    rows = [terms[k] for k in range(len(terms))]
+    rank = max(map(jnp.ndim, (x, *rows)))
+    first, *others = (row if jnp.ndim(row) == 0 else jax.lax.broadcast_to_rank(row, rank) for row in rows)
+    x = jax.lax.broadcast_to_rank(x, rank)
     ahead = further = jnp.zeros_like(x)
-    for k in range(len(terms) - 1, 0, -1):
-        ahead, further = terms[k] + 2 * x * ahead - further, ahead
-    return terms[0] + x * ahead - further
+    for row in reversed(others):
+        ahead, further = row + 2 * x * ahead - further, ahead
+    return first + x * ahead - further
 
 
 @on_automatic_axes

@@ -1,7 +1,9 @@
 """Elementary functions whose plain formulas would cancel or have no derivative somewhere."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
+
+from rmtjax._promotion import like
 
 
 def log_one_minus_exp(y: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -20,6 +22,11 @@ def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
     for k in range(9, 1, -1):
         series = 1 - s / (2 * k * (2 * k + 1)) * series
     return jnp.where(small, jnp.where(small, t, 1) ** 3 / 6 * series, t - jnp.sin(t))
+
+
+def whole_powers(x: Float[Array, ""], exponents: Int[Array, " k"]) -> Float[Array, " k"]:
+    """The powers of x with whole exponents k ≥ 0; at x = 0 with their derivatives."""
+    return jnp.where(exponents == 0, 1, x ** like(x, jnp.maximum(exponents, 1)))
 
 
 def square_root(x: Float[Array, ""]) -> Float[Array, ""]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import IntervalLike
 from rmtjax.special._gauss import gauss_legendre
 
@@ -74,7 +75,7 @@ def fredholm_det(
     if coupling.shape != ():
         raise _checks.refusal("coupling", "be a scalar (use `jax.vmap` for several)", coupling)
     # Ends that are Python numbers leave the precision to the coupling.
-    precision = jnp.finfo(jnp.result_type(lower, upper, coupling)).dtype
+    precision = jnp.finfo(common_dtype(lower, upper, coupling)).dtype
     lower, upper = (end.astype(precision) for end in (lower, upper))
     fine, coarse = (_on_nodes(kernel, *nodes_and_weights(lower, upper, size)) for size in (q, 2 * q // 3))
     return _determinant(fine, coarse, coupling)
@@ -124,6 +125,6 @@ def _nystrom(
 ) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
     """The determinant by one rule, and a bound of the Frobenius norm of its matrix."""
     root = jnp.sqrt(weights)
-    scaled = coupling * (root[:, None] * values * root)
+    scaled = coupling * (root[:, None] * values * root[None])
     norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + weights.size**0.5
     return jnp.linalg.det(jnp.eye(weights.size, dtype=scaled.dtype) - scaled), norm

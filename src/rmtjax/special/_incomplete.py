@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float
 
+from rmtjax._promotion import aligned
 from rmtjax.special._elementary import log_one_minus_exp
 from rmtjax.special._gauss import gauss_legendre
 
@@ -87,7 +88,7 @@ def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
 def log_gamma_quotient(a: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Logarithm of $\Gamma(a + q)/\Gamma(a)$ for positive a and a + q, by Stirling's series at a + 16 and below."""
     a, q = jnp.broadcast_arrays(a, q)
-    far, steps = a + _SHIFT, a[..., None] + jnp.arange(_SHIFT, dtype=a.dtype)
+    far, steps = a + _SHIFT, sum(aligned(a[..., None], jnp.arange(_SHIFT, dtype=a.dtype)))
     quotient = _log_norm(far + q) - _log_norm(far) - q + far * jnp.log1p(q / far) + q * jnp.log(far + q)
     return quotient - jnp.sum(jnp.log1p(q[..., None] / steps), axis=-1)
 
@@ -161,5 +162,6 @@ def _log_integral(fall: Callable[..., Array], parameters: tuple[Array, ...], sta
     nodes, weights = gauss_legendre(_NUM_NODES)
     root = jnp.asarray((nodes + 1) / 2, cut.dtype)
     weights = jnp.asarray(weights, cut.dtype) * root
-    values = jnp.exp(-fall(*(parameter[..., None] for parameter in parameters), cut[..., None] * root**2))
+    *given, end, square = aligned(*(each[..., None] for each in (*parameters, cut)), root**2)
+    values = jnp.exp(-fall(*given, end * square))
     return jnp.log(cut) + jnp.log(values @ weights)

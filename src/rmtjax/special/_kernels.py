@@ -16,9 +16,10 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
 from rmtjax.special._airy import airy_and_excess
-from rmtjax.special._bessel import as_order, in_one_dtype, three_bessel_j
+from rmtjax.special._bessel import as_order, three_bessel_j
 from rmtjax.special._double import pair_product, pair_root, pair_sum
 
 # Terms of the series near the diagonal.
@@ -140,7 +141,7 @@ def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..
         Tracy and Widom (1994), Comm. Math. Phys. 161, 289, equation 1.4.
     """
     alpha = as_order("alpha", alpha)
-    return _bessel_kernel(*in_one_dtype(alpha, *_points(x, y)))
+    return _bessel_kernel(*aligned(alpha, *_points(x, y)))
 
 
 @compiled
@@ -297,7 +298,7 @@ def hermite_functions_jvp(n: int, primals: tuple, tangents: tuple) -> tuple[Arra
     k = jnp.arange(n, dtype=x.dtype).reshape(-1, *[1] * x.ndim)
     before = jnp.concatenate([jnp.zeros_like(functions[:1]), functions[:-2]])
     slope = jnp.sqrt(k / 2) * before - jnp.sqrt((k + 1) / 2) * functions[1:]
-    return functions[:-1], slope * tangent
+    return functions[:-1], slope * tangent[None]
 
 
 def scaled_gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "..."]]:
@@ -312,8 +313,8 @@ def scaled_gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Ar
 
 
 def _points(x: RealLike, y: RealLike) -> list[Array]:
-    """Two arrays of points in one dtype."""
-    return in_one_dtype(*(_checks.real(name, z) for name, z in (("x", x), ("y", y))))
+    """Two arrays of points to be broadcast against each other."""
+    return aligned(*(_checks.real(name, z) for name, z in (("x", x), ("y", y))))
 
 
 def _even_series(coefficients: list, h: Float[Array, "..."]) -> Float[Array, "..."]:

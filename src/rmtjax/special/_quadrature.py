@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._automatic import whole
+from rmtjax._promotion import aligned
 from rmtjax._staging import is_staged
 from rmtjax._typing import RealLike
 from rmtjax.special._gauss import gauss_legendre
@@ -71,7 +72,7 @@ def _nodes(
     measure = jnp.asarray(np.pi / 2 * weights * np.sin(np.pi * (nodes + 1) / 2), a.dtype)
     # Offsets from the nearer end, 1 ∓ cos, keep full relative accuracy close to an edge.
     from_left, from_right = jnp.sin(angles / 2) ** 2, jnp.cos(angles / 2) ** 2
-    a, b = a[..., None], b[..., None]
+    a, b, from_left, from_right, measure = aligned(a[..., None], b[..., None], from_left, from_right, measure)
     x = jnp.where(from_left < 0.5, a + (b - a) * from_left, b - (b - a) * from_right)
     inside = b > a
     return jnp.where(inside, x, elsewhere), jnp.where(inside, (b - a) / 2, 0) * measure

@@ -17,6 +17,7 @@ import numpy as np
 import scipy  # loads `scipy.fft` when it is first used
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import like
 from rmtjax.special._gauss import gauss_legendre
 
 _SPLIT = 4.0  # Chebyshev series from here on, power series below
@@ -51,11 +52,12 @@ def auxiliary(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array,
     """The functions x f and x² g for x ≥ 4, which tend to 1."""
     # Clenshaw's recurrence, for both series at once.
     t = (_SPLIT / x)[..., None]
+    row_like = lambda row: jax.lax.broadcast_to_rank(like(x, row), t.ndim)
     series, later = jnp.zeros((*x.shape, 2), x.dtype), jnp.zeros((*x.shape, 2), x.dtype)
     coefficients = _coefficients()
     for row in coefficients[:0:-1]:
-        series, later = jnp.asarray(row, x.dtype) + (4 * t - 2) * series - later, series
-    both = jnp.asarray(coefficients[0], x.dtype) + (2 * t - 1) * series - later
+        series, later = row_like(row) + (4 * t - 2) * series - later, series
+    both = row_like(coefficients[0]) + (2 * t - 1) * series - later
     return both[..., 0], both[..., 1]
 
 

@@ -14,6 +14,7 @@ from typing_extensions import TypeAliasType
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.linalg.internal import first_for_rest
@@ -65,7 +66,8 @@ _FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 def _as_long_as_ordered(order: Any, values: Any) -> Any:
     """Which spectra are padded just from their order on; NaN may be anywhere."""
-    inside = np.arange(values.shape[-1]) < order[..., None]
+    place = np.arange(values.shape[-1], dtype=order.dtype).reshape((1,) * order.ndim + (-1,))
+    inside = place < order[..., None]
     padded = ((inside == (values < math.inf)) | (values != values)).all(-1)
     return padded & (order >= 0) & (order <= values.shape[-1])
 
@@ -112,6 +114,11 @@ class Levels:
         return jnp.broadcast_to(jnp.arange(self.mask.shape[-1], dtype=self.values.dtype) + 0.5, self.mask.shape)
 
     @property
+    def number(self) -> Float[Array, "*batch 1"]:
+        """How many levels count, in their dtype."""
+        return like(self.values, jnp.sum(self.mask, axis=-1, keepdims=True))
+
+    @property
     def filled(self) -> Inexact[Array, "*batch n"]:
         """The levels, with the lowest that counts in the place of those that do not, for a user's function."""
         return first_for_rest(self.values, self.mask)
@@ -119,7 +126,7 @@ class Levels:
 
 def ranks(mask: Bool[Array, "*batch n"], dtype: Any) -> Float[Array, "*batch n"]:
     """The staircase of `Levels.ranks` for any mask."""
-    return (jnp.cumsum(mask, axis=-1) - 0.5).astype(dtype)
+    return jnp.cumsum(mask, axis=-1).astype(dtype) - 0.5
 
 
 def outermost(values: Any, mask: Any) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import PyTree, overload
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.special.internal import decimals, student_interval
@@ -164,7 +165,7 @@ def over_samples(
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(each)):
         return Estimate(*_jackknife(combine, each), number)
     # Rounding of the function is multiplied by the number of samples: known ones take 64 bits, and are rounded at last.
-    single = jnp.result_type(float, *jax.tree.leaves(each)) in (jnp.float32, jnp.complex64)
+    single = common_dtype(*jax.tree.leaves(each)) in (jnp.float32, jnp.complex64)
     wide = jax.tree.map(lambda leaf: np.asarray(leaf, np.result_type(leaf.dtype, np.float64)), each)
     with jax.enable_x64(True):
         found = _jackknife(combine, wide)
@@ -209,11 +210,11 @@ def _jackknifed(parts: PyTree) -> tuple[PyTree, PyTree]:
 
     def value(part: jax.Array) -> jax.Array:
         # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
-        return part[0] - (part.shape[0] - 2) * jnp.mean(part[1:] - part[0], axis=0)
+        return part[0] - (part.shape[0] - 2) * jnp.mean(part[1:] - part[:1], axis=0)
 
     def error(part: jax.Array) -> jax.Array:
         number = part.shape[0] - 1
-        deviation = part[1:] - jnp.mean(part[1:], axis=0)
+        deviation = part[1:] - jnp.mean(part[1:], axis=0, keepdims=True)
         return jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0))
 
     return jax.tree.map(value, parts), jax.tree.map(error, parts)

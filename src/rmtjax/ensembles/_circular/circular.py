@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import Uniform
@@ -201,7 +202,8 @@ class CircularBeta(AbstractCircular):
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         coefficients = self._coefficients(key)
         turn = lambda angle: jax.lax.complex(jnp.cos(angle), jnp.sin(angle))
-        alpha = jnp.append((coefficients.modulus * turn(coefficients.angle))[::-1], turn(coefficients.boundary))
+        phases = turn(coefficients.angle)
+        alpha = jnp.append((like(phases, coefficients.modulus) * phases)[::-1], turn(coefficients.boundary))
         rho = jnp.append(jnp.sqrt(coefficients.complement)[::-1], 0)
         index = jnp.arange(self.n)
 

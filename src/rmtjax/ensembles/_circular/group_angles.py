@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
@@ -29,8 +30,9 @@ class Component(NamedTuple):
 def orthogonal_component(n: int, determinant: Int[Array, ""] | int) -> Component:
     """A forced eigenvalue repels the others: p is 3/2 if -1 is an eigenvalue, q is 3/2 if 1 is; else they are 1/2."""
     one, minus_one = determinant == (-1) ** (n + 1), determinant == -1
-    exponent = lambda present: 0.5 + present
-    return Component((n - one - minus_one) // 2, one, minus_one, exponent(minus_one), exponent(one))
+    number = lambda present: int(present) if isinstance(present, bool) else present.astype(jnp.int32)
+    exponent = lambda present: jnp.where(present, 1.5, 0.5)
+    return Component((n - number(one) - number(minus_one)) // 2, one, minus_one, exponent(minus_one), exponent(one))
 
 
 def symplectic_component(pairs: int) -> Component:
@@ -74,7 +76,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         # Cosines descend as sines ascend. Rounding must not turn a pair into ±π.
         angle = 2 * jnp.arctan2(sine, jnp.roll(cosine[::-1], order))
         angle = jnp.minimum(angle, jnp.nextafter(pi, jnp.zeros_like(pi)))
-        present = jnp.arange(size) < order
+        present = jnp.arange(size, dtype=order.dtype) < order
         forced = jnp.where(jnp.array([component.one, component.minus_one]), jnp.stack([0 * pi, pi]), jnp.inf)
         every = [jnp.where(present, -angle, jnp.inf), jnp.where(present, angle, jnp.inf), forced]
         return jnp.sort(jnp.concatenate(every))[: self.n]
@@ -86,7 +88,8 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         by_cosine, by_sine = jax.vmap(lambda b, c, x: block_singular_counts(b, c, order, x))(*entries, points)
         within = jnp.where(half < math.pi / 4, by_sine, order - by_cosine)
         pairs = jnp.where(x > 0, order + within, order - within)
-        return pairs + component.one * (x > 0) + component.minus_one * (x > math.pi)
+        forced = component.one & (x > 0), component.minus_one & (x > math.pi)
+        return pairs + like(pairs, forced[0]) + like(pairs, forced[1])
 
     def _law(self) -> Uniform:
         return Uniform(-math.pi, math.pi)
@@ -109,5 +112,7 @@ def log_weyl(angles: Float[Array, " k"], component: Component) -> Float[Array, "
     cosine, sine = jnp.log(2 * jnp.cos(angles / 2)), jnp.log(2 * jnp.sin(angles / 2))
     height = log_circular_vandermonde(jnp.concatenate([angles, -angles]))
     height += jnp.sum(2 * (component.p - 1) * cosine + 2 * (component.q - 1) * sine)
-    constant = k * math.log(2 * math.pi) + math.lgamma(k + 1) - math.log(2) * (component.p + component.q == 1)
+    constant = (
+        k * math.log(2 * math.pi) + math.lgamma(k + 1) - jnp.where(component.p + component.q == 1, math.log(2), 0.0)
+    )
     return jnp.where(inside, height - constant, -jnp.inf)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks, laws
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
@@ -26,7 +27,7 @@ class AbstractDensityMatrix(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         x = self._factor(key)
         w = gram(x, 2)
-        return w / jnp.trace(w).real
+        return w / like(w, jnp.trace(w).real)
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The {self.n} levels have the sum 1: they have no joint density in all of R^n.")
@@ -89,7 +90,7 @@ class HilbertSchmidt(AbstractDensityMatrix):
         diagonal, below = self._bidiagonal(key)
         rank = diagonal.size
         counts = block_square_counts(diagonal, below, jnp.int32(rank), x)
-        return counts + (self.n - rank) * (x > 0)
+        return counts + (self.n - rank) * like(counts, x > 0)
 
     def _law(self) -> laws.MarchenkoPastur:
         return laws.MarchenkoPastur(self.n / self.m, self.n**-0.5)

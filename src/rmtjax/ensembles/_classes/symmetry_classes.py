@@ -35,6 +35,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
@@ -163,10 +164,10 @@ class AltlandZirnbauer(AbstractEnsemble):
         pairs, _, beta = self._parameters()
         if self.symmetry in _CHIRAL:
             x = gaussian_matrix(key, self.n - pairs, pairs, beta, self.scale.dtype)
-            return (2 / self.n) ** 0.5 * self.scale * _off_diagonal(x)
+            return like(x, (2 / self.n) ** 0.5 * self.scale) * _off_diagonal(x)
         size = self.n if self.symmetry in ("D", "DIII") else pairs
         h = _BOGOLIUBOV_DE_GENNES[self.symmetry](key, size, self.scale.dtype)
-        return (2 / (beta * self.n)) ** 0.5 * self.scale * h
+        return like(h, (2 / (beta * self.n)) ** 0.5 * self.scale) * h
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.symmetry in _WIGNER_DYSON:
@@ -196,11 +197,11 @@ class AltlandZirnbauer(AbstractEnsemble):
             return self._wigner_dyson()._joint_logpdf(levels)
         pairs, a, beta = self._parameters()
         if pairs == 0:  # the only matrix is 0, and no level has a density
-            return jnp.zeros((), jnp.result_type(levels, self.scale))
+            return jnp.zeros((), common_dtype(levels, self.scale))
         unit = self.scale * (2 / (beta * self.n)) ** 0.5
         positive = jnp.all(levels > 0)
         # The squares x = (ε/unit)² have the Laguerre density with the weight exp(-x/2); dx = 2 √x dε/unit.
-        root = jnp.where(positive, levels, jnp.arange(1, pairs + 1)) / unit
+        root = jnp.where(positive, levels, jnp.arange(1, pairs + 1, dtype=levels.dtype)) / unit
         power = 2 * a - (pairs - 1) * beta - 1
         height = beta * log_vandermonde(root**2) + power * jnp.sum(jnp.log(root)) - jnp.sum(root**2) / 2
         constant = log_laguerre(pairs, *jnp.asarray([a, beta], root.dtype)) + pairs * jnp.log(unit / 2)
@@ -253,8 +254,8 @@ def _symmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
 
 def _antisymmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
     """An antisymmetric matrix of normal entries with variance 1."""
-    index = jnp.arange(n)
-    return jnp.sign(index[:, None] - index) * mirrored(_normal(key, n, dtype))
+    index = jnp.arange(n, dtype=dtype)
+    return jnp.sign(index[:, None] - index[None]) * mirrored(_normal(key, n, dtype))
 
 
 def _normal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._composed.spiked_models import AbstractSpikedModel, SpikedHermite, SpikedLaguerre
 from rmtjax.ensembles._core.base import AbstractEnsemble
@@ -72,7 +73,7 @@ class Spiked(AbstractEnsemble):
         self.n, self.base = base.n, base
         theta = _checks.real("spikes", spikes)
         if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers take the dtype of the base
-            theta = theta.astype(jnp.result_type(*jax.tree.leaves(base)))
+            theta = theta.astype(common_dtype(*jax.tree.leaves(base)))
         most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
         if theta.ndim != 1 or not 1 <= theta.size <= most:
             raise _checks.refusal("spikes", f"be a vector of 1 to {most} numbers over this base", theta.shape)

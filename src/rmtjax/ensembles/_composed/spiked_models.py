@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
@@ -162,7 +163,7 @@ def _copies(beta: int) -> int:
 
 
 def _dtype(model: AbstractSpikedModel) -> jnp.dtype:
-    return jnp.result_type(*jax.tree.leaves(model))
+    return common_dtype(*jax.tree.leaves(model))
 
 
 def _filled(values: Float[Array, " k"], size: int, fill: float) -> Float[Array, " size"]:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import DysonIndex
 from rmtjax.ensembles._core.edge import Edge, Variable
 from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
@@ -104,14 +105,14 @@ def jacobi_hard_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) 
 
 def _sides(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> tuple[Array, Array, Array]:
     """Effective sizes: of the levels, and of the degrees of freedom on the side of the edge and on the other one."""
-    like = jnp.asarray(1.0, jnp.result_type(m1, m2, beta, float))
+    like = jnp.asarray(1.0, common_dtype(m1, m2, beta))
     near, far = (m2, m1) if upper else (m1, m2)
     return _effective("n", n, beta, like), _effective("m", near, beta, like), _effective("m", far, beta, like)
 
 
 def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""]) -> Float[Array, ""]:
     """A number of levels or of degrees of freedom as it enters the constants; NaN where there is no edge."""
-    value = jnp.asarray(size + 0.5 - 1 / beta, jnp.result_type(like, beta, size))
+    value = jnp.asarray(size + 0.5 - 1 / beta, common_dtype(like, beta, size))
     return _POSITIVE(f"{name} + 1/2 - 1/beta (of levels that are not forced)", value)
 
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
@@ -56,7 +57,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
             levels = levels[jnp.argsort(levels.imag)[self.n :]]
             # The computed imaginary parts of a conjugate pair that is real up to rounding may have any signs.
             levels = jax.lax.complex(levels.real, jnp.abs(levels.imag))
-        return self._unit() * jnp.sort(levels)
+        return like(levels, self._unit()) * jnp.sort(levels)
 
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         return jnp.sort(jnp.abs(self._eigenvalues(key)))
@@ -73,7 +74,8 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return self._run(self._sample, _checks.typed_key(key))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        return self._unit() * self._matrix(key)
+        matrix = self._matrix(key)
+        return like(matrix, self._unit()) * matrix
 
     def eigenvalues(self, key: KeyScalar) -> Complex[Array, " n"]:
         """The eigenvalues of a draw, sorted by real part, then by imaginary part; for β = 4 only those with Im ≥ 0."""
@@ -157,7 +159,7 @@ def log_determinantal(
 def _levels(name: str, value: object, n: int) -> tuple[Complex[Array, " n"], Any]:
     """The value as a vector of n complex numbers, and whether it is free of NaN."""
     array = _checks.numbers(name, value)
-    array = array.astype(jnp.result_type(array, jnp.complex64))
+    array = array.astype(complex_dtype(array.dtype))
     if array.shape != (n,):
         raise _checks.refusal(name, f"have the shape ({n},)", array.shape)
     return array, _checks.Rule(lambda z: (z == z).all(), "not be NaN").kept(name, array)

@@ -69,7 +69,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
         phases = self._eigenphases(key)
         # The dtype rounds π, which would give the forced eigenvalue -1 an imaginary part.
         rounding = jnp.where(phases == jnp.asarray(jnp.pi, phases.dtype), jnp.sin(phases), 0)
-        return jnp.cos(phases) + 1j * (jnp.sin(phases) - jax.lax.stop_gradient(rounding))
+        return jax.lax.complex(jnp.cos(phases), jnp.sin(phases) - jax.lax.stop_gradient(rounding))
 
     def count_below(self, key: KeyScalar, x: RealLike) -> Int[Array, "..."]:
         """How many of the phases `eigenphases(key)` lie strictly below each x.

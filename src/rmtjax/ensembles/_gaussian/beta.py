@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_edge
@@ -50,7 +51,7 @@ class AbstractGaussian(AbstractSemicircular):
 
     def _dyson_index(self) -> Float[Array, ""]:
         """β in the dtype of the levels."""
-        return jnp.asarray(self._beta(), jnp.result_type(self._beta(), self.scale))
+        return jnp.asarray(self._beta(), common_dtype(self._beta(), self.scale))
 
     def tridiagonal(self, key: KeyScalar) -> SymTridiagonal:
         """The tridiagonal matrix T that has the eigenvalues `eigenvalues(key)`."""

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._gaussian.tridiagonal import BLOCK, variates
 
@@ -57,16 +58,16 @@ def largest(d: Float[Array, " rows"], epsilon: Float[Array, " rows"], n: int, k:
 def _largest(n: int, k: int, d: Float[Array, " rows"], epsilon: Float[Array, " rows-1"]) -> Float[Array, " k"]:
     h = n ** (-1 / 3)
     left = jnp.concatenate([jnp.ones(1, d.dtype), epsilon])
-    wanted = jnp.arange(k, 0, -1)[:, None]
+    wanted = jnp.arange(k, 0, -1, dtype=jnp.int32)[:, None]
     # 2 plus the largest row sum of |T| bounds |λ - 2| = h² |μ|.
     bound = jnp.arcsinh((2 + jnp.max(jnp.abs(d)) + 2 * jnp.sqrt(jnp.max(1 - left))) / h**2)
 
     def narrow(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         lower, width = bracket
         step = width / _PARTS
-        mu = jnp.sinh(lower[:, None] + step * jnp.arange(1, _PARTS, dtype=d.dtype))
+        mu = jnp.sinh(lower[:, None] + step * jnp.arange(1, _PARTS, dtype=d.dtype)[None])
         below = jnp.sum(_count_above(d, left, h**2 * mu) >= wanted, axis=1)
-        return lower + step * below, step
+        return lower + step * like(lower, below), step
 
     bracket = jnp.full(k, -bound), 2 * bound
     lower, width = jax.lax.fori_loop(0, _ROUNDS[jnp.finfo(d.dtype).bits], narrow, bracket)
@@ -93,17 +94,19 @@ def _slopes(
     one = jnp.ones(1, d.dtype)
     down = _pivots(d, jnp.concatenate([one, epsilon]), shift)
     up = _pivots(d[::-1], jnp.concatenate([one, epsilon[::-1]]), shift)[:, ::-1]
-    row = jnp.arange(d.size)
-    twist = jnp.argmin(jnp.abs(down + up - shift[:, None] + d), axis=1)[:, None]
+    row = jnp.arange(d.size)[None]
+    twist = jnp.argmin(jnp.abs(down + up - shift[:, None] + d[None]), axis=1)[:, None]
     square = lambda delta: 2 * jnp.log(jnp.abs(_pivot(delta)))
-    bond = jnp.log1p(-epsilon)
+    bond = jnp.log1p(-epsilon)[None]
     # log v² follows from v_i = e_i v_{i+1} / pivot_i left of the twist, v_{i+1} = e_i v_i / pivot_{i+1} right of it.
-    falling = jnp.where(row[:-1] < twist, bond - square(down[:, :-1]), 0)
-    rising = jnp.where(row[:-1] >= twist, bond - square(up[:, 1:]), 0)
+    falling = jnp.where(row[:, :-1] < twist, bond - square(down[:, :-1]), 0)
+    rising = jnp.where(row[:, :-1] >= twist, bond - square(up[:, 1:]), 0)
     pad = lambda terms, before: jnp.pad(terms, ((0, 0), (before, 1 - before)))
     logarithm = jnp.cumsum(pad(falling, 0)[:, ::-1], axis=1)[:, ::-1] + jnp.cumsum(pad(rising, 1), axis=1)
     weights = jax.nn.softmax(logarithm, axis=1)
-    products = jnp.where(row[:-1] < twist, weights[:, 1:] / _pivot(down[:, :-1]), weights[:, :-1] / _pivot(up[:, 1:]))
+    products = jnp.where(
+        row[:, :-1] < twist, weights[:, 1:] / _pivot(down[:, :-1]), weights[:, :-1] / _pivot(up[:, 1:])
+    )
     return weights, -products
 
 
@@ -125,7 +128,7 @@ def _count_above(
 
     def step(state: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
         delta = _next(state[0], shift, row)
-        return (delta, state[1] + (delta < -1)), None
+        return (delta, state[1] + like(state[1], delta < -1)), None
 
     start = jnp.zeros_like(shift), jnp.zeros(shift.shape, jnp.int32)
     return jax.lax.scan(step, start, (d, left), unroll=_UNROLLED)[0][1]

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
@@ -100,7 +101,8 @@ class GUE(AbstractGaussian):
         return _hermite_spectrum(self, 2)
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
-        return _component_scale(self) * _hermitian(_normal_square(key, self.n, self.scale.dtype))
+        h = _hermitian(_normal_square(key, self.n, self.scale.dtype))
+        return like(h, _component_scale(self)) * h
 
 
 class GSE(AbstractGaussian):
@@ -149,7 +151,7 @@ class GSE(AbstractGaussian):
         key_even, key_odd = jax.random.split(key)
         a = _hermitian(_normal_square(key_even, self.n, self.scale.dtype))
         b = _antisymmetric(_normal_square(key_odd, self.n, self.scale.dtype))
-        return _component_scale(self) * quaternions(a, b)
+        return like(a, _component_scale(self)) * quaternions(a, b)
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order
@@ -171,21 +173,21 @@ def _wider_diagonal(n: int) -> Float[Array, "n n"]:
     return jnp.where(diagonal_places(n), 2**0.5, 1.0)
 
 
-def _sign(n: int) -> Int[Array, "n n"]:
-    """1 below the diagonal, -1 above it."""
-    index = jnp.arange(n)
-    return jnp.sign(index[:, None] - index)
+def _sign(g: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """1 below the diagonal, -1 above it, in the dtype of a matrix."""
+    index = jnp.arange(g.shape[0], dtype=g.dtype)
+    return jnp.sign(index[:, None] - index[None])
 
 
 def _hermitian(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
     """A Hermitian matrix with real parts from the lower triangle of g and imaginary parts from the upper one."""
     n = g.shape[0]
-    return jax.lax.complex(_wider_diagonal(n).astype(g.dtype) * mirrored(g), _sign(n) * mirrored(g.T))
+    return jax.lax.complex(_wider_diagonal(n).astype(g.dtype) * mirrored(g), _sign(g) * mirrored(g.T))
 
 
 def _antisymmetric(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
     """A complex antisymmetric matrix with real parts from the lower triangle of g and imaginary ones from the upper."""
-    sign = _sign(g.shape[0])
+    sign = _sign(g)
     return jax.lax.complex(sign * mirrored(g), sign * mirrored(g.T))
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
@@ -67,7 +68,7 @@ class AbstractJacobi(AbstractEnsemble):
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         k, (zeros, ones) = self._order(), self._exact_levels()
         positive, beyond = x > 0, x > 1
-        counts = zeros * positive + ones * beyond
+        counts = zeros * positive.astype(jnp.int32) + ones * beyond.astype(jnp.int32)
         if not k:
             return counts
         # All levels are at most 1, even if the rounding of C puts some of them above.
@@ -128,7 +129,7 @@ class JacobiBeta(AbstractJacobi):
         self.a, self.b = _checks.scalar("a", a), _checks.scalar("b", b)
 
     def _parameters(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        dtype = jnp.result_type(self.a, self.b, self.beta)
+        dtype = common_dtype(self.a, self.b, self.beta)
         a, b, beta = (jnp.asarray(parameter, dtype) for parameter in (self.a, self.b, self.beta))
         return a - (self.n - 1) * beta / 2, b - (self.n - 1) * beta / 2, beta
 

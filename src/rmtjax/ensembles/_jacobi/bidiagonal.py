@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.random.internal import log_ratio
 
@@ -45,5 +46,5 @@ def bidiagonals(
     logit = x - y + jnp.log(a / b)
     cosine, sine = jnp.exp(jax.nn.log_sigmoid(logit) / 2), jnp.exp(jax.nn.log_sigmoid(-logit) / 2)
     (c, c_between), (s, s_between) = jnp.split(cosine, [n]), jnp.split(sine, [n])
-    beside = jnp.where(i == order, 1, jnp.pad(s_between, (1, 0), constant_values=1))
+    beside = jnp.where(i == like(i, order), 1, jnp.pad(s_between, (1, 0), constant_values=1))
     return (c * beside, s[:-1] * c_between), (s * beside, c[:-1] * c_between)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
@@ -84,7 +85,7 @@ class AbstractLaguerre(AbstractEnsemble):
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
         counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
-        return counts + self._zeros() * (x > 0)
+        return counts + self._zeros() * like(counts, x > 0)
 
     def _independent_entries(self) -> LaguerreEntries:
         n, a, beta, unit = self._parameters()
@@ -95,7 +96,7 @@ class AbstractLaguerre(AbstractEnsemble):
             raise NotImplementedError(f"{self._zeros()} of the {self.n} levels are 0: they have no joint density.")
         n, a, beta, unit = self._parameters()
         positive = jnp.all(levels > 0)
-        x = jnp.where(positive, levels, jnp.arange(1, n + 1)) / unit
+        x = jnp.where(positive, levels, jnp.arange(1, n + 1, dtype=levels.dtype)) / unit
         power = a - (n - 1) * beta / 2 - 1
         height = beta * log_vandermonde(x) + power * jnp.sum(jnp.log(x)) - jnp.sum(x) / 2
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
@@ -151,7 +152,7 @@ class LaguerreBeta(AbstractLaguerre):
         self.scale = _checks.scalar("scale", scale)
 
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-        dtype = jnp.result_type(self.a, self.beta, self.scale)
+        dtype = common_dtype(self.a, self.beta, self.scale)
         a, beta = (jnp.asarray(parameter, dtype) for parameter in (self.a, self.beta))
         return self.n, a, beta, self.scale**2 / (2 * a)
 

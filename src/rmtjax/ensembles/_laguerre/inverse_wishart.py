@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
@@ -67,7 +68,7 @@ class InverseWishart(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         factor = triangular_band(key, self.n, self.m, self.beta, self.n, self.scale.dtype)
         inverse = jax.lax.linalg.triangular_solve(factor, jnp.eye(factor.shape[0], dtype=factor.dtype), lower=True)
-        return self.scale**2 * self.beta * self.m * gram(adjoint(inverse), self.beta)
+        return like(factor, self.scale**2 * self.beta * self.m) * gram(adjoint(inverse), self.beta)
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return 1 / self._wishart()._eigenvalues(key)[::-1]
@@ -79,7 +80,7 @@ class InverseWishart(AbstractEnsemble):
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         positive = jnp.all(levels > 0)
-        x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1))
+        x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype))
         return jnp.where(positive, self._wishart()._joint_logpdf(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
 
     def _degree_in_scale(self) -> int:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
@@ -68,7 +69,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
-        return self.scale**2 / self.m * gram(x, self.beta)
+        return like(x, self.scale**2 / self.m) * gram(x, self.beta)
 
     def _degree_in_scale(self) -> int:
         return 2

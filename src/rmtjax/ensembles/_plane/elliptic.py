@@ -8,6 +8,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 from rmtjax.laws import EllipticLaw
@@ -62,10 +63,10 @@ class Elliptic(AbstractNonHermitianEnsemble):
         return self.scale
 
     def _matrix(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        dtype = jnp.result_type(self.correlation, self.scale)
+        dtype = common_dtype(self.correlation, self.scale)
         g = self.n**-0.5 * gaussian_matrix(key, self.n, self.n, self.beta, dtype)
         hermitian, other = square_root(1 + self.correlation) / 2, square_root(1 - self.correlation) / 2
-        return hermitian * (g + adjoint(g)) + other * (g - adjoint(g))
+        return like(g, hermitian) * (g + adjoint(g)) + like(g, other) * (g - adjoint(g))
 
     def _has_density(self) -> Any:
         return self._law()._valid()  # the law refuses ±1

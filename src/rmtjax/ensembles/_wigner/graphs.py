@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
@@ -130,7 +131,7 @@ class RandomRegular(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         low, high = _simple_pairing(key, self.n, self._smaller_degree())
         graph = jnp.zeros((self.n, self.n)).at[low, high].set(1).at[high, low].set(1)
-        return graph if self.degree == self._smaller_degree() else 1 - diagonal_places(self.n) - graph
+        return graph if self.degree == self._smaller_degree() else 1 - like(graph, diagonal_places(self.n)) - graph
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
@@ -55,7 +56,7 @@ class Levy(AbstractEnsemble):
         self.scale = _checks.scalar("scale", scale)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
-        dtype = jnp.result_type(self.alpha, self.scale)
+        dtype = common_dtype(self.alpha, self.scale)
         return self.scale * mirrored(_stable(key, self.alpha, self.n, dtype))
 
     def _degree_in_scale(self) -> int:

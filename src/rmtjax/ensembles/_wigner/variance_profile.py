@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
@@ -40,7 +41,7 @@ class AbstractVarianceProfile(AbstractEnsemble):
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         deviations = self._deviations()
-        dtype = jnp.result_type(self.scale, deviations)
+        dtype = common_dtype(self.scale, deviations)
         return self.scale * (deviations * mirrored(jax.random.normal(key, (self.n, self.n), dtype)))
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
@@ -142,7 +143,7 @@ class Banded(AbstractVarianceProfile):
 
     def _band(self) -> Bool[Array, "n n"]:
         index = jnp.arange(self.n)
-        distance = jnp.abs(index[:, None] - index)
+        distance = jnp.abs(index[:, None] - index[None])
         return jnp.minimum(distance, self.n - distance) <= self.width
 
     def _law(self) -> Semicircle:

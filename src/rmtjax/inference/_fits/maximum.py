@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import common_dtype
 from rmtjax._varying import varying_like
 from rmtjax.linalg import MaskedValues
 from rmtjax.special.internal import student_interval
@@ -231,7 +232,7 @@ def maximum(
         by_differences: whether slopes are differences of values.
     """
     fixed = jax.lax.stop_gradient(data)
-    dtype = jnp.result_type(*(leaf for leaf in jax.tree.leaves(data) if jnp.issubdtype(leaf.dtype, jnp.floating)))
+    dtype = common_dtype(*(leaf for leaf in jax.tree.leaves(data) if jnp.issubdtype(leaf.dtype, jnp.floating)))
     points = jnp.asarray(np.asarray(grid), dtype)
     heights = jax.lax.map(lambda theta: jnp.sum(each(theta, fixed)), points)
     best = jnp.argmax(jnp.where(jnp.isfinite(heights), heights, -jnp.inf))

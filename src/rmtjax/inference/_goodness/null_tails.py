@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
+from rmtjax._promotion import complex_dtype
+
 # Below it, both distribution functions of sums of squares are less than 1e-10, and the sums of exponentials too short.
 _LEAST = {"cramer-von-mises": 0.005, "anderson-darling": 0.02}
 
@@ -57,7 +59,7 @@ def _marsaglia(x: Float[Array, ""], n: Float[Array, ""]) -> Float[Array, ""]:
 def _sum_of_exponentials(
     nodes: Complex[np.ndarray, " k"], weights: Complex[np.ndarray, " k"], x: Float[Array, ""]
 ) -> Float[Array, ""]:
-    dtype = jnp.result_type(x, jnp.complex64)
+    dtype = complex_dtype(x.dtype)
     return jnp.sum(jnp.asarray(weights, dtype) * jnp.exp(jnp.asarray(-nodes / 2, dtype) * x)).imag
 
 

@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Inexact, PyTree
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class VectorKind:
         if dtype is None:
             # A weakly typed vector takes the dtype of what the operator is made of.
             image = self._image(matvec, args, jnp.zeros(()).dtype, weak_type=True)
-            dtype = jnp.result_type(*(leaf.dtype for leaf in jax.tree.leaves(image)))
+            dtype = common_dtype(*(leaf.dtype for leaf in jax.tree.leaves(image)))
         image = self._image(matvec, args, dtype)
         returned = sorted({leaf.dtype.name for leaf in jax.tree.leaves(image)})
         if returned != [np.dtype(dtype).name]:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._core.base import AbstractLaw
@@ -56,6 +57,7 @@ class BinomialSemicircle(AbstractLaw):
     def _components(self) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """The weights and radii of the semicircles."""
         orders, probabilities = order_distribution(self.order, self.mixture)
+        orders = like(probabilities, orders)
         weights = orders * probabilities
         return weights / weights.sum(), self.radius * jnp.sqrt(orders / self.order)
 
@@ -64,16 +66,16 @@ class BinomialSemicircle(AbstractLaw):
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         weights, radii = self._components()
-        x = x[..., None]
+        x, radii = aligned(x[..., None], radii)
         inside = jnp.abs(x) < radii
         return jnp.where(inside, semicircle.density(jnp.where(inside, x, 0), radii), 0) @ weights
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         weights, radii = self._components()
-        x = x[..., None]
+        x, radii = aligned(x[..., None], radii)
         inside = jnp.abs(x) < radii
         values = semicircle.distribution(jnp.where(inside, x, 0), radii)
-        return jnp.where(inside, values, jnp.where(x > 0, 1, 0)) @ weights
+        return jnp.where(inside, values, like(values, x > 0)) @ weights
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._cdf(-x)
@@ -82,7 +84,7 @@ class BinomialSemicircle(AbstractLaw):
         key_order, key_level = jax.random.split(key)
         weights, radii = self._components()
         chosen = jax.random.choice(key_order, radii, shape, p=weights)
-        return chosen * semicircle.Semicircle(1.0).sample(key_level, shape)
+        return chosen * like(chosen, semicircle.Semicircle(1.0).sample(key_level, shape))
 
     def _moment(self, k: int) -> Float[Array, ""]:
         weights, radii = self._components()

@@ -5,6 +5,8 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._promotion import like
+
 # A mixed ensemble draws no order below 2: a single level has no spectrum to speak of.
 SMALLEST_ORDER = 2
 
@@ -35,10 +37,11 @@ def order_distribution(largest: int, mixture: Float[Array, ""]) -> tuple[Int[Arr
 
     k = mode + steps
     # The ratio is (N-k+1)/k · μ/(1-μ). For μ = 1 the mode is N, and nothing lies above it.
-    up = jnp.where(k <= largest, (largest - k + 1) * mixture, 0) / (k * jnp.where(mixture < 1, 1 - mixture, 1))
+    rest = jnp.where(mixture < 1, 1 - mixture, 1)
+    up = jnp.where(k <= largest, like(mixture, largest - k + 1) * mixture, 0) / (like(mixture, k) * rest)
     above = k, jnp.cumprod(up)
     k = mode - steps
-    down = jnp.where(k >= 0, (k + 1) * (1 - mixture) / ((largest - k) * mixture), 0)
+    down = jnp.where(k >= 0, like(mixture, k + 1) * (1 - mixture) / (like(mixture, largest - k) * mixture), 0)
     below = k[::-1], jnp.cumprod(down)[::-1]
 
     orders = jnp.concatenate([below[0], mode[None], above[0]])

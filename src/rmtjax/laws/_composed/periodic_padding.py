@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import Arrangement, RealScalarLike
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
@@ -85,8 +86,8 @@ class PeriodicPadding(AbstractLaw):
             copies = jnp.floor(1 / self.mixture)
             return self.mixture[None], copies[None], (1 / self.mixture - copies)[None]
         orders, probabilities = order_distribution(self.order, self.mixture)
-        share = probabilities * orders / self.order
-        return share, (self.order // orders).astype(share.dtype), (self.order % orders) / orders
+        share = probabilities * like(probabilities, orders) / self.order
+        return share, like(share, self.order // orders), like(share, self.order % orders) / like(share, orders)
 
     def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The masses of the base up to x and above it."""
@@ -105,7 +106,7 @@ class PeriodicPadding(AbstractLaw):
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
         """For the arrangement by magnitude: base masses up to -t and above t, if levels beyond ±t have another copy."""
         reach = jnp.maximum(*map(jnp.abs, self.base._promised_support()))
-        reach = jnp.broadcast_to(reach, excess.shape).astype(jnp.result_type(reach, excess))
+        reach = jnp.broadcast_to(reach, excess.shape).astype(common_dtype(reach, excess))
         return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
 
     def _support(self) -> tuple[Array, Array]:
@@ -117,17 +118,20 @@ class PeriodicPadding(AbstractLaw):
             return density
         share, copies, excess = self._multiplicities()
         before = self._base_tails(x)[0] if self.arrangement == "ascending" else self._tail_of_modulus(jnp.abs(x))
-        return density * ((copies + (before[..., None] < excess)) @ share)
+        copies, before, excess = aligned(copies, before[..., None], excess)
+        return density * ((copies + like(copies, before < excess)) @ share)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         if self.arrangement == "random":
             return self._base_tails(x)
-        below, above = (mass[..., None] for mass in self._base_tails(x))
         share, copies, excess = self._multiplicities()
+        left, right = (excess, excess) if self.arrangement == "ascending" else self._beyond_threshold(excess)
+        below, above, copies, excess, left, right = aligned(
+            *(mass[..., None] for mass in self._base_tails(x)), copies, excess, left, right
+        )
         if self.arrangement == "ascending":
             once_more = jnp.minimum(below, excess), jnp.maximum(excess - below, 0)
         else:
-            left, right = self._beyond_threshold(excess)
             up_to = jnp.minimum(below, left) + jnp.maximum(right - above, 0)
             once_more = up_to, jnp.maximum(left - below, 0) + jnp.minimum(above, right)
         return (copies * below + once_more[0]) @ share, (copies * above + once_more[1]) @ share

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
@@ -98,7 +99,7 @@ class AbstractLaw(AbstractScaledLaw):
         return 0.0, 0.0
 
     def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        none = jnp.zeros(0, jnp.result_type(*self._support()))
+        none = jnp.zeros(0, common_dtype(*self._support()))
         return none, none
 
     def support(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -256,7 +257,7 @@ class AbstractLaw(AbstractScaledLaw):
         """The values in the promoted dtype of arguments and parameters; formulas may compute in a wider one."""
         parameters = [leaf for leaf in jax.tree.leaves(self) if isinstance(leaf, jax.Array | float)]
         parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
-        return values.astype(jnp.result_type(*([*arguments, *parameters] or self._support())))
+        return values.astype(common_dtype(*([*arguments, *parameters] or self._support())))
 
     def _on_support(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
         """One of `pdf`, …, `logsf` and `tails`: its formula inside the support, known values at and beyond the ends."""
@@ -273,12 +274,13 @@ class AbstractLaw(AbstractScaledLaw):
             "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
         lower, upper = self._support()
-        x = _normal(x)
+        x, lower, upper = in_one_precision((_normal(x), lower, upper))
         inside = (x > lower) & (x < upper)
         # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
         values = formula(jnp.where(inside, x, _inside(lower, upper)))
 
         def everywhere(values: Array, below: Array, at_lower: Array, at_upper: Array, above: Array) -> Array:
+            values, at_lower, at_upper = like(x, values), like(x, at_lower), like(x, at_upper)
             at_or_above = jnp.where(x == lower, at_lower, jnp.where(x == upper, at_upper, above))
             outside = jnp.where(x < lower, below, at_or_above)
             return self._as_promised(jnp.where(jnp.isnan(x), x, jnp.where(inside, values, outside)), x)
@@ -289,9 +291,10 @@ class AbstractLaw(AbstractScaledLaw):
         """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
         lower, upper = self._support()
         # A point mass at the lower end is the quantile of a whole interval of probabilities.
-        inside = (p > self._first_atom()) & (q > 0)
+        p, q, lower, upper = in_one_precision((p, q, lower, upper))
+        inside = (p > like(p, self._first_atom())) & (q > 0)
         x = self._ppf(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
-        x = jnp.where(inside, x, jnp.where(q > 0, lower, upper))
+        x = jnp.where(inside, like(p, x), jnp.where(q > 0, lower, upper))
         return self._as_promised(jnp.where((p >= 0) & (q >= 0), x, jnp.nan), p)
 
 

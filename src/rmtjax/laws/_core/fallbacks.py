@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
 from rmtjax.special import bracketed_root, integrate
 from rmtjax.special.internal import panel_nodes
@@ -33,7 +34,7 @@ def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
     # A density may return a constant, whatever the shape of x.
     density = jax.lax.map(lambda x: jnp.broadcast_to(law._pdf(x), x.shape), points)
     masses = jnp.where(weights > 0, weights * density, 0)
-    return jnp.append(points, locations), jnp.append(masses, atoms)
+    return jnp.append(points, like(points, locations)), jnp.append(masses, like(masses, atoms))
 
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
@@ -57,8 +58,10 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
     locations, masses = law._atoms()
 
     def below(y: Float[Array, ""]) -> Float[Array, ""]:
-        clipped = jnp.minimum(panels, y).astype(jnp.result_type(panels, y))
-        return integrate(law._pdf, clipped) + jnp.sum(jnp.where(locations <= y, masses, 0))
+        clipped = jnp.minimum(*in_one_precision((panels, y)))
+        return integrate(law._pdf, clipped) + like(
+            clipped, jnp.sum(jnp.where(jnp.less_equal(*in_one_precision((locations, y))), masses, 0))
+        )
 
     # The quadrature has the exact derivative d cdf = pdf dx; derivatives by parameters flow through `below`.
     return jnp.vectorize(below)(x)
@@ -67,15 +70,13 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
 def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The inverse of the distribution function, by bisection; above the median, that of the survival function at q."""
     points = law._breakpoints()
-    lower, upper = points[0], points[-1]
-
-    dtype = jnp.result_type(p, lower, upper)
+    p, q, lower, upper = in_one_precision((p, q, points[0], points[-1]))
 
     def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
         below, above = law._on_support(x, quantity="tails")
-        return jnp.where(p <= 0.5, below - p, q - above).astype(dtype)
+        return jnp.where(p <= 0.5, like(x, below) - p, q - like(x, above))
 
-    first, last = (jnp.broadcast_to(end.astype(dtype), p.shape) for end in (lower, upper))
+    first, last = (jnp.broadcast_to(end, p.shape) for end in (lower, upper))
     x = bracketed_root(excess, first, last)
     # If the search reaches an end of the support, the quantile has the derivatives of that end.
     return jnp.where(x >= last, last, jnp.where(x <= first, first, x))

@@ -3,9 +3,11 @@
 from abc import abstractmethod
 
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -40,7 +42,8 @@ class AbstractGeneralizedGamma(AbstractLogarithmicLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # The panels double in y, so that the mass lies within a few of them.
         _, p, _ = self._shape_power_scale()
-        panels = self._farthest() * (2.0 ** jnp.arange(-14, 1)) ** (1 / p)
+        farthest = self._farthest()
+        panels = farthest * like(farthest, 2.0 ** np.arange(-14, 1)) ** (1 / p)
         return jnp.append(0 * panels[:1], panels)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times
 from rmtjax.laws._core.scaled import AbstractScaledLaw
@@ -93,7 +94,7 @@ class AbstractPlanarLaw(AbstractScaledLaw):
 
     def _promised_sample(self, key: KeyScalar, *, shape: tuple[int, ...]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()
-        return times(law._sample(key, shape, jnp.result_type(float, *jax.tree.leaves(self))), unit)
+        return times(law._sample(key, shape, common_dtype(*jax.tree.leaves(self))), unit)
 
 
 def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import common_dtype
 from rmtjax.special import bracketed_root
 
 # Laws are evaluated only at x above this multiple of the smallest normal number; smaller quantiles become 0.
@@ -29,7 +30,7 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array |
         q: 1 - p.
         upper: the end of the support, or a point beyond all requested quantiles.
     """
-    dtype = jnp.result_type(p, upper)
+    dtype = common_dtype(p, upper)
     info = jnp.finfo(dtype)
     end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
     # Stay away from 0, as laws may divide x by their scale, and from the end, where logarithms have no derivative.
@@ -45,6 +46,6 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array |
 
 def power(x: Float[Array, "..."], exponent: Array | float) -> Float[Array, "..."]:
     """The power of x > 0, capped at 1/64 of the largest number, with derivative 0 where it is capped."""
-    largest = float(jnp.finfo(jnp.result_type(x, exponent)).max) / 64
+    largest = float(jnp.finfo(common_dtype(x, exponent)).max) / 64
     far = exponent * jnp.log(x) > math.log(largest)
     return jnp.where(far, largest, jnp.where(far, 1, x) ** exponent)

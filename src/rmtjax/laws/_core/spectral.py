@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax._units import times, times_power
 from rmtjax.laws._core.base import FEW, AbstractLaw
@@ -60,7 +61,7 @@ class AbstractSpectralLaw(AbstractLaw):
         Args:
             z: complex or real points of any shape.
         """
-        return self._run(self._promised_stieltjes, _checks.numbers("z", z) + 0j)
+        return self._run(self._promised_stieltjes, _in_plane(_checks.numbers("z", z)))
 
     def hilbert(self, x: RealLike) -> Float[Array, "..."]:
         r"""Hilbert transform $\frac1\pi\,\mathrm{p.v.}\!\int \frac{f(y)}{x - y}\,dy$, atoms included.
@@ -118,7 +119,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return times(law._everywhere_stieltjes(times(z, 1 / unit)), 1 / unit)
 
     def _promised_hilbert(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.real(self._promised_stieltjes(x + 0j)) / jnp.pi
+        return jnp.real(self._promised_stieltjes(_in_plane(x))) / jnp.pi
 
     def _promised_free_cumulant(self, *, k: int) -> Float[Array, ""]:
         law, unit = self._in_unit() if k <= FEW else (self, 1.0)
@@ -166,7 +167,7 @@ def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
 
 def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[Array, "..."]:
     """The root of (z - lower)(z - upper) that behaves as z at infinity, for z in the closed upper half plane."""
-    return upper_sqrt(z - lower) * upper_sqrt(z - upper)
+    return upper_sqrt(z - like(z, lower)) * upper_sqrt(z - like(z, upper))
 
 
 def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
@@ -178,4 +179,10 @@ def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
 def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Complex[Array, "..."]:
     """The contribution of an atom to the Stieltjes transform; its mass may be 0."""
     present = mass > 0
-    return jnp.where(present, reciprocal((z - location) / jnp.where(present, mass, 1)), 0)
+    return jnp.where(present, reciprocal((z - like(z, location)) / like(z, jnp.where(present, mass, 1))), 0)
+
+
+def _in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
+    """Numbers as complex ones."""
+    # Python's type keeps the precision of Python's numbers open.
+    return jax.lax.convert_element_type(x, complex if x.weak_type else complex_dtype(x.dtype))

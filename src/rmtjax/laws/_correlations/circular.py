@@ -41,6 +41,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
 from rmtjax.special import gauss_laguerre
@@ -152,8 +153,9 @@ def _form_factor(times: Float[Array, "..."], n: Float[Array, ""], beta: int) -> 
 
 def _harmonic(a: Float[Array, "..."], count: Float[Array, "..."]) -> Float[Array, "..."]:
     """The sum h(a, a + count) of the module's docstring, 1/(a + 1/2) + … with `count` terms, as a sum without signs."""
-    first = a[..., None] + jnp.arange(_ADDED, dtype=a.dtype) + 0.5
-    added = jnp.sum(count[..., None] / (first * (first + count[..., None])), -1)
+    first, number, half = aligned(a[..., None], count[..., None], jnp.arange(_ADDED, dtype=a.dtype) + 0.5)
+    first = first + half
+    added = jnp.sum(number / (first * (first + number)), -1)
     a = a + _ADDED
     return added + jnp.log1p(count / a) + (_excess(a + count) - _excess(a))
 
@@ -199,11 +201,13 @@ def _moments(length: Float[Array, "..."], n: Float[Array, ""]) -> tuple[Float[Ar
     """V_n and B_n by the paths of the module's docstring, for many levels."""
     y, w = (jnp.asarray(each, length.dtype) for each in gauss_laguerre(_NUM_NODES))
     x = length / n
-    wave = lambda period: jnp.exp(2j * jnp.pi * (length / period - jnp.round(length / period)))
+    turn = lambda angle: jnp.exp(jax.lax.complex(jnp.zeros_like(angle), angle))
+    wave = lambda period: turn(2 * jnp.pi * (length / period - jnp.round(length / period)))
     up = lambda u, rate: jax.lax.complex(*jnp.broadcast_arrays(u[..., None], y / (rate * jnp.pi * n)))
     start, end = up(jnp.zeros_like(x), 2), up(x, 2)
-    v_start = ((x[..., None] - start) * _bracket(start, squared=True)) @ w
-    v_end = ((x[..., None] - end) * _bracket(end, squared=True)) @ w
+    w, complex_x = like(start, w), like(start, x[..., None])
+    v_start = ((complex_x - start) * _bracket(start, squared=True)) @ w
+    v_end = ((complex_x - end) * _bracket(end, squared=True)) @ w
     change = jnp.log(jnp.sinc(x)) / jnp.pi**2 - (v_start - wave(1) * v_end).imag / (2 * jnp.pi * n)
     square = (jnp.pi * length) ** 2
     start_of_change = -(x**2) * square / 18 * (1 + square * (1 / (5 * n) / n - 1 / 3) * 2 / 5)

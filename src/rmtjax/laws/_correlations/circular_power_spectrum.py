@@ -22,6 +22,7 @@ $$D_1 = D_+ + z (1 - z) \sum_j a_1 \cdots a_{j-1} (\lambda_{+,j} - \lambda_{-,j}
 """
 
 import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.special import gauss_legendre
@@ -81,13 +83,15 @@ def _power_spectrum(
     if beta == 0:
         integral = n / (n + 1) / 2
     else:
-        z = jnp.exp(2j * half)[..., None]
+        turn = jnp.exp(jax.lax.complex(jnp.zeros_like(half), half))[..., None]
+        z = turn**2
         # 1 - z and 1 - z², without a difference for small ω.
-        gap = -2j * jnp.sin(half)[..., None] * jnp.exp(1j * half)[..., None]
+        gap = -2j * like(z, jnp.sin(half)[..., None]) * turn
         lost = gap * (1 + z) if beta == 1 else gap
 
-        def factor(state: tuple[Array, Array, Array], pair: tuple[Array, Array]) -> tuple[tuple, None]:
+        def factor(state: tuple[Array, Array, Array], pair: Sequence[Array]) -> tuple[tuple, None]:
             plus, minus, difference = state
+            pair = [jax.lax.broadcast_to_rank(like(z, each), z.ndim) for each in pair]
             a, b = (1 - lost * each for each in pair)
             return (plus * a, minus * b, difference * b + plus * (pair[0] - pair[1])), None
 
@@ -97,7 +101,7 @@ def _power_spectrum(
             generating = plus + z * gap * difference
         else:
             generating = plus * minus if beta == 2 else (plus + minus) / 2
-        integral = jnp.sum(weights * generating.real, axis=-1) / (2 if beta == 4 else 1)
+        integral = jnp.sum(jnp.multiply(*aligned(weights, generating.real)), axis=-1) / (2 if beta == 4 else 1)
     return jnp.where(valid, integral / (2 * jnp.sin(half) ** 2), jnp.nan)
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.circular import circular_number_variance
 from rmtjax.special import gauss_legendre
@@ -63,7 +64,7 @@ def _rigidity(length: Float[Array, "..."], n: int, beta: DysonIndexOrZero) -> Fl
     def add(total: Float[Array, "..."], panel: Float[Array, ""]) -> tuple[Float[Array, "..."], None]:
         v = (panel + (1 + nodes) / 2) / num_panels
         kernel = (1 - v) * (1 - v - v**2) * weights / num_panels
-        return total + circular_number_variance(inside[..., None] * v, n, beta) @ kernel, None
+        return total + circular_number_variance(jnp.multiply(*aligned(inside[..., None], v)), n, beta) @ kernel, None
 
     total, _ = jax.lax.scan(add, jnp.zeros_like(inside), jnp.arange(num_panels, dtype=length.dtype))
     return jnp.where(valid, total, jnp.nan)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
 from rmtjax.special import gauss_laguerre, gauss_legendre
 
@@ -76,7 +77,7 @@ def _symmetric(t: Float[Array, "..."], rate: Float[Array, "..."]) -> Float[Array
     nodes, weights = (jnp.asarray(each, t.dtype) for each in gauss_legendre(_NUM_NODES))
     far = rate * width > _DECAY
     slow, fast = jnp.where(far, 0, rate)[..., None], jnp.where(far, rate, _DECAY)[..., None]
-    u = width[..., None] * (1 + nodes) / 2
+    u = jnp.multiply(*aligned(width[..., None], 1 + nodes)) / 2
     near = (jnp.exp(-slow * u) * quotient(u)) @ weights * width / 2
     y, masses = (jnp.asarray(each, t.dtype) for each in gauss_laguerre(_NUM_NODES))
-    return jnp.where(far, quotient(y / fast) @ masses / fast[..., 0], near)
+    return jnp.where(far, quotient(jnp.divide(*aligned(y, fast))) @ masses / fast[..., 0], near)

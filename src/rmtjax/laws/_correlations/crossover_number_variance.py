@@ -34,6 +34,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
 from rmtjax.special import gauss_laguerre, gauss_legendre
@@ -107,15 +108,15 @@ def _near(length: Float[Array, ""], a: Float[Array, ""]) -> Float[Array, ""]:
     r, weights = jnp.append(first, rise + second), jnp.append(first_weights, second_weights)
 
     p, p_weights = _rule(jnp.minimum(1, _DECAY / jnp.maximum(a, 1)))
-    inner = jnp.sin(jnp.pi * r[:, None] * (1 - p)) @ (p_weights * (1 - p) * jnp.exp(-a * p * (2 - p)))
+    inner = jnp.sin(jnp.pi * r[:, None] * (1 - p)[None]) @ (p_weights * (1 - p) * jnp.exp(-a * p * (2 - p)))
 
     closed = a < _CLOSED
     large, small = jnp.where(closed, _CLOSED, a), jnp.where(closed, a, 0)
     m, m_weights = _rule(_DECAY / (large + jnp.sqrt(large * (large + _DECAY))))
-    decaying = jnp.sin(jnp.pi * r[:, None] * (1 + m)) @ (m_weights / (1 + m) * jnp.exp(-large * m * (2 + m)))
+    decaying = jnp.sin(jnp.pi * r[:, None] * (1 + m)[None]) @ (m_weights / (1 + m) * jnp.exp(-large * m * (2 + m)))
     k, k_weights = _rule(jnp.ones_like(a))
     whole = jnp.where(a > 0, erf(jnp.pi * r / (2 * root)), 1) * jnp.pi / 2
-    part = jnp.sin(jnp.pi * r[:, None] * k) @ (k_weights / k * jnp.exp(-small * k**2))
+    part = jnp.sin(jnp.pi * r[:, None] * k[None]) @ (k_weights / k * jnp.exp(-small * k**2))
     outer = jnp.where(closed, jnp.exp(small) * (whole - part), decaying)
     return 2 * jnp.sum(weights * (length - r) * inner * outer)
 
@@ -127,14 +128,16 @@ def _far(length: Float[Array, ""], a: Float[Array, ""]) -> Float[Array, ""]:
     nodes, masses = gauss_laguerre(_NUM_NODES)
     v, masses = jnp.asarray(nodes, q.dtype), jnp.asarray(masses * np.exp(nodes), q.dtype)
     up, back = (cmath.exp(1j * math.pi * angle) for angle in (0.25, 0.75))
+    # The paths are complex, and so is every number on them.
+    v, masses, q, a, beta = (each.astype(complex_dtype(each.dtype)) for each in (v, masses, q, a, beta))
 
     step = math.sqrt(2) / (q + 4 * a)
     tau = up * step * v
-    share, shares = _rule(jnp.ones_like(q))
-    mean = _weight(2 * tau[:, None] * share, 2 * tau[:, None] * (1 - share), a, q) @ shares
+    share, shares = (like(q, each) for each in _rule(jnp.ones_like(smooth)))
+    mean = _weight(2 * tau[:, None] * share[None], 2 * tau[:, None] * (1 - share)[None], a, q) @ shares
     first = jnp.sum(masses * (mean - jnp.exp((1j * q - beta) * tau)) / v)
 
-    z, m = back * 2 * step * v[:, None], up * 2 * step * v
+    z, m = back * 2 * step * v[:, None], up * 2 * step * v[None]
     second = (_weight(z + 2, m, a, q) / (2 + z + m) ** 2 @ masses) @ masses * (back * up * (2 * step) ** 2)
     return smooth - jnp.real(first - second)
 

@@ -30,6 +30,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import DysonIndex, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator, legendre_rule
@@ -170,7 +171,7 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
     @functools.partial(jnp.vectorize, signature="()->(k)")
     def probabilities(length: Float[Array, ""]) -> Float[Array, " k"]:
         x = length / 4 * (1 + t)
-        scale = length / 4 * jnp.sqrt(w[:, None] * w)
+        scale = length / 4 * jnp.sqrt(w[:, None] * w[None])
         below, above = (scale * sine_kernel(x[:, None], sign * x) for sign in (1, -1))
         both = _eigenvalues(jnp.stack([below + above, below - above]))
         # All coefficients are needed, as for β = 1 they may be summed from the last one.
@@ -197,8 +198,8 @@ def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, ".
         # The kernel falls like Ai((x + y)/2), which is below rounding from 13 on.
         half = jnp.maximum(13 - s, 5)
         x = s + half * (1 + t)
-        kernel = airy((x[:, None] + x) / 2).ai / 2
-        return _edge(_eigenvalues(half * jnp.sqrt(w[:, None] * w) * kernel), beta, count)
+        kernel = airy((x[:, None] + x[None]) / 2).ai / 2
+        return _edge(_eigenvalues(half * jnp.sqrt(w[:, None] * w[None]) * kernel), beta, count)
 
     resolved = (s >= -10 - (1.5 * math.pi * inside) ** (2 / 3)) & (s <= 100)
     return _outside(probabilities(jnp.where(resolved, s, 0)), resolved, s > 0, ~jnp.isnan(s))
@@ -207,7 +208,7 @@ def _soft_edge(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, ".
 @functools.partial(compiled, static_argnums=(2, 3))
 def _hard_edge(s: Float[Array, "..."], order: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
     inside, length = (2 * count, 4 * s) if beta == 4 else (count, s)
-    dtype = jnp.result_type(s, order)
+    dtype = common_dtype(s, order)
     length, order = (each.astype(dtype) for each in jnp.broadcast_arrays(length, order))
 
     @functools.partial(jnp.vectorize, signature="(),()->(k)")

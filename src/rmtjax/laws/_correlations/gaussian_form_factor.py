@@ -33,6 +33,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned
 from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_distances import Distances, distances
@@ -126,16 +127,18 @@ def _form_factor_of_distances(
     last = sums.density.size // 2
     inside = jnp.abs(tau) < jnp.pi / sums.step
     near = jnp.where(inside, tau, 0)[..., None] * sums.step
-    values = n - jnp.where(inside, jnp.sum(sums.pairs * jnp.cos(near * np.arange(2 * last + 1)), -1), 0)
-    grid = np.arange(-last, last + 1)
+    over_grid = lambda values, at: jnp.sum(jnp.multiply(*aligned(values, at)), -1)
+    waves = lambda grid: jnp.cos(jnp.multiply(*aligned(near, grid)))
+    grid = jnp.arange(-last, last + 1, dtype=tau.dtype)
+    values = n - jnp.where(inside, over_grid(sums.pairs, waves(jnp.arange(2 * last + 1, dtype=tau.dtype))), 0)
     if sums.squares is not None:
         # Of the order τ^-2: the cap changes nothing, and is there because a sine has no value at infinity.
-        v = grid - jnp.clip(tau, -1e9, 1e9)[..., None] / sums.step
+        v = jnp.subtract(*aligned(grid, jnp.clip(tau, -1e9, 1e9)[..., None] / sums.step))
         # The quotient (1 - cos πv)/v is π²/2 v sinc²(v/2).
-        values += jnp.pi**2 * sums.step * jnp.sum(sums.squares * grid * v * jnp.sinc(v / 2) ** 2, -1)
+        values += jnp.pi**2 * sums.step * over_grid(sums.squares * grid, v * jnp.sinc(v / 2) ** 2)
     values = not_negative(values / n)
     if not connected:
-        values += jnp.where(inside, jnp.sum(sums.density * jnp.cos(near * grid), -1) ** 2 / n, 0)
+        values += jnp.where(inside, over_grid(sums.density, waves(grid)) ** 2 / n, 0)
     return jnp.where(jnp.isnan(tau), tau, values)
 
 

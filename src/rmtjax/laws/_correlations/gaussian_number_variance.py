@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_quadrature, skew_products
@@ -70,7 +71,7 @@ def gaussian_number_variance(
 def _variance(lower: Float[Array, "..."], upper: Float[Array, "..."], n: int, beta: int) -> Float[Array, "..."]:
     size = 2 * n if beta == 4 else n
     edge = math.sqrt(2 * size) + 8  # to rounding, no level lies beyond
-    lower, upper = (end.astype(jnp.result_type(lower, upper)) for end in (lower, upper))
+    lower, upper = (end.astype(common_dtype(lower, upper)) for end in (lower, upper))
     valid = lower <= upper
     # An empty interval has a rule of nodes as well, all of weight 0.
     a, b = (jnp.clip(jnp.where(valid, end, 0), -edge, edge).ravel() for end in (lower, upper))

@@ -33,6 +33,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import complex_dtype
 from rmtjax._typing import DysonIndex, IntervalLike
 from rmtjax._varying import varying_like
 from rmtjax.laws._correlations.gap_probabilities import distribution, not_negative
@@ -103,18 +104,19 @@ def hermite_quadrature(
 def _unitary(n: int, a: Float[Array, ""], b: Float[Array, ""], count: int) -> Float[Array, " k"]:
     x, w = hermite_quadrature(n, a, b)
     functions = hermite_functions(n, x)
-    return distribution(decompose_one_by_one((w * functions) @ functions.T)[0], count)
+    return distribution(decompose_one_by_one((w[None] * functions) @ functions.T)[0], count)
 
 
 def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, count: int) -> Float[Array, " k"]:
     """E(0), …, E(count) for β = 1 and 4, as the coefficients of P."""
-    whole, inside, corners, border = skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
+    products = skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
+    whole, inside, corners, border = (each.astype(complex_dtype(each.dtype))[None] for each in products)
     # The Fourier transform of P at roots of unity gives its coefficients. P(1) is 1, and conjugate roots have conjugate
     # values: the upper ones suffice. The number of roots is odd, as -1 is a zero of P for half of the line and odd n.
     degree = size // 2 if beta == 4 else size
     num_roots = degree + 1 + degree % 2
     upper = np.arange(1, num_roots // 2 + 1)
-    z = np.exp(2j * np.pi * upper / num_roots)[:, None, None].astype(jnp.result_type(inside, jnp.complex64))
+    z = np.exp(2j * np.pi * upper / num_roots)[:, None, None].astype(complex_dtype(inside.dtype))
     if beta == 4:
         matrices = whole + (z - 1) * inside
     else:
@@ -131,7 +133,7 @@ def skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: b
     h, e, (e_at_a, e_at_b) = h[:, :-2], e[:, :-2], e[:, -2:].T
     whole = jnp.asarray(np.kron(np.eye(h.shape[0] // 2), [[0, 1], [-1, 0]]), x.dtype)
     last = jnp.zeros_like(e_at_a).at[-1].set(size % 2)
-    return whole, _skew((w * e) @ h.T), _skew(jnp.outer(e_at_b, e_at_a)), _skew(jnp.outer(e_at_b - e_at_a, last))
+    return whole, _skew((w[None] * e) @ h.T), _skew(jnp.outer(e_at_b, e_at_a)), _skew(jnp.outer(e_at_b - e_at_a, last))
 
 
 def _known(size: int, x: Float[Array, " q"]) -> Float[Array, "m q"]:

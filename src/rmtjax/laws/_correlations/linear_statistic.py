@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
@@ -178,17 +179,22 @@ def _coefficients(
     return chebyshev_coefficients(_values(f, _points(lower, upper, beta, num_nodes)))
 
 
+def _counting(number: int) -> Float[Array, " q"]:
+    """The numbers from 0, weakly typed as Python's are."""
+    return jax.lax.cumsum(jnp.full(number, 1.0)) - 1
+
+
 # Points have the precision of the ends and of β. Where these are Python numbers they are weakly typed, as the nodes
-# are, which are therefore made of integers: then the function decides.
+# are: then the function decides.
 @partial(compiled, static_argnums=3)
 def _points(lower: Array | float, upper: Array | float, beta: Array, num_nodes: int) -> Float[Array, " q"]:
-    nodes = jnp.sin(jnp.arange(num_nodes - 1, -num_nodes, -2) * (math.pi / (2 * num_nodes)))
+    nodes = jnp.sin((num_nodes - 1 - 2 * _counting(num_nodes)) * (math.pi / (2 * num_nodes)))
     return (lower + upper) / 2 + (upper - lower) / 2 * nodes + jnp.zeros_like(beta)
 
 
 @partial(compiled, static_argnums=1)
 def _angles(beta: Array | int, num_nodes: int) -> Float[Array, " q"]:
-    return jnp.arange(num_nodes) * (2 * math.pi / num_nodes) - math.pi + jnp.zeros_like(beta)
+    return _counting(num_nodes) * (2 * math.pi / num_nodes) - math.pi + jnp.zeros_like(beta)
 
 
 @compiled

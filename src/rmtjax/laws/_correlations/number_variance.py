@@ -28,6 +28,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._core.running_integrals import unit_rule
 from rmtjax.laws._correlations.two_point import pair_correlation
@@ -153,7 +154,7 @@ _var.defjvps(lambda tangent, _, x: (x / 2 * jnp.sinc(x / (2 * jnp.pi)) ** 2 + si
 def _short_rigidity(length: Float[Array, "..."], beta: DysonIndexOrZero) -> Float[Array, "..."]:
     u, weights = unit_rule(_NUM_NODES)
     kernel = jnp.asarray(weights * (1 - u) ** 3 * (2 - 9 * u - 3 * u**2), length.dtype)
-    correlation = pair_correlation(length[..., None] * jnp.asarray(u, length.dtype), beta)
+    correlation = pair_correlation(jnp.multiply(*aligned(length[..., None], like(length, u))), beta)
     return length / 15 + length**2 / 15 * (correlation @ kernel)
 
 

@@ -3,9 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
@@ -101,7 +103,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # The panels shrink towards 0, where the mass lies for large n.
         lower, upper = self._support()
-        return jnp.append(lower, upper * 2.0 ** jnp.arange(-self.n.bit_length(), 1))
+        return jnp.append(lower, upper * like(upper, 2.0 ** np.arange(-self.n.bit_length(), 1)))
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         # The density is finite and not 0 at an end where the power of y or of 1 - y is 0.
@@ -129,7 +131,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         a, b = self._parameters()
-        j = jnp.arange(k)
+        j = jnp.arange(float(k))
         return jnp.prod(self.n * (a + j) / (a + b + j))
 
     def _var(self) -> Float[Array, ""]:

@@ -11,6 +11,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax.special import bessel_j, gauss_legendre
 
 # At this argument J_a equals its leading power to rounding.
@@ -51,7 +52,7 @@ def hard_edge_operator(
         bessel: a function of log z that gives $J_a(z)$ as a number and the logarithm of a factor.
     """
     bessel = bessel or functools.partial(_bessel, order)
-    t, w = legendre_rule(num_nodes, jnp.result_type(s, order))
+    t, w = legendre_rule(num_nodes, common_dtype(s, order))
     h = order + 1
     # The determinant does not depend on where the nodes end, so that is not differentiated.
     depth = jax.lax.stop_gradient(_DEPTH + jnp.maximum(0, h * jnp.log(s / 4) - 2 * gammaln(h))) / h
@@ -64,7 +65,7 @@ def hard_edge_operator(
     value, log_factor = bessel(jnp.log(s) / 2 + log_product)
     entries = value * jnp.exp(log_product + log_factor)
     half = jnp.zeros((num_nodes, num_nodes), entries.dtype).at[row, column].set(entries)
-    return jnp.sqrt(s) / 2 * root[:, None] * (half + jnp.triu(half, 1).T) * root
+    return jnp.sqrt(s) / 2 * root[:, None] * (half + jnp.triu(half, 1).T) * root[None]
 
 
 def _bessel(order: Float[Array, ""], log_z: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:

@@ -13,6 +13,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import DysonIndex, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -134,7 +135,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.where(log_cdf < log_sf, log_cdf + jnp.log(rise), log_sf + jnp.log(fall))
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        dtype = jnp.result_type(p, self.alpha)
+        dtype = common_dtype(p, self.alpha)
         table = self._interpolated(dtype)
         # Beyond the table the upper tail falls like a Gaussian in √s, at first slower: twice as far holds every number.
         farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
@@ -142,7 +143,7 @@ class HardEdge(AbstractLogarithmicLaw):
 
     def _log_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The logarithms of F and of 1 - F."""
-        x = x.astype(jnp.result_type(x, self.alpha))
+        x = x.astype(common_dtype(x, self.alpha))
         end = self._farthest(x.dtype)
         near = jnp.minimum(x, end)
         log_series, in_series = self._lower_tail(near)
@@ -182,11 +183,12 @@ class HardEdge(AbstractLogarithmicLaw):
         """
         h = (bessel_order(self.alpha, self.beta) + 1).astype(x.dtype)
         s = self._stretch() * x
-        log_s, k = jnp.log(s / 4), np.arange(_TERMS)
-        sizes = jnp.exp(k * log_s[..., None] - gammaln(k + 1.0) - gammaln(h + k) + gammaln(h)).astype(x.dtype)
-        c, j = sizes * (-1) ** k, k[:, None]
+        log_s, k = jnp.log(s / 4), jnp.arange(_TERMS, dtype=x.dtype)
+        fall = gammaln(k + 1) + gammaln(h + k) - gammaln(h)
+        sizes = jnp.exp(jnp.subtract(*aligned(jnp.multiply(*aligned(k, log_s[..., None])), fall)))
+        c, j, k = jnp.multiply(*aligned(sizes, like(x, (-1.0) ** np.arange(_TERMS)))), k[:, None], k[None]
         if self.beta == 1:
-            total, power = jnp.sum(c / (h + 2 * k), axis=-1), h / 2
+            total, power = jnp.sum(jnp.divide(*aligned(c, h + 2 * k[0])), axis=-1), h / 2
         else:
             product = 1 / (h + j + k) ** 2
             minors = -((j - k) ** 2) / (2 * (h + 2 * j) * (h + 2 * k)) * product
@@ -217,12 +219,13 @@ class HardEdge(AbstractLogarithmicLaw):
     def _interpolated(self, dtype: np.dtype) -> "_Interpolated":
         """The logarithms of both tails interpolated in √s, that of the lower one without its power of s."""
         halves = 2.0 ** -np.arange(_HALVINGS, 0, -1) / _EQUAL
-        edges = jnp.sqrt(self._farthest(dtype)) * np.concatenate([[0], halves, np.arange(1, _EQUAL + 1) / _EQUAL])
+        parts = np.concatenate([[0], halves, np.arange(1, _EQUAL + 1) / _EQUAL])
+        edges = jnp.sqrt(self._farthest(dtype)) * jnp.asarray(parts, dtype)
         half = jnp.diff(edges)[:, None] / 2
-        x = ((edges[:-1, None] + half * (1 + chebyshev_nodes(_PANEL_NODES))) ** 2).astype(dtype)
+        x = (edges[:-1, None] + half * jnp.asarray(1 + chebyshev_nodes(_PANEL_NODES), dtype)[None]) ** 2
         log_cdf, log_sf = self._log_tails(x)
         rows = chebyshev_coefficients(jnp.stack([log_cdf - (self.alpha + 1) * jnp.log(x), log_sf]))
-        return _Interpolated(self, edges.astype(dtype), rows.astype(dtype))
+        return _Interpolated(self, edges, rows.astype(dtype))
 
 
 class _Interpolated(NamedTuple):
@@ -284,7 +287,7 @@ def _tabulated_bessel(
     def log_factor(log_z: Float[Array, "..."]) -> Float[Array, "..."]:
         return order * (log_z - jnp.log(jnp.hypot(jnp.exp(log_z), c)))
 
-    z = width * (np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
+    z = width * like(width, np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
     logarithm = log_factor(jnp.log(z))
     # In float32 both underflow, where it does not matter. The slope of a quotient would contain the factor squared.
     small = logarithm < math.log(float(jnp.finfo(logarithm.dtype).tiny))

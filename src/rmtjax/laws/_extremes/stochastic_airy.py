@@ -10,6 +10,7 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.tabulated import not_too_far
@@ -181,7 +182,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
         return _table(self.beta).logs(not_too_far(x))[1]
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        table, dtype = _table(self.beta), jnp.result_type(p, self.beta)
+        table, dtype = _table(self.beta), common_dtype(p, self.beta)
         least, greatest = (jnp.broadcast_to(end, p.shape) for end in _ends(table))
         below, log_f, log_sf = p < 0.5, jnp.log(p.astype(dtype)), jnp.log(q.astype(dtype))
 

@@ -40,6 +40,7 @@ from jax.scipy.linalg import lu_factor, lu_solve
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import complex_dtype, like
 from rmtjax.special import chebyshev_coefficients, chebyshev_nodes
 
 # Number of nodes in θ by the bits of the dtype (in float32 rounding grows as its square), stages of the Radau IIA
@@ -159,8 +160,7 @@ def table(beta: Array) -> Float[Array, "k m"]:
     """Chebyshev coefficients of G(x, ∞) on panels from `LOWER` to `UPPER`, each as wide as a unit of x."""
     # Real arrays get the dtype of β, and complex arrays get the same precision.
     nodes, matrix, eigenvalues, vectors, rows = (
-        jnp.asarray(array, jnp.result_type(beta.dtype, jnp.complex64) if np.iscomplexobj(array) else beta.dtype)
-        for array in _radau()
+        jnp.asarray(array, complex_dtype(beta.dtype) if np.iscomplexobj(array) else beta.dtype) for array in _radau()
     )
     rate = functools.partial(_rate, beta)
 
@@ -168,16 +168,18 @@ def table(beta: Array) -> Float[Array, "k m"]:
         x, width = at
         points = x - nodes * width
         # A straight line is a safer guess than the polynomial of the last step.
-        stages = y - width * nodes[:, None] * rate(x, y)
+        stages = y[None] - width * nodes[:, None] * rate(x, y)[None]
         jacobian = jax.jacfwd(rate, 1)(x - width / 2, stages.mean(0))
         # With one Jacobian for all stages, Newton's method decouples into one system for each eigenvalue. The factor of
         # a residual that tends to 0 need not be differentiated.
-        systems = jnp.eye(y.size, dtype=y.dtype) + width * eigenvalues[:, None, None] * jacobian
+        scaled = like(eigenvalues, width) * eigenvalues
+        identity, jacobian = (like(scaled, each)[None] for each in (jnp.eye(y.size), jacobian))
+        systems = identity + scaled[:, None, None] * jacobian
         # Factored one by one: batched LAPACK calls on several CPU devices can hang (jaxlib 0.10 on two cores).
         factors = jax.lax.map(lu_factor, jax.lax.stop_gradient(systems))
 
         def improve(_: int, stages: Array) -> Array:
-            residual = rows @ (stages - y + width * matrix @ jax.vmap(rate)(points, stages))
+            residual = rows @ like(rows, stages - y[None] + width * matrix @ jax.vmap(rate)(points, stages))
             return stages - 2 * jnp.real(vectors @ jax.lax.map(_solve, (factors, residual)))
 
         stages = jax.lax.fori_loop(0, _ITERATIONS, improve, stages)

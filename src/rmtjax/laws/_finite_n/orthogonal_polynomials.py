@@ -166,7 +166,14 @@ def _recur(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values, f: Values, sl
         mantissa, shift = xp.frexp(size)
         unit = mantissa / size
         scale = lambda series: [unit * y for y in series]
-        return _State(scale(now.p), scale(p_next), scale(now.t), scale(t_next), unit**2 * total, now.exponent + shift)
+        return _State(
+            scale(now.p),
+            scale(p_next),
+            scale(now.t),
+            scale(t_next),
+            unit**2 * total,
+            now.exponent + shift.astype(x.dtype),
+        )
 
     zero, one = 0 * x, 1 + 0 * x
     nothing = [zero] * order
@@ -202,6 +209,7 @@ def log_tail(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values, side: Side)
     root = xp.asarray((nodes + 1) / 2, x.dtype)
     measure = xp.asarray(weights * (nodes + 1) / 2, x.dtype)
     outwards = side.sign * length[..., None]
+    root, measure = (each.reshape((1,) * x.ndim + each.shape) for each in (root, measure))
     at = x[..., None] + outwards - outwards * root**2
     # All points go into one call, which is compiled once.
     heights = log_density(ensemble, xp, xp.concatenate([at, x[..., None]], axis=-1))

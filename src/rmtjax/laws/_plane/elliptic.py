@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.planar import AbstractPlanarLaw, polar_sample
 from rmtjax.special import bracketed_root
@@ -70,7 +71,7 @@ class EllipticLaw(AbstractPlanarLaw):
         return jnp.where(r >= a, 1, jnp.where(crossing, between, disc))
 
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        dtype = jnp.result_type(p, self.correlation, self.scale)
+        dtype = common_dtype(p, self.correlation, self.scale)
         longer = jnp.broadcast_to(jnp.maximum(*self._axes()).astype(dtype), p.shape)
         # At p = 1 the search would stop short of the end, where the remaining mass is lost in rounding.
         root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import RealLike
 from rmtjax.laws._plane.radial import AbstractRadialLaw
 from rmtjax.special import bracketed_root
@@ -74,20 +75,20 @@ class SingleRing(AbstractRadialLaw):
 
     def _excess(self, t: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]:
         """The left side of the equation for t and p."""
-        t, p, squares = t[..., None], p[..., None], self._squares()
+        t, p, squares = aligned(t[..., None], p[..., None], self._squares())
         return jnp.mean((t - squares) / (p * t + (1 - p) * squares), -1)
 
     def _mass(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
-        zero = jnp.zeros(t.shape, jnp.result_type(t, self.singular_values))
+        zero = jnp.zeros(t.shape, common_dtype(t, self.singular_values))
         return bracketed_root(lambda p: -self._excess(t, p), zero, zero + 1)
 
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
-        lower, upper = (jnp.broadcast_to(end.astype(jnp.result_type(p, end)), p.shape) for end in self._ends())
+        lower, upper = (jnp.broadcast_to(end.astype(common_dtype(p, end)), p.shape) for end in self._ends())
         return bracketed_root(lambda t: self._excess(t, p), lower, upper)
 
     def _density(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
         # The density is dp/dt, from the implicit function theorem.
-        t, squares = t[..., None], self._squares()
+        t, squares = aligned(t[..., None], self._squares())
         p = self._mass(t)
         denominator = (p * t + (1 - p) * squares) ** 2
         return jnp.mean(squares / denominator, -1) / jnp.mean((t - squares) ** 2 / denominator, -1)

@@ -17,10 +17,12 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
@@ -68,7 +70,7 @@ class BerryRobnik(AbstractLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The panels double in length, as far as the slowest decay, e^{-s}, requires.
-        return jnp.append(0 * self.rho, 800 * 2.0 ** jnp.arange(-12, 1) + 0 * self.rho)
+        return jnp.append(0 * self.rho, like(self.rho, 800 * 2.0 ** np.arange(-12, 1)) + 0 * self.rho)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return self.rho * (2 - self.rho), 0.0

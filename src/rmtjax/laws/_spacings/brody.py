@@ -4,10 +4,12 @@ import math
 from typing import Annotated
 
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.positive_axis import power
@@ -59,7 +61,7 @@ class Brody(AbstractLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The exponent doubles from panel to panel, up to where its exponential underflows.
-        panels = jnp.exp(self._log_scale()) * (1500 * 2.0 ** jnp.arange(-14, 1)) ** (1 / (self.q + 1))
+        panels = jnp.exp(self._log_scale()) * like(self.q, 1500 * 2.0 ** np.arange(-14, 1)) ** (1 / (self.q + 1))
         return jnp.append(0 * panels[:1], panels)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:

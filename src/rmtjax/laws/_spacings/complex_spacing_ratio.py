@@ -103,4 +103,4 @@ class ComplexSpacingRatio(AbstractPlanarLaw):
             return (angle + radius * jnp.sin(angle) * over_y) / jnp.pi - share
 
         angle = bracketed_root(excess, jnp.zeros_like(t), jnp.full_like(t, jnp.pi))
-        return radius * jax.lax.complex(jnp.cos(angle), jnp.where(upper, 1, -1) * jnp.sin(angle))
+        return jax.lax.complex(radius * jnp.cos(angle), radius * jnp.where(upper, 1, -1) * jnp.sin(angle))

@@ -18,9 +18,11 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -87,7 +89,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The density has a hole of the width ε at 0, whatever ε.
-        return jnp.append(0 * self.epsilon, 48 * 2.0 ** jnp.arange(-24, 1) + 0 * self.epsilon)
+        return jnp.append(0 * self.epsilon, like(self.epsilon, 48 * 2.0 ** np.arange(-24, 1)) + 0 * self.epsilon)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return 0.0, 0.0
@@ -134,7 +136,8 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         nodes, weights = (jnp.asarray(each, t.dtype) for each in gauss_legendre(_NUM_NODES))
         v = (nodes + 1) / 2
         square, z = self._slopes(t)
-        density = v**2 * jnp.exp(-((t[..., None] * v) ** 2) / 2) * erf_ratio(square[..., None] * v**2)
+        points, squares, v = aligned(t[..., None], square[..., None], v)
+        density = v**2 * jnp.exp(-((points * v) ** 2) / 2) * erf_ratio(squares * v**2)
         near = jnp.log(z) + jnp.log(density @ weights / 2)
         r, half = self._root(), t**2 / 2
         ratio = jnp.where(self._saturated(t), self.epsilon / t, 0)

@@ -16,9 +16,11 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import DysonIndexOrZero, KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
@@ -83,7 +85,7 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # On panels that shrink towards 0 the power of r is smooth; for large β all the mass lies near 1.
         peak = jnp.maximum(1 - 12 / jnp.sqrt(self.beta), 0)
-        return jnp.sort(jnp.stack([0 * self.beta, peak, *(16.0 ** jnp.arange(-9, 1) + 0 * self.beta)]))
+        return jnp.sort(jnp.stack([0 * self.beta, peak, *(like(self.beta, 16.0 ** np.arange(-9, 1)) + 0 * self.beta)]))
 
     def _log_at_one(self) -> Float[Array, ""]:
         r"""The logarithm of the density at 1, which is $\sqrt3 / B(\frac{\beta+1}2, \frac12)$."""

@@ -26,6 +26,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.base import AbstractLaw
@@ -92,7 +93,7 @@ class InterpolatedGapRatio(AbstractLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # Panels shrink towards 0, where the density is a power; for large β the mass lies near 1.
         peak = jnp.maximum(1 - 12 / jnp.sqrt(jnp.maximum(self.beta, 1)), 0)
-        return jnp.sort(jnp.stack([0 * self.beta, peak, *(16.0 ** jnp.arange(-9, 1) + 0 * self.beta)]))
+        return jnp.sort(jnp.stack([0 * self.beta, peak, *(like(self.beta, 16.0 ** np.arange(-9, 1)) + 0 * self.beta)]))
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return jnp.where(self.beta == 0, 2, 0 * self.beta), jnp.exp(self._logpdf(1 + 0 * self.beta))
@@ -153,7 +154,7 @@ class InterpolatedSpacing(AbstractLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The slowest decay is e^{-s}.
-        return jnp.append(0 * self.beta, 800 * 2.0 ** jnp.arange(-16, 1) + 0 * self.beta)
+        return jnp.append(0 * self.beta, like(self.beta, 800 * 2.0 ** np.arange(-16, 1)) + 0 * self.beta)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return jnp.where(self.beta == 0, 1, 0 * self.beta), 0.0
@@ -202,7 +203,7 @@ def _both_tails(
     start = jnp.where(lower, 0.75, x)
     length = reach(start)
     nodes, rule = (jnp.asarray(part, below.dtype) for part in gauss_legendre(64))
-    above = length / 2 * (law._pdf(start[..., None] + length[..., None] * (1 + nodes) / 2) @ rule)
+    above = length / 2 * (law._pdf(start[..., None] + jnp.multiply(*aligned(length[..., None], 1 + nodes)) / 2) @ rule)
     return jnp.where(lower, below, 1 - above), jnp.where(lower, 1 - below, above)
 
 

@@ -32,6 +32,7 @@ from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -106,7 +107,7 @@ class PoissonCrossoverSurmise(AbstractLogarithmicLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The density has a hole of the width λ at 0, whatever λ, and may decay as slowly as e^{-s}.
-        return jnp.append(0 * self.coupling, 800 * 2.0 ** jnp.arange(-28, 1) + 0 * self.coupling)
+        return jnp.append(0 * self.coupling, like(self.coupling, 800 * 2.0 ** np.arange(-28, 1)) + 0 * self.coupling)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return jnp.where(self._strength() > 0, 0, 1) + 0 * self.coupling, 0.0
@@ -227,7 +228,7 @@ def _integrals(distance: Float[Array, "..."], coupling: Float[Array, ""]) -> _Lo
     width = _WIDTHS / jnp.sqrt(jnp.where(narrow, 1 - coupling * inverse, 1))
     end = jnp.where(narrow, width, math.pi / 2 / jnp.where(narrow, 1, inverse))[..., None]
     nodes, weights = (jnp.asarray(each, distance.dtype) for each in gauss_legendre(_NUM_NODES))
-    phi, r = end * (1 + nodes) / 2, inverse[..., None]
+    phi, r = jnp.multiply(*aligned(end, 1 + nodes)) / 2, inverse[..., None]
     mean = lambda values: (values @ weights) * end[..., 0] / 2 / math.sqrt(math.pi)
 
     cosine = jnp.cos(r * phi)

@@ -22,6 +22,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, KeyScalar, RealLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
@@ -94,7 +95,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # The panels double in length, as far as the slowest decay, e^{-s}, requires.
         zero = 0 * self.fractions[0]
-        return jnp.append(zero, 800 * 2.0 ** jnp.arange(-12, 1) + zero)
+        return jnp.append(zero, like(zero, 800 * 2.0 ** np.arange(-12, 1)) + zero)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         f = self._shares()
@@ -109,7 +110,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
             law = Spacing(beta)
             return _Logarithms(log_empty(law, s), *law._log_tails(s), law._logpdf(s))
 
-        return self._by_sequence(logarithms, x[..., None] * self._shares())
+        return self._by_sequence(logarithms, jnp.multiply(*aligned(x[..., None], self._shares())))
 
     def _by_sequence(self, fn: Callable[..., T], *values: Array) -> T:
         """The function of β and of values along the last axis; sequences with the same β go through it together."""
@@ -119,7 +120,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         return jax.tree.map(lambda *columns: jnp.concatenate(columns, -1)[..., back], *parts)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        logs, log_f = self._logarithms(x), jnp.log(self._shares())
+        logs, log_f = self._logarithms(x), jax.lax.broadcast_to_rank(jnp.log(self._shares()), x.ndim + 1)
         terms = [2 * log_f + logs.density - logs.empty]
         if len(self.betas) > 1:
             hazards = jnp.exp(log_f + logs.above - logs.empty)
@@ -129,7 +130,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
 
     def _nearer_tail(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The logarithm of F below x = 1, and of 1 - F from there on."""
-        logs, log_f = self._logarithms(x), jnp.log(self._shares())
+        logs, log_f = self._logarithms(x), jax.lax.broadcast_to_rank(jnp.log(self._shares()), x.ndim + 1)
         above = jnp.sum(logs.empty, -1) + logsumexp(log_f + logs.above - logs.empty, axis=-1)
         below = [log_f + logs.below]
         if len(self.betas) > 1:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 
@@ -83,4 +84,5 @@ class Arcsine(AbstractSpectralLaw):
         return 0 * self.radius if k % 2 else 2 * (-1) ** (m - 1) * catalan(m - 1) * (self.radius / 2) ** k
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self.radius**2 * g / (1 + jnp.sqrt(1 + (self.radius * g) ** 2))
+        radius = like(g, self.radius)
+        return radius**2 * g / (1 + jnp.sqrt(1 + (radius * g) ** 2))

@@ -27,9 +27,11 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.special.internal import t_minus_sin_t
@@ -79,7 +81,7 @@ class BuresLaw(AbstractLaw):
     def _breakpoints(self) -> Float[Array, " k"]:
         # On panels that shrink towards 0 the power x^{-2/3} is smooth; the innermost holds a mass of order 2^-34.
         lower, upper = self._support()
-        return jnp.append(lower, upper * 64.0 ** jnp.arange(-17, 1))
+        return jnp.append(lower, upper * like(upper, 64.0 ** np.arange(-17, 1)))
 
     def _root(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         _, a = self._support()

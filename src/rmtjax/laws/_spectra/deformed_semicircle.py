@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
@@ -105,7 +106,7 @@ class DeformedSemicircle(AbstractLaw):
         return bracketed_root(lambda u: self._abscissa(u) - x, x - sigma, x + sigma)
 
     def _dtype(self, x: Float[Array, ""]) -> jnp.dtype:
-        return jnp.result_type(x, self.locations, self.weights, self.radius)
+        return common_dtype(x, self.locations, self.weights, self.radius)
 
     def _mass(self, u: Float[Array, ""], sign: int) -> Float[Array, ""]:
         """The mass below (sign 1) or above (sign -1) the point whose subordinate point has the real part u."""

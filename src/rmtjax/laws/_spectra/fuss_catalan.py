@@ -29,6 +29,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import complex_dtype
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
 from rmtjax.special.internal import t_minus_sin_t
 
@@ -284,7 +285,7 @@ class FussCatalan(AbstractSpectralLaw):
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         # B = 1 + g R solves B = 1 + g B^s, the equation of `_branch` for order s - 1.
         above = jnp.imag(g) > 0
-        power = _branch(self.order - 1, jnp.where(above, jnp.conj(g), g) + 0j) ** self.order
+        power = _branch(self.order - 1, jnp.where(above, jnp.conj(g), g).astype(complex_dtype(g.dtype))) ** self.order
         power = jnp.where(above, jnp.conj(power), power)
         if jnp.iscomplexobj(g):
             return power

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, pole, reciprocal
 from rmtjax.laws._spectra.silverstein import Silverstein
@@ -82,7 +83,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     def _frequencies(self) -> Float[Array, " k"]:
         """The weights in the precision of the population, divided by their sum."""
-        weights = self.weights.astype(jnp.result_type(self.weights, self.population))
+        weights = self.weights.astype(common_dtype(self.weights, self.population))
         return weights / jnp.sum(weights)
 
     def _equation(self) -> Silverstein:
@@ -159,7 +160,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return inside, jnp.where(inside, x, lower / 2 + upper / 2).astype(self._dtype(x))
 
     def _dtype(self, x: Array) -> jnp.dtype:
-        return jnp.result_type(x, self.ratio, self.population, self.weights)
+        return common_dtype(x, self.ratio, self.population, self.weights)
 
 
 # The functions below are compiled, so that calls outside `jit` do not compile the loops each time.
@@ -215,8 +216,10 @@ def _transforms(law: GeneralMarchenkoPastur, z: Complex[Array, "..."]) -> Comple
     def continuous(z: Complex[Array, ""]) -> Complex[Array, ""]:
         omega = equation.solve(z)
         # If there are more variables than observations, the continuous part is that of the companion law.
-        full = jnp.sum(equation.weights / (omega - equation.points)) * reciprocal(equation.slope(omega))
-        return jnp.where(equation.overfull(), reciprocal(law.ratio * omega), full)
+        full = jnp.sum(like(z, equation.weights) / (omega - like(z, equation.points))) * reciprocal(
+            equation.slope(omega)
+        )
+        return jnp.where(equation.overfull(), reciprocal(like(z, law.ratio) * omega), full)
 
-    values = jnp.vectorize(continuous)(z.astype(jnp.result_type(z, law._dtype(jnp.real(z)))))
+    values = jnp.vectorize(continuous)(z.astype(common_dtype(z, law._dtype(jnp.real(z)))))
     return pole(z, 0.0, law._mass_at_zero()) + values

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
@@ -73,15 +74,17 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         # The transform solves c z² G² + (s² - (1 + c) z) G + 1 = 0.
-        root = (1 - self.ratio) * edge_root(z, *self._support())
-        return reciprocal(((1 + self.ratio) * z - self.scale**2 + root) / 2)
+        ratio, scale = like(z, self.ratio), like(z, self.scale)
+        root = (1 - ratio) * edge_root(z, *self._support())
+        return reciprocal(((1 + ratio) * z - scale**2 + root) / 2)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return catalan(k - 1) * self.ratio ** (k - 1) * self.scale ** (2 * k) * (1 - self.ratio) ** (1 - 2 * k)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        gap, square = 1 - self.ratio, self.scale**2
-        return 2 * square / (gap + jnp.sqrt(gap**2 - 4 * self.ratio * square * g))
+        ratio, square = like(g, self.ratio), like(g, self.scale) ** 2
+        return 2 * square / (1 - ratio + jnp.sqrt((1 - ratio) ** 2 - 4 * ratio * square * g))
 
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return (1 - self.ratio - self.ratio * z) / self.scale**2
+        ratio = like(z, self.ratio)
+        return (1 - ratio - ratio * z) / like(z, self.scale) ** 2

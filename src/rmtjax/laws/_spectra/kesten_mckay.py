@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
 from rmtjax.special.internal import t_minus_sin_t
@@ -95,12 +96,12 @@ class KestenMcKay(AbstractSpectralLaw):
         return self.degree
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        root = edge_root(z, *self._support())
-        return reciprocal(((self.degree - 2) * z + self.degree * root) / (2 * (self.degree - 1)))
+        root, degree = edge_root(z, *self._support()), like(z, self.degree)
+        return reciprocal(((degree - 2) * z + degree * root) / (2 * (degree - 1)))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         m = k // 2
         return 0 * self.degree if k % 2 else (-1) ** (m - 1) * catalan(m - 1) * self.degree
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return 2 * self.degree * g / (1 + jnp.sqrt(1 + 4 * g**2))
+        return 2 * like(g, self.degree) * g / (1 + jnp.sqrt(1 + 4 * g**2))

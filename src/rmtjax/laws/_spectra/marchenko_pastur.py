@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
@@ -124,14 +125,15 @@ class MarchenkoPastur(AbstractSpectralLaw):
         # The continuous part solves a quadratic equation, for c > 1 the companion law's; this form does not cancel.
         c = self.ratio
         centre = self.scale**2 * jnp.where(c > 1, c - 1, 1 - c)
-        continuous = (z - centre + edge_root(z, *self._ends())) / 2
-        return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * jnp.where(c > 1, c, 1))
+        continuous = (z - like(z, centre) + edge_root(z, *self._ends())) / 2
+        return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * like(z, jnp.where(c > 1, c, 1)))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         return self.scale ** (2 * k) * self.ratio ** (k - 1)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self.scale**2 / (1 - self.ratio * self.scale**2 * g)
+        ratio, scale = like(g, self.ratio), like(g, self.scale)
+        return scale**2 / (1 - ratio * scale**2 * g)
 
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return 1 / (self.scale**2 * (1 + self.ratio * z))
+        return 1 / (like(z, self.scale) ** 2 * (1 + like(z, self.ratio) * z))

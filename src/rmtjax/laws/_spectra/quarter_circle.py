@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
 from rmtjax.laws._spectra.semicircle import Semicircle, density, distribution
@@ -106,10 +107,11 @@ class QuarterCircle(AbstractSpectralLaw):
         return float(_unit_moment(k)) * self.radius**k
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        u = z / self.radius
+        radius = like(z, self.radius)
+        u = z / radius
         s = edge_root(u, -jnp.ones_like(self.radius), jnp.ones_like(self.radius))
         even, odd = jnp.pi / (2 * (u + s)), _one_minus_s_arctan(u, s)
-        return jnp.where(u == 0, -jnp.inf, 4 / (jnp.pi * self.radius) * (even + odd))
+        return jnp.where(u == 0, -jnp.inf, 4 / (jnp.pi * radius) * (even + odd))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         # Exact arithmetic is needed: in double precision the tenth free cumulant would have only 6 digits.

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, reciprocal
 from rmtjax.special.internal import t_minus_sin_t
@@ -95,4 +96,4 @@ class Semicircle(AbstractSpectralLaw):
         return self._var() if k == 2 else 0 * self.radius
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self._var() * g
+        return like(g, self._var()) * g

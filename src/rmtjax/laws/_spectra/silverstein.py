@@ -37,6 +37,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
+from rmtjax._promotion import like
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
 from rmtjax.special.internal import implicit_root, t_minus_sin_t
@@ -88,8 +89,11 @@ class Silverstein(NamedTuple):
     def slope(self, omega: Array) -> Array:
         """The quotient z/ω; points larger than |ω| contribute in another form than smaller ones."""
         far = self.points > jnp.abs(jax.lax.stop_gradient(omega))
-        terms = jnp.where(far, omega, self.points) / (omega - self.points)
-        return self._remainder(far) + self.ratio * jnp.sum(self.weights * terms)
+        points, weights, rest, ratio = (
+            like(omega, a) for a in (self.points, self.weights, self._remainder(far), self.ratio)
+        )
+        terms = jnp.where(far, omega, points) / (omega - points)
+        return rest + ratio * jnp.sum(weights * terms)
 
     def _spread(self) -> Float[Array, ""]:
         """A bound on the distance of z - ω from its mean, and on that of the outermost ω from the points."""

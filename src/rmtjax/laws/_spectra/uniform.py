@@ -9,8 +9,10 @@ import scipy  # loads `scipy.special` when it is first used
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
+from rmtjax.special.internal import whole_powers
 
 
 def _bernoulli(k: int) -> float:
@@ -81,13 +83,13 @@ class Uniform(AbstractSpectralLaw):
         return jnp.where(p <= 0.5, self.lower + p * width, self.upper - q * width)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        uniform = jax.random.uniform(key, shape, jnp.result_type(self.lower, self.upper))
+        uniform = jax.random.uniform(key, shape, common_dtype(self.lower, self.upper))
         return self.lower + uniform * (self.upper - self.lower)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is divided out.
         j = jnp.arange(k + 1)
-        return jnp.sum(self.upper**j * self.lower ** (k - j)) / (k + 1)
+        return jnp.sum(whole_powers(self.upper, j) * whole_powers(self.lower, k - j)) / (k + 1)
 
     def _var(self) -> Float[Array, ""]:
         return (self.upper - self.lower) ** 2 / 12
@@ -99,14 +101,14 @@ class Uniform(AbstractSpectralLaw):
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         # The transform is artanh(1/u)/h with z = middle + h u, and artanh(1/u) = artanh(u) - iπ/2.
         middle, half = self._halves()
-        u = (z - middle) / half
+        u = (z - like(z, middle)) / like(z, half)
         end = (u == 1) | (u == -1)
         u = jnp.where(end, 2, u)
         outer = jnp.abs(u) > 1
         value = jnp.arctanh(jnp.where(outer, 1 / jnp.where(outer, u, 2), u)) - jnp.where(outer, 0, 0.5j * jnp.pi)
         # On the real axis the sign of a zero imaginary part would otherwise choose the side.
         value = value - jnp.where(jnp.imag(value) > 0, 1j * jnp.pi, 0)
-        return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / half)
+        return jnp.where(end, jnp.where(jnp.real(z) > middle, jnp.inf, -jnp.inf), value / like(z, half))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         middle, half = self._halves()
@@ -114,4 +116,6 @@ class Uniform(AbstractSpectralLaw):
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         middle, half = self._halves()
+        middle, half = like(g, middle), like(g, half)
+        middle, half = like(g, middle), like(g, half)
         return middle + half * _langevin(half * g)

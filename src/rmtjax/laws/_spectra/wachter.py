@@ -15,9 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
+from rmtjax.special.internal import whole_powers
 
 
 class _Triangle(NamedTuple):
@@ -54,7 +56,7 @@ def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
 
 def _is_enough(b: Any, a: Any) -> Any:
     # The sum of two rounded quotients, m₁/n and m₂/n, may miss 1 by this much.
-    return (b > 0) & (b < math.inf) & (_excess(a, b) >= -2 * jnp.finfo(jnp.result_type(a, b)).eps)
+    return (b > 0) & (b < math.inf) & (_excess(a, b) >= -2 * jnp.finfo(common_dtype(a, b)).eps)
 
 
 class Wachter(AbstractSpectralLaw):
@@ -163,8 +165,8 @@ class Wachter(AbstractSpectralLaw):
         small, large = jnp.where(left, sine, cosine), jnp.where(left, cosine, sine)
         near = below.share * mass_from_end(left, small, large, jnp.sqrt(y) / below.longer, below.q, below.gap)
         near += above.share * mass_from_end(~left, small, large, jnp.sqrt(1 - y) / above.longer, above.q, above.gap)
-        lower = jnp.where(inside, jnp.where(left, near, 1 - near), x > y)
-        upper = jnp.where(inside, jnp.where(left, 1 - near, near), x <= y)
+        lower = jnp.where(inside, jnp.where(left, near, 1 - near), like(near, x > y))
+        upper = jnp.where(inside, jnp.where(left, 1 - near, near), like(near, x <= y))
         continuous = jnp.where(a < 1, jnp.where(b < 1, c, a), jnp.where(b < 1, b, 1))
         at_0, at_1 = self._masses()
         return at_0 + continuous * lower, at_1 + continuous * upper
@@ -173,11 +175,13 @@ class Wachter(AbstractSpectralLaw):
         a, b, c = self._dimensions()
         if k == 0:
             return 0 * a + 1
-        j, total = jnp.arange(k + 1), a + b
+        total = a + b
+        j = jnp.arange(k + 1)
         ways = jnp.asarray([math.comb(k, i) for i in range(k + 1)], total.dtype)
-        binomial = lambda success, failure: ways * (success / total) ** j * (failure / total) ** (k - j)
-        remaining = jnp.maximum(k - j[:, None] - j, 0) / k
-        return total * jnp.sum(remaining * binomial(c, 1)[:, None] * binomial(b, a))
+        power = lambda part, j: whole_powers(part / total, j)
+        binomial = lambda success, failure: ways * power(success, j) * power(failure, k - j)
+        remaining = like(total, jnp.maximum(k - j[:, None] - j[None], 0)) / k
+        return total * jnp.sum(remaining * binomial(c, 1)[:, None] * binomial(b, a)[None])
 
     def _var(self) -> Float[Array, ""]:
         total = self.a + self.b
@@ -197,7 +201,8 @@ class Wachter(AbstractSpectralLaw):
         a, b, c = self._dimensions()
         left, right = (jnp.where(dimension < 1, 1 - dimension, dimension - 1) for dimension in (a, b))
         numerator = 2 * jnp.where(a < 1, jnp.where(b < 1, c, a * b), jnp.where(b < 1, a * b, c))
-        continuous = left * (z - 1) + right * z + (a + b) * edge_root(z, *self._ends())
+        left, right, both, numerator = (like(z, each) for each in (left, right, a + b, numerator))
+        continuous = left * (z - 1) + right * z + both * edge_root(z, *self._ends())
         masses = self._atoms()[1]
         return pole(z, 0.0, masses[0]) + pole(z, 1.0, masses[1]) + reciprocal(continuous / numerator)
 
@@ -211,8 +216,8 @@ class Wachter(AbstractSpectralLaw):
         return cumulants[k]
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        gap = self.a + self.b - g
-        return 2 * self.a / (gap + jnp.sqrt(gap**2 + 4 * self.a * g))
+        a, gap = like(g, self.a), like(g, self.a + self.b) - g
+        return 2 * a / (gap + jnp.sqrt(gap**2 + 4 * a * g))
 
     def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return (self.a + self.b + z) / (self.a + z)
+        return (like(z, self.a + self.b) + z) / (like(z, self.a) + z)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import jax
-import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import AbstractEntries, HermiteEntries
@@ -134,7 +134,7 @@ def simulate_rare(
         raise _checks.refusal("method", must, method)
     valid = _checks.both(ensemble._valid(), ensemble._has_density())
     valid = _checks.both(valid, _checks.FINITE.kept("threshold", level))
-    dtype = jnp.result_type(entries.beta, entries.unit, level)
+    dtype = common_dtype(entries.beta, entries.unit, level)
     entries, level = jax.tree.map(lambda leaf: leaf.astype(dtype), (entries, level))
     if method == "splitting" or not able:
         method, groups = "splitting", max(_FEWEST_GROUPS, -(-num_samples // splitting.GROUP))

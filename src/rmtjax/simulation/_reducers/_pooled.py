@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
 from rmtjax import _checks
+from rmtjax._promotion import common_dtype
 from rmtjax.simulation._reducers.base import Draws, is_padded
 
 
@@ -34,7 +35,7 @@ def pooled_dtype(draw: PyTree[jax.ShapeDtypeStruct]) -> np.dtype:
     leaves = jax.tree.leaves(draw, is_leaf=is_padded)
     dtypes = [(leaf.values if is_padded(leaf) else leaf).dtype for leaf in leaves]
     real = [dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float) for dtype in dtypes]
-    return np.dtype(jnp.result_type(*real))
+    return np.dtype(common_dtype(*real))
 
 
 def nan_refused(number: int, total: int) -> ValueError:

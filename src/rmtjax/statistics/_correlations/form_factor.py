@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import complex_dtype
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import pair
@@ -192,7 +193,7 @@ def _on_grid(
     columns = _columns(size)
 
     def sums(x: Float[Array, " n"], weights: Float[Array, " n"]) -> Complex[Array, " k"]:
-        one = varying_like(jnp.ones(x.shape, jnp.result_type(x, 1j)), jax.typeof(x))
+        one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), jax.typeof(x))
         times, rest = (jnp.asarray(part)[:, None] for part in grid)
         start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x), halves(times), rest)))
         along = _powers(one, step, columns)

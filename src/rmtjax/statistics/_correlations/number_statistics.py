@@ -198,18 +198,20 @@ def number_probabilities(
     return _averages("number_probabilities", levels, lengths, where, interval, period, max_count)
 
 
-def _squared_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, " k"]) -> Float[Array, "b k"]:
+def _squared_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]) -> Float[Array, "b k"]:
     return by * (window.inside - lengths) ** 2
 
 
-def _cubed_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, " k"]) -> Float[Array, "b k"]:
+def _cubed_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]) -> Float[Array, "b k"]:
     return by * (window.inside - lengths) ** 3
 
 
 def _each_count(
-    max_count: int, window: Window, by: Float[Array, "b k"], _: Float[Array, " k"]
+    max_count: int, window: Window, by: Float[Array, "b k"], _: Float[Array, "1 k"]
 ) -> Float[Array, "b k counts"]:
-    return jnp.where(window.inside[..., None] == jnp.arange(max_count + 1), by[..., None], 0)
+    return jnp.where(
+        window.inside[..., None] == jnp.arange(max_count + 1, dtype=by.dtype)[None, None], by[..., None], 0
+    )
 
 
 _MEASURES: dict[str, Measure] = {
@@ -234,7 +236,7 @@ def _averages(
 @partial(compiled, static_argnums=(0, 1))
 def _batch(name: str, max_count: int | None, spectra: Levels, bounds: Bounds, lengths: Float[Array, "..."]) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
-    part, sizes = stretch(spectra, bounds), lengths.ravel().astype(spectra.values.dtype)
+    part, sizes = stretch(spectra, bounds), lengths.reshape(1, -1).astype(spectra.values.dtype)
     start, end, count = part.start[:, None], part.end[:, None], part.levels.shape[1]
     if bounds.period is None:
         levels, last, events = part.levels, end - sizes, 2 * count + 1

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
@@ -69,17 +70,18 @@ def pair_correlation(
 @compiled
 def _densities(spectra: Levels, bounds: Bounds, edges: Float[Array, " bins_and_one"]) -> Float[Array, "*batch bins"]:
     part, edges = stretch(spectra, bounds), edges.astype(spectra.values.dtype)
-    place, length, lower = jnp.arange(part.levels.shape[1]), part.length[:, None], edges[:-1]
+    place, length = jnp.arange(part.levels.shape[1], dtype=part.number.dtype)[None], part.length[:, None]
+    widths, lower, upper = (each[None] for each in (jnp.diff(edges), edges[:-1], edges[1:]))
     counted, among = place < part.number[:, None], part.levels
     if bounds.period is not None:
-        among, weight = part.two_rounds, length * jnp.diff(edges)
+        among, weight = part.two_rounds, length * widths
     else:
         start, end = part.start[:, None], part.end[:, None]
         counted &= (part.levels >= start) & (part.levels <= end)
         among = jnp.where(part.levels <= end, part.levels, jnp.inf)
-        weight = jnp.diff(edges) * ((length - lower) + (length - edges[1:])) / 2
+        weight = widths * ((length - lower) + (length - upper)) / 2
     pairs = jax.vmap(_pairs, in_axes=(0, 0, 0, None))(among, part.levels, counted, edges)
-    fits = (part.number[:, None] > 0) & (edges[1:] <= length)
+    fits = (part.number[:, None] > 0) & (upper <= length)
     densities = jnp.where(fits, pairs / jnp.where(fits, weight, 1), jnp.nan)
     return densities.reshape(*spectra.values.shape[:-1], lower.size)
 
@@ -90,7 +92,7 @@ def _pairs(among: Array, of: Array, counted: Array, edges: Array) -> Float[Array
 
     def up_to(before: Array, edge: Array) -> tuple[Array, Array]:
         # The level itself, and its equals before it, are no partners.
-        after = jnp.maximum(jnp.searchsorted(among, of + edge), place + 1)
+        after = jnp.maximum(like(place, jnp.searchsorted(among, of + edge)), place + 1)
         return after, jnp.sum(jnp.where(counted, after - before, 0).astype(edges.dtype))
 
     _, pairs = jax.lax.scan(up_to, varying_like(place + 1, jax.typeof(of)), edges)

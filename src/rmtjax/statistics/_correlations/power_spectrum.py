@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import MaskLike, RealLike
 from rmtjax.statistics._correlations.stretch import Bounds, bounded, stretch
 from rmtjax.statistics._correlations.waves import halves, product, wave_sums
@@ -73,15 +74,15 @@ def power_spectrum(
 @compiled
 def _powers(spectra: Levels, bounds: Bounds, frequencies: Float[Array, "..."]) -> Float[Array, "*batch k"]:
     part, omega = stretch(spectra, bounds), frequencies.ravel().astype(spectra.values.dtype)
-    levels, number, place = part.levels, part.number[:, None], jnp.arange(part.levels.shape[1])
+    levels, number, place = part.levels, part.number[:, None], jnp.arange(part.levels.shape[1], dtype=part.number.dtype)
     count = number - 1 if bounds.period is None else number
     following = jnp.roll(levels, -1, axis=1)
     if bounds.period is not None:
-        following = jnp.where(place == number - 1, part.end[:, None], following)
-    inside = place < count
+        following = jnp.where(place[None] == number - 1, part.end[:, None], following)
+    inside = place[None] < count
     excess = jnp.where(inside, jnp.where(inside, following, 1) - jnp.where(inside, levels, 0) - 1, 0)
     sums = wave_sums(place.astype(omega.dtype), excess, *_in_turns(omega))
-    divisor = jnp.where(count > 0, count, 1) * 4 * jnp.sin(omega / 2) ** 2
+    divisor = like(omega, jnp.where(count > 0, count, 1)) * (4 * jnp.sin(omega / 2) ** 2)[None]
     powers = jnp.where(count > 0, (sums.real**2 + sums.imag**2) / divisor, jnp.nan)
     return powers.reshape(*spectra.values.shape[:-1], *frequencies.shape)
 

@@ -11,6 +11,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax.statistics._levels import Levels, extent, outermost
 
 
@@ -126,6 +127,7 @@ def _of_each(name: str, value: object, spectra: Levels) -> Array | np.ndarray:
     sizes = zip(array.shape[::-1], batch[::-1], strict=False)
     if array.ndim > len(batch) or any(size not in (1, n) for size, n in sizes):
         raise _checks.refusal(name, f"broadcast to the shape {batch} of the batch", array.shape)
+    array = array.reshape((1,) * (len(batch) - array.ndim) + array.shape)
     return array if isinstance(array, Tracer) else np.asarray(array)
 
 
@@ -155,6 +157,7 @@ def _unfolded(values: Any, mask: Any, bounds: Bounds) -> Any:
     number, length = _density(values, mask, bounds)
     some = (number > 0) & (length > 0)
     xp = np if isinstance(some, np.ndarray) else jnp
+    number = number if xp is np else like(values, number)
     logarithm = xp.log(xp.where(some, number, 1) / xp.where(some, length, 1))
     return (length - number + number * logarithm <= _FARTHEST) | (length <= 0) | ~mask.any(axis=-1)
 

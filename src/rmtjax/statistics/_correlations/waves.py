@@ -79,7 +79,7 @@ def wave_sums(
     places = halves(x[:, None])  # once for all tiles
 
     def of_tile(tile: list[Float[Array, " columns"]]) -> Complex[Array, "*batch columns"]:
-        high, low, rest = tile
+        high, low, rest = (each[None] for each in tile)
         cosine, sine = cosine_and_sine(turns(places, (high, low), rest))
         total = lambda wave: jnp.matmul(weights, wave, precision="highest")
         return jax.lax.complex(total(cosine), total(sine))

@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 
 
@@ -111,10 +112,10 @@ class Window(NamedTuple):
 
 # The integral of a function of the window over a move, of windows, the length of the move, before which nothing changes
 # in them, and their own lengths. The axes of the lanes come first.
-Measure = Callable[[Window, Float[Array, "batch k"], Float[Array, " k"]], Array]
+Measure = Callable[[Window, Float[Array, "batch k"], Float[Array, "1 k"]], Array]
 
 
-def least_squares(window: Window, by: Float[Array, "batch k"], lengths: Float[Array, " k"]) -> Float[Array, "batch k"]:
+def least_squares(window: Window, by: Float[Array, "batch k"], lengths: Float[Array, "1 k"]) -> Float[Array, "batch k"]:
     """The mean squared deviation of the staircase from its best straight line, a polynomial of degree 4."""
     half, n, d = by / 2, window.inside, window.inside - lengths
     middle = window.moved(half).sums
@@ -129,7 +130,7 @@ def least_squares(window: Window, by: Float[Array, "batch k"], lengths: Float[Ar
 
 
 def average(
-    track: Track, lengths: Float[Array, " k"], measure: Measure, events: int, *, with_sums: bool = False
+    track: Track, lengths: Float[Array, "1 k"], measure: Measure, events: int, *, with_sums: bool = False
 ) -> Array:
     """The mean of a function of the window over its positions, for each lane; NaN where there is no position.
 
@@ -158,7 +159,7 @@ def average(
     return total / extent
 
 
-def _step(track: Track, lengths: Float[Array, " k"], measure: Measure, state: tuple, _: None) -> tuple[tuple, None]:
+def _step(track: Track, lengths: Float[Array, "1 k"], measure: Measure, state: tuple, _: None) -> tuple[tuple, None]:
     """The mean up to the next event, and the event."""
     window, total = state
     enters = window.next_in - lengths <= window.next_out
@@ -170,10 +171,11 @@ def _step(track: Track, lengths: Float[Array, " k"], measure: Measure, state: tu
     return (_after_event(track, lengths, window.moved(by), enters, event < track.last), total), None
 
 
-def _after_event(track: Track, lengths: Float[Array, " k"], window: Window, enters: Array, happens: Array) -> Window:
+def _after_event(track: Track, lengths: Float[Array, "1 k"], window: Window, enters: Array, happens: Array) -> Window:
     """The windows with one level more or less, where there is an event before the last position."""
     comes, goes = happens & enters, happens & ~enters
-    coming, leaving = window.coming + comes, window.leaving + goes
+    count = lambda happens: like(window.coming, happens)
+    coming, leaving = window.coming + count(comes), window.leaving + count(goes)
     following = track.position(jnp.where(enters, coming, leaving))
     sums = window.sums
     if sums is not None:
@@ -188,6 +190,6 @@ def _after_event(track: Track, lengths: Float[Array, " k"], window: Window, ente
         coming,
         jnp.where(goes, following, window.next_out),
         jnp.where(comes, following, window.next_in),
-        window.inside + comes - goes,
+        window.inside + like(window.inside, comes) - like(window.inside, goes),
         sums,
     )

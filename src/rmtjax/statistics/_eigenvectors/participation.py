@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.special.internal import exp_slope, log_slope
 
@@ -118,7 +119,7 @@ def checked_vectors(name: str, value: object) -> Vectors:
 def scaled(vectors: Vectors) -> Vectors:
     """The vectors with a largest component of order 1, whose squares stay in the range of the dtype; NaN for 0."""
     largest = jnp.maximum(jnp.abs(vectors.real), jnp.abs(vectors.imag)).max(-2, keepdims=True)
-    return vectors / jax.lax.stop_gradient(largest)
+    return vectors / like(vectors, jax.lax.stop_gradient(largest))
 
 
 def squares(vectors: Vectors) -> Float[Array, "*batch n k"]:
@@ -150,6 +151,7 @@ def _logarithms(vectors: Vectors) -> tuple[Array, Array, Array]:
 @compiled
 def _moments(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"]:
     _, zero, log_p = _logarithms(vectors)
+    q = jax.lax.broadcast_to_rank(q, log_p.ndim)
     return jnp.sum(jnp.where(zero, jnp.where(q < 0, jnp.inf, 0), jnp.exp(q * log_p)), axis=-3)
 
 
@@ -157,12 +159,14 @@ def _renyi(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"
     p, zero, log_p = _logarithms(vectors)
     shannon = -jnp.sum(p * log_p, axis=-3)
     # Σ p^q = e^{-tS} Σ p e^{td} with t = q - 1 and d = log p + S of mean 0: the last sum is at least 1.
+    q = jax.lax.broadcast_to_rank(q, p.ndim)
     near = jnp.abs(q - 1) < 0.5
     t = jnp.where(near, q - 1, 0)
     d = jnp.where(zero, 0, log_p + shannon[..., None, :, :])
     excess = jnp.sum(p * d * exp_slope(t * d), axis=-3)
     other = jnp.where(near, 2, q)
     exponents = jnp.where(zero, jnp.where(other < 0, jnp.inf, -jnp.inf), other * log_p)
+    near, t, other = (jnp.squeeze(each, -3) for each in (near, t, other))
     far = jax.nn.logsumexp(exponents, axis=-3) / (1 - other)
     return jnp.where(near, shannon - excess * log_slope(t * excess), far)
 

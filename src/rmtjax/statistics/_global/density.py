@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import MaskLike, RealLike
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
@@ -146,20 +147,21 @@ def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, 
     return spectra, bins, _checks.STRICTLY_ASCENDING.kept("edges", bins)
 
 
-def _in_bins(levels: Float[Array, " n"], edges: Float[Array, " k+1"]) -> Int[Array, " k"]:
+def _counts(levels: Float[Array, "*batch n"], edges: Float[Array, " k+1"]) -> Float[Array, "*batch k"]:
     """How many of the ascending levels each bin holds; it takes its lower edge, and the last bin both of its edges."""
-    below = jnp.searchsorted(levels, edges[:-1])
-    return jnp.diff(below, append=jnp.sum(levels <= edges[-1], keepdims=True))
 
+    def of_one(levels: Float[Array, " n"]) -> Int[Array, " k"]:
+        below = jnp.searchsorted(levels, edges[:-1])
+        return jnp.diff(below, append=like(below, jnp.sum(levels <= edges[-1], keepdims=True)))
 
-_counts = jnp.vectorize(_in_bins, signature="(n),(j)->(k)")
+    return like(levels, jnp.vectorize(of_one, signature="(n)->(k)")(levels))
 
 
 @compiled
 def _density(
     values: Float[Array, "*batch n"], number: Int[Array, "*batch"], edges: Float[Array, " k+1"]
 ) -> Float[Array, "*batch k"]:
-    total = number[..., None] * jnp.diff(edges)
+    total = jnp.multiply(*aligned(like(values, number)[..., None], jnp.diff(edges)))
     return jnp.where(total > 0, _counts(values, edges) / jnp.where(total > 0, total, 1), jnp.nan)
 
 
@@ -172,7 +174,7 @@ def _ergodicity(
     deviation = counts - size * (counts.sum(-2, keepdims=True) / total)
     # The rounding of a large mean count is the same for all: what it leaves in the mean of the deviations is taken out.
     deviation -= size * (deviation.sum(-2, keepdims=True) / total)
-    matrices = jnp.sum(size > 0, axis=-2)
+    matrices = like(size, jnp.sum(size > 0, axis=-2))
     sum_of_squares = jnp.sum(deviation**2 / jnp.maximum(size, 1), axis=-2)
     return jnp.where(matrices > 1, sum_of_squares / jnp.maximum(matrices, 1), jnp.nan)
 

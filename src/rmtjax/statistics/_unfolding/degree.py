@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolding.polynomial import ENOUGH, back, fitted, normalised_staircase, pool_of, scaled
@@ -112,20 +113,21 @@ def _choice(
     """The choice, and how many distinct levels the folds have at least that a polynomial is fitted to."""
     x, mask = spectra.values, spectra.mask
     inside = middle(spectra, share)
-    counted = jnp.sum(inside, axis=-1)
+    counted = like(x, jnp.sum(inside, axis=-1))
     fold = jnp.broadcast_to((jnp.arange(x.shape[0]) % folds)[:, None], x.shape)
     data = _Data(spectra, scaled(x, mask, (0, 1)), inside, fold, *pool_of(spectra))
     by_fold, numbers = jax.lax.map(partial(_scores, data, degrees[-1]), jnp.arange(folds))
     ladder = np.array(degrees)
-    each = jnp.sum(by_fold, axis=0)[ladder] / jnp.maximum(counted, 1)
+    each = jnp.sum(by_fold, axis=0)[ladder] / jnp.maximum(counted, 1)[None]
     some = counted > 0
-    mean = lambda values: jnp.sum(jnp.where(some, values, 0), axis=-1) / jnp.sum(some)
+    spectra_left = like(x, jnp.sum(some))
+    mean = lambda values: jnp.sum(jnp.where(some, values, 0), axis=-1) / spectra_left
     scores = mean(each)
     # Residuals that differ by less than their rounding are equal, and the lowest of such degrees is the best.
     rounding = 4 * jnp.finfo(x.dtype).eps * jnp.max(counted)
     best = jnp.argmax(jnp.sqrt(scores) <= jnp.sqrt(jnp.min(scores)) + rounding)
-    differences = each - each[best]
-    spread = mean((differences - mean(differences)[:, None]) ** 2) / jnp.maximum(jnp.sum(some) - 1, 1)
+    differences = each - each[best][None]
+    spread = mean((differences - mean(differences)[:, None]) ** 2) / jnp.maximum(spectra_left - 1, 1)
     errors = jnp.where(spread > 0, jnp.sqrt(jnp.where(spread > 0, spread, 1)), 0)
     near = jnp.argmax((scores < scores[best] + errors) | (jnp.arange(ladder.size) == best))
     return PolynomialDegree(jnp.asarray(ladder)[near], jnp.asarray(ladder)[best], scores, errors), jnp.min(numbers)
@@ -154,5 +156,4 @@ def _scores(data: _Data, degree: int, left_out: Int[Array, ""]) -> tuple[Float[A
 
 
 def _missed(spectra: Levels, scored: Bool[Array, "m n"], fit: Float[Array, "m n"]) -> Float[Array, " m"]:
-    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
-    return jnp.sum(jnp.where(scored, number * fit - spectra.ranks, 0) ** 2, axis=-1)
+    return jnp.sum(jnp.where(scored, spectra.number * fit - spectra.ranks, 0) ** 2, axis=-1)

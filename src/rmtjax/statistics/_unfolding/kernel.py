@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolded import Unfolded
@@ -142,14 +143,14 @@ def _images(pool: _Pool, x: Float[Array, ""]) -> tuple[Float[Array, "3 n"], Bool
 def _value(pool: _Pool, x: Float[Array, ""]) -> Float[Array, ""]:
     """The smooth staircase at one point."""
     u, which = _images(pool, x)
-    return jnp.sum(jnp.where(which, _SIGNS * (1 + erf(u / 2**0.5)), 0)) / 2
+    return jnp.sum(jnp.where(which, like(u, _SIGNS) * (1 + erf(u / 2**0.5)), 0)) / 2
 
 
 def _jet(pool: _Pool, x: Float[Array, ""]) -> Float[Array, " 3"]:
     """The smooth staircase and two derivatives at one point."""
     u, which = _images(pool, x)
     density = jnp.where(which, jnp.exp(-(u**2) / 2), 0) / (2 * jnp.pi) ** 0.5
-    slope, curvature = jnp.sum(density), -jnp.sum(_SIGNS * u * density)
+    slope, curvature = jnp.sum(density), -jnp.sum(like(u, _SIGNS) * u * density)
     return jnp.stack([_value(pool, x), slope / pool.bandwidth, curvature / pool.bandwidth**2])
 
 

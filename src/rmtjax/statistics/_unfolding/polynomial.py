@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
@@ -96,7 +97,7 @@ def _fit(
     # The recurrence loses orthogonality where there are hardly more levels than degrees. A second round then mends the
     # fit: degree 15 to 40 normal levels, off by 1e-3 in float32, comes out to 1e-5, where a QR decomposition has 2e-4.
     fit, number, _ = fitted(scaled(x, mask, axes), mask, staircase, degree, axes, rounds=2)
-    values = jnp.sum(mask, axis=-1, keepdims=True) * jnp.where(degree < number, fit, jnp.nan)
+    values = spectra.number * jnp.where(degree < number, fit, jnp.nan)
     return values, middle(spectra, share), number
 
 
@@ -113,7 +114,7 @@ def back(values: Float[Array, " p"], order: Int[Array, " p"], shape: tuple[int, 
 
 def normalised_staircase(spectra: Levels) -> Float[Array, "*batch n"]:
     """The staircase from 0 to 1, at each level that counts."""
-    return spectra.ranks / jnp.maximum(jnp.sum(spectra.mask, axis=-1, keepdims=True), 1)
+    return spectra.ranks / jnp.maximum(spectra.number, 1)
 
 
 def scaled(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], axes: tuple[int, ...]) -> Array:
@@ -179,5 +180,5 @@ def _raised(
     norm = jnp.sqrt(jnp.where(regular, square, 1))
     following = jnp.where(regular, following, 0) / norm
     fit = state.fit + total(following * (staircase - state.fit)) * following
-    number = jnp.where(begins, 0, state.number) + regular
+    number = jnp.where(begins, 0, state.number) + like(state.number, regular)
     return _State(state.last, following, jnp.where(begins | ~regular, 0, norm), number, fit), seen(fit)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, MaskLike
 from rmtjax.statistics._levels import Levels, LevelsLike, checked, extent
 from rmtjax.statistics._unfolded import Unfolded
@@ -88,7 +89,7 @@ def _by_law(
     """The unfolded levels, which of them are inside of the support, and how many are below it, above it and inside."""
     inside = mask & (probabilities > 0) & (probabilities < 1)
     numbers = [jnp.sum(part) for part in (mask & (probabilities <= 0), mask & (probabilities >= 1), inside)]
-    return jnp.sum(mask, axis=-1, keepdims=True) * probabilities, inside, jnp.stack(numbers)
+    return like(probabilities, jnp.sum(mask, axis=-1, keepdims=True)) * probabilities, inside, jnp.stack(numbers)
 
 
 def unfold_phases(phases: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Unfolded:
@@ -127,7 +128,7 @@ def _on_circle(
     spectra: Levels,
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Float[Array, "*batch 1"]]:
     """The unfolded phases, which of them count, and by how much they lead the staircase on average."""
-    number = jnp.sum(spectra.mask, axis=-1, keepdims=True)
+    number = spectra.number
     values = number * spectra.values / (2 * jnp.pi)
     leads = jnp.where(spectra.mask, values - spectra.ranks, 0)
     return values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
@@ -171,7 +172,8 @@ def unfold_local(levels: LevelsLike, window: int, *, where: Annotated[MaskLike, 
 def _by_neighbours(spectra: Levels, window: int) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
     """The unfolded levels, from those that count alone, and which of them are kept."""
     x, mask = spectra.compact, spectra.mask
-    number, place = jnp.sum(mask, axis=-1, keepdims=True), jnp.arange(x.shape[-1])
+    number = spectra.number
+    place = jnp.arange(x.shape[-1], dtype=x.dtype).reshape((1,) * (x.ndim - 1) + (-1,))
     mean = (x[..., 2 * window :] - x[..., : -2 * window]) / (2 * window)
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
     steps = jnp.diff(x, axis=-1, append=x[..., -1:])

@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Levels, in_order, outermost
 from rmtjax.statistics._unfolded import Unfolded
@@ -16,7 +17,8 @@ DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
 def middle(spectra: Levels, share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
     """The levels that count without this share at either end."""
-    number, rank = jnp.sum(spectra.mask, axis=-1, keepdims=True), spectra.ranks
+    number, rank = spectra.number, spectra.ranks
+    share = like(rank, share)
     return spectra.mask & (rank > share * number) & (rank < (1 - share) * number)
 
 
@@ -32,15 +34,15 @@ def recorded(
     """The record of unfolded values, of which `mask` says which are left; a program that all unfoldings share."""
     values = spectra.masked(values, 1)
     rank = spectra.ranks.astype(values.dtype) + offset
-    number, kept = jnp.sum(spectra.mask, axis=-1), jnp.sum(mask, axis=-1)
+    number, kept = (like(values, jnp.sum(each, axis=-1)) for each in (spectra.mask, mask))
     mean = lambda x: jnp.sum(jnp.where(mask, x, 0), axis=-1) / jnp.maximum(kept, 1)
     residual = jnp.where(mask, values - rank, 0)
     centred = jnp.where(mask, rank - mean(rank)[..., None], 0)
     squares, spread = mean(residual**2), jnp.sum(centred**2, axis=-1)
-    place = jnp.arange(mask.shape[-1])
+    place = jnp.arange(mask.shape[-1]).reshape((1,) * (mask.ndim - 1) + (-1,))
     first = jnp.min(jnp.where(mask, place, place.size), axis=-1, keepdims=True, initial=place.size)
     dropped = lambda where: jnp.sum(spectra.mask & ~mask & where, axis=-1)
-    share = lambda where: spectra.masked(dropped(where).astype(values.dtype) / jnp.maximum(number, 1), 0)
+    share = lambda where: spectra.masked(like(values, dropped(where)) / jnp.maximum(number, 1), 0)
     low, high = outermost(values, mask)
     several, exact = kept > 1, squares == 0
     residual_size = jnp.where(exact, 0, jnp.sqrt(jnp.where(exact, 1, squares)))

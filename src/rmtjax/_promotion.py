@@ -1,0 +1,63 @@
+"""Promotion of numbers to one dtype, which JAX leaves to its caller under `jax_numpy_dtype_promotion="strict"`.
+
+The library is written for that mode. Arguments and parameters of several precisions are brought to one where they come
+in, by the rules of JAX's standard mode, and inside a number takes the dtype of the one that it meets.
+"""
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+T = TypeVar("T")
+
+
+def common_dtype(*values: Any) -> np.dtype:
+    """The dtype of real and complex numbers together: `jnp.result_type` in its standard mode, but never an integer's.
+
+    Python's numbers, arrays made of them (weakly typed ones) and integers follow the others.
+    """
+    dtypes = list(map(jnp.result_type, values))
+    inexact = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)]
+    strong = [dtype for dtype, value in zip(dtypes, values, strict=True) if dtype in inexact and not _follows(value)]
+    dtype = np.result_type(*strong) if strong else jnp.result_type(float)
+    return complex_dtype(dtype) if any(jnp.issubdtype(each, jnp.complexfloating) for each in inexact) else dtype
+
+
+def complex_dtype(dtype: Any) -> np.dtype:
+    """The complex dtype of the precision of a dtype."""
+    return np.result_type(dtype, np.complex64)
+
+
+def in_one_precision(tree: T) -> T:
+    """The tree with all its floating-point and complex numbers in the precision of `common_dtype`."""
+    numbers = [leaf for leaf in jax.tree.leaves(tree) if _is_inexact(leaf)]
+    if not numbers:
+        return tree
+    real = jnp.finfo(common_dtype(*numbers)).dtype
+    cast = lambda leaf: jnp.asarray(leaf, complex_dtype(real) if jnp.iscomplexobj(leaf) else real)
+    return jax.tree.map(lambda leaf: cast(leaf) if _is_inexact(leaf) else leaf, tree)
+
+
+def aligned(*arrays: Array) -> list[Array]:
+    """Arrays to be broadcast against each other: the inexact ones in one dtype, all with the same number of axes."""
+    rank, dtype = max(map(jnp.ndim, arrays)), common_dtype(*filter(_is_inexact, arrays))
+    cast = lambda array: array.astype(dtype) if _is_inexact(array) else array
+    return [jax.lax.broadcast_to_rank(cast(array), rank) for array in arrays]
+
+
+def like(x: Array, value: Any) -> Array:
+    """Numbers in the dtype of others that they are to meet, such as counts or real numbers among complex ones."""
+    return jnp.asarray(value, x.dtype)
+
+
+def _is_inexact(leaf: Any) -> bool:
+    dtype = getattr(leaf, "dtype", None)
+    return isinstance(leaf, float | complex) if dtype is None else jnp.issubdtype(dtype, jnp.inexact)
+
+
+def _follows(value: Any) -> bool:
+    """Whether the precision of a number gives way to that of others."""
+    return getattr(value, "weak_type", isinstance(value, float | complex) and not isinstance(value, np.generic))
