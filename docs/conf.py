@@ -72,7 +72,10 @@ reference_ignore = ["SymTridiagonal(dv, ev)", "Wigner(1)", "Wishart(β, a)"]  # 
 # A link without a target is a warning. Types of other packages have none, as their manuals are not at hand.
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|RealLike|UInt32|ndarray"),
+    ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|UInt32|ndarray"),
+    # Names of argument types, which `docs/api.md` explains, and type variables.
+    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(\w+Like|Annotated|T)"),
+    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(Calibration|Entries|HasCdf|Kernel|Law|SpikedBase|WithEntries)"),
     ("py:class", r"(collections|datetime|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
     ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]

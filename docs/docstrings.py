@@ -7,7 +7,6 @@ Docstrings are written for `help()`: formulas between dollar signs, code between
 import re
 
 _BLOCK = re.compile(r"(\$\$.+?\$\$|^ *>>> .*?(?=^ *$|\Z))", re.DOTALL | re.MULTILINE)
-_REAL_LIKE = re.compile(r"[\w.~]*Array \| [\w.~]*ndarray \| [\w.~]*generic \| int \| float")
 _SPAN = re.compile(r"(?P<code>``?[^`]+``?)|\$(?P<math>[^$]+)\$|(?P<special>[*|\\])")
 
 
@@ -37,14 +36,8 @@ def _convert(app, what, name, obj, options, lines: list[str]) -> None:
     lines[:] = to_rst("\n".join(lines)).split("\n")
 
 
-def _shorten(app, what, name, obj, options, signature: str | None, returns: str | None) -> tuple | None:
-    """The alias `RealLike` is written out by Python; in the manual it is a name again."""
-    return signature and (_REAL_LIKE.sub("RealLike", signature), returns)
-
-
 def setup(app) -> dict[str, bool]:
     """Connect ahead of napoleon, whose priority is 500 and which turns the sections into fields."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", _convert, priority=400)
-    app.connect("autodoc-process-signature", _shorten)
     return {"parallel_read_safe": True}

@@ -366,3 +366,30 @@ def test_every_public_name_is_registered():
     registered = importlib.import_module("tests.registry").PUBLIC.keys()
     assert PUBLIC_NAMES.keys() - registered == set(), "public, but not in tests/registry.py"
     assert registered - PUBLIC_NAMES.keys() == set(), "in tests/registry.py, but not public"
+
+
+# Signatures
+
+# A parameter is this long at most as `help()` shows it. All of JAX's and NumPy's arrays and numbers have names.
+_LONGEST = 125
+
+
+def _signatures() -> Iterator[tuple[str, inspect.Signature]]:
+    """The signatures of public functions, classes and methods."""
+    for name, value in PUBLIC_NAMES.items():
+        owners = [cls for cls in value.__mro__ if cls.__module__.startswith("rmtjax")] if inspect.isclass(value) else []
+        methods = {f"{name}.{key}": each for owner in owners for key, each in vars(owner).items() if key[0] != "_"}
+        for key, function in ({name: value} | methods).items():
+            if inspect.isfunction(function) or (inspect.isclass(function) and "__init__" in vars(function)):
+                yield key, inspect.signature(function)
+
+
+def test_parameters_are_short_in_help():
+    signatures = dict(_signatures())
+    assert str(signatures["rmtjax.laws.Semicircle.pdf"]).startswith("(self, x: RealLike) -> ")
+    shown = {
+        f"{name}({parameter.name})": inspect.formatannotation(parameter.annotation)
+        for name, signature in signatures.items()
+        for parameter in signature.parameters.values()
+    }
+    assert {where: text for where, text in shown.items() if len(text) > _LONGEST or "ndarray |" in text} == {}

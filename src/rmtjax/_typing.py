@@ -56,3 +56,7 @@ DysonIndexOrZero = Literal[0, 1, 2, 4]  # 0 stands for independent levels.
 RealOrComplex = Literal[1, 2]
 Side = Literal["upper", "lower"]
 Arrangement = Literal["ascending", "magnitude", "random"]
+ShrinkageMethod = Literal["qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample"]
+SpikedLoss = Literal["frobenius", "operator", "nuclear", "stein", "entropy", "divergence", "frechet"]
+RankMethodOfLevels = Literal["tracy-widom", "exact", "hard-threshold"]
+RankMethod = Literal[RankMethodOfLevels, "parallel-analysis", "deflated-parallel-analysis"]

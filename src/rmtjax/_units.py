@@ -38,9 +38,16 @@ def times(value: Array, factor: Array | float) -> Array:
     return value * factor
 
 
-def times_power(value: Array, unit: Array | float, k: int) -> Array:
-    """The value times the k-th power of a unit, which by itself may overflow where the product does not."""
-    dtype = jnp.result_type(value, unit)
-    # An infinite power must not meet a value of 0.
-    power = lambda j: jnp.minimum(jnp.asarray(unit**j, dtype), float(jnp.finfo(dtype).max))
+def times_power(value: Array | float, base: Array | float, k: int) -> Array:
+    """The value times the k-th power of a number, which by itself may overflow where the product does not."""
+    dtype = jnp.result_type(value, base)
+    finite = lambda x: jnp.clip(x, float(jnp.finfo(jnp.result_type(x)).min), float(jnp.finfo(jnp.result_type(x)).max))
+    # XLA may turn the power of a product into a product of powers, one infinite and one 0, but not that of a clip.
+    base = finite(base)
+
+    def power(j: int) -> Array:
+        # An infinite power must not meet a value of 0.
+        raised = (base**j).astype(dtype)
+        return jnp.where(value == 0, finite(raised), raised)
+
     return value * power(k // 2) * power(k - k // 2)

@@ -9,6 +9,7 @@ import re
 import runpy
 import subprocess
 import sys
+import sysconfig
 from functools import cache
 from pathlib import Path
 
@@ -23,9 +24,10 @@ FOLLOWS = "reportUnknown"
 Errors = set[tuple[int, str]]
 
 
-def _run(*command: str) -> str:
-    environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
-    run = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=environment, capture_output=True, text=True)
+def _run(*command: str, cwd: Path = ROOT) -> str:
+    paths = {"MYPYPATH": str(ROOT / "src"), "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{sysconfig.get_path('purelib')}"}
+    environment = os.environ | paths
+    run = subprocess.run([sys.executable, "-m", *command], cwd=cwd, env=environment, capture_output=True, text=True)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     return run.stdout
 
@@ -65,6 +67,19 @@ def test_mistakes_are_found(checker):
     found = {(line, rule) for line, rule in errors(checker)["mistakes.py"] if not rule.startswith(FOLLOWS)}
     assert found == planted(checker)
     assert len(found) > 50
+
+
+def test_no_type_of_a_public_name_is_unknown(tmp_path):
+    """But for adapters, whose base classes have no types."""
+    report = json.loads(
+        _run("basedpyright", "--verifytypes", "rmtjax", "--ignoreexternal", "--outputjson", cwd=tmp_path)
+    )
+    symbols = report["typeCompleteness"]["symbols"]
+    public = [
+        each for each in symbols if each["isExported"] and not re.search(r"\.(adapters|internal)\.", each["name"])
+    ]
+    assert len(public) > 300
+    assert [each["name"] for each in public if not each["isTypeKnown"]] == []
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmtjax import _checks
+from rmtjax._typing import RankMethod, ShrinkageMethod, SpikedLoss
 from rmtjax.inference import shrink_covariance, signal_rank
-from rmtjax.inference.internal import RankMethod, ShrinkageMethod, SpikedLoss
 
 
 class RandomMatrixCovariance(EmpiricalCovariance):
@@ -50,6 +50,8 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         "noise": [Real, None],
         "standardize": ["boolean"],
     }
+
+    location_: np.ndarray
 
     def __init__(
         self,
@@ -121,6 +123,14 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         >>> print(found.n_components_, found.transform(data).shape)
         2 (200, 2)
     """
+
+    mean_: np.ndarray
+    signal_rank_: int
+    noise_variance_: float
+    n_components_: int
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
 
     def __init__(
         self,

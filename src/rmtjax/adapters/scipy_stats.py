@@ -11,6 +11,7 @@ import scipy.integrate
 import scipy.special
 
 from rmtjax import _checks
+from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
 
 
@@ -34,44 +35,44 @@ class FrozenLaw:
         if not isinstance(law, AbstractLaw):
             raise _checks.refusal("law", "be a law of `rmtjax.laws`", law)
         with jax.enable_x64(True):
-            self.law = jax.tree.map(_widened, law)
+            self.law: AbstractLaw = jax.tree.map(_widened, law)
 
     def __repr__(self) -> str:
         return f"FrozenLaw({self.law!r})"
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: RealLike) -> Any:
         """Distribution function P(X ≤ x)."""
         return self.cdf(x)
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: RealLike) -> Any:
         """Density of the continuous part."""
         return self._values(self.law.pdf, x)
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: RealLike) -> Any:
         """Logarithm of the density."""
         return self._values(self.law.logpdf, x)
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: RealLike) -> Any:
         """Distribution function P(X ≤ x)."""
         return self._values(self.law.cdf, x)
 
-    def logcdf(self, x: Any) -> Any:
+    def logcdf(self, x: RealLike) -> Any:
         """Logarithm of the distribution function."""
         return self._values(self.law.logcdf, x)
 
-    def sf(self, x: Any) -> Any:
+    def sf(self, x: RealLike) -> Any:
         """Survival function P(X > x), with all digits where it is small."""
         return self._values(self.law.sf, x)
 
-    def logsf(self, x: Any) -> Any:
+    def logsf(self, x: RealLike) -> Any:
         """Logarithm of the survival function."""
         return self._values(self.law.logsf, x)
 
-    def ppf(self, q: Any) -> Any:
+    def ppf(self, q: RealLike) -> Any:
         """Quantile: the smallest x with P(X ≤ x) ≥ q; NaN for q outside [0, 1]."""
         return self._values(self.law.ppf, q)
 
-    def isf(self, q: Any) -> Any:
+    def isf(self, q: RealLike) -> Any:
         """Quantile from above: the smallest x with P(X > x) ≤ q."""
         return self._values(self.law.isf, q)
 
@@ -88,26 +89,26 @@ class FrozenLaw:
             key = jax.random.fold_in(jax.random.key(bits[0]), bits[1])
             return np.asarray(self.law.sample(key, shape), np.float64)[()]
 
-    def mean(self) -> Any:
+    def mean(self) -> np.float64:
         """Expected value."""
         return self._values(self.law.mean)
 
-    def median(self) -> Any:
+    def median(self) -> np.float64:
         """The quantile of one half."""
         return self._values(self.law.median)
 
-    def var(self) -> Any:
+    def var(self) -> np.float64:
         """Variance."""
         return self._values(self.law.var)
 
-    def std(self) -> Any:
+    def std(self) -> np.float64:
         """Standard deviation."""
         return self._values(self.law.std)
 
-    def moment(self, order: int) -> Any:
+    def moment(self, order: int) -> np.float64:
         """The moment E X^order about 0."""
         with jax.enable_x64(True):
-            return np.asarray(self.law.moment(order), np.float64)[()]
+            return np.float64(self.law.moment(order))
 
     def stats(self, moments: str = "mv") -> Any:
         """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`): those asked for, in this order."""
@@ -117,13 +118,13 @@ class FrozenLaw:
         found = tuple(self._values(method) for name, method in methods.items() if name in moments)
         return found[0] if len(found) == 1 else found
 
-    def support(self) -> tuple[Any, Any]:
+    def support(self) -> tuple[float, float]:
         """The ends of the smallest interval that carries the law."""
         with jax.enable_x64(True):
             lower, upper = self.law.support()
             return float(lower), float(upper)
 
-    def interval(self, confidence: Any) -> tuple[Any, Any]:
+    def interval(self, confidence: RealLike) -> tuple[Any, Any]:
         """The interval around the median that has this probability, with equal tails."""
         confidence = np.asarray(confidence, np.float64)
         if not ((confidence >= 0) & (confidence <= 1)).all():
@@ -131,7 +132,7 @@ class FrozenLaw:
         tail = (1 - confidence) / 2
         return self.ppf(tail), self.isf(tail)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> float:
         """Differential entropy; -inf where a point has a mass."""
         with jax.enable_x64(True):
             if np.any(np.asarray(self.law.atoms()[1]) > 0):
@@ -144,7 +145,7 @@ class FrozenLaw:
         lb: float | None = None,
         ub: float | None = None,
         conditional: bool = False,
-    ) -> Any:
+    ) -> float:
         """The expected value of a function, over an interval if one is given.
 
         Args:

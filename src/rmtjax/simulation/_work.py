@@ -166,7 +166,7 @@ def memory_plan(
     key: KeyScalar,
     num_samples: int,
     *,
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     reduce: PyTree = None,
     batch_size: int | None = None,
     mesh: Mesh | None = None,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -31,8 +32,11 @@ class FredholmDeterminant(NamedTuple):
     error: Float[Array, ""]
 
 
+Kernel = TypeAliasType("Kernel", Callable[[Float[Array, "q 1"], Float[Array, "1 q"]], Inexact[Array, "q q"]])
+
+
 def fredholm_det(
-    kernel: Callable[[Float[Array, "q 1"], Float[Array, "1 q"]], Inexact[Array, "q q"]],
+    kernel: Kernel,
     interval: IntervalLike,
     *,
     coupling: Array | complex = 1.0,

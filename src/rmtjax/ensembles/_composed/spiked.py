@@ -1,13 +1,14 @@
 """Gaussian and Wishart ensembles with a perturbation of finite rank."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Int
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
@@ -26,6 +27,8 @@ _SPIKES = _checks.Rule(
     lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
 )
 _QUIET = _checks.Rule(lambda excess: excess < 1, "stay below the threshold of outliers on that side, in units of it")
+
+SpikedBase = TypeAliasType("SpikedBase", AbstractGaussian | LaguerreBeta | Wishart)
 
 
 class Spiked(AbstractEnsemble):
@@ -64,10 +67,10 @@ class Spiked(AbstractEnsemble):
     """
 
     n: int = eqx.field(static=True)
-    base: Any
+    base: SpikedBase
     spikes: Annotated[Float[Array, " r"], _SPIKES, "base"]
 
-    def __init__(self, base: AbstractGaussian | LaguerreBeta | Wishart, spikes: Annotated[RealLike, "r"]):
+    def __init__(self, base: SpikedBase, spikes: Annotated[RealLike, "r"]):
         if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):
             raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
         self.n, self.base = base.n, base

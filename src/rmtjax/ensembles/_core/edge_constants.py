@@ -64,6 +64,7 @@ def largest_laguerre_level(n: Numbers, m: Numbers, beta: int) -> tuple[Float[Arr
     They are those of `laguerre_soft_edge`, for arrays of sizes above 1/beta - 1/2, and symmetric in n and m.
     """
     shift = 0.5 - 1 / beta
+    n, m = (size if isinstance(size, int) else _checks.real("size", size) for size in (n, m))
     return _laguerre_constants(jnp.asarray(n + shift), jnp.asarray(m + shift), 1)
 
 

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._threefry import looped
@@ -18,7 +19,8 @@ from rmtjax.linalg.internal import hermitian_eigenvalues, leading_block_spectrum
 from rmtjax.special.internal import square_root
 
 Name = Literal["normal", "rademacher", "uniform"]
-Entries = Callable[[KeyScalar, tuple[int, ...]], Array]
+_Draw = Callable[[KeyScalar, tuple[int, ...]], Array]
+Entries = TypeAliasType("Entries", Name | _Draw)
 
 
 def _rademacher(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
@@ -29,7 +31,7 @@ def _uniform(key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
     return jax.random.uniform(key, shape, minval=-(3**0.5), maxval=3**0.5)
 
 
-_ENTRIES: dict[Name, Entries] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
+_ENTRIES: dict[Name, _Draw] = {"normal": jax.random.normal, "rademacher": _rademacher, "uniform": _uniform}
 
 
 class Wigner(AbstractSemicircular):
@@ -67,14 +69,14 @@ class Wigner(AbstractSemicircular):
     n: int = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
     diagonal_variance: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
-    entries: Name | Entries = eqx.field(static=True)
+    entries: Entries = eqx.field(static=True)
 
     def __init__(
         self,
         n: int,
         scale: RealScalarLike = 1.0,
         diagonal_variance: RealScalarLike = 1.0,
-        entries: Name | Entries = "normal",
+        entries: Entries = "normal",
     ):
         self.n = _checks.integer("n", n, at_least=1)
         self.scale = _checks.scalar("scale", scale)

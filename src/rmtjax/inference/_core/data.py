@@ -18,6 +18,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 
 T = TypeVar("T")
 
@@ -122,7 +123,7 @@ def in_unit(data: Inexact[Array, "*batch n p"]) -> tuple[Inexact[Array, "*batch 
     """The data in units of the largest entry of each matrix, and this unit, so that fourth powers are in range too."""
     unit = jax.lax.stop_gradient(_largest(data))[..., None, None]
     unit = jnp.where(unit > 0, unit, 1)
-    return data / unit, unit
+    return data / like(data, unit), unit
 
 
 def without_mean(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n-1 p"]:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import aligned, like
 from rmtjax.inference._core.data import without_mean
 from rmtjax.linalg import eigh
 from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
@@ -35,9 +36,11 @@ class SampleSpectrum(AbstractModule):
         p, k = self.vectors.shape[-2:]
         null = jnp.asarray(null, levels.dtype)
         if p == k:
-            return (self.vectors * levels[..., None, :]) @ adjoint(self.vectors)
-        rest = null[..., None, None] * jnp.eye(p, dtype=levels.dtype)
-        return (self.vectors * (levels - null[..., None])[..., None, :]) @ adjoint(self.vectors) + rest
+            return (self.vectors * like(self.vectors, levels)[..., None, :]) @ adjoint(self.vectors)
+        null = like(self.vectors, null)[..., None, None]
+        above = like(self.vectors, levels)[..., None, :] - null
+        rest = jnp.multiply(*aligned(null, jnp.eye(p, dtype=null.dtype)))
+        return jnp.add(*aligned((self.vectors * above) @ adjoint(self.vectors), rest))
 
 
 def sample_covariance(rows: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch p p"]:

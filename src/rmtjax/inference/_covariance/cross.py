@@ -30,6 +30,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance.transforms import squared_modulus
@@ -124,7 +125,7 @@ def _resolvent(
 ) -> tuple[Complex[Array, "*batch m"], Complex[Array, "*batch m k"]]:
     """The squares z² and 1/(z² - s²)."""
     squared = jax.lax.complex(points, jnp.broadcast_to(height, points.shape)) ** 2
-    return squared, 1 / (squared[..., :, None] - s[..., None, :] ** 2)
+    return squared, 1 / (squared[..., :, None] - like(squared, s)[..., None, :] ** 2)
 
 
 def _factors(
@@ -153,9 +154,10 @@ def _factors(
     """
     n, p, q = sizes
     squared, resolvent = _resolvent(points, _heights(mean_a, mean_b, n * p * q), s)
-    trace = lambda weights: jnp.sum(weights[..., None, :] * resolvent, -1) / n
+    trace = lambda weights: jnp.sum(like(squared, weights)[..., None, :] * resolvent, -1) / n
     # What is left of the variances in all other directions.
-    rest = lambda mean, size, along: (size * mean - jnp.sum(along, -1))[..., None] / squared / n
+    rest = lambda mean, size, along: like(squared, size * mean - jnp.sum(along, -1))[..., None] / squared / n
+    turned_a, turned_b = like(squared, turned_a), like(squared, turned_b)
     h = trace(s**2)
     product = (trace(a) + rest(mean_a, p, a) + turned_a / n) * (trace(b) + rest(mean_b, q, b) + turned_b / n)
     l = 1 - 1 / (1 + h - squared * product / (1 + h))
@@ -193,7 +195,7 @@ def _of_rows_jvp(primals: tuple, tangents: tuple) -> tuple:
     differences = jnp.where(equal, (factor + s * slope)[..., None, :], differences)
     new_dot = s_dot * factor + s * factor_dot
     change = singular_function_tangent((u, s, vh), moved, factor, differences, new_dot)
-    return (u * new[..., None, :]) @ vh, change
+    return (u * like(u, new)[..., None, :]) @ vh, change
 
 
 def _turned(
@@ -207,8 +209,10 @@ def _turned(
 ) -> Complex[Array, "*batch k"]:
     """The derivative of tr G C_x as the vectors turn, but not as singular values move, at the points of a resolvent."""
     along = jnp.conj(rows) @ u
-    matrix = e * s[..., None, :]
+    matrix = e * like(e, s)[..., None, :]
     inner = adjoint(along) @ along / rows.shape[-2]
-    weights = jnp.real((matrix + adjoint(matrix)) * jnp.conj(inner)) * (1 - jnp.eye(s.shape[-1], dtype=s.dtype))
+    weights = jnp.real((matrix + adjoint(matrix)) * jnp.conj(inner))
+    weights = jnp.where(jnp.eye(s.shape[-1], dtype=bool), 0, weights)
     beside = 2 * s * jnp.real(jnp.sum(jnp.conj(outside) * (jnp.swapaxes(rows, -1, -2) @ along), -2)) / rows.shape[-2]
+    weights, beside = like(resolvent, weights), like(resolvent, beside)
     return jnp.sum((resolvent @ weights) * resolvent, -1) + jnp.sum(resolvent * beside[..., None, :], -1) / squared

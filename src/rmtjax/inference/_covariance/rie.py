@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float
 
+from rmtjax._promotion import like
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled, null_level, with_trace
 from rmtjax.inference._covariance.transforms import counted, squared_modulus
 
@@ -36,7 +37,8 @@ def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     unit = levels / jnp.where(mean > 0, mean, 1)
     q = (variables / observations)[..., None]
     z = jax.lax.complex(unit, jnp.broadcast_to(-1 / jnp.sqrt(variables)[..., None], unit.shape))
-    squared = squared_modulus(1 - q + q * _z_times_transform(unit, z, count, variables, full=p <= n))
+    ratio = like(z, q)
+    squared = squared_modulus(1 - ratio + ratio * _z_times_transform(unit, z, count, variables, full=p <= n))
     new = unit / squared
     if p <= n:
         new = jnp.maximum(new, _for_inverse_wishart(unit, count, z, q) / squared)
@@ -54,12 +56,13 @@ def _z_times_transform(
 ) -> Complex[Array, "*batch k"]:
     """The mean of z/(z - λ) over all p levels, but that of the level itself where there are no levels 0 besides."""
     k = levels.shape[-1]
-    number = jnp.sum(count, -1, keepdims=True)
+    number = like(z, jnp.sum(count, -1, keepdims=True))
     omitted = ~count[..., None, :]
     if full:
-        omitted = omitted | (jnp.eye(k, dtype=bool) & (number[..., None] > 1))
-    terms = jnp.where(omitted, 0, z[..., :, None] / (z[..., :, None] - levels[..., None, :]))
-    return (jnp.sum(terms, -1) + (variables[..., None] - number)) / variables[..., None]
+        omitted = omitted | (jnp.eye(k, dtype=bool) & (number.real[..., None] > 1))
+    terms = jnp.where(omitted, 0, z[..., :, None] / (z[..., :, None] - like(z, levels)[..., None, :]))
+    variables = like(z, variables)[..., None]
+    return (jnp.sum(terms, -1) + (variables - number)) / variables
 
 
 def _for_inverse_wishart(
@@ -72,7 +75,8 @@ def _for_inverse_wishart(
     tau = jnp.maximum((1 + q - safe) ** 2 - 4 * q, 0) / (2 * safe)
     half = jnp.sqrt((2 + tau) * (2 * q + tau))
     lower, upper = 1 + q + tau - half, 1 + q + tau + half
+    optimal = 1 + tau / (tau + 2 * q) * (levels - 1)
+    q, tau, lower, upper = (like(z, each) for each in (q, tau, lower, upper))
     root = jnp.sqrt(z - lower) * jnp.sqrt(z - upper)
     transformed = (z * (1 + tau) - (1 - q) - root) / (tau * z + 2 * q)
-    optimal = 1 + tau / (tau + 2 * q) * (levels - 1)
     return jnp.where(present, optimal * squared_modulus(1 - q + q * transformed), 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,8 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
+from rmtjax._promotion import like
+from rmtjax._typing import ArrayLike, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
@@ -21,7 +22,6 @@ from rmtjax.inference._covariance.nonlinear import Levels
 from rmtjax.inference._covariance.qis import qis
 from rmtjax.inference._covariance.rie import rie
 from rmtjax.inference._covariance.spectral_map import with_levels_of
-from rmtjax.inference._covariance.spiked import SpikedLoss
 
 _WEIGHTED = ("qis", "analytical", "sample")
 
@@ -34,9 +34,6 @@ _SOME_WEIGHT = _checks.Rule(
 def _weighs(weights: Any) -> Any:
     """Which rows have a weight beside that of the largest; the others are no observations."""
     return weights > jnp.finfo(weights.dtype).eps * weights.max()
-
-
-ShrinkageMethod = Literal["qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample"]
 
 
 def shrink_covariance(
@@ -171,7 +168,8 @@ def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | 
         return shares, _SOME_WEIGHT.kept("weights", shares)
     if half_life is None:
         return None, True
-    shares = jnp.exp2(-jnp.arange(n)[::-1] / _checks.positive("half_life", half_life))
+    half_life = _checks.positive("half_life", half_life)
+    shares = jnp.exp2(-like(half_life, jnp.arange(n))[::-1] / half_life)
     return shares, _SOME_WEIGHT.kept("half_life", shares)
 
 
@@ -191,13 +189,14 @@ def _shrunk(
         data = data - jax.lax.stop_gradient(data[..., :1, :])
     # In units of the largest entry, as formulas have squares of levels, fourth powers of the data.
     data, unit = in_unit(data)
+    weights = None if weights is None else weights.astype(data.real.dtype)
     deviations = None
     if unit_diagonal or standardize:
         data, deviations = _standardized(data, weights, center=center)
     rows = without_mean(data) if center else data
     operands = ()
     if weights is not None:
-        rows, weights, independent = weighted.weighted_rows(data, weights.astype(data.real.dtype), center=center)
+        rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
         operands = () if method == "sample" else (independent,)
     elif method == "ledoit-wolf":
         # The intensity of the source, which divides by the number of rows even where the mean is unknown.
@@ -212,11 +211,12 @@ def _shrunk(
 
     matrix = with_levels_of(levels_by, rows, weights, *operands)
     if deviations is None:
-        return matrix * unit**2
+        return matrix * like(matrix, unit**2)
     matrix = _correlation(matrix)
     if unit_diagonal:
         return matrix
     scale = deviations * unit[..., 0]
+    scale = like(matrix, scale)
     return matrix * scale[..., :, None] * scale[..., None, :]
 
 
@@ -240,14 +240,15 @@ def _standardized(
     data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *, center: bool
 ) -> tuple[Inexact[Array, "*batch n p"], Float[Array, "*batch p"]]:
     """Columns divided by their standard deviations, constant ones being 0, and the deviations as in `numpy.cov`."""
-    average = lambda each: jnp.average(each, axis=-2, weights=weights, keepdims=True)
+    shares = lambda each: None if weights is None else like(each, weights)
+    average = lambda each: jnp.average(each, axis=-2, weights=shares(each), keepdims=True)
     departures = data - average(data) if center else data
     variance = average(jnp.abs(departures) ** 2)
     inverse = jnp.where(variance > 0, jax.lax.rsqrt(jnp.where(variance > 0, variance, 1)), 0)
     n = data.shape[-2]
     concentration = 1 / n if weights is None else jnp.sum((weights / jnp.sum(weights)) ** 2)
-    bias = 1 - concentration * center
-    return departures * inverse, (variance * inverse)[..., 0, :] * bias**-0.5
+    bias = 1 - concentration if center else 1
+    return departures * like(data, inverse), (variance * inverse)[..., 0, :] * bias**-0.5
 
 
 def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch p p"]:
@@ -256,5 +257,6 @@ def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch
     rounding = matrix.shape[-1] * jnp.finfo(diagonal.dtype).eps * jnp.max(diagonal, -1, keepdims=True)
     present = diagonal > rounding
     scale = jnp.where(present, jax.lax.rsqrt(jnp.where(present, diagonal, 1)), 0)
+    scale = like(matrix, scale)
     scaled = matrix * scale[..., :, None] * scale[..., None, :]
     return jnp.where(jnp.eye(matrix.shape[-1], dtype=bool), 1, scaled)

@@ -7,18 +7,17 @@ Convention: all levels of Σ are σ² but for few spikes σ²ℓ. In units of σ
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
+from rmtjax._typing import SpikedLoss
 from rmtjax.inference._core.noise_law import median_level, spike, squared_cosine
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled
 from rmtjax.inference._covariance.transforms import counted
 
 # The level that minimises each loss, as a function of ℓ, c² and s².
-SpikedLoss = Literal["frobenius", "operator", "nuclear", "stein", "entropy", "divergence", "frechet"]
 _OPTIMA: dict[SpikedLoss, Callable[..., Array]] = {
     "frobenius": lambda x, c, s: x * c + s,
     "operator": lambda x, c, s: x,

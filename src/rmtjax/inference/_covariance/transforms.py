@@ -10,6 +10,8 @@ the inverse of the level: scale changes nothing then. For the p - k directions w
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact
 
+from rmtjax._promotion import like
+
 Number = float | Float[Array, ""]
 Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
 
@@ -46,8 +48,8 @@ def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "
     """
     own = jnp.where(count, levels, 1)[..., :, None]
     gaps = own - levels[..., None, :]
-    weights = jnp.where(count, 1, 0)[..., None, :] * own / (gaps**2 + (width * own) ** 2)
-    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    weights = like(levels, count)[..., None, :] * own / (gaps**2 + (width * own) ** 2)
+    number = like(levels, jnp.maximum(jnp.sum(count, -1, keepdims=True), 1))
     return jnp.sum(weights * gaps, -1) / number, width * own[..., 0] * jnp.sum(weights, -1) / number
 
 
@@ -56,8 +58,8 @@ def epanechnikov(levels: Float[Array, "*batch k"], width: Number, count: Bool[Ar
     own = levels[..., :, None]
     others = jnp.where(count, levels, 1)[..., None, :]
     distance = (own - others) / (width * others)
-    height = jnp.where(count, 1, 0)[..., None, :] * own / (width * others)
-    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    height = like(levels, count)[..., None, :] * own / (width * others)
+    number = like(levels, jnp.maximum(jnp.sum(count, -1, keepdims=True), 1))
     density = jnp.maximum(1 - distance**2 / 5, 0) * (3 / (4 * 5**0.5)) * jnp.pi
     u = jnp.sum(height * kernel_hilbert(distance), -1) / number
     return u, jnp.sum(height * density, -1) / number

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
+from rmtjax._promotion import aligned, like
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
 from rmtjax.inference._covariance.transforms import Number, Transform
 
@@ -43,7 +44,7 @@ def weighted_rows(
     shares = weights / jnp.sum(weights)
     if not center:
         return data, n * shares, n * jnp.sort(shares)[::-1]
-    deviations = data - jnp.sum(shares[:, None] * data, axis=-2, keepdims=True)
+    deviations = data - jnp.sum(jnp.multiply(*aligned(shares[:, None], data)), axis=-2, keepdims=True)
     ordered = jnp.sort(shares)[::-1]
     upper, lower = ordered[:-1], ordered[1:]
     between = 2 * upper * lower / jnp.where(upper > 0, upper + lower, 1)
@@ -85,14 +86,14 @@ def levels_from(
         return filled(optimal(levels, transform, count, n, p), null_level(levels, count, n, p, factor), count)
     rank = jnp.sum(count, -1, keepdims=True, dtype=levels.dtype)
     # For p > n rows of next to no weight leave no level above the rounding. The others keep a derivative at 0.
-    leaves_a_level = (p <= n) | (jnp.arange(n) < rank)
+    leaves_a_level = (p <= n) | jnp.less(*aligned(jnp.arange(n, dtype=rank.dtype), rank))
     kept = jnp.where(leaves_a_level, weights, 0)
     present = kept > 0
     # Levels 0 tell of fewer variables where p ≤ n.
     variables = rank if p <= n else jnp.full_like(rank, p)
     fraction = rank / jnp.maximum(variables, 1)
     u, v = transform
-    y = jnp.where(count, fraction * jax.lax.complex(1 - u - height * v, v - height * u), 1j)
+    y = jnp.where(count, jax.lax.complex(fraction * (1 - u - height * v), fraction * (v - height * u)), 1j)
     e = _companion(levels, y, count, kept, width, variables / n, fraction)
     # λ Im m, with the levels 0.
     below = fraction * v + (1 - fraction) * height / (1 + height**2)
@@ -116,12 +117,15 @@ def _companion(
     place = jnp.where(count, levels, levels[..., -1:])
     top = jnp.where(levels[..., -1:] > 0, levels[..., -1:], 1)
     end = width * jnp.maximum(place / top, jnp.finfo(levels.dtype).eps)
-    number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
+    number = like(y, jnp.maximum(jnp.sum(count, -1, keepdims=True), 1))
+    complex_levels, c, fraction, weights = (like(y, each) for each in (levels, c, fraction, weights))
 
     def stage(s: Complex[Array, "*batch k"], share: Float[Array, ""]) -> tuple[Complex[Array, "*batch k"], None]:
         # From the distance of 4 times the largest level, geometrically down to that of the kernel.
         z = jax.lax.complex(place, top * 4 ** (1 - share) * end**share)
-        terms = jnp.where(count[..., None, :], levels[..., None, :] / (levels[..., None, :] - z[..., :, None]), 0)
+        terms = jnp.where(
+            count[..., None, :], complex_levels[..., None, :] / (complex_levels[..., None, :] - z[..., :, None]), 0
+        )
         target = jnp.where(count, fraction * jnp.sum(terms, -1) / number, 1j)
         s = jnp.where(share == 0, 1 / target - c, s)
         for _ in range(_STEPS):

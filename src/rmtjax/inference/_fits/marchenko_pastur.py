@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.laws import MarchenkoPastur
@@ -91,7 +92,7 @@ class MarchenkoPasturFit(AbstractModule):
     @property
     def share(self) -> Float[Array, "*batch"]:
         """Outliers over the number of levels that are not 0 because of p > n."""
-        return self.outliers / jnp.asarray(self.p - self.zeros, self.variance.dtype)
+        return like(self.variance, self.outliers) / like(self.variance, self.p - self.zeros)
 
 
 _SPREAD = _checks.Rule(lambda levels: levels[..., -1 - levels.shape[-1] // 3] > 0, "be positive for a third of them")
@@ -218,7 +219,7 @@ def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int
         squares = squares - variables * (mean - centre) ** 2
         ratio = squares / (variables * mean**2) / (1 + (2 / beta - 1) / variables)
     else:
-        ratio = variables / (n - candidates)
+        ratio = variables / jnp.asarray(n - candidates, dtype)
     observations = variables / ratio
     # The relative errors of the variance, and of the edge, which depends on both estimates.
     error = jnp.sqrt(2 / (beta * observations * variables))
@@ -235,14 +236,15 @@ def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int
     at = {name: each[outliers] for name, each in chosen.items()}
     law = MarchenkoPastur(at["ratio"], jnp.sqrt(unit * at["mean"]))
     # The whole matrix has r observations and variables more.
-    total = at["observations"] + outliers
+    number = like(unit, outliers)
+    total = at["observations"] + number
     variance = unit * at["mean"] * total / at["observations"]
     whole = p / total
     return MarchenkoPasturFit(
         variance=variance,
         variance_error=variance * at["error"],
         ratio=whole,
-        ratio_error=2 * whole / (beta**0.5 * (p - outliers)) if fitted else 0 * whole,
+        ratio_error=2 * whole / (beta**0.5 * (p - number)) if fitted else 0 * whole,
         law=law,
         threshold=at["threshold"],
         outliers=outliers,
@@ -256,8 +258,8 @@ def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int
 def _distance(levels: Float[Array, " k"], p: int, outliers: Int[Array, ""], law: MarchenkoPastur) -> Float[Array, ""]:
     """The Kolmogorov distance of the p - r levels that are no outliers, the p - k levels of 0 among them."""
     k = levels.size
-    steps = p - k + np.arange(k)
+    steps = like(levels, p - k + np.arange(k))
     above = law.cdf(levels)
-    total = p - outliers
+    total = like(levels, p - outliers)
     furthest = jnp.maximum(jnp.abs(above - steps / total), jnp.abs(above - (steps + 1) / total))
     return jnp.max(jnp.where(np.arange(k) < k - outliers, furthest, 0)).astype(levels.dtype)

@@ -27,7 +27,7 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import common_dtype, like
 from rmtjax._varying import varying_like
 from rmtjax.linalg import MaskedValues
 from rmtjax.special.internal import student_interval
@@ -131,7 +131,7 @@ _POSITIVE = _checks.Rule(
 
 
 def _mean(values: Any, mask: Any) -> Any:
-    return values.sum(where=mask) / mask.sum().clip(1)
+    return values.sum(where=mask) / mask.sum(dtype=values.dtype).clip(1)
 
 
 def _unfolded(values: Any, mask: Any) -> Any:
@@ -139,7 +139,7 @@ def _unfolded(values: Any, mask: Any) -> Any:
 
     By Chernoff's bound the probability is at most exp(-m (a - 1 - log a)).
     """
-    mean, number = _mean(values, mask), mask.sum()
+    mean, number = _mean(values, mask), mask.sum(dtype=values.dtype)
     xp = np if isinstance(values, np.ndarray) else jnp
     far = number * (mean - 1 - xp.log(xp.where(mean > 0, mean, 1)))
     return (far <= _FARTHEST) | (abs(mean - 1) <= _NEARLY) | (mean <= 0)
@@ -190,7 +190,7 @@ def most_likely(
     groups = Groups(jnp.where(groups.mask, groups.values, 0.5), groups.mask)
     found = maximum(partial(_log_likelihoods, make), groups, grid, by_differences=by_differences)
     # Groups without values are none.
-    filled = jnp.sum(groups.mask.any(-1))
+    filled = like(found.slopes, jnp.sum(groups.mask.any(-1)))
     spread = jnp.sqrt(filled / jnp.maximum(filled - 1, 1) * jnp.sum(found.slopes**2))
     return Fit(
         value=found.place,
@@ -259,9 +259,9 @@ def maximum(
         following = jnp.where(good, newton, (lower + upper) / 2)
         return lower, upper, following, following - theta, turn + 1, slopes, bend, jnp.sum(values)
 
-    like = jax.eval_shape(each, first, fixed)
-    none, kind = jnp.zeros((), like.dtype), jax.typeof(heights)
-    begin = jnp.full((), jnp.inf, dtype), jnp.zeros(like.shape, like.dtype), none, none
+    slope = jax.eval_shape(each, first, fixed)
+    none, kind = jnp.zeros((), slope.dtype), jax.typeof(heights)
+    begin = jnp.full((), jnp.inf, dtype), jnp.zeros(slope.shape, slope.dtype), none, none
     step, *nothing = (varying_like(x, kind) for x in begin)
     state = jax.lax.while_loop(unfinished, improve, (*start, first, step, 0, *nothing))
     theta, (slopes, curvature, total) = state[2], state[5:]

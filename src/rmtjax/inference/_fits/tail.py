@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
@@ -67,7 +68,7 @@ class TailFit(AbstractModule):
     _derived = ("verdict",)
 
     @property
-    def verdict(self) -> Any:
+    def verdict(self) -> str | np.ndarray:
         """The answer in words; an array of words for a batch. It needs known numbers.
 
         "not a power law" if a test rejects it at 5 %: the distance, an exponential law that is significantly better,
@@ -153,7 +154,7 @@ def fit_tail(
     """
     array, valid = positive_values("values", values, 10)
     start = None if minimum is None else jnp.asarray(_checks.positive("minimum", minimum), array.dtype)
-    valid = _checks.both(valid, _VARIED.kept("values", array, jnp.zeros(()) if start is None else start))
+    valid = _checks.both(valid, _VARIED.kept("values", array, jnp.zeros((), array.dtype) if start is None else start))
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
     replicates = _checks.integer("replicates", replicates, at_least=1)
     if key is None:
@@ -256,8 +257,8 @@ def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarr
     choice, excess, place = jax.random.uniform(key, (3, n), y.dtype)
     tail = found.start - jnp.log1p(-excess) / found.rate
     below = jnp.maximum(n - found.size, 1)
-    body = y[jnp.minimum((place * below).astype(int), below - 1)]
-    return best_distance(jnp.sort(jnp.where(choice * n < found.size, tail, body)), places)
+    body = y[jnp.minimum((place * like(y, below)).astype(below.dtype), below - 1)]
+    return best_distance(jnp.sort(jnp.where(choice * n < like(y, found.size), tail, body)), places)
 
 
 def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:

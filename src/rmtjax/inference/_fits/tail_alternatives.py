@@ -19,6 +19,7 @@ from jax.scipy.special import erfc, log_ndtr
 from jaxtyping import Array, Bool, Float
 
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 
 
 class LikelihoodRatio(AbstractModule):
@@ -43,7 +44,7 @@ class LikelihoodRatio(AbstractModule):
 
 def against_exponential(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> LikelihoodRatio:
     """Vuong's test against the exponential law beyond the minimum."""
-    size, z = jnp.sum(tail), jnp.where(tail, z, 0)
+    size, z = like(z, jnp.sum(tail)), jnp.where(tail, z, 0)
     mean = jnp.sum(z) / size
     # The values over the minimum, less 1, in units of the largest, as they may overflow.
     largest = jnp.max(z)
@@ -59,7 +60,7 @@ def against_exponential(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> Likel
 
 def against_log_normal(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> LikelihoodRatio:
     """The test of the power law within the log-normal laws, one-sided."""
-    size, z = jnp.sum(tail), jnp.where(tail, z, 0)
+    size, z = like(z, jnp.sum(tail)), jnp.where(tail, z, 0)
     mean, square = jnp.sum(z) / size, jnp.sum(z**2) / size
     quotient = square / mean**2
     # Beyond this point rounding would be larger than what is left, (2 - quotient)²/8, of which then 1 % is missing.

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from rmtjax._promotion import like
+
 # So many candidates are compared with the sample side by side.
 _BLOCK = 32
 
@@ -30,7 +32,7 @@ def fit_from(y: Float[Array, " n"], start: Float[Array, ""]) -> Tail:
     tail = y >= start
     size = jnp.sum(tail)
     total = jnp.sum(jnp.where(tail, y - start, 0))
-    rate = size / total
+    rate = like(y, size) / total
     steps = _below(y) - (y.size - size)
     return Tail(rate, start, size, _distance(y, start, rate, steps, size, tail))
 
@@ -59,17 +61,19 @@ def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Fl
     known = jnp.isfinite(y)
     depth = jnp.where(known, y[-1] - y, 0)
     sizes = jnp.arange(n, 0, -1)
-    totals = sizes * depth - jnp.flip(jnp.cumsum(jnp.flip(depth)))
+    numbers = like(y, sizes)
+    totals = numbers * depth - jnp.flip(jnp.cumsum(jnp.flip(depth)))
     below = _below(y)
     usable = known & (below == jnp.arange(n)) & (y < y[-1])
-    rates = jnp.where(usable, sizes / jnp.where(usable, totals, 1), 1)
+    rates = jnp.where(usable, numbers / jnp.where(usable, totals, 1), 1)
 
     # Blocks of equal size: a rest would be a second program. The last candidate fills the last block.
     blocks = np.pad(places, (0, -places.size % _BLOCK), mode="edge").reshape(-1, _BLOCK)
 
     def distances(block: Int[Array, " b"]) -> Float[Array, " b"]:
         begin = block[:, None]
-        return _distance(y, y[begin], rates[begin], below - begin, sizes[begin], jnp.arange(n) >= begin)
+        tail = jnp.arange(n)[None] >= begin
+        return _distance(y[None], y[begin], rates[begin], below[None] - begin, sizes[begin], tail)
 
     found = jax.lax.stop_gradient(jax.lax.map(distances, jnp.asarray(blocks))).ravel()
     return jnp.where(usable[blocks.ravel()], found, jnp.inf), jnp.asarray(blocks.ravel())
@@ -82,7 +86,7 @@ def _below(y: Float[Array, " n"]) -> Int[Array, " n"]:
 
 
 def _distance(
-    y: Float[Array, " n"],
+    y: Float[Array, "*#b n"],
     start: Float[Array, "..."],
     rate: Float[Array, "..."],
     steps: Int[Array, "*b n"],
@@ -91,4 +95,4 @@ def _distance(
 ) -> Float[Array, "*b"]:
     """The largest distance of the distribution functions just below each value, as Clauset's program has it."""
     law = -jnp.expm1(-rate * jnp.where(tail, y - start, 0))
-    return jnp.max(jnp.where(tail, jnp.abs(law - steps / size), 0), axis=-1).astype(y.dtype)
+    return jnp.max(jnp.where(tail, jnp.abs(law - like(y, steps) / like(y, size)), 0), axis=-1)

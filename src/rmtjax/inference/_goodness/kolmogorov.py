@@ -96,9 +96,9 @@ def _durbin(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array,
     row, column = index[:, None], index[None, :]
     inverse = np.array([1 / math.factorial(j) for j in range(2 * most + 1)])
     matrix = jnp.asarray(np.where(row - column >= -1, inverse[np.maximum(row - column + 1, 0)], 0), d.dtype)
-    inverse = jnp.asarray(inverse, d.dtype)
+    inverse, index, row, column = (jnp.asarray(each, d.dtype) for each in (inverse, index, row, column))
     powers = lambda exponent: h**exponent * inverse[jnp.asarray(exponent, int)]
-    matrix = matrix - jnp.where(column == 0, powers(jnp.asarray(row + 1, d.dtype)), 0)
+    matrix = matrix - jnp.where(column == 0, powers(row + 1), 0)
     matrix = matrix - jnp.where(row == order - 1, powers(jnp.maximum(order - column, 1)), 0)
     corner = jnp.where(h > 0.5, jnp.where(h > 0.5, 2 * h - 1, 1) ** order, 0) * inverse[order.astype(int)]
     matrix = matrix + jnp.where((row == order - 1) & (column == 0), corner, 0)

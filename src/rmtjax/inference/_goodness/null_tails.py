@@ -60,7 +60,7 @@ def _sum_of_exponentials(
     nodes: Complex[np.ndarray, " k"], weights: Complex[np.ndarray, " k"], x: Float[Array, ""]
 ) -> Float[Array, ""]:
     dtype = complex_dtype(x.dtype)
-    return jnp.sum(jnp.asarray(weights, dtype) * jnp.exp(jnp.asarray(-nodes / 2, dtype) * x)).imag
+    return jnp.sum(jnp.asarray(weights, dtype) * jnp.exp(jnp.asarray(-nodes / 2, dtype) * jnp.asarray(x, dtype))).imag
 
 
 def _parabola(crossing: float, height: float, step: float, top: float) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
+from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -25,7 +26,9 @@ from rmtjax.laws import AbstractLaw
 from rmtjax.statistics.internal import Levels, LevelsLike, checked_values
 
 Fit = Callable[[Any], AbstractLaw]
-Calibration = Literal["independent"] | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
+Calibration = TypeAliasType(
+    "Calibration", Literal["independent"] | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
+)
 
 _TAILS = {
     "kolmogorov-smirnov": kolmogorov_tail,
@@ -244,7 +247,7 @@ def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar |
 def _ranked(statistic: Any, null: Any) -> Any:
     """Whether the statistic is finite, or draws at infinity are none or so few that the p-value rejects with all."""
     infinite = (null == math.inf).sum()
-    few = (infinite == 0) | (1 + infinite <= _FEW * (1 + null.size))
+    few = (infinite == 0) | (1 + infinite <= int(_FEW * (1 + null.size)))
     return few | ~(statistic == math.inf)
 
 

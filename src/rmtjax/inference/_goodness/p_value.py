@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax._compile import compiled
+from rmtjax._promotion import in_one_precision, like
 
 
 @partial(compiled, static_argnums=2)
@@ -19,7 +20,9 @@ def monte_carlo_p_value(
         null: the draws.
         rounding: up to how many eps of the statistic a draw below it counts as equal.
     """
+    dtype = statistic.dtype
+    statistic, null = in_one_precision((statistic, null))
     least = statistic - rounding * jnp.finfo(null.dtype).eps * jnp.abs(statistic) if rounding else statistic
-    share = (1 + jnp.sum(null >= least)) / (null.size + 1)
+    share = like(statistic, 1 + jnp.sum(null >= least)) / (null.size + 1)
     # A draw without a statistic makes the share unknown, rather than smaller.
-    return jnp.where(jnp.isnan(statistic) | jnp.isnan(null).any(), jnp.nan, share).astype(statistic.dtype)
+    return jnp.where(jnp.isnan(statistic) | jnp.isnan(null).any(), jnp.nan, share).astype(dtype)

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
@@ -205,8 +206,8 @@ def _cumulative(values: Float[Array, "m n"], mask: Bool[Array, "m n"], points: F
     """The distribution function of each spectrum at the points."""
     ascending = jnp.sort(jnp.where(mask, values.astype(points.dtype), jnp.inf), axis=-1)
     counts = jax.vmap(partial(jnp.searchsorted, side="right"), (0, None))(ascending, points)
-    number = jnp.sum(mask, axis=-1, keepdims=True)
-    return jnp.minimum(counts, number) / number.astype(points.dtype)
+    number = like(points, jnp.sum(mask, axis=-1, keepdims=True))
+    return jnp.minimum(like(points, counts), number) / number
 
 
 def _by_function(

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
+from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 
 # What is left of a product counts as rounding below this many eps of the largest product.
@@ -81,11 +82,11 @@ def tridiagonalised(
         left, largest = _norm(twice), jnp.maximum(state.largest, _norm(image))
         # Twice is enough (Parlett 1998, section 6.9): what loses length again is rounding.
         goes_on = (left > 0.5 * _norm(once)) & (left > _ROUNDING * eps * largest)
-        following = jnp.where(goes_on, twice / jnp.where(goes_on, left, 1), 0)
+        following = jnp.where(goes_on, twice / like(twice, jnp.where(goes_on, left, 1)), 0)
         row = first + second
         expected = jnp.where(place == k - 1, state.off_diagonal, jnp.where(place == k, row.real, 0))
         seen = first[0], jnp.vdot(other, image), _norm(image)
-        found = row[k], left, goes_on, _norm(row), _norm(row - expected), seen
+        found = row[k], left, goes_on, _norm(row), _norm(row - like(row, expected)), seen
         return _State(vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))

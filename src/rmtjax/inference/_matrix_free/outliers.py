@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import in_one_precision
 from rmtjax._typing import Side
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
 from rmtjax.laws import AbstractLaw, TracyWidom
@@ -106,6 +107,7 @@ def _outward(
     levels: Float[Array, " k"], residuals: Float[Array, " k"], edge: Float[Array, ""], inside: Float[Array, ""]
 ) -> Float[Array, " k"]:
     """How far out of the bulk a level lies at least, in units of the fluctuations."""
+    levels, residuals, edge, inside = in_one_precision((levels, residuals, edge, inside))
     sign = jnp.sign(edge - inside)
     return (sign * (levels - edge) - residuals) / (_EDGE * jnp.abs(edge - inside))
 

@@ -21,6 +21,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike, RealOrComplex, RealScalarLike, Side
 from rmtjax.special.internal import square_root, student_multiple
 from rmtjax.statistics import Estimate
@@ -224,7 +225,8 @@ class SpectralDensityEstimate(AbstractModule):
         return _mean_and_error(self.weights, self.nodes**k, self._variance)
 
     def _density(self, x: Float[Array, "..."], width: Float[Array, ""]) -> tuple[Array, Array]:
-        height = jnp.exp(-(((x - self.nodes[..., *[None] * x.ndim]) / width) ** 2) / 2)
+        points, nodes = aligned(x, self.nodes[..., *[None] * x.ndim])
+        height = jnp.exp(-(((points - nodes) / width) ** 2) / 2)
         return _mean_and_error(self.weights, height / (width * (2 * jnp.pi) ** 0.5), self._variance)
 
     def _cumulative(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array]:

@@ -7,14 +7,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._automatic import mesh_of
 from rmtjax._compile import compiled, soon
+from rmtjax._promotion import like
 from rmtjax._staging import is_staged
 from rmtjax._threefry import unrolled
-from rmtjax._typing import KeyScalar
+from rmtjax._typing import KeyScalar, PyTree
 from rmtjax.inference._matrix_free.lanczos import Tridiagonal, tridiagonalised
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
 from rmtjax.inference._matrix_free.vectors import VectorKind, vector_kind
@@ -38,11 +39,11 @@ _SYMMETRIC = _checks.Rule(
 
 
 def spectral_density_of(
-    matvec: Callable[..., PyTree[Array]],
-    n: int | PyTree[Array],
+    matvec: Callable[..., PyTree],
+    n: int | PyTree,
     key: KeyScalar,
     *,
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     depth: int | None = None,
     probes: int = 8,
     dtype: Any = None,
@@ -130,18 +131,19 @@ def _probe(
     key = unrolled(key)
     keys = jnp.stack([key, *[jax.random.fold_in(key, 1)] * witnessed])
     vectors = jax.vmap(partial(jax.random.normal, shape=(kind.n,), dtype=dtype))(keys)
-    return tridiagonalised(product, *(vectors / jnp.linalg.norm(vectors, axis=-1, keepdims=True)), depth=depth)
+    vectors = vectors / like(vectors, jnp.linalg.norm(vectors, axis=-1, keepdims=True))
+    return tridiagonalised(product, *vectors, depth=depth)
 
 
 @compiled
 def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
     """Nodes, weights and residuals of the tridiagonal matrices of all probes (Golub and Welsch)."""
     d, e, order = steps.diagonal, steps.off_diagonal, steps.order[:, None]
-    place = jnp.arange(d.shape[-1])
+    place = jnp.arange(d.shape[-1], dtype=order.dtype)[None]
     there = place < order
     # Rows that are not there have levels above all others, and vectors of their own.
     bound = jnp.max(jnp.abs(d) + 2 * jnp.abs(e), axis=-1, keepdims=True)
-    rows = jnp.where(there, d, (2 + place) * jnp.where(bound > 0, bound, 1))
+    rows = jnp.where(there, d, like(d, 2 + place) * jnp.where(bound > 0, bound, 1))
     matrix = SymTridiagonal(rows, jnp.where(place + 1 < order, e, 0)[:, :-1])
     nodes, vectors = eigh(matrix.todense())
     last = jnp.take_along_axis(nodes, order - 1, axis=-1)

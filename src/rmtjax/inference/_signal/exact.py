@@ -32,6 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import like
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.special import gauss_legendre
 
@@ -74,19 +75,20 @@ def log_probability(
     weights, beyond = (length * jnp.asarray(each, x.dtype) for each in (weights, beyond))
     functions = _functions(recurrence, x, log_weight)
     inside = jnp.arange(functions.shape[0]) < count
+    row = weights[None]
     functions = jnp.where(inside[:, None], functions, 0)
     if beta == 2:
-        return _log_determinant(-(weights * root_f * functions) @ functions.T)
+        return _log_determinant(-(row * root_f[None] * functions) @ functions.T)
     whole, totals = _whole(recurrence)
     totals = jnp.where(inside, totals, 0)
     tails, tail = functions @ beyond.T, functions @ weights
     primitives, primitive = totals[:, None] / 2 - tails, totals / 2 - tail
-    half = _skew((weights * primitives) @ functions.T)
+    half = _skew((row * primitives) @ functions.T)
     change = _skew(jnp.outer(totals / 2, primitive)) - half
-    odd = count % 2
-    matrix = _bordered(jnp.where(inside[:, None] & inside, whole, 0), odd * totals)
-    diagonal = jnp.append(jnp.where(inside, 0, 1), 1 - odd)
-    matrix = matrix + jnp.diag(diagonal.astype(matrix.dtype))
+    odd = like(totals, count % 2)
+    matrix = _bordered(jnp.where(inside[:, None] & inside[None], whole, 0), odd * totals)
+    diagonal = jnp.append(like(matrix, ~inside), 1 - odd)
+    matrix = matrix + jnp.diag(diagonal)
     return _log_determinant(jnp.linalg.solve(matrix, _bordered(change, -odd * tail))) / 2
 
 
@@ -116,7 +118,9 @@ def _functions(recurrence: Recurrence, x: Float[Array, " q"], log_weight: Float[
         size = jax.lax.stop_gradient(jnp.abs(now) + jnp.abs(after))
         mantissa, shift = jnp.frexp(size)
         unit = mantissa / size
-        return (unit * now, unit * after, exponent + shift), now * jnp.exp(log_weight / 2 + math.log(2) * exponent)
+        return (unit * now, unit * after, exponent + shift), now * jnp.exp(
+            log_weight / 2 + math.log(2) * like(x, exponent)
+        )
 
     start = (jnp.zeros_like(x), jnp.ones_like(x), jnp.zeros_like(x, jnp.int32))
     return jax.lax.scan(step, start, (recurrence.a, recurrence.b[:-1], recurrence.b[1:]))[1]
@@ -132,7 +136,7 @@ def _whole(recurrence: Recurrence) -> tuple[Float[Array, "m m"], Float[Array, " 
     after = jnp.append(rho, 1)[1 : c.size + 1]
     rho = rho[: c.size]
     pairs = (index[:, None] % 2 == 0) & (index % 2 == 1) & (index[:, None] < index)
-    return _skew(jnp.where(pairs, 2 * rho / (after * c)[:, None], 0)), jnp.where(
+    return _skew(jnp.where(pairs, 2 * rho[None] / (after * c)[:, None], 0)), jnp.where(
         index % 2 == 0, rho * recurrence.total, 0
     )
 

@@ -1,7 +1,7 @@
 """From levels to a rank: the judgement of each method, and the record of what it rests on."""
 
 import functools
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -10,7 +10,8 @@ from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import RealOrComplex
+from rmtjax._promotion import aligned, like
+from rmtjax._typing import RankMethod, RankMethodOfLevels, RealOrComplex
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.inference._core.data import without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
@@ -21,9 +22,7 @@ from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
 from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
 
 # Methods that need no more than the levels, and all of them.
-OfLevels = Literal["tracy-widom", "exact", "hard-threshold"]
-RankMethod = Literal[OfLevels, "parallel-analysis", "deflated-parallel-analysis"]
-_OF_LEVELS = get_args(OfLevels)
+_OF_LEVELS = get_args(RankMethodOfLevels)
 
 
 class SignalRank(AbstractModule):
@@ -139,8 +138,8 @@ def _findings(
     # Measured on products of thin matrices up to 1000 × 600, levels that should be 0 are below 4 eps of the largest.
     lost = ascending < 16 * jnp.finfo(ascending.dtype).eps * largest[..., None]
     # Behind the n-th there is nothing but zeros.
-    counts = jnp.arange(ascending.shape[-1])[::-1] < n
-    return Findings(largest, jnp.sum(lost & counts, axis=-1), columns)
+    counts = like(ascending, jnp.arange(ascending.shape[-1])[::-1]) < n
+    return Findings(largest, jnp.sum(jnp.where(counts, lost, False), axis=-1), columns)
 
 
 def _judged(
@@ -186,7 +185,8 @@ def _record(
     levels, rest = _largest(ascending, tests)
     rank = jnp.sum(jnp.cumprod(signal, axis=-1), axis=-1)
     chosen = lambda values: jnp.take_along_axis(values, rank[..., None], axis=-1)[..., 0]
-    rows, columns = n if noise is not None else n - rank, p - rank
+    number = like(levels, rank)
+    rows, columns = n if noise is not None else n - number, p - number
     if noise is None:
         sums = jnp.concatenate([remaining(levels, rest), rest[..., None]], axis=-1)
         noise = jnp.sqrt(n * chosen(sums) / (rows * columns))
@@ -196,6 +196,6 @@ def _record(
     else:
         edge = edges[..., 0] if edges.shape[-1] == 1 else chosen(jnp.concatenate([edges, edges[..., -1:]], axis=-1))
     spikes = estimates(levels, n, p, noise[..., None], beta)
-    is_signal: Bool[Array, "*batch t"] = jnp.arange(tests) < rank[..., None]
+    is_signal: Bool[Array, "*batch t"] = jnp.less(*aligned(jnp.arange(tests, dtype=rank.dtype), rank[..., None]))
     spikes = jax.tree.map(lambda leaf: jnp.where(is_signal, leaf, jnp.nan), spikes)
     return SignalRank(rank, p_values, edge, noise, levels, spikes, n, p)

@@ -19,9 +19,11 @@ strong signals use up k degrees of freedom of both sides, and what is left of th
 (n - k) × (p - k).
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealOrComplex
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.laws import TracyWidom
@@ -34,6 +36,7 @@ def known_noise_p_values(
     """The p-value of each level of X*X, descending and in units of σ², behind all before it."""
     before = jnp.arange(levels.shape[-1], dtype=levels.dtype)
     centre, scale = largest_laguerre_level(n, p - before, beta)
+    levels, centre, scale = aligned(levels, centre, scale)
     return TracyWidom(beta).sf((levels - centre) / scale)
 
 
@@ -44,7 +47,7 @@ def ratio_p_values(
 
     A level that is all that is left, or a level behind which there is no noise, has the p-value 1.
     """
-    before = jnp.arange(levels.shape[-1], dtype=levels.dtype)
+    before = jax.lax.broadcast_to_rank(jnp.arange(levels.shape[-1], dtype=levels.dtype), levels.ndim)
     rows, columns = n - before, p - before
     testable = (rows > 1) & (columns > 1)
     rows, columns = jnp.where(testable, rows, 2), jnp.where(testable, columns, 2)

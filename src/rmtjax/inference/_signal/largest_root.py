@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike, RealOrComplex
 from rmtjax.ensembles import Jacobi
 from rmtjax.inference._core.data import observations, without_mean
@@ -159,7 +160,8 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     """
     # Columns in units of their largest entries, so that those of small units are not taken for rounding.
     size = jnp.max(jnp.stack([jnp.max(jnp.abs(rows), axis=0) for rows in groups]), axis=0)
-    groups = [rows / jnp.where(size > 0, size, 1) for rows in groups]
+    size = jnp.where(size > 0, size, 1)[None]
+    groups = [rows / like(rows, size) for rows in groups]
     within = jnp.concatenate([without_mean(rows) for rows in groups])
     pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within, mode="r")))
     rounding = max(within.shape) * jnp.finfo(pivots.dtype).eps
@@ -167,8 +169,10 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     # Means weighted by the roots of the sizes have a part along those roots, the overall mean, which does not count.
     roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
     unit = roots / jnp.sqrt(jnp.sum(roots**2))
-    means = jnp.stack([jnp.mean(rows, axis=0) for rows in groups]) * roots[:, None]
-    between = means - unit[:, None] * (unit @ means)
+    means = jnp.stack([jnp.mean(rows, axis=0) for rows in groups])
+    roots, unit = like(means, roots)[:, None], like(means, unit)
+    means = means * roots
+    between = means - jnp.outer(unit, unit @ means)
     # The rows of Q that belong to the means: their Gram matrix has the roots as levels.
     basis = jnp.linalg.qr(jnp.concatenate([between, within]))[0][: len(groups)]
     return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1), smallest

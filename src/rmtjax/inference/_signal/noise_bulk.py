@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
+from rmtjax._promotion import like
 from rmtjax.inference._signal.singular_values import Loss, shrunk
 from rmtjax.linalg.internal import adjoint, decompose, divided_differences
 
@@ -86,7 +87,8 @@ def _filter_of(
     k = levels.shape[-1]
     q = min(k, larger)
     kept, sigma = weights(jnp.maximum(levels[k - q :], 0), noise if known else None, max(k, larger), rule)
-    return (v[:, k - q :] * kept) @ adjoint(v[:, k - q :]), kept, sigma
+    v = v[:, k - q :]
+    return (v * like(v, kept)[None]) @ adjoint(v), kept, sigma
 
 
 @keeping_filter.defjvp

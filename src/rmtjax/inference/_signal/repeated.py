@@ -59,5 +59,5 @@ def _repeated(
     _, order = jax.lax.sort((sums[0], jnp.arange(k)), num_keys=1)
     sums, largest = sums[:, order], jnp.max(entries, axis=0)[order]
     room = jnp.finfo(sums.dtype).eps * (32 * jnp.max(jnp.abs(sums), axis=0) + 2 * n**0.5 * largest)
-    same = jnp.all(jnp.abs(jnp.diff(sums)) <= jnp.maximum(room[1:], room[:-1]), axis=0)
+    same = jnp.all(jnp.abs(jnp.diff(sums)) <= jnp.maximum(room[1:], room[:-1])[None], axis=0)
     return jnp.where(same, jnp.maximum(order[1:], order[:-1]), -1)

@@ -9,12 +9,10 @@ import numpy as np
 from jax.core import Tracer
 
 from rmtjax import _checks
-from rmtjax._typing import ArrayLike, RealLike, RealOrComplex
+from rmtjax._typing import ArrayLike, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
 from rmtjax.inference._signal.judge import (
-    OfLevels,
     Options,
-    RankMethod,
     SignalRank,
     judged_data,
     judged_levels,
@@ -139,7 +137,7 @@ def signal_rank_of_levels(
     p: int,
     *,
     beta: RealOrComplex = 1,
-    method: OfLevels = "tracy-widom",
+    method: RankMethodOfLevels = "tracy-widom",
     level: RealLike = 0.05,
     noise: RealLike | None = None,
     max_rank: int | None = None,
@@ -183,7 +181,7 @@ def signal_rank_of_levels(
     array = jnp.maximum(array[..., -min(rows, array.shape[-1]) :], 0)
     count = _number_of_levels(max_rank, min(rows, array.shape[-1]), p)
     beta = _checks.dyson_index(beta, RealOrComplex)
-    options = _options(_checks.choice("method", method, OfLevels), beta, count, p, n, noise)
+    options = _options(_checks.choice("method", method, RankMethodOfLevels), beta, count, p, n, noise)
     batch = array.shape[:-1]
     numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
     result, findings = judged_levels(array, *numbers, options)

@@ -30,6 +30,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from rmtjax._promotion import like
 from rmtjax.inference._signal.hard_threshold import known_noise
 from rmtjax.linalg.internal import adjoint, divided_differences, singular_function_tangent
 
@@ -98,7 +99,7 @@ def with_shrunk_values(
     """
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)
     new, scale = _values(s, level, beta, loss, known)
-    return (u * new) @ vh, s, new, scale
+    return (u * like(u, new)[None]) @ vh, s, new, scale
 
 
 @with_shrunk_values.defjvp
@@ -113,7 +114,7 @@ def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple,
     differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss), s)
     quotients = new / jnp.where(s > 0, s, 1)
     matrix_tangent = singular_function_tangent((u, s, vh), tangent, quotients, differences, new_tangent)
-    return ((u * new) @ vh, s, new, scale), (matrix_tangent, s_tangent, new_tangent, scale_tangent)
+    return ((u * like(u, new)[None]) @ vh, s, new, scale), (matrix_tangent, s_tangent, new_tangent, scale_tangent)
 
 
 def _values_at(

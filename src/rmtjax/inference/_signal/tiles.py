@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
+from rmtjax._promotion import aligned, like
 from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
 
@@ -86,7 +87,8 @@ def _of_tile(
     """Sums over the patches of a tile: of the denoised voxels, and of weights, noise and rank."""
     k, voxels = tile.shape[0], math.prod(patch)
     mean = _windows(tile, patch) / voxels
-    gram = _windows(tile[:, None] * jnp.conj(tile), patch) - voxels * mean[:, None] * jnp.conj(mean)
+    outer = lambda rows: rows[:, None] * jnp.conj(rows)[None]
+    gram = _windows(outer(tile), patch) - voxels * outer(mean)
     matrices = jnp.moveaxis(gram.reshape(k, k, -1), -1, 0)
     # A map of noise becomes that of each patch.
     noise = jnp.sqrt(_windows(noise**2, patch) / voxels).reshape(-1) if noise.ndim else noise
@@ -98,10 +100,11 @@ def _of_tile(
     shape = inside.shape
     rank = jnp.sum(kept > 0, axis=-1).astype(sigma.dtype).reshape(shape)
     weight = inside / (1 + rank)
-    matrix = _over_patches(weight * keep, patch)
-    rest = _over_patches(weight * (mean - jnp.sum(keep * mean, axis=1)), patch)
+    weighted = lambda values: jnp.multiply(*aligned(weight, values))
+    matrix = _over_patches(weighted(keep), patch)
+    rest = _over_patches(weighted(mean - jnp.sum(keep * mean[None], axis=1)), patch)
     maps = _over_patches(jnp.stack([weight, weight * sigma.reshape(shape) ** 2, weight * rank]), patch)
-    return jnp.sum(matrix * tile, axis=1) + rest, maps
+    return jnp.sum(matrix * tile[None], axis=1) + rest, maps
 
 
 def denoised_image(
@@ -132,7 +135,7 @@ def denoised_image(
     image, unit = flat.reshape(image.shape), unit[0, 0]
     noise = noise / unit
     # What all voxels have in common is in no patch's spectrum, but costs digits of its squares.
-    common = jnp.mean(image, axis=tuple(range(axes)))
+    common = jnp.mean(image, axis=tuple(range(axes)), keepdims=True)
     whole = [
         (0, len(part) * size + width - 1 - length)
         for part, size, width, length in zip(parts, tile, patch, space, strict=True)
@@ -162,8 +165,9 @@ def denoised_image(
     (voxels, (weight, variance, rank)), _ = jax.lax.scan(add, zeros, starts)
     crop = tuple(slice(0, length) for length in space)
     weight = weight[crop]
-    signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1) / weight[..., None] + common
-    found = signal * unit, jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
+    signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1)
+    signal = signal / like(signal, weight)[..., None] + common
+    found = signal * like(signal, unit), jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
     if mask is None:
         return found
     return jnp.where(mask[..., None], found[0], 0), jnp.where(mask, found[1], 0), jnp.where(mask, found[2], 0)

@@ -15,11 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Inexact, Int, PyTree
+from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import KeyScalar, RealOrComplex
+from rmtjax._typing import KeyScalar, PyTree, RealOrComplex
 from rmtjax.inference._fits.marchenko_pastur import fit_marchenko_pastur
 from rmtjax.inference._fits.tail import fit_tail
 from rmtjax.inference._signal.largest_level import ratio_p_values

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import times_power
 from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra import semicircle
@@ -88,7 +89,9 @@ class BinomialSemicircle(AbstractLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         weights, radii = self._components()
-        return semicircle.even_moment(k // 2, radii) @ weights if k % 2 == 0 else 0 * self.radius
+        if k % 2:
+            return 0 * self.radius
+        return times_power(semicircle.even_moment(k // 2, radii / self.radius) @ weights, self.radius, k)
 
     def _var(self) -> Float[Array, ""]:
         return self._moment(2)

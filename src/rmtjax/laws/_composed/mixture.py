@@ -1,5 +1,6 @@
 """Mixtures of laws."""
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -79,8 +80,23 @@ class Mixture(AbstractLaw):
         return self._total([law.moment(k) for law in self.components])
 
     def _var(self) -> Float[Array, ""]:
-        mean = self._moment(1)
-        return self._total([law.var() + (law.mean() - mean) ** 2 for law in self.components])
+        return self._central_moments(2)[0]
+
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """The central moments, from those of the components: points of a quadrature lose digits far from 0."""
+        means = [law._promised_moment(k=1) for law in self.components]
+        # Differences between the means keep the digits that these have beside a large common part.
+        away = [mean - means[0] for mean in means]
+        middle = self._total(away)
+        higher = [k for k in (3, 4) if k <= max(orders)]
+        totals = {k: jnp.zeros((), self.weights.dtype) for k in orders}
+        for weight, law, place in zip(self.weights, self.components, away, strict=True):
+            moments = {0: 1.0, 1: 0.0, 2: law._promised_var()}
+            moments |= dict(zip(higher, law._promised_central_moments(*higher), strict=True))
+            for k in orders:
+                shifted = sum(math.comb(k, j) * moments[j] * (place - middle) ** (k - j) for j in range(k + 1))
+                totals[k] = totals[k] + weight * shifted
+        return tuple(totals[k] for k in orders)
 
     def _breakpoints(self) -> Float[Array, " k"]:
         return jnp.sort(jnp.concatenate([law._promised_breakpoints() for law in self.components]))

@@ -12,6 +12,7 @@ from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
+from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.scaled import AbstractScaledLaw
 
 # Moments up to this order are those of the law in its own unit, where nothing overflows in single precision.
@@ -192,8 +193,11 @@ class AbstractLaw(AbstractScaledLaw):
         return self._run(self._promised_kurtosis)
 
     def moment(self, k: int) -> Float[Array, ""]:
-        """The k-th moment about 0, E[X^k], for an integer k ≥ 0."""
-        return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0))
+        """The k-th moment about 0, E[X^k], for an integer k from 0 to 10000; infinite where it overflows.
+
+        Where there is no formula for every order, k is at most 100.
+        """
+        return self._run(self._promised_moment, k=no_more_than(10_000, _checks.integer("k", k, at_least=0)))
 
     # What the public methods promise, and other laws use of this one: the hooks of the law in its own unit.
 
@@ -239,6 +243,11 @@ class AbstractLaw(AbstractScaledLaw):
     def _promised_std(self) -> Float[Array, ""]:
         law, unit = self._in_unit()
         return self._as_promised(jnp.sqrt(law._var()) * unit)
+
+    def _promised_central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        law, unit = self._in_unit()
+        moments = law._central_moments(*orders) if orders else ()
+        return tuple(self._as_promised(times_power(m, unit, k)) for k, m in zip(orders, moments, strict=True))
 
     def _promised_skewness(self) -> Float[Array, ""]:
         second, third = self._in_unit()[0]._central_moments(2, 3)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PyTree
 
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
+from rmtjax.laws._core.orders import no_more_than
 from rmtjax.special import bracketed_root, integrate
 from rmtjax.special.internal import panel_nodes
 
@@ -39,6 +40,7 @@ def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
     """The moment E X^k."""
+    no_more_than(100, k)
     points, masses = law._quadrature()
     return jnp.sum(masses * points**k)
 

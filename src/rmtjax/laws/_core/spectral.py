@@ -18,6 +18,8 @@ from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax._units import times, times_power
 from rmtjax.laws._core.base import FEW, AbstractLaw
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.power_series import power
 
 T = TypeVar("T", bound=Any)
 
@@ -37,7 +39,9 @@ class AbstractSpectralLaw(AbstractLaw):
         """The transform at finite z with Im z ≥ 0; on the real axis, the limit from above."""
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return free_cumulant_of_moments([self._moment(j) for j in range(k + 1)])
+        no_more_than(20, k)
+        moments = jnp.stack([self._moment(j) for j in range(k + 1)])
+        return moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         """The central moments as sums over the non-crossing partitions without singletons."""
@@ -74,8 +78,11 @@ class AbstractSpectralLaw(AbstractLaw):
         return self._run(self._promised_hilbert, _checks.real("x", x))
 
     def free_cumulant(self, k: int) -> Float[Array, ""]:
-        """The k-th free cumulant, for an integer k ≥ 1; the first is the mean, the second the variance."""
-        return self._run(self._promised_free_cumulant, k=_checks.integer("k", k, at_least=1))
+        """The k-th free cumulant, for an integer k from 1 to 10000; the first is the mean, the second the variance.
+
+        Where there is no formula, k is at most 20, and digits cancel as k grows.
+        """
+        return self._run(self._promised_free_cumulant, k=no_more_than(10_000, _checks.integer("k", k, at_least=1)))
 
     def r_transform(self, g: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
@@ -146,15 +153,20 @@ def free_cumulant_of_moments(moments: Sequence[T]) -> T:
     k = len(moments) - 1
     if k == 1:
         return moments[1]
-    power: list[Any] = [moments[0]]
+    raised: list[Any] = [moments[0]]
     for j in range(1, k + 1):
-        power.append(sum(((1 - k) * i - (j - i)) * moments[i] * power[j - i] for i in range(1, j + 1)) / j)
-    return -power[k] / (k - 1)
+        raised.append(sum(((1 - k) * i - (j - i)) * moments[i] * raised[j - i] for i in range(1, j + 1)) / j)
+    return -raised[k] / (k - 1)
 
 
 def catalan(m: int) -> int:
     """The m-th Catalan number."""
     return math.comb(2 * m, m) // (m + 1)
+
+
+def catalan_share(m: int) -> float:
+    """The m-th Catalan number over 4^m, which never overflows."""
+    return catalan(m) / 4**m
 
 
 def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
@@ -184,5 +196,5 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
 
 def _in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
     """Numbers as complex ones."""
-    # Python's type keeps the precision of Python's numbers open.
-    return jax.lax.convert_element_type(x, complex if x.weak_type else complex_dtype(x.dtype))
+    # A sum keeps the precision of Python's numbers open.
+    return x + 0j if x.weak_type else x.astype(complex_dtype(x.dtype))

@@ -12,7 +12,9 @@ from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar
+from rmtjax._units import times_power
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.orders import as_number, no_more_than
 from rmtjax.laws._core.tabulated import not_too_far
 from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import breakpoints, moment, table
@@ -181,8 +183,10 @@ class LevelDensity(AbstractLaw):
         return jnp.where(u < 0, 0, jnp.where(u > 1, 1, level)) if self.zeros or self.ones else level
 
     def _moment(self, k: int) -> Float[Array, ""]:
+        no_more_than(100, k)
         exact = (self.zeros if k == 0 else 0) + self.ones
-        return (exact / self._total() + self._fraction() * moment(self.classical, k, 0.0)) * self.unit**k
+        share = as_number(exact / self._total() + self._fraction() * moment(self.classical, k, 0.0))
+        return times_power(share, self.unit, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         mean = self.ones / self._total() + self._fraction() * moment(self.classical, 1, 0.0)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax.laws._core.generalized_gamma import AbstractGeneralizedGamma
+from rmtjax.laws._core.orders import as_number
 
 
 class PoissonSpacing(AbstractGeneralizedGamma):
@@ -45,7 +46,7 @@ class PoissonSpacing(AbstractGeneralizedGamma):
         return (1.0 if self.k == 0 else 0.0), 0.0
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return jnp.asarray(float(math.prod(range(self.k + 1, self.k + 1 + k))))
+        return as_number(math.prod(range(self.k + 1, self.k + 1 + k)))
 
     def _var(self) -> Float[Array, ""]:
         return jnp.asarray(self.k + 1.0)

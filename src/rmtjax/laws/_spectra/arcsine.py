@@ -10,7 +10,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
+from rmtjax._units import times_power
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
 
 
 class Arcsine(AbstractSpectralLaw):
@@ -71,7 +72,7 @@ class Arcsine(AbstractSpectralLaw):
         return self.radius * jnp.sin(jnp.pi * (jax.random.uniform(key, shape, jnp.result_type(self.radius)) - 0.5))
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return 0 * self.radius if k % 2 else math.comb(k, k // 2) / 2**k * self.radius**k
+        return 0 * self.radius if k % 2 else times_power(math.comb(k, k // 2) / 2**k, self.radius, k)
 
     def _var(self) -> Float[Array, ""]:
         return self.radius**2 / 2
@@ -81,7 +82,7 @@ class Arcsine(AbstractSpectralLaw):
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         m = k // 2
-        return 0 * self.radius if k % 2 else 2 * (-1) ** (m - 1) * catalan(m - 1) * (self.radius / 2) ** k
+        return 0 * self.radius if k % 2 else times_power((-1) ** (m - 1) * catalan_share(m - 1) / 2, self.radius, k)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         radius = like(g, self.radius)

@@ -33,6 +33,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
+from rmtjax._units import times_power
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.special.internal import t_minus_sin_t
 
@@ -105,7 +106,10 @@ class BuresLaw(AbstractLaw):
         return jnp.where(near_right, 1 - tail, tail), jnp.where(near_right, tail, 1 - tail)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return math.prod(range(k + 1, 3 * k, 2)) / math.factorial(k + 1) * self.scale**k
+        # In units of the upper end, the square of which is rational.
+        odd = k % 2
+        share = math.prod(range(k + 1, 3 * k, 2)) / (math.factorial(k + 1) * 27 ** (k // 2))
+        return times_power(share * self.scale**odd, self._support()[1], k - odd)
 
     def _var(self) -> Float[Array, ""]:
         return 1.5 * self.scale**2

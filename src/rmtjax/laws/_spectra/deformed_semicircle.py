@@ -28,7 +28,10 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax._units import times_power
 from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.power_series import power
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
 from rmtjax.special.internal import t_minus_sin_t
@@ -133,20 +136,28 @@ class DeformedSemicircle(AbstractLaw):
         return _quantiles(self, p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        r"""From the Schwinger-Dyson equation for $t_{i,j} = \varphi(A^i X^j)$, X = A + S with a semicircle variable S.
+        r"""From the residue of $z^k G$ at infinity, in ω.
 
-        $t_{i,j} = t_{i+1,j-1} + \sigma^2 \sum_{l=0}^{j-2} t_{0,l}\,t_{i,j-2-l}$ with $t_{i,0} = \sum_k w_k a_k^i$.
+        With $G_A = t \sum_j a_j t^j$ at $t = 1/ω$ and $z = P(t)/t$, it is
+        $\frac1{k+1} \sum_j (j + 1)\,a_j\,[t^{k-j}] P^{k+1}$.
         """
-        rows = [[jnp.sum(self.weights * self.locations**i)] for i in range(k + 1)]
-        for j in range(1, k + 1):
-            for i in range(k + 1 - j):
-                pairs = sum((rows[0][l] * rows[i][j - 2 - l] for l in range(j - 1)), start=0 * self.radius)
-                rows[i].append(rows[i + 1][j - 1] + self._sigma() ** 2 * pairs)
-        return rows[0][k]
+        no_more_than(100, k)
+        # In units of a bound on the support, in which nothing overflows.
+        reach, j = jnp.abs(self.locations).max() + self.radius, jnp.arange(k + 1)
+        moments = (self.locations / reach) ** j[:, None] @ self.weights
+        series = jnp.concatenate([jnp.stack([moments[0] ** 0, 0 * reach]), (self._sigma() / reach) ** 2 * moments])
+        share = jnp.sum((j + 1).astype(moments.dtype) * moments * power(series[: k + 1], k + 1)[::-1]) / (k + 1)
+        return times_power(share, reach, k)
 
-    def _var(self) -> Float[Array, ""]:
-        mean = jnp.sum(self.weights * self.locations)
-        return jnp.sum(self.weights * (self.locations - mean) ** 2) + self._sigma() ** 2
+    def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
+        """The central moments, from those of the locations: the second free cumulants add, the others stay."""
+        # Differences from one of the locations keep the digits that the locations have beside a large common part.
+        away = self.locations - self.locations[0]
+        away = away - jnp.sum(self.weights * away)
+        second, third, fourth = (jnp.sum(self.weights * away**k) for k in (2, 3, 4))
+        noise = self._sigma() ** 2
+        moments = {2: second + noise, 3: third, 4: fourth + 4 * noise * second + 2 * noise**2}
+        return tuple(moments[k] for k in orders)
 
 
 # The functions below are compiled, so that calls outside `jit` do not compile the loops each time.

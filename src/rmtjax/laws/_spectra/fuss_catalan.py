@@ -30,6 +30,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import complex_dtype
+from rmtjax.laws._core.orders import as_number
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
 from rmtjax.special.internal import t_minus_sin_t
 
@@ -269,7 +270,7 @@ class FussCatalan(AbstractSpectralLaw):
         return jnp.minimum(_ppf(self.order, p, q), self._support()[1])
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return jnp.asarray(float(math.comb((self.order + 1) * k, k) // (self.order * k + 1)))
+        return as_number(math.comb((self.order + 1) * k, k) // (self.order * k + 1))
 
     def _var(self) -> Float[Array, ""]:
         return jnp.asarray(float(self.order))
@@ -280,7 +281,7 @@ class FussCatalan(AbstractSpectralLaw):
         return jnp.where(zero, jnp.inf, _branch(self.order, t) * t)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return jnp.asarray(float(math.comb(self.order * k + 1, k) // (self.order * k + 1)))
+        return as_number(math.comb(self.order * k + 1, k) // (self.order * k + 1))
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         # B = 1 + g R solves B = 1 + g B^s, the equation of `_branch` for order s - 1.

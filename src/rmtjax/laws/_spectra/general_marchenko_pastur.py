@@ -1,7 +1,7 @@
 """The Marčenko-Pastur law of a general population spectrum."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,8 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealLike, RealScalarLike
+from rmtjax.laws._core.orders import no_more_than
+from rmtjax.laws._core.power_series import power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, pole, reciprocal
 from rmtjax.laws._spectra.silverstein import Silverstein
 from rmtjax.special import bracketed_root
@@ -131,11 +133,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         weights = self.ratio * self._frequencies()
         if k == 0:
             return 0 * jnp.sum(weights) + 1
-        cumulants = [jnp.sum(weights * self.population**j) for j in range(k + 1)]
-        power: list[Any] = [jnp.ones_like(cumulants[0])]
-        for j in range(1, k + 1):
-            power.append(sum(((k + 2) * i - j) * cumulants[i] * power[j - i] for i in range(1, j + 1)) / j)
-        return power[k] / ((k + 1) * self.ratio)
+        no_more_than(100, k)
+        cumulants = self.population ** jnp.arange(k + 1)[:, None] @ weights
+        return power(cumulants.at[0].set(1), k + 1)[k] / ((k + 1) * self.ratio)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         """The central moments, from those of the population: sums of moments about 0 would cancel."""

@@ -8,7 +8,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
+from rmtjax._units import times_power
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
 from rmtjax.laws._spectra.marchenko_pastur import MarchenkoPastur
 
 
@@ -66,8 +67,10 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         if k == 0:
             return jnp.ones_like(self.ratio * self.scale)
-        of_inverse = MarchenkoPastur(self.ratio)._moment(k - 1)
-        return self.scale ** (2 * k) * (1 - self.ratio) ** (1 - 2 * k) * of_inverse
+        return self._mean() * MarchenkoPastur(self.ratio, self.scale / (1 - self.ratio))._moment(k - 1)
+
+    def _mean(self) -> Float[Array, ""]:
+        return self.scale**2 / (1 - self.ratio)
 
     def _var(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4 / (1 - self.ratio) ** 3
@@ -79,7 +82,8 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         return reciprocal(((1 + ratio) * z - scale**2 + root) / 2)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return catalan(k - 1) * self.ratio ** (k - 1) * self.scale ** (2 * k) * (1 - self.ratio) ** (1 - 2 * k)
+        c = self.ratio
+        return self._mean() * times_power(catalan_share(k - 1), 4 * c * (self.scale / (1 - c)) ** 2, k - 1)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         ratio, square = like(g, self.ratio), like(g, self.scale) ** 2

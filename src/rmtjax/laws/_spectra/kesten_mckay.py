@@ -18,12 +18,14 @@ import math
 from typing import Annotated
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, reciprocal
+from rmtjax._units import times_power
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
 from rmtjax.special.internal import t_minus_sin_t
 
 
@@ -89,8 +91,15 @@ class KestenMcKay(AbstractSpectralLaw):
         if k % 2:
             return 0 * self.degree
         m, d = k // 2, self.degree
-        walks = lambda j: j * math.comb(2 * m - j, m) // (2 * m - j) * d**j * (d - 1) ** (m - j)
-        return sum((walks(j) for j in range(1, m + 1)), start=0 * d) if m else d**0
+        if m == 0:
+            return d**0
+        # The terms in units of (4 (d - 1))^m, with d/(2 (d - 1)) ≤ 1, so that none overflows.
+        i = np.arange(1, m)
+        walks = np.cumprod(
+            [2 * math.comb(2 * m - 1, m) / ((2 * m - 1) * 4**m), *((i + 1) / i * (2 * m - 2 * i) / (2 * m - i - 1))]
+        )
+        share = jnp.asarray(walks, d.dtype) @ (d / (2 * (d - 1))) ** jnp.arange(1, m + 1)
+        return times_power(share, 4 * (d - 1), m)
 
     def _var(self) -> Float[Array, ""]:
         return self.degree
@@ -101,7 +110,9 @@ class KestenMcKay(AbstractSpectralLaw):
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         m = k // 2
-        return 0 * self.degree if k % 2 else (-1) ** (m - 1) * catalan(m - 1) * self.degree
+        if k % 2:
+            return 0 * self.degree
+        return times_power((-1) ** (m - 1) * catalan_share(m - 1) * self.degree, 4.0, m - 1)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return 2 * like(g, self.degree) * g / (1 + jnp.sqrt(1 + 4 * g**2))

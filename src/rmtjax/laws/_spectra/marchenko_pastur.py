@@ -5,9 +5,9 @@ and $x = s^2 \max(c, 1)\,y$ the continuous parts for all c form one family, with
 `mass_from_end`, with $y = 1 + q^2 - 2q\cos φ$, the mass below x is H(φ) times this mass.
 """
 
-import math
 from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
@@ -112,11 +112,16 @@ class MarchenkoPastur(AbstractSpectralLaw):
         return self._first_atom() + lower / parts, upper / parts
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # Horner's scheme for the polynomial in the ratio.
-        total = 0 * self.ratio + (1 if k == 0 else 0)
-        for j in range(k, 0, -1):
-            total = total * self.ratio + math.comb(k, j) * math.comb(k, j - 1) / k
-        return total * self.scale ** (2 * k)
+        # The product of the quotients of successive moments, which grow from the mean to the upper end.
+        c, mean, one = self.ratio, self.scale**2, jnp.ones_like(self.ratio * self.scale)
+
+        def step(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            moment, quotient = state
+            j = j.astype(quotient.dtype)
+            quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) ** 2 / quotient) / (j + 1)
+            return moment * (quotient * mean), quotient
+
+        return jax.lax.fori_loop(2, k + 1, step, (one * mean, one))[0] if k else one
 
     def _var(self) -> Float[Array, ""]:
         return self.ratio * self.scale**4
@@ -129,7 +134,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * like(z, jnp.where(c > 1, c, 1)))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return self.scale ** (2 * k) * self.ratio ** (k - 1)
+        return self.scale**2 * (self.scale**2 * self.ratio) ** (k - 1)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         ratio, scale = like(g, self.ratio), like(g, self.scale)

@@ -19,6 +19,8 @@ from jaxtyping import Array, Complex, Float
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import times_power
+from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
 from rmtjax.laws._spectra.semicircle import Semicircle, density, distribution
 
@@ -104,7 +106,7 @@ class QuarterCircle(AbstractSpectralLaw):
         return jnp.abs(Semicircle(self.radius)._sample(key, shape))
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        return float(_unit_moment(k)) * self.radius**k
+        return times_power(float(_unit_moment(k)), self.radius, k)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         radius = like(z, self.radius)
@@ -114,5 +116,6 @@ class QuarterCircle(AbstractSpectralLaw):
         return jnp.where(u == 0, -jnp.inf, 4 / (jnp.pi * radius) * (even + odd))
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        no_more_than(50, k)
         # Exact arithmetic is needed: in double precision the tenth free cumulant would have only 6 digits.
-        return float(free_cumulant_of_moments([_unit_moment(j) for j in range(k + 1)])) * self.radius**k
+        return times_power(float(free_cumulant_of_moments([_unit_moment(j) for j in range(k + 1)])), self.radius, k)

@@ -1,6 +1,5 @@
 """Wigner's semicircle law."""
 
-import math
 from typing import Annotated
 
 import jax
@@ -10,7 +9,8 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, reciprocal
+from rmtjax._units import times_power
+from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan_share, edge_root, reciprocal
 from rmtjax.special.internal import t_minus_sin_t
 
 
@@ -26,7 +26,7 @@ def distribution(x: Float[Array, "..."], radius: Float[Array, "..."]) -> Float[A
 
 def even_moment(half: int, radius: Float[Array, "..."]) -> Float[Array, "..."]:
     """The moment of order 2·half: a Catalan number times (radius/2)^(2·half)."""
-    return math.comb(2 * half, half) / ((half + 1) * 4**half) * radius ** (2 * half)
+    return times_power(catalan_share(half), radius, 2 * half)
 
 
 class Semicircle(AbstractSpectralLaw):

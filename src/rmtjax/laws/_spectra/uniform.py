@@ -11,13 +11,14 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import times_power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw
 from rmtjax.special.internal import whole_powers
 
 
 def _bernoulli(k: int) -> float:
-    """The k-th Bernoulli number over k!, for k ≥ 2."""
-    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(scipy.special.zeta(k)) / (2 * math.pi) ** k
+    """The k-th Bernoulli number times (2π)^k/k!, for k ≥ 2."""
+    return 0.0 if k % 2 else 2 * (-1) ** (k // 2 + 1) * float(scipy.special.zeta(k))
 
 
 def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
@@ -26,7 +27,7 @@ def _langevin(x: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
     s = jnp.where(small, 2 * x, 0)
     series = jnp.zeros_like(s)
     for k in range(34, 0, -2):
-        series = series * s**2 + _bernoulli(k)
+        series = series * s**2 + _bernoulli(k) / (2 * math.pi) ** k
     large = jnp.where(small, 1, x)
     sign = jnp.where(jnp.real(large) < 0, -1, 1)
     decay = jnp.exp(-2 * sign * large)
@@ -87,9 +88,10 @@ class Uniform(AbstractSpectralLaw):
         return self.lower + uniform * (self.upper - self.lower)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is divided out.
-        j = jnp.arange(k + 1)
-        return jnp.sum(whole_powers(self.upper, j) * whole_powers(self.lower, k - j)) / (k + 1)
+        # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is divided out, in units of the larger end.
+        above = jnp.abs(self.upper) >= jnp.abs(self.lower)
+        larger, smaller = jnp.where(above, self.upper, self.lower), jnp.where(above, self.lower, self.upper)
+        return times_power(jnp.mean(whole_powers(smaller / larger, jnp.arange(k + 1))), larger, k)
 
     def _var(self) -> Float[Array, ""]:
         return (self.upper - self.lower) ** 2 / 12
@@ -112,7 +114,7 @@ class Uniform(AbstractSpectralLaw):
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         middle, half = self._halves()
-        return middle if k == 1 else (2 * half) ** k * _bernoulli(k)
+        return middle if k == 1 else times_power(_bernoulli(k), half / math.pi, k)
 
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         middle, half = self._halves()

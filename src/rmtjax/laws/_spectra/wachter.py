@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealScalarLike
+from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, reciprocal
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
 from rmtjax.special.internal import whole_powers
@@ -175,8 +176,8 @@ class Wachter(AbstractSpectralLaw):
         a, b, c = self._dimensions()
         if k == 0:
             return 0 * a + 1
-        total = a + b
-        j = jnp.arange(k + 1)
+        no_more_than(100, k)
+        j, total = jnp.arange(k + 1), a + b
         ways = jnp.asarray([math.comb(k, i) for i in range(k + 1)], total.dtype)
         power = lambda part, j: whole_powers(part / total, j)
         binomial = lambda success, failure: ways * power(success, j) * power(failure, k - j)
@@ -207,6 +208,7 @@ class Wachter(AbstractSpectralLaw):
         return pole(z, 0.0, masses[0]) + pole(z, 1.0, masses[1]) + reciprocal(continuous / numerator)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        no_more_than(50, k)
         # The series C = Σ κ_k g^k solves C (a + b + C) = g (a + C).
         total = self.a + self.b
         cumulants = [0 * total, self.a / total]

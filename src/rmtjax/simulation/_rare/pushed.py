@@ -136,7 +136,7 @@ def _resampled(
     relative = jnp.exp(weights - largest)
     total = jnp.sum(relative, axis=1, keepdims=True)
     uneven = 2 * total**2 < GROUP * jnp.sum(relative**2, axis=1, keepdims=True)
-    places = (jax.random.uniform(key, (len(u), 1), u.dtype) + jnp.arange(GROUP)) / GROUP
+    places = (jax.random.uniform(key, (len(u), 1), u.dtype) + jnp.arange(GROUP, dtype=u.dtype)[None]) / GROUP
     below = jnp.cumsum(relative, axis=1) / total
     chosen = jnp.sum(below[:, None, :-1] <= places[:, :, None], axis=2)
     mean = largest + jnp.log(total / GROUP)

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned, like
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import SymTridiagonal
@@ -122,7 +123,7 @@ def _run(
     shapes = [jnp.where(shape > 0, shape, 1) for shape in entries.shapes()]
     size = (num_groups, GROUP, entries.n)
     ratios = _log_ratios(key_start, shapes, size)
-    first, second = (shape * jnp.exp(ratio) for shape, ratio in zip(shapes, ratios, strict=True))
+    first, second = (jnp.multiply(*aligned(shape, jnp.exp(ratio))) for shape, ratio in zip(shapes, ratios, strict=True))
     if entries.normal_diagonal:
         first = jax.random.normal(jax.random.fold_in(key_start, 1), size, threshold.dtype)
     particles = _Particles(first, second, evaluate(first, second))
@@ -170,9 +171,10 @@ def _next_level(statistic: Float[Array, "groups size"]) -> Float[Array, ""]:
 
 def _copied(key: KeyScalar, particles: _Particles, above: Array) -> _Particles:
     """Copies of the particles of each group that are above the level, each as often as the others but for one."""
-    places = (jax.random.uniform(key, (len(above), 1)) + jnp.arange(GROUP)) / GROUP
+    first = jax.random.uniform(key, (len(above), 1))
+    places = (first + like(first, jnp.arange(GROUP))[None]) / GROUP
     ranks = jnp.cumsum(above, axis=1)
-    wanted = 1 + jnp.floor(places * ranks[:, -1:]).astype(ranks.dtype)
+    wanted = 1 + jnp.floor(places * like(places, ranks[:, -1:])).astype(ranks.dtype)
     chosen = jax.vmap(jnp.searchsorted)(ranks, jnp.minimum(wanted, ranks[:, -1:]))
     copies = lambda array: jax.vmap(lambda group, places: group[places])(array, chosen)
     return _Particles(*map(copies, particles))

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
+from rmtjax._promotion import like
+
 
 class Cells(NamedTuple):
     """The occupied cells.
@@ -74,8 +76,9 @@ def added(cells: Cells, values: Float[Array, " m"], mask: Array) -> Cells:
     # Both ascend, so the place of each among all follows from its place among the others.
     ours, theirs = cells.codes >> batch.shift.astype(codes.dtype), batch.codes
     ours = jnp.where(cells.codes == none, none, ours)
+    search = lambda among, of, side: like(own, jnp.searchsorted(among, of, side=side))
     own = jnp.arange(len(ours))
-    place = own + jnp.searchsorted(theirs, ours, side="left"), own + jnp.searchsorted(ours, theirs, side="right")
+    place = own + search(theirs, ours, "left"), own + search(ours, theirs, "right")
     together = lambda a, b: jnp.zeros(2 * len(ours), a.dtype).at[place[0]].set(a).at[place[1]].set(b)
     joined = _joined(together(ours, theirs), together(cells.counts, batch.counts), len(ours))
     return Cells(
@@ -101,7 +104,7 @@ def _joined(codes: UInt[Array, " m"], counts: Int[Array, " m"], size: int) -> _J
     height = jnp.where(exists[1:], bits - jax.lax.clz(codes[1:] ^ codes[:-1]), 0).astype(jnp.int32)
     heights = jnp.zeros(bits + 1, jnp.int32).at[height].add(1)
     boundaries = codes.size - 1 - jnp.cumsum(heights)  # between cells, if 0, 1, … bits are left out
-    shift = jnp.argmax(boundaries < size)
+    shift = jnp.argmax(boundaries < size).astype(jnp.int32)
     begins = jnp.concatenate([exists[:1], height > shift])
     place = jnp.where(exists, jnp.cumsum(begins) - 1, size)
     of_cells = jnp.full(size, none, codes.dtype).at[place].set(codes >> shift.astype(codes.dtype))

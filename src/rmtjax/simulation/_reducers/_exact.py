@@ -18,6 +18,7 @@ def zeros(shape: tuple[int, ...]) -> UInt[np.ndarray, "2 ..."]:
 
 def added(words: UInt[Array, "2 ..."], number: UInt32[Array, "..."]) -> UInt[Array, "2 ..."]:
     """The sums with a number below 2³² added to each, on a device."""
+    number = number.astype(jnp.uint32)
     low = words[0].astype(jnp.uint32) + number
     carry = (low < number).astype(words.dtype)
     return jnp.stack([low.astype(words.dtype), words[1] + carry])

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import like
 from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers._rounding import two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
@@ -72,7 +73,7 @@ class _State(NamedTuple):
     def merged(self, other: "_State") -> "_State":
         """The moments of both together: deviations from the common mean are those from either one, shifted."""
         draws = self.draws + other.draws
-        ours, theirs = (each.draws / (draws + (draws == 0)) for each in (self, other))
+        ours, theirs = (each.draws / (draws + (draws == 0).astype(draws.dtype)) for each in (self, other))
         shift = (other.mean - self.mean) + (other.rest - self.rest)
         mean, rest = two_sum(self.mean, (other.mean - self.mean) * theirs)
         rest = rest + self.rest + (other.rest - self.rest) * theirs
@@ -81,7 +82,7 @@ class _State(NamedTuple):
 
     def _shifted(self, by: Any) -> tuple:
         """The sums for deviations that are all larger by the same vector: (x + u)²(y + v) and so on, multiplied out."""
-        u, v, size = by[:, None], by[None, :], self.draws
+        u, v, size = by[:, None], by[None, :], self.draws.astype(by.dtype)
         xy, xxy, xyy = self.xy, self.xxy, self.xxy.T
         variances = xy.diagonal()
         xx, yy, xxx = variances[:, None], variances[None, :], xxy.diagonal()[:, None]
@@ -138,10 +139,11 @@ class Covariance(AbstractReducer):
         valid = draws.valid[:, None]
         number = jnp.sum(draws.valid, dtype=state.draws.dtype)
         values = jnp.where(valid, values, 0)
-        mean = jnp.sum(values, axis=0) / jnp.maximum(number, 1)
-        deviation = jnp.where(valid, values - mean, 0)
-        rest = jnp.sum(deviation, axis=0) / jnp.maximum(number, 1)
-        x = jnp.where(valid, deviation - rest, 0)
+        counted = like(values, jnp.maximum(number, 1))
+        mean = jnp.sum(values, axis=0) / counted
+        deviation = jnp.where(valid, values - mean[None], 0)
+        rest = jnp.sum(deviation, axis=0) / counted
+        x = jnp.where(valid, deviation - rest[None], 0)
         sums = [_products(a, b) for a, b in ((x, x), (x**2, x), (x**2, x**2), (x**3, x))]
         return state.merged(_State(number, mean, jnp.where(jnp.isfinite(rest), rest, 0), *sums))
 

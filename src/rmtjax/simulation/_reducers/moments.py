@@ -33,7 +33,8 @@ class _Moment(NamedTuple):
     def merged(self, other: "_Moment") -> "_Moment":
         """The moments of both together: deviations from the common mean are those from either one, shifted."""
         count = self.count + other.count
-        ours, theirs = (each.count / (count + (count == 0)) for each in (self, other))
+        share = lambda each: each.count / (count + (count == 0).astype(count.dtype))
+        ours, theirs = (share(each).astype(self.mean.dtype) for each in (self, other))
         shift = (other.mean - self.mean) + (other.rest - self.rest)
         mean, rest = two_sum(self.mean, (other.mean - self.mean) * theirs)
         sums = zip(self._shifted(-shift * theirs), other._shifted(shift * ours), strict=True)
@@ -42,13 +43,14 @@ class _Moment(NamedTuple):
 
     def _shifted(self, by: Any) -> tuple:
         """The sums for deviations that are all larger by the same number."""
+        count = self.count.astype(self.sums[0].dtype)
         if len(self.sums) == 1:
-            return (self.sums[0] + self.count * abs(by) ** 2,)
+            return (self.sums[0] + count * abs(by) ** 2,)
         second, third, fourth = self.sums
         return (
-            second + self.count * by**2,
-            third + by * (3 * second + self.count * by**2),
-            fourth + by * (4 * third + by * (6 * second + self.count * by**2)),
+            second + count * by**2,
+            third + by * (3 * second + count * by**2),
+            fourth + by * (4 * third + by * (6 * second + count * by**2)),
         )
 
 
@@ -135,10 +137,11 @@ def _of_batch(like: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment
     # What does not count may be NaN.
     values = jnp.where(mask, values.astype(like.mean.dtype), 0)
     count = jnp.sum(mask, axis=0, dtype=like.count.dtype).reshape(like.count.shape)
-    mean = jnp.sum(values, axis=0) / jnp.maximum(count, 1)
-    deviation = jnp.where(mask, values - mean, 0)
-    rest = jnp.sum(deviation, axis=0) / jnp.maximum(count, 1)
-    deviation = jnp.where(mask, deviation - rest, 0)
+    counted = jnp.maximum(count, 1).astype(values.dtype)
+    mean = jnp.sum(values, axis=0) / counted
+    deviation = jnp.where(mask, values - mean[None], 0)
+    rest = jnp.sum(deviation, axis=0) / counted
+    deviation = jnp.where(mask, deviation - rest[None], 0)
     powers = [jnp.abs(deviation) ** 2] if len(like.sums) == 1 else [deviation**k for k in (2, 3, 4)]
     rest = jnp.where(jnp.isfinite(rest), rest, 0)
     return _Moment(count, mean, rest, tuple(jnp.sum(power, axis=0) for power in powers))

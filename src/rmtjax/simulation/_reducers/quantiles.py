@@ -89,7 +89,7 @@ class Quantiles(AbstractReducer):
 
     def init(self, draw: PyTree) -> _State:
         """No values."""
-        dtype = np.dtype(jnp.promote_types(pooled_dtype(draw), jnp.float32))
+        dtype = np.result_type(pooled_dtype(draw), np.float32)
         one = lambda leaf: jnp.zeros((1, *leaf.shape), leaf.dtype)
         draws = Draws(jax.tree.map(one, draw), jnp.zeros(1, jnp.uint32), jnp.ones(1, bool))
         values, mask = jax.eval_shape(lambda draws: pooled(draws, "quantiles", dtype), draws)

@@ -114,7 +114,7 @@ class QuantilesResult(AbstractModule):
         finite = np.where(np.isinf(lower), upper, lower)
         return np.where(np.isfinite(lower) & np.isfinite(upper), between, finite)[()]
 
-    def bracket(self, p: RealLike) -> tuple:
+    def bracket(self, p: RealLike) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
         """Two numbers that are certain to hold the p-quantile of the values between them, or to be it.
 
         Args:
@@ -122,8 +122,10 @@ class QuantilesResult(AbstractModule):
         """
         share_up_to = _probabilities("p", p)
         if not self.total:
-            return (np.full(share_up_to.shape, np.nan)[()],) * 2
-        return tuple(end[()] for end in self._ends(share_up_to))
+            unknown = np.full(share_up_to.shape, np.nan)[()]
+            return unknown, unknown
+        lower, upper = self._ends(share_up_to)
+        return lower[()], upper[()]
 
     def _ranks(self, p: np.ndarray) -> np.ndarray:
         # The rounding of pN must not lift a whole number.

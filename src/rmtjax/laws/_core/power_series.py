@@ -1,0 +1,18 @@
+"""Powers of power series, from which moments and free cumulants follow by Lagrange inversion."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
+    """The coefficients of a power of a series whose first coefficient is not 0, by Euler's recursion."""
+    i = jnp.arange(series.size)
+
+    def step(j: Array, found: Float[Array, " k"]) -> Float[Array, " k"]:
+        factors = ((exponent + 1) * i - j).astype(series.dtype) * series
+        terms = jnp.where(i <= j, factors * found[jnp.maximum(j - i, 0)], 0)
+        return found.at[j].set(jnp.sum(terms) / (j.astype(series.dtype) * series[0]))
+
+    start = jnp.zeros_like(series).at[0].set(series[0] ** exponent)
+    return jax.lax.fori_loop(1, series.size, step, start)
