@@ -12,12 +12,15 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 pyth
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow check docs bench first-call doctor clean
+.PHONY: help demo test test-slow test-core test-oldest test-newest check docs bench first-call doctor clean
 
 help:
 	@echo "make demo       install and draw Wigner's cat"
 	@echo "make test       install and run the test suite and its float32 part without 64-bit types, with one verdict"
 	@echo "make test-slow  the long statistical tests"
+	@echo "make test-oldest  the suite with the lowest versions that pyproject.toml allows, in .venv-oldest (TARGET=test-core for"
+	@echo "                a part of minutes)"
+	@echo "make test-newest  the suite with the newest versions, in .venv-newest (PYTHON=… for a newer interpreter)"
 	@echo "make check      style, types, layers, manual"
 	@echo "make docs       the manual, in docs/_build/html"
 	@echo "make bench      the benchmark cases, sized for this machine, and the cat against its plain loop"
@@ -45,6 +48,21 @@ test-slow: $(VENV)/.installed-test
 	RMTJAX_X64=0 $(PYTEST) -m "float32 and slow" || failed=1; \
 	exit $$failed
 
+# What a version of JAX changes first: types on meshes, modes, generators, compilation, and each kind of computation.
+CORE := tests/test_module.py tests/test_checks.py tests/test_compile.py tests/test_threefry.py tests/test_meshes.py \
+	tests/test_modes.py tests/ensembles/test_battery.py tests/laws/core/test_base.py tests/linalg/test_hermitian.py \
+	tests/simulation/test_simulate.py tests/statistics/test_levels.py
+
+test-core: $(VENV)/.installed-test
+	$(PYTEST) $(CORE)
+
+TARGET := test
+test-oldest:
+	$(MAKE) $(TARGET) VENV=.venv-oldest RESOLUTION=lowest-direct
+
+test-newest:
+	$(MAKE) $(TARGET) VENV=.venv-newest
+
 # The type checker and the manual import every package, also those that need an extra.
 check: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-docs
 	$(BIN)/ruff check .
@@ -68,7 +86,7 @@ doctor: $(VENV)/.installed-test
 	$(BIN)/python -m rmtjax.doctor
 
 clean:
-	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache docs/_build dist
+	rm -rf $(VENV) .venv-oldest .venv-newest .jax_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache docs/_build dist
 
 $(VENV)/pyvenv.cfg:
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 with venv found; name one with PYTHON=/path/to/python." >&2; exit 1; }
@@ -76,5 +94,10 @@ $(VENV)/pyvenv.cfg:
 
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "Installing rmtjax[$*] into $(VENV) (a few minutes the first time)"
+ifdef RESOLUTION # pip knows no lowest versions
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --resolution $(RESOLUTION) --editable ".[$*]"
+else
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+endif
 	@touch $@
