@@ -258,6 +258,14 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.inference.fit_marchenko_pastur": _with(inference.fit_marchenko_pastur, levels=LEVELS, n=40, p=6),
     "rmtjax.inference.fit_tail": _with(inference.fit_tail, values=MANY, minimum=2.0, key=KEY, replicates=3),
     "rmtjax.inference.kolmogorov_smirnov": _goodness(inference.kolmogorov_smirnov),
+    "rmtjax.inference.kolmogorov_smirnov.draws": _with(
+        inference.kolmogorov_smirnov,
+        levels=[-1.0, 0.0, 1.0],
+        law=laws.Semicircle(2.0),
+        calibration=rmt.GOE(3),
+        key=KEY,
+        draws=9,
+    ),
     "rmtjax.inference.largest_root_test": _with(
         inference.largest_root_test, root=[0.25, 1.0], p=3, hypothesis=2, error=8
     ),
@@ -328,8 +336,8 @@ METHODS: dict[str, Arguments] = {
         "GOE",
         sample={"key": KEY},
         eigenvalues={"key": KEY},
-        count_below={"key": KEY, "x": POINTS},
-        largest_eigenvalues={"key": KEY, "k": 1},
+        count_below={"key": KEY, "x": POINTS, "chunk": 2},
+        largest_eigenvalues={"key": KEY, "k": 1, "corner": 3},
         smallest_eigenvalues={"key": KEY, "k": 1},
         leading_block={"key": KEY, "order": 2},
         leading_block_eigenvalues={"key": KEY, "order": 2},
@@ -356,5 +364,13 @@ METHODS: dict[str, Arguments] = {
 
 CALLS = {**CONSTRUCTORS, **FUNCTIONS, **METHODS}
 
-# Public names whose arguments are not numbers, sizes or keys of a caller, or are passed on as they are.
-WITHOUT: dict[str, str] = {}
+# Functions of other packages hand their arguments to these.
+PACKAGES = ("rmtjax", "rmtjax.inference", "rmtjax.laws", "rmtjax.linalg", "rmtjax.random", "rmtjax.special")
+PACKAGES += ("rmtjax.simulation", "rmtjax.statistics")
+# Their arguments are objects, or numbers for a function of the caller.
+WITHOUT_NUMBERS = {
+    "rmtjax.enable_compilation_cache",
+    "rmtjax.inference.spectral_outliers",
+    "rmtjax.linalg.sharded_product",
+    "rmtjax.statistics.over_samples",
+}

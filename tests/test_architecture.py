@@ -393,3 +393,21 @@ def test_parameters_are_short_in_help():
         for parameter in signature.parameters.values()
     }
     assert {where: text for where, text in shown.items() if len(text) > _LONGEST or "ndarray |" in text} == {}
+
+
+# What is named by the user or by another package, or is text.
+_FREE = {"calibration", "checkpoint", "device", "dtype", "every", "jax_version", "label", "law", "moments", "parameter"}
+_FREE |= {"path", "bins", "quantity", "select", "source"}
+
+
+def test_choices_are_literals():
+    """A parameter that is text is free, and β is a literal or a parameter that varies continuously."""
+    plain = {
+        f"{name}({parameter.name})"
+        for name, signature in _signatures()
+        for parameter in signature.parameters.values()
+        if parameter.name not in _FREE
+        and re.search(r"\bstr\b" if "beta" not in parameter.name else r"\bint\b", str(parameter.annotation))
+    }
+    # The name of a user's function, for one of the tests.
+    assert plain == {"rmtjax.inference.SpectraComparison(test)"}

@@ -1,5 +1,7 @@
 """What is no number, no size and no key, in every argument of every public call: the error names the argument."""
 
+import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.arguments import CALLS
+from tests.arguments import CALLS, PACKAGES, WITHOUT_NUMBERS
 from tests.cases import daily
+from tests.registry import PUBLIC
 from tests.test_integers import DAILY
 
 pytestmark = pytest.mark.float32(further=True)
@@ -53,6 +56,14 @@ def refused_or_taken(call: Any, argument: str, value: Any) -> None:
     except ValueError as error:
         if "` must " not in str(error):
             raise
+
+
+def test_every_public_function_is_in_the_table():
+    packages = {name: name.rpartition(".")[::2] for name in PUBLIC}
+    public = {name: getattr(importlib.import_module(package), own) for name, (package, own) in packages.items()}
+    functions = {name for name, value in public.items() if inspect.isfunction(value) and packages[name][0] in PACKAGES}
+    assert functions - CALLS.keys() == WITHOUT_NUMBERS
+    assert len(functions) > 70
 
 
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))

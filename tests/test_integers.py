@@ -7,10 +7,12 @@ numbers of about 4e9, and small ones of few bits, and is held to what it makes o
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.arguments import CALLS, CONSTRUCTORS, Arguments
+import rmtjax as rmt
+from tests.arguments import CALLS, CONSTRUCTORS, KEY, Arguments
 from tests.cases import daily
 
 pytestmark = pytest.mark.float32(further=True)
@@ -149,3 +151,49 @@ def test_integers_are_no_mask(name):
     for argument in call.masks():
         with pytest.raises(ValueError, match=f"`{argument}` must be booleans"):
             call.call(**{argument: np.asarray(call.given[argument], int)})
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("number", [2**32 + 1, np.int64(2**32 + 1), np.full(2, 2**32 + 1), 2**70], ids=str)
+def test_integers_of_a_callers_own_function_stay_integers_or_are_refused(number):
+    calls = {
+        "args": lambda: rmt.simulate(lambda key, a: jnp.asarray(a), KEY, 2, args=(number,)),
+        "fn": lambda: rmt.simulate(lambda key: number, KEY, 2),
+    }
+    for name, call in calls.items():
+        if np.max(number) <= jnp.iinfo(jnp.result_type(int)).max:
+            np.testing.assert_array_equal(call(), np.stack([number, number]))
+        else:
+            with pytest.raises(ValueError, match=f"`{name}` must have integers that fit into int"):
+                call()
+
+
+def test_functions_of_a_caller_may_return_large_integers():
+    assert rmt.statistics.linear_statistic([0.0, 1.0], lambda x: 2**32) == 2.0**33
+    assert rmt.special.integrate(lambda x: 2**32, [0.0, 2.0]) == pytest.approx(2.0**33)
+    with pytest.raises(ValueError, match="`args` must have integers that fit into int"):
+        rmt.inference.spectral_density_of(lambda v, a: v, 3, KEY, args=(2**70,))
+
+
+def test_a_number_of_observations_may_be_large():
+    levels = [0.5, 1.0, 4.0]
+    rank = lambda n: rmt.inference.signal_rank_of_levels(levels, n, 3, noise=1.0).p_values
+    np.testing.assert_array_equal(rank(np.int64(2**32 + 3)), rank(2**32 + 3))
+    np.testing.assert_array_equal(rank(np.int64(2**32 + 3)), rank(2.0**32 + 3))
+
+
+@pytest.mark.float32
+def test_integers_that_single_precision_does_not_tell_apart():
+    rows = 4_000_000_000 + np.arange(12).reshape(4, 3) ** 2
+    single = not jax.config.read("jax_enable_x64")
+    for call, name in [
+        (rmt.inference.shrink_covariance, "data"),
+        (rmt.inference.signal_rank, "data"),
+        (lambda levels: rmt.statistics.spacings(levels).mean(), "levels"),
+    ]:
+        for given in (rows, rows.astype(float)):
+            if not single:
+                call(given)
+                continue
+            with pytest.raises(ValueError, match=f"`{name}` must (vary by more|keep their spacings)"):
+                call(given)

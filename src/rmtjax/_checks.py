@@ -26,6 +26,7 @@ from rmtjax._door import booleans as booleans
 from rmtjax._door import floating as floating
 from rmtjax._door import full_precision as full_precision
 from rmtjax._door import numbers as numbers
+from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
 from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
@@ -36,7 +37,7 @@ from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 T = TypeVar("T")
 
 
-def integer(name: str, value: object, *, at_least: int) -> int:
+def integer(name: str, value: object, *, at_least: int, at_most: int = LARGEST_COUNT) -> int:
     """A static whole number, e.g. a matrix size; booleans and floats are refused."""
     must = f"be an integer of at least {at_least}"
     if isinstance(value, Tracer):
@@ -49,15 +50,15 @@ def integer(name: str, value: object, *, at_least: int) -> int:
         raise refusal(name, must, value) from None
     if number < at_least:
         raise refusal(name, must, value)
-    if number > LARGEST_COUNT:
-        raise refusal(name, f"not exceed {LARGEST_COUNT}", value)
+    if number > at_most:
+        raise refusal(name, f"be at most {at_most}", value)
     return number
 
 
-def shape(value: object) -> tuple[int, ...]:
+def shape(value: object, name: str = "shape") -> tuple[int, ...]:
     """The static shape of an array of draws; a single number is the length of a vector."""
     sizes = value if isinstance(value, tuple | list) else (value,)
-    return tuple(integer("shape", size, at_least=0) for size in sizes)
+    return tuple(integer(name, size, at_least=0) for size in sizes)
 
 
 def choice(name: str, value: T, literal: Any) -> T:
@@ -93,7 +94,7 @@ def is_key(value: object) -> bool:
 def typed_key(key: KeyScalar) -> KeyScalar:
     """A single typed key from `jax.random.key`, the only kind of key that the library accepts."""
     if not is_key(key):
-        raw = getattr(key, "dtype", None) == np.uint32 and np.ndim(key) == 1
+        raw = getattr(key, "dtype", None) == np.uint32
         remedy = "; `jax.random.wrap_key_data` makes one of a raw `PRNGKey`" if raw else ""
         raise refusal("key", f"be a typed key from `jax.random.key(seed)`{remedy}", key)
     if key.shape != ():

@@ -88,8 +88,13 @@ def _nothing() -> jax.Array:
     return jnp.zeros(())
 
 
-def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callable[[bool], Callable]:
-    """Two compilations of the function: the returned function maps True to the quick one and False to the full one."""
+def programs(
+    fn: Callable, static_argnums: int | tuple[int, ...] = (), *, nan_is_an_answer: bool = False
+) -> Callable[[bool], Callable]:
+    """Two compilations of the function: the returned function maps True to the quick one and False to the full one.
+
+    Where NaN is an answer, as for a value that does not exist, `jax_debug_nans` does not inspect the results.
+    """
     fn = on_automatic_axes(fn)
     whole = jax.jit(fn, static_argnums=static_argnums)
 
@@ -97,12 +102,25 @@ def programs(fn: Callable, static_argnums: int | tuple[int, ...] = ()) -> Callab
     def quick() -> Callable:
         return jax.jit(fn, static_argnums=static_argnums, compiler_options=quick_options())
 
-    return lambda small: quick() if small else whole
+    call = _without_inspection if nan_is_an_answer else lambda program: program
+    return lambda small: call(quick() if small else whole)
 
 
-def compiled(fn: Callable[P, R], static_argnums: int | tuple[int, ...] = ()) -> Callable[P, R]:
+def _without_inspection(program: Callable) -> Callable:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not jax.config.jax_debug_nans:  # pyright: ignore[reportAttributeAccessIssue]
+            return program(*args, **kwargs)
+        with jax.debug_nans(False):
+            return program(*args, **kwargs)
+
+    return call
+
+
+def compiled(
+    fn: Callable[P, R], static_argnums: int | tuple[int, ...] = (), *, nan_is_an_answer: bool = False
+) -> Callable[P, R]:
     """The function, compiled once for each shape and static argument, and quickly where the computation is small."""
-    program = programs(fn, static_argnums)
+    program = programs(fn, static_argnums, nan_is_an_answer=nan_is_an_answer)
 
     @wraps(fn)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -22,7 +22,8 @@ _WHOLE = frozenset(map(np.dtype, ("bool", *(f"{sign}int{bits}" for sign in ("", 
 
 _THERE = "not be deleted (or donated to a compiled function)"
 
-T = TypeVar("T", Array, np.ndarray)
+A = TypeVar("A", Array, np.ndarray)
+T = TypeVar("T")
 
 
 def numbers(name: str, value: object, must: str = "be numbers") -> Array:
@@ -74,25 +75,25 @@ def floating(name: str, value: Any, must: str = "be numbers") -> Any:
     raise refusal(name, must, _without_entries(value))
 
 
-def full_precision(name: str, array: T) -> T:
+def full_precision(name: str, array: A) -> A:
     """The array, refused if it is not of single or double precision: nothing in the library is made for others."""
     if array.dtype not in _PRECISIONS:
         raise refusal(name, "be of single or double precision (`astype(float)` gives it)", array.dtype.name)
     return array
 
 
-def whole(name: str, value: object) -> Array:
+def whole(name: str, value: object, must: str = "be integers") -> Array:
     """Integers of JAX's default dtype, which may be traced; what does not fit is refused.
 
     Raises:
         ValueError: these are no integers, or they are too large.
     """
-    array = _items(name, value, "be integers")
+    array = _items(name, value, must)
     if isinstance(array, np.ndarray) and array.dtype.kind in "iuO":
         if any(isinstance(each, int) and abs(each) > LARGEST_COUNT for each in array.ravel().tolist()):
-            raise refusal(name, f"not exceed {LARGEST_COUNT}", value)
+            raise refusal(name, f"be at most {LARGEST_COUNT}", value)
     if not jnp.issubdtype(array.dtype, jnp.integer):
-        raise refusal(name, "be integers", value)
+        raise refusal(name, must, value)
     return jnp.asarray(value)
 
 
@@ -107,6 +108,22 @@ def booleans(name: str, value: object) -> Array | np.ndarray:
     if array.dtype != bool:
         raise refusal(name, must, value)
     return array
+
+
+def passed_on(name: str, tree: T) -> T:
+    """Arguments of a caller's own function, whose integers stay integers.
+
+    Raises:
+        ValueError: an integer exceeds JAX's integers.
+    """
+    for leaf in jax.tree.leaves(tree):
+        array = np.asarray(leaf) if isinstance(leaf, int | np.integer | np.ndarray) else np.zeros(0)
+        if isinstance(leaf, int) or (array.dtype.kind in "iu" and array.size):
+            bits = min(8 * array.itemsize, jnp.iinfo(jnp.result_type(int)).bits)
+            fits = np.iinfo(f"{'u' * (array.dtype.kind == 'u')}int{bits}")
+            if not fits.min <= array.min() <= array.max() <= fits.max:
+                raise refusal(name, f"have integers that fit into {fits.dtype.name}, or floating-point numbers", leaf)
+    return tree
 
 
 def _items(name: str, value: object, must: str) -> Array | np.ndarray:

@@ -332,7 +332,7 @@ def bad_mesh():
         ({"num_samples": 0}, "`num_samples` must be an integer of at least 1, got 0"),
         ({"num_samples": -3}, "`num_samples` must .* got -3"),
         ({"num_samples": 2.0}, "`num_samples` must .* got 2.0"),
-        ({"num_samples": 2**31}, r"`num_samples` must be below 2\^31"),
+        ({"num_samples": 2**31}, r"`num_samples` must be at most 2147483647"),
         ({"batch_size": 0}, "`batch_size` must be an integer of at least 1, got 0"),
         ({"key": jax.random.PRNGKey(0)}, "`key` must be a typed key"),
         ({"fn": lambda key: jnp.zeros(int(jax.random.randint(key, (), 1, 9)))}, "`fn` must have an output shape"),

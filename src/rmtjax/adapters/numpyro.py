@@ -66,11 +66,11 @@ class LawDistribution(Distribution):
 
     def cdf(self, value: Any) -> jax.Array:
         """Distribution function."""
-        return self.law.cdf(value)
+        return self.law.cdf(_checks.real("value", value))
 
     def icdf(self, q: Any) -> jax.Array:
         """Quantile."""
-        return self.law.ppf(q)
+        return self.law.ppf(_checks.real("q", q))
 
     @property
     def mean(self) -> jax.Array:

@@ -46,35 +46,35 @@ class FrozenLaw:
 
     def pdf(self, x: RealLike) -> Any:
         """Density of the continuous part."""
-        return self._values(self.law.pdf, x)
+        return self._values(self.law.pdf, x=x)
 
     def logpdf(self, x: RealLike) -> Any:
         """Logarithm of the density."""
-        return self._values(self.law.logpdf, x)
+        return self._values(self.law.logpdf, x=x)
 
     def cdf(self, x: RealLike) -> Any:
         """Distribution function P(X ≤ x)."""
-        return self._values(self.law.cdf, x)
+        return self._values(self.law.cdf, x=x)
 
     def logcdf(self, x: RealLike) -> Any:
         """Logarithm of the distribution function."""
-        return self._values(self.law.logcdf, x)
+        return self._values(self.law.logcdf, x=x)
 
     def sf(self, x: RealLike) -> Any:
         """Survival function P(X > x), with all digits where it is small."""
-        return self._values(self.law.sf, x)
+        return self._values(self.law.sf, x=x)
 
     def logsf(self, x: RealLike) -> Any:
         """Logarithm of the survival function."""
-        return self._values(self.law.logsf, x)
+        return self._values(self.law.logsf, x=x)
 
     def ppf(self, q: RealLike) -> Any:
         """Quantile: the smallest x with P(X ≤ x) ≥ q; NaN for q outside [0, 1]."""
-        return self._values(self.law.ppf, q)
+        return self._values(self.law.ppf, q=q)
 
     def isf(self, q: RealLike) -> Any:
         """Quantile from above: the smallest x with P(X > x) ≤ q."""
-        return self._values(self.law.isf, q)
+        return self._values(self.law.isf, q=q)
 
     def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Any = None) -> Any:
         """Independent draws; without a `random_state` from the global one of NumPy, as in `scipy.stats`.
@@ -84,7 +84,7 @@ class FrozenLaw:
             random_state: None, an integer, or a generator of NumPy.
         """
         bits = np.frombuffer(_generator(random_state).bytes(8), np.uint32)
-        shape = () if size is None else _checks.shape(size)
+        shape = () if size is None else _checks.shape(size, "size")
         with jax.enable_x64(True):
             key = jax.random.fold_in(jax.random.key(bits[0]), bits[1])
             return np.asarray(self.law.sample(key, shape), np.float64)[()]
@@ -126,7 +126,8 @@ class FrozenLaw:
 
     def interval(self, confidence: RealLike) -> tuple[Any, Any]:
         """The interval around the median that has this probability, with equal tails."""
-        confidence = np.asarray(confidence, np.float64)
+        with jax.enable_x64(True):
+            confidence = np.asarray(_checks.real("confidence", confidence), np.float64)
         if not ((confidence >= 0) & (confidence <= 1)).all():
             raise _checks.refusal("confidence", "lie in [0, 1]", confidence)
         tail = (1 - confidence) / 2
@@ -175,10 +176,11 @@ class FrozenLaw:
         return sum(scipy.integrate.quad(fn, *ends, limit=200)[0] for ends in itertools.pairwise(edges))
 
     @staticmethod
-    def _values(method: Callable, *points: Any) -> Any:
+    def _values(method: Callable, **points: Any) -> Any:
         # SciPy computes in double precision, whatever JAX's default is.
         with jax.enable_x64(True):
-            return np.asarray(method(*(np.asarray(each, np.float64) for each in points)), np.float64)[()]
+            arrays = (np.asarray(_checks.real(name, each), np.float64) for name, each in points.items())
+            return np.asarray(method(*arrays), np.float64)[()]
 
 
 def _widened(parameter: Any) -> Any:

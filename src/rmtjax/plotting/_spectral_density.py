@@ -94,6 +94,9 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
         return samples
     values, mask = _levels(samples)
     levels = values[mask]
+    if np.ndim(bins):
+        _checks.vector("bins", bins)
+        bins = np.asarray(bins, np.float64)
     try:
         edges = np.histogram_bin_edges(levels, bins)
         ascending = bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges.size > 1)
@@ -116,7 +119,10 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
 
 def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
     """The levels in float64, and which of them are no padding."""
-    values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
+    try:
+        values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
+    except (TypeError, RuntimeError):  # JAX's errors for random keys and for a deleted array
+        values = np.array(None)
     if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
         raise _checks.refusal(
             "samples", "be real levels, a `PaddedSpectrum` or a `HistogramResult`", type(samples).__name__

@@ -113,7 +113,7 @@ def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float
     array = _checks.POSITIVE(name, array)
     if shape is None:
         return array
-    sizes = tuple(_checks.integer("shape", size, at_least=0) for size in shape)
+    sizes = _checks.shape(shape)
     try:
         return jnp.broadcast_to(array, sizes)
     except ValueError:

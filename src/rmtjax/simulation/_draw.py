@@ -82,6 +82,7 @@ def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
 
 
 def _as_array(leaf: Any) -> Array:
+    _checks.passed_on("fn", leaf)
     try:
         return jnp.asarray(leaf)
     except (TypeError, ValueError):

@@ -85,8 +85,6 @@ def prepared(
     """
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
-    if num_samples >= 2**31:
-        raise _checks.refusal("num_samples", "be below 2^31 (`fold_in` takes 32 bits)", num_samples)
     if not callable(fn):
         raise _checks.refusal("fn", "be a function of a key", fn)
     if not isinstance(args, tuple):
@@ -98,7 +96,7 @@ def prepared(
     if batch_size is not None:
         batch_size = _checks.integer("batch_size", batch_size, at_least=1)
     mesh = resolve_mesh(mesh)
-    args = jax.tree.map(_draw.number_as_array, args)
+    args = jax.tree.map(_draw.number_as_array, _checks.passed_on("args", args))
     operands, draw = split((fn, args))
     trace = _draw.traced(draw, operands, key, fresh=fingerprint)
     at_once, generator = int(min(num_samples, interval)), jax.random.key_impl(key)

@@ -50,7 +50,7 @@ def integrate(
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
         x, weights = _nodes(*ends, elsewhere, num_nodes)
         # `fn` may return a single number, as a constant does.
-        heights = jnp.broadcast_to(fn(x.ravel()), x.size).reshape(x.shape)
+        heights = jnp.broadcast_to(_checks.numbers("fn", fn(x.ravel())), x.size).reshape(x.shape)
         return jnp.sum(jnp.where(weights > 0, weights * heights, 0), axis=-1)
 
     # Outside of `jit` a loop would be compiled again at each call; inside it saves memory where panels are many.

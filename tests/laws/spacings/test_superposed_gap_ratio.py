@@ -66,7 +66,7 @@ def test_five_million_simulated_ratios(getkey, betas, sizes):
 
 def test_bad_input():
     for call, message in (
-        (lambda: mean_superposed_gap_ratio([3], [1.0]), "`beta` must be 0, 1, 2 or 4, got 3"),
+        (lambda: mean_superposed_gap_ratio([3], [1.0]), "`betas` must be 0, 1, 2 or 4, got 3"),
         (lambda: mean_superposed_gap_ratio([], []), "`betas` must be a sequence of at least one number"),
         (lambda: mean_superposed_gap_ratio([1, 1], [0.5, 0.6]), "`fractions` must be positive and sum to 1"),
         (lambda: mean_superposed_gap_ratio([1, 1], [1.0]), r"`fractions` must have the shape \(2,\)"),

@@ -148,7 +148,7 @@ def test_derivatives():
 @pytest.mark.parametrize(
     ("betas", "fractions", "message"),
     [
-        ([3], [1.0], "`beta` must be 0, 1, 2 or 4, got 3"),
+        ([3], [1.0], "`betas` must be 0, 1, 2 or 4, got 3"),
         ([], [], "`betas` must be a sequence of at least one number"),
         ([1, 2], [1.0], r"`fractions` must have the shape \(2,\)"),
         ([1, 2], [0.5, 0.6], "`fractions` must be positive and sum to 1"),

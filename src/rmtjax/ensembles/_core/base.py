@@ -324,7 +324,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
 
     def _checked(self, order: IntegerLike) -> tuple[Int[Array, ""], Any]:
         """The order as an array, and whether it lies between 1 and n."""
-        array = _checks.whole("order", order)
+        array = _checks.whole("order", order, "be an integer")
         if array.shape != ():
             raise _checks.refusal("order", "be an integer", order)
         rule = _checks.Rule(lambda order: (order >= 1) & (order <= self.n), f"lie between 1 and {self.n}")

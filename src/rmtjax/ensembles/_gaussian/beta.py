@@ -24,10 +24,7 @@ _MOST_LEVELS = 2_000_000_000
 
 def number_of_levels(n: object) -> int:
     """The number of levels n, checked."""
-    number = _checks.integer("n", n, at_least=1)
-    if number > _MOST_LEVELS:
-        raise _checks.refusal("n", f"be at most {_MOST_LEVELS}, for counts in 32 bits", n)
-    return number
+    return _checks.integer("n", n, at_least=1, at_most=_MOST_LEVELS)
 
 
 class AbstractGaussian(AbstractSemicircular):

@@ -68,15 +68,15 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
 
     Raises:
         ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double
-            precision, and single precision, where that is JAX's default, would lose how a column varies; NaN or
-            infinity are refused where the values are known.
+            precision or of integers, and single precision, where that is JAX's default, would lose how a column varies;
+            NaN or infinity are refused where the values are known.
     """
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
         must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"
         raise _checks.refusal(name, must, array.shape)
     valid = _COMPLETE.kept(name, array)
-    wide = isinstance(data, np.ndarray) and data.dtype in (np.float64, np.complex128)
+    wide = isinstance(data, np.ndarray) and data.dtype.newbyteorder("=") not in (np.float32, np.complex64)
     if wide and array.dtype in (np.float32, np.complex64) and (lost := _lost(data)).any():
         must = (
             "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"

@@ -16,7 +16,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import MaskLike, RealScalarLike
 from rmtjax.ensembles import GaussianBeta
-from rmtjax.inference._fits.maximum import Fit, Groups, grouped, maximum, most_likely, usable
+from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
 from rmtjax.statistics import gap_ratios, spacings
@@ -92,8 +92,8 @@ def fit_beta(
     return _checks.masked(usable(groups, spacings=by == "spacings"), _most_likely(groups, by, errors))
 
 
-@partial(compiled, static_argnums=(1, 2))
-def _most_likely(groups: Groups, by: By, errors: str) -> Fit:
+@partial(compiled, static_argnums=(1, 2), nan_is_an_answer=True)
+def _most_likely(groups: Groups, by: By, errors: Errors) -> Fit:
     law = InterpolatedGapRatio if by == "ratios" else InterpolatedSpacing
     return most_likely(law, groups, _BETAS, parameter="beta", errors=errors)
 

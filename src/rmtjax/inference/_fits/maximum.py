@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -30,10 +30,14 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import common_dtype, like
 from rmtjax._varying import varying_like
 from rmtjax.linalg import MaskedValues
+from rmtjax.linalg.internal import first_for_rest
 from rmtjax.special.internal import student_interval
 
 # So many groups have a variance of their own: fewer spectra are cut into blocks.
 _GROUPS = 20
+
+# What an error is from: see `Fit`.
+Errors = Literal["spectra", "blocks", "information"]
 
 
 class Fit(AbstractModule):
@@ -66,7 +70,7 @@ class Fit(AbstractModule):
     at_boundary: Bool[Array, ""]
     number: Int[Array, ""]
     parameter: str = eqx.field(static=True)
-    errors: str = eqx.field(static=True)
+    errors: Errors = eqx.field(static=True)
     groups: int = eqx.field(static=True)
 
     def interval(self, level: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -92,7 +96,7 @@ class Groups(AbstractModule):
     mask: Bool[Array, "g k"]
 
 
-def grouped(values: MaskedValues) -> tuple[Groups, str]:
+def grouped(values: MaskedValues) -> tuple[Groups, Errors]:
     """Values of the spectra of a batch, or blocks of them, and which of the two.
 
     Raises:
@@ -100,7 +104,7 @@ def grouped(values: MaskedValues) -> tuple[Groups, str]:
     """
     if values.values.size == 0:
         raise _checks.refusal("levels", str(_KEPT.must), 0)
-    array, mask = _in_rows(values.values), _in_rows(values.mask)
+    array, mask = _in_rows(first_for_rest(values.values, values.mask)), _in_rows(values.mask)
     if not isinstance(mask, Tracer) and not (filled := np.asarray(mask).any(-1)).all() and filled.any():
         array, mask = array[filled], mask[filled]  # spectra without any value are none
     spectra, size = array.shape
@@ -173,7 +177,7 @@ def most_likely(
     grid: tuple[float, ...],
     *,
     parameter: str,
-    errors: str,
+    errors: Errors,
     by_differences: bool = False,
 ) -> Fit:
     """The fit of a law `make(parameter)` to values; inside of a compiled program.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import MaskLike
-from rmtjax.inference._fits.maximum import Fit, Groups, grouped, most_likely, usable
+from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, most_likely, usable
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
 from rmtjax.statistics import spacings
 from rmtjax.statistics.internal import LevelsLike
@@ -125,8 +125,8 @@ def _fit_spacings(name: str, levels: LevelsLike, where: Any) -> Fit:
     return _checks.masked(usable(groups, spacings=True), _most_likely(groups, name, errors))
 
 
-@partial(compiled, static_argnums=(1, 2))
-def _most_likely(groups: Groups, name: str, errors: str) -> Fit:
+@partial(compiled, static_argnums=(1, 2), nan_is_an_answer=True)
+def _most_likely(groups: Groups, name: str, errors: Errors) -> Fit:
     law, parameter, grid = _LAWS[name]
     # The derivatives of this law are a program of 16 s, and take six times as long.
     by_differences = law is PoissonCrossoverSurmise

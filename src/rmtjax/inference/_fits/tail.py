@@ -198,7 +198,7 @@ def _fit(
     return for_each(one, values, minimum, key=key)
 
 
-_programs = programs(_fit, static_argnums=(3, 4))
+_programs = programs(_fit, static_argnums=(3, 4), nan_is_an_answer=True)
 
 
 def _fit_one(

@@ -30,7 +30,8 @@ Calibration = TypeAliasType(
     "Calibration", Literal["independent"] | AbstractEnsemble | AbstractUnitaryEnsemble | Callable[[KeyScalar], Any]
 )
 
-_TAILS = {
+Test = Literal["kolmogorov-smirnov", "cramer-von-mises", "anderson-darling"]
+_TAILS: dict[Test, Any] = {
     "kolmogorov-smirnov": kolmogorov_tail,
     "cramer-von-mises": null_tails.cramer_von_mises_tail,
     "anderson-darling": null_tails.anderson_darling_tail,
@@ -60,7 +61,7 @@ class GoodnessOfFit(AbstractModule):
     statistic: Float[Array, ""]
     p_value: Float[Array, ""]
     n: Int[Array, ""]
-    test: str = eqx.field(static=True)
+    test: Test = eqx.field(static=True)
     calibration: str = eqx.field(static=True)
     null: Float[Array, " draws"]
 
@@ -217,7 +218,7 @@ def anderson_darling(
     return _tested("anderson-darling", levels, law, calibration, key, draws)
 
 
-def _tested(test: str, levels: Any, law: Any, calibration: Any, key: KeyScalar | None, draws: int) -> GoodnessOfFit:
+def _tested(test: Test, levels: Any, law: Any, calibration: Any, key: KeyScalar | None, draws: int) -> GoodnessOfFit:
     sample = checked_values(levels)
     if sample.values.size == 0:
         raise _checks.refusal("levels", "have at least one number", sample.values.shape)
@@ -266,7 +267,7 @@ _RANKED = _checks.Rule(
 
 
 @partial(compiled, static_argnums=0)
-def _independent(test: str, law: AbstractLaw, sample: Levels) -> tuple[Array, Array, Array]:
+def _independent(test: Test, law: AbstractLaw, sample: Levels) -> tuple[Array, Array, Array]:
     statistic, number = distance(test, law, sample.values, sample.mask)
     n = jnp.maximum(number, 1).astype(statistic.dtype)
     known = jnp.where(number > 0, statistic, 1)

@@ -97,6 +97,7 @@ def spectral_density_of(
         raise _checks.refusal("matvec", "be a function of a vector", matvec)
     if not isinstance(args, tuple):
         raise _checks.refusal("args", "be a tuple", args)
+    _checks.passed_on("args", args)
     kind = vector_kind(n, dtype)
     depth = min(_DEPTH, kind.n) if depth is None else _checks.integer("depth", depth, at_least=1)
     if depth > kind.n:

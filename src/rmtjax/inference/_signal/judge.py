@@ -85,7 +85,7 @@ class Options(NamedTuple):
     rows: int | None  # the number of observations, for the method that needs it static
 
 
-@functools.partial(compiled, static_argnums=(4, 5))
+@functools.partial(compiled, static_argnums=(4, 5), nan_is_an_answer=True)
 def judged_data(
     data: Inexact[Array, "*batch n p"],
     n: Float[Array, ""],
@@ -119,7 +119,7 @@ def _columns(data: Inexact[Array, "*batch n p"], center: bool, *, tested: bool) 
     return Columns(constant, repeated_columns(data, center=center), rows)
 
 
-@functools.partial(compiled, static_argnums=(4,))
+@functools.partial(compiled, static_argnums=(4,), nan_is_an_answer=True)
 def judged_levels(
     levels: Float[Array, "*batch k"],
     n: Float[Array, ""],

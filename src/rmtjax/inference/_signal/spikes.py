@@ -107,4 +107,4 @@ def estimates(
     )
 
 
-_estimates = compiled(estimates, static_argnums=(4,))
+_estimates = compiled(estimates, static_argnums=(4,), nan_is_an_answer=True)

@@ -51,6 +51,8 @@ def leaves(tree: PyTree, unfolding: Unfolding) -> list[Leaf]:
             raise _checks.refusal("tree", "hold known arrays, outside of transformations", f"a traced {name}")
         if isinstance(value, np.ma.MaskedArray):
             raise _checks.refusal("tree", "hold arrays without a mask (fill it, e.g. by 0)", f"a masked {name}")
+        if isinstance(value, jax.Array) and value.is_deleted():
+            raise _checks.refusal("tree", "hold arrays that are not deleted", f"a deleted {name}")
         array = np.asarray(value)
         if jnp.finfo(array.dtype).bits not in (32, 64):
             array = array.astype(_LAPACK[np.iscomplexobj(array)][jnp.finfo(array.dtype).bits > 64])

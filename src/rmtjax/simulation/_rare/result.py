@@ -1,5 +1,7 @@
 """What a simulation of a rare event returns."""
 
+from typing import Literal
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -27,7 +29,7 @@ class RareEvent(AbstractModule):
     log_probability: Float[Array, ""]
     relative_standard_error: Float[Array, ""]  # to first order the standard error of `log_probability`
     num_samples: int = eqx.field(static=True)
-    method: str = eqx.field(static=True)
+    method: Literal["importance", "splitting"] = eqx.field(static=True)
 
     @property
     def probability(self) -> Float[Array, ""]:

@@ -47,7 +47,9 @@ def linear_statistic(
     points = spectra.filled
     result = f(points)
     # A constant is a number of Python: an array without axes comes from a function that has taken a sum already.
-    heights = jnp.asarray(result) if isinstance(result, jax.Array) else jnp.broadcast_to(result, points.shape)
+    if not isinstance(result, jax.Array):
+        result = jnp.broadcast_to(_checks.numbers("f", result), points.shape)
+    heights = result
     if heights.shape[: points.ndim] != points.shape:
         raise _checks.refusal("f", f"return an array whose shape begins with {points.shape}", heights.shape)
     return spectra.masked(_total(heights, spectra.mask), heights.ndim - points.ndim)

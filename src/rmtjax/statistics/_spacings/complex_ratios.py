@@ -72,7 +72,7 @@ def complex_spacing_ratios(
     return MaskedValues(spectra.masked(values, 1), mask)
 
 
-@partial(compiled, static_argnums=(3, 4))
+@partial(compiled, static_argnums=(3, 4), nan_is_an_answer=True)
 def _ratios(
     levels: Inexact[Array, "*batch n"],
     mask: Bool[Array, "*batch n"],

@@ -89,13 +89,13 @@ def level_repulsion(
     return LevelRepulsion(*(_checks.masked(valid, spectra.masked(each, sizes.ndim)) for each in sums))
 
 
-@compiled
+@partial(compiled, nan_is_an_answer=True)
 def _exponent(count: Float[Array, "..."], logarithms: Float[Array, "..."]) -> Float[Array, "..."]:
     some = count > 0
     return jnp.where(some, count / jnp.where(some, logarithms, 1) - 1, jnp.nan)
 
 
-@compiled
+@partial(compiled, nan_is_an_answer=True)
 def _sums(
     values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], cutoffs: Float[Array, "..."]
 ) -> list[Float[Array, "..."]]:

@@ -117,7 +117,7 @@ def spaced_where_counted(
     return jnp.where(inside, _spaced(values, order), jnp.nan), inside
 
 
-_spacings = compiled(spaced_where_counted, static_argnums=2)
+_spacings = compiled(spaced_where_counted, static_argnums=2, nan_is_an_answer=True)
 
 
 def _ratios(
@@ -142,4 +142,4 @@ def divided(
     return jnp.where(defined | (inside if ties == "zero" else False), ratio, jnp.nan), inside
 
 
-_gap_ratios = compiled(_ratios, static_argnums=(2, 3))
+_gap_ratios = compiled(_ratios, static_argnums=(2, 3), nan_is_an_answer=True)

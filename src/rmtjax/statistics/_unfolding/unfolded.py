@@ -1,5 +1,6 @@
 """What all unfoldings have in common: which levels they leave out, and the record of how well they did."""
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ def together(spectra: Levels) -> Levels:
     return spectra if spectra.valid is True else spectra.where(spectra.valid.all())
 
 
-@compiled
+@partial(compiled, nan_is_an_answer=True)
 def recorded(
     spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any = 0
 ) -> Unfolded:
