@@ -34,6 +34,12 @@ UNIFORM = rmt.laws.Uniform()
 
 st, inf, sim, linalg, special, laws = rmt.statistics, rmt.inference, rmt.simulation, rmt.linalg, rmt.special, rmt.laws
 
+
+def within_a_circle(levels: Any) -> Any:
+    """The same levels, but all between 0 and 1."""
+    return jax.tree.map(lambda leaf: leaf / 9 if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, levels)
+
+
 # Functions of levels, which the battery gives a spectrum, a batch, a padded, a masked and an unfolded one.
 OF_LEVELS: dict[str, Callable] = {
     "condition_number": st.condition_number,
@@ -65,7 +71,7 @@ OF_LEVELS: dict[str, Callable] = {
     "unfold_kernel": lambda levels: st.unfold_kernel(levels, 0.7, drop=0.1),
     "unfold_kernel one by one": lambda levels: st.unfold_kernel(levels, 0.7, pooled=False),
     "unfold_local": lambda levels: st.unfold_local(levels, 1),
-    "unfold_phases": lambda levels: st.unfold_phases(levels),
+    "unfold_phases": lambda levels: st.unfold_phases(within_a_circle(levels)),
     "unfold_polynomial": lambda levels: st.unfold_polynomial(levels, 2, drop=0.1),
     "unfold_polynomial one by one": lambda levels: st.unfold_polynomial(levels, 2, pooled=False),
 }
@@ -346,7 +352,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     },
     "rmtjax.simulate": lambda cast: rmt.simulate(rmt.GOE(3, cast(jnp.array(1.2))).eigenvalues, KEY, 8, batch_size=3),
     "rmtjax.simulate of integers": lambda cast: rmt.simulate(
-        lambda key: {"order": jax.random.randint(key, (), 0, 9), "is": jax.random.bernoulli(key)}, KEY, 8
+        lambda key: {"order": (k := jax.random.randint(key, (), 0, 9)), "is": k > 4}, KEY, 8
     ),
     "rmtjax.simulate of padded spectra": lambda cast: rmt.simulate(
         rmt.Mixed(rmt.GOE(4, cast(jnp.array(1.2))), 0.7).eigenvalues,

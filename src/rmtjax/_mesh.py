@@ -53,6 +53,13 @@ def as_around(mesh: Mesh) -> Mesh:
     return Mesh(mesh.devices, mesh.axis_names, axis_types=around.axis_types)
 
 
+def inside_shard_map() -> AbstractContextManager:
+    """The mesh of `jax.set_mesh` as it is inside of a `shard_map` over all of its axes; nothing where there is none."""
+    around = jax.sharding.get_abstract_mesh()
+    manual = dict.fromkeys(around.axis_names, AxisType.Manual)
+    return jax.sharding.use_abstract_mesh(around.update_axis_types(manual)) if manual else nullcontext()
+
+
 def automatic(mesh: object) -> Mesh:
     """The mesh, with automatic axes: `jax.make_mesh` makes explicit ones from jax 0.9 on and automatic ones before."""
     if not isinstance(mesh, Mesh):

@@ -12,12 +12,11 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, PyTree
 
 from rmtjax import _checks
-from rmtjax._mesh import busy
+from rmtjax._mesh import busy, inside_shard_map
 from rmtjax._typing import KeyScalar
 from rmtjax.simulation._memory import peak_bytes, uses_lapack
 from rmtjax.simulation._structure import Structure, kept_for_structure
 
-_NO_MESH = jax.sharding.AbstractMesh((), ())
 # JAX's errors where a shape or a branch depends on a traced value; `jnp.zeros(n)` raises a plain TypeError instead.
 _SHAPE_ERRORS = (
     jax.errors.ConcretizationTypeError,
@@ -68,7 +67,7 @@ def traced(draw: Structure, operands: list[Array], key: KeyScalar, *, fresh: boo
         return _trace(draw, *shapes, keep=True)
     # JAX's own settings that change a program without a change of its operands.
     settings = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore
-    return _traced(draw, *shapes, settings)
+    return _traced(draw, *shapes, (*settings, jax.sharding.get_abstract_mesh()))
 
 
 def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
@@ -120,11 +119,17 @@ def _program(
         return output
 
     try:
-        # The same program for every mesh; the devices come later.
-        with jax.sharding.use_abstract_mesh(_NO_MESH):
+        with inside_shard_map():
             return jax.make_jaxpr(leaves)(list(operands), key), structures[0]
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError("`fn` calls numpy on a traced value; use jax.numpy.") from error
+    except NotImplementedError as error:
+        if "Closing over" not in str(error):
+            raise
+        remedy = "pass them by `args`, or pass a bound method or `functools.partial` of one as `fn`"
+        raise ValueError(
+            f"`fn` closes over arrays with explicit axes, from inside of `jax.set_mesh`; {remedy}."
+        ) from error
     except (TypeError, IndexError) as error:
         if not (isinstance(error, _SHAPE_ERRORS) or "concrete values" in str(error)):
             raise

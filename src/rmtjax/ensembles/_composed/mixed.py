@@ -87,7 +87,9 @@ class Mixed(AbstractModule):
         return self._run(self._eigenvalues, _checks.typed_key(key))
 
     def _eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
-        key_order, key_block, _ = _keys(key)
+        return self._spectrum(*_keys(key)[:2])
+
+    def _spectrum(self, key_order: KeyScalar, key_block: KeyScalar) -> PaddedSpectrum:
         order = self._order(key_order)
         spectrum = self.base._leading_block_eigenvalues(key_block, order)
         return PaddedSpectrum(self._factor(order) * spectrum.values, order)
@@ -98,8 +100,9 @@ class Mixed(AbstractModule):
         return self._run(self._periodic_eigenvalues, _checks.typed_key(key), arrangement=arrangement)
 
     def _periodic_eigenvalues(self, key: KeyScalar, *, arrangement: Arrangement) -> Float[Array, " n"]:
-        _, _, key_arrangement = _keys(key)
-        return self._eigenvalues(key).periodic(arrangement, key_arrangement if arrangement == "random" else None)
+        key_order, key_block, key_arrangement = _keys(key)
+        spectrum = self._spectrum(key_order, key_block)
+        return spectrum.periodic(arrangement, key_arrangement if arrangement == "random" else None)
 
     def count_below(self, key: KeyScalar, x: RealLike, arrangement: Arrangement | None = None) -> Int[Array, "..."]:
         """The number of levels of the draw that lie strictly below each x.

@@ -246,7 +246,8 @@ def _p_value(
     """The share of samples from the fit, with the data among them, that are at least as far from their own fit."""
     y, found = jax.lax.stop_gradient((y, found))
     draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
-    distances = jax.lax.map(draw, jax.random.split(key, replicates))
+    # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
+    distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(replicates))
     return monte_carlo_p_value(found.distance, distances).astype(y.dtype)
 
 

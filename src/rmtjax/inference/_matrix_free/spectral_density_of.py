@@ -129,8 +129,7 @@ def _probe(
     """Lanczos' steps from one random vector, with another one as a witness of the symmetry or without."""
     product, dtype = kind.flat_product(matvec, args)
     # The same bits as those of `key`, by a program that compiles sooner.
-    key = unrolled(key)
-    keys = jnp.stack([key, *[jax.random.fold_in(key, 1)] * witnessed])
+    keys = jax.random.split(unrolled(key))[: 1 + witnessed]
     vectors = jax.vmap(partial(jax.random.normal, shape=(kind.n,), dtype=dtype))(keys)
     vectors = vectors / like(vectors, jnp.linalg.norm(vectors, axis=-1, keepdims=True))
     return tridiagonalised(product, *vectors, depth=depth)
