@@ -75,7 +75,7 @@ nitpick_ignore_regex = [
     ("py:class", r"Array|Axes|Bool|Complex|Float|Inexact|Int|Key|PyTree|Real|UInt32|ndarray"),
     # Names of argument types, which `docs/api.md` explains, and type variables.
     ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(\w+Like|Annotated|T)"),
-    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(Calibration|Entries|HasCdf|Kernel|Law|SpikedBase|WithEntries)"),
+    ("py:(class|type)", r"(rmtjax\.[\w.]+\.)?(Calibration|Entries|FittedLaw|HasCdf|Kernel|Law|SpikedBase|WithEntries)"),
     ("py:class", r"(collections|datetime|hypothesis|jax|numpy|numpyro|os|pandas|pathlib)\..*"),
     ("py:class", r"rmtjax\.simulation\._reducers\.\w+\._State"),  # what a reducer keeps is its own affair
 ]

@@ -23,7 +23,7 @@ def phantom(size: int, echoes: int) -> jax.Array:
     rates = jnp.stack([1 + 0.3 * jnp.sin(2 * x + y), 3 + jnp.cos(2 * y - z), jnp.full_like(x, 0.2)])
     shares = head * jnp.stack([core * (1 - water), (1 - core) * (1 - water), 1.5 * water])
     times = jnp.linspace(0.05, 2, echoes)
-    return jnp.sum(shares[..., None] * jnp.exp(-rates[..., None] * times), axis=0)
+    return jnp.sum(shares[..., None] * jnp.exp(-rates[..., None] * jnp.expand_dims(times, range(rates.ndim))), axis=0)
 
 
 def main(argv: list[str] | None = None) -> None:

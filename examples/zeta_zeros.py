@@ -43,7 +43,7 @@ def show_zeros(number: int, output: Path) -> None:
     print(f"{number:,} zeros up to t = {zeros[-1]:.6f}: {time.perf_counter() - start:.1f} s")
     # Turing's method: the difference of the two counts has the mean 0, and is 2 from a missing pair on.
     unfolded = statistics.unfold(zeros, smooth_count)
-    lead = unfolded.levels.values - (jnp.arange(number) + 0.5)
+    lead = unfolded.levels.values - jnp.arange(0.5, number)
     print(f"their number less the smooth one, at the last tenth: {-lead[-number // 10 :].mean():.4f} on average")
 
     # A hundred stretches are a hundred samples.
@@ -144,7 +144,7 @@ def berry(lengths: jax.Array, height: float, switch: float = 0.5) -> jax.Array:
     wave = lambda time: jnp.sin(jnp.pi * lengths * time) ** 2
     as_they_are = sum(wave(r * np.log(p) / log_scale) / (r**2 * p**r) for p, r in powers)
     times = (np.arange(2000) + 0.5) / 2000 * switch
-    by_density = jnp.mean(wave(times[:, None]) / times[:, None], axis=0) * switch
+    by_density = jnp.mean(jax.vmap(lambda time: wave(time) / time)(jnp.asarray(times)), axis=0) * switch
     return rmt.laws.number_variance(lengths, 2) + 2 / jnp.pi**2 * (as_they_are - by_density)
 
 

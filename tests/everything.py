@@ -45,6 +45,7 @@ OF_LEVELS: dict[str, Callable] = {
     "condition_number": st.condition_number,
     "form_factor": lambda levels: st.form_factor(levels, RATIOS),
     "form_factor in a window": lambda levels: st.form_factor(levels, RATIOS, window=(2.0, 1.5)),
+    "form_factor on a grid": lambda levels: st.form_factor(levels, jnp.linspace(0.1, 1, 20)),
     "gap_ratios": st.gap_ratios,
     "gap_ratios of order 2": lambda levels: st.gap_ratios(levels, 2, ties="zero"),
     "level_density": lambda levels: st.level_density(levels, EDGES),
@@ -147,7 +148,12 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     ),
     "rmtjax.SymTridiagonal of a batch": lambda cast: [
         getattr(cast(jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), TRIDIAGONAL)), method)(*args)
-        for method, args in {"eigenvalues": (), "eigenvectors": (), "matvec": (cast(SPECTRUM),), "logdet": ()}.items()
+        for method, args in {
+            "eigenvalues": (),
+            "eigenvectors": (),
+            "logdet": (cast(MANY),),
+            "count_below": (cast(MANY),),
+        }.items()
     ],
     "rmtjax.PaddedMatrix.mask": lambda cast: rmt.GOE(4).leading_block(KEY, jnp.asarray(2)).mask,
     "rmtjax.PaddedSpectrum.mask": lambda cast: cast(PADDED).mask,
@@ -378,6 +384,83 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     ],
 }
 
+# Arguments of two precisions where 64-bit types are on, and of several numbers of axes, as broadcasting allows.
+SINGLE, ROW, COLUMN = jnp.float32(0.4), jnp.array([0.3, 0.7]), jnp.array([[0.2], [0.5], [0.9]])
+SINGLE_ROW, SINGLE_DATA = ROW.astype("float32"), DATA.astype("float32")
+MIXED: dict[str, Thunk] = {
+    "rmtjax.CorrelatedWishart of mixed arguments": lambda: rmt.CorrelatedWishart(jnp.eye(3), 4, 2).sample(KEY),
+    "rmtjax.Deformed of mixed arguments": lambda: rmt.Deformed(rmt.GUE(3, SINGLE), POSITIVE).sample(KEY),
+    "rmtjax.Spiked of mixed arguments": lambda: rmt.Spiked(rmt.Wishart(6, 4, 2, SINGLE), [9.0]).sample(KEY),
+    "rmtjax.GOE.count_below of mixed arguments": lambda: rmt.GOE(4, SINGLE).count_below(KEY, COLUMN),
+    "rmtjax.Wishart.count_below of mixed arguments": lambda: rmt.Wishart(4, 6, 1, SINGLE).count_below(KEY, COLUMN),
+    "rmtjax.laws.Semicircle.cdf of mixed arguments": lambda: laws.Semicircle(SINGLE).cdf(COLUMN),
+    "rmtjax.laws.Mixture.cdf of mixed arguments": lambda: laws.Mixture(
+        jnp.array([0.5, 0.5]), [laws.Semicircle(1.0), laws.Semicircle(SINGLE)]
+    ).cdf(COLUMN),
+    "rmtjax.laws.crossover_form_factor of mixed arguments": lambda: laws.crossover_form_factor(COLUMN, SINGLE_ROW),
+    "rmtjax.laws.crossover_number_variance of mixed arguments": lambda: laws.crossover_number_variance(
+        SINGLE_ROW, COLUMN
+    ),
+    "rmtjax.laws.gaussian_form_factor of mixed arguments": lambda: laws.gaussian_form_factor(ROW, 3, 2, SINGLE),
+    "rmtjax.laws.gaussian_number_variance of mixed arguments": lambda: laws.gaussian_number_variance(
+        COLUMN, SINGLE_ROW, 3, 2
+    ),
+    "rmtjax.laws.hard_edge_gap_probabilities of mixed arguments": lambda: laws.hard_edge_gap_probabilities(
+        COLUMN, SINGLE_ROW, 2, 2
+    ),
+    "rmtjax.laws.hermite_gap_probabilities of mixed arguments": lambda: laws.hermite_gap_probabilities(
+        3, (SINGLE, ROW[1]), 2, 2
+    ),
+    "rmtjax.laws.linear_statistic_variance of mixed arguments": lambda: laws.linear_statistic_variance(
+        jnp.square, SINGLE, (-2.0, ROW[0]), num_nodes=8
+    ),
+    "rmtjax.inference.clean_cross_covariance of mixed arguments": lambda: inf.clean_cross_covariance(SINGLE_DATA, DATA),
+    "rmtjax.inference.compare_spectra of mixed arguments": lambda: inf.compare_spectra(
+        BATCH, BATCH.astype("float32"), key=KEY, permutations=9
+    ),
+    "rmtjax.inference.denoise of mixed arguments": lambda: inf.denoise(SINGLE_DATA, noise=ROW[0]),
+    "rmtjax.inference.denoise of a noise for each": lambda: inf.denoise(WIDE, noise=ROW),
+    "rmtjax.inference.kolmogorov_smirnov of mixed arguments": lambda: goodness(
+        "kolmogorov_smirnov", SINGLE_ROW, calibration="independent"
+    ),
+    "rmtjax.inference.minimum_variance_loss of mixed arguments": lambda: inf.minimum_variance_loss(
+        jnp.eye(3, dtype="float32"), SYMMETRIC
+    ),
+    "rmtjax.inference.optimal_hard_threshold of mixed arguments": lambda: inf.optimal_hard_threshold(
+        10 + COLUMN, 9 + SINGLE_ROW
+    ),
+    "rmtjax.inference.oracle_covariance of mixed arguments": lambda: inf.oracle_covariance(SINGLE_DATA, SYMMETRIC),
+    "rmtjax.inference.spike_estimates of mixed arguments": lambda: inf.spike_estimates(COLUMN + 4, 50, 5, SINGLE_ROW),
+    "rmtjax.linalg.schatten_norm of mixed arguments": lambda: linalg.schatten_norm(
+        HERMITIAN.astype("complex64"), ROW[0] + 1
+    ),
+    "rmtjax.linalg.matrix_function of complex values": lambda: jax.jacfwd(
+        lambda a: linalg.matrix_function(lambda x: jnp.exp(jax.lax.complex(0 * x, x)), a)
+    )(SYMMETRIC),
+    "rmtjax.linalg.stieltjes of mixed arguments": lambda: linalg.stieltjes(SINGLE_ROW, IN_PLANE),
+    "rmtjax.SymTridiagonal.count_below of mixed arguments": lambda: cast_to("float32")(TRIDIAGONAL).count_below(COLUMN),
+    "rmtjax.special.airy_kernel of mixed arguments": lambda: special.airy_kernel(COLUMN, SINGLE_ROW),
+    "rmtjax.special.bessel_kernel of mixed arguments": lambda: special.bessel_kernel(COLUMN, SINGLE, ROW),
+    "rmtjax.special.bessel_j of mixed arguments": lambda: special.bessel_j(SINGLE_ROW, COLUMN),
+    "rmtjax.special.chebyshev_series of mixed arguments": lambda: special.chebyshev_series(SINGLE_ROW, COLUMN),
+    "rmtjax.special.fredholm_det of mixed arguments": lambda: special.fredholm_det(
+        lambda x, y: x * y, (0.0, SINGLE), coupling=ROW[0], num_nodes=6
+    ),
+    "rmtjax.statistics.number_variance of mixed arguments": lambda: st.number_variance(
+        BATCH.astype("float32"), COLUMN, interval=(ROW - 0.5, ROW + 3)
+    ),
+    "rmtjax.statistics.form_factor of mixed arguments": lambda: st.form_factor(
+        BATCH.astype("float32"), COLUMN, window=(ROW, 1.0)
+    ),
+    "rmtjax.statistics.spectral_ergodicity_distance of mixed arguments": lambda: st.spectral_ergodicity_distance(
+        SINGLE_ROW, COLUMN
+    ),
+    "rmtjax.statistics.subspace_overlap of mixed arguments": lambda: st.subspace_overlap(
+        jnp.eye(3, dtype="complex64"), GENERAL[:, :2]
+    ),
+    "rmtjax.statistics.unfold of mixed arguments": lambda: st.unfold(SINGLE_ROW, laws.Semicircle(5 + ROW[0])),
+}
+
 # Calls that compute on the host, so that they can be run but not traced.
 ON_HOST = ("rmtjax.simulat", "rmtjax.adapters", "rmtjax.inference.weight_spectra", "rmtjax.inference.denoise_image")
 
@@ -474,7 +557,7 @@ def cases_with(cast: Cast) -> dict[str, Thunk]:
         found[f"rmtjax.statistics.{name} {form}".rstrip()] = lambda fn=fn, levels=levels: fn(cast(levels))
     for (name, fn), form in ((one, form) for one in OF_A_BATCH.items() for form in list(FORMS)[1:3]):
         found[f"rmtjax.statistics.{name} {form}"] = lambda fn=fn, form=form: fn(cast(FORMS[form]))
-    return found | {name: lambda fn=fn: fn(cast) for name, fn in FUNCTIONS.items()}
+    return found | MIXED | {name: lambda fn=fn: fn(cast) for name, fn in FUNCTIONS.items()}
 
 
 CASES = cases()

@@ -15,6 +15,9 @@ from tests.environment import FULL
 
 X64 = os.environ.get("RMTJAX_X64", "1") != "0"
 jax.config.update("jax_enable_x64", X64)
+# As in the suites of lineax, optimistix and equinox: the library leaves no promotion of dtypes or ranks to JAX.
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # There is no deadline, as the first example compiles. Examples are not random, so a failure shows in every run.
 hypothesis.settings.register_profile("rmtjax", deadline=None, derandomize=True, max_examples=25)

@@ -378,7 +378,8 @@ def _signatures() -> Iterator[tuple[str, inspect.Signature]]:
     """The signatures of public functions, classes and methods."""
     for name, value in PUBLIC_NAMES.items():
         owners = [cls for cls in value.__mro__ if cls.__module__.startswith("rmtjax")] if inspect.isclass(value) else []
-        methods = {f"{name}.{key}": each for owner in owners for key, each in vars(owner).items() if key[0] != "_"}
+        members = {key: each for owner in reversed(owners) for key, each in vars(owner).items() if key[0] != "_"}
+        methods = {f"{name}.{key}": each for key, each in members.items()}
         for key, function in ({name: value} | methods).items():
             if inspect.isfunction(function) or (inspect.isclass(function) and "__init__" in vars(function)):
                 yield key, inspect.signature(function)
@@ -393,6 +394,19 @@ def test_parameters_are_short_in_help():
         for parameter in signature.parameters.values()
     }
     assert {where: text for where, text in shown.items() if len(text) > _LONGEST or "ndarray |" in text} == {}
+
+
+def test_arrays_may_be_lists():
+    """No parameter asks for an array of JAX but for those of functions and records; see `test_array_likes.py`."""
+    arrays = {
+        f"{name}({parameter.name})"
+        for name, signature in _signatures()
+        if not inspect.isclass(PUBLIC_NAMES.get(name)) or _writes_init(PUBLIC_NAMES[name])
+        for parameter in signature.parameters.values()
+        if re.search(r"\b(Bool|Complex|Float|Inexact|Int|Real)\[(?!ndarray)", str(parameter.annotation))
+        and "Callable" not in str(parameter.annotation)
+    }
+    assert arrays == set()
 
 
 # What is named by the user or by another package, or is text.

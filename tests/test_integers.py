@@ -15,8 +15,6 @@ import rmtjax as rmt
 from tests.arguments import CALLS, CONSTRUCTORS, KEY, Arguments
 from tests.cases import daily
 
-pytestmark = pytest.mark.float32(further=True)
-
 # Constructors compile next to nothing; of calls with programs every day has one of each kind.
 LONG = {"rmtjax.laws.InterpolatedGapRatio", "rmtjax.laws.InterpolatedSpacing", "rmtjax.laws.SingleRing"}
 DAILY = [
@@ -107,6 +105,8 @@ def pairs(value: Any) -> dict[str, tuple[Any, Any]]:
     return kinds
 
 
+# Integers wrap where 64-bit types are off.
+@pytest.mark.float32
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
 def test_integers_are_the_numbers_they_stand_for(name):
     call = CALLS[name]
@@ -116,6 +116,7 @@ def test_integers_are_the_numbers_they_stand_for(name):
             assert agree(got, expected), f"{argument} of {kind}: {got} instead of {expected}"
 
 
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
 def test_an_integer_beyond_all_floats_is_refused_by_name(name):
     call = CALLS[name]
@@ -130,6 +131,7 @@ def test_an_integer_beyond_all_floats_is_refused_by_name(name):
 TOO_MANY = (2**31, 2**32 + 1, np.int64(2**32 + 3), np.uint64(2**63), 2**64, 10**400, 10**5000)
 
 
+@pytest.mark.float32(further=True)
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
 def test_sizes_beyond_the_range_are_refused_by_name(name):
     call = CALLS[name]

@@ -28,6 +28,7 @@ from rmtjax._door import full_precision as full_precision
 from rmtjax._door import numbers as numbers
 from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
+from rmtjax._promotion import aligned, in_one_precision
 from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
@@ -163,7 +164,7 @@ def _on_host(leaf: Any) -> Any:
 
 def both(one: Any, other: Any) -> Any:
     """Whether both are valid; each is True or a traced boolean."""
-    return other if one is True else one if other is True else one & other
+    return other if one is True else one if other is True else jnp.logical_and(*aligned(one, other))
 
 
 def masked(valid: Any, tree: T) -> T:
@@ -245,7 +246,7 @@ def interval(name: str, value: object) -> tuple[Array, Array]:
     if not isinstance(value, tuple | list | jax.Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
         raise refusal(name, str(ASCENDING_PAIR.must), value)
     # The ends are checked as a pair, so that the error shows both.
-    lower, upper = ASCENDING_PAIR(name, tuple(scalar(name, each) for each in value))
+    lower, upper = ASCENDING_PAIR(name, in_one_precision(tuple(scalar(name, each) for each in value)))
     lower, upper = jnp.broadcast_arrays(lower, upper)
     return lower, upper
 

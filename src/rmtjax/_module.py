@@ -128,10 +128,10 @@ class _Function(NamedTuple):
 
 
 def _function(hook: Any, module: AbstractModule) -> _Function:
-    if isinstance(hook, eqx.Partial):  # Equinox's `filter_jit` binds a method in this way.
-        return _Function(hook.func, True)
     if getattr(hook, "__self__", None) is module:
         return _Function(hook.__func__, True)
+    if isinstance(hook, eqx.Partial):  # Equinox's `filter_jit` binds a method in this way.
+        return _Function(hook.func, True)
     return _Function(hook, False)  # A static method, or one of the class.
 
 

@@ -32,19 +32,23 @@ def complex_dtype(dtype: Any) -> np.dtype:
 
 
 def in_one_precision(tree: T) -> T:
-    """The tree with all its floating-point and complex numbers in the precision of `common_dtype`."""
+    """The tree with all its floating-point and complex numbers in the precision of `common_dtype`.
+
+    Numbers that all are Python's remain weakly typed, so that others decide what comes of them.
+    """
     numbers = [leaf for leaf in jax.tree.leaves(tree) if _is_inexact(leaf)]
-    if not numbers:
+    if all(map(_follows, numbers)):
         return tree
     real = jnp.finfo(common_dtype(*numbers)).dtype
     cast = lambda leaf: jnp.asarray(leaf, complex_dtype(real) if jnp.iscomplexobj(leaf) else real)
     return jax.tree.map(lambda leaf: cast(leaf) if _is_inexact(leaf) else leaf, tree)
 
 
-def aligned(*arrays: Array) -> list[Array]:
+def aligned(*arrays: Array | complex) -> list[Array]:
     """Arrays to be broadcast against each other: the inexact ones in one dtype, all with the same number of axes."""
-    rank, dtype = max(map(jnp.ndim, arrays)), common_dtype(*filter(_is_inexact, arrays))
-    cast = lambda array: array.astype(dtype) if _is_inexact(array) else array
+    rank, numbers = max(map(jnp.ndim, arrays)), [array for array in arrays if _is_inexact(array)]
+    dtype = None if all(map(_follows, numbers)) else common_dtype(*numbers)
+    cast = lambda array: array if dtype is None or not _is_inexact(array) else jnp.asarray(array, dtype)
     return [jax.lax.broadcast_to_rank(cast(array), rank) for array in arrays]
 
 

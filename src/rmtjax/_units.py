@@ -1,29 +1,29 @@
 """Units near a given size: powers of two, so that dividing by them and multiplying again rounds nothing.
 
 A formula that squares lengths or takes their fourth powers overflows long before the lengths do. Computed in a unit
-near the largest of them it is as good at 1e-30 as at 1. Sizes from 1e-6 to 1e7 have the unit 1 and are left alone.
+near the largest of them it is as good at 1e-30 as at 1. Sizes from 1/2000 to 5000 have the unit 1 and are left alone.
 """
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-# Units are powers of 2^16. Their square roots are powers of two as well, and so are those of quadratic parameters.
-_STEP = 16
+# Units are powers of 2^8. Their square roots are powers of two as well, as quadratic parameters need them.
+_STEP = 8
 
 
 def unit_near(size: Float[Array, "..."], root: int = 1) -> Float[Array, "..."]:
-    """A power of 2^16 near a positive size, or a root of it; 1 for sizes from 1e-6 to 1e7.
+    """A power of 2^8 near a positive size, or a root of it; 1 for sizes from 1/2000 to 5000.
 
     A size over its unit always has the unit 1: XLA may turn a quotient by two units into one by their product, which
     could overflow. The unit is a constant to derivatives, and that of a Python number is weakly typed.
 
     Args:
         size: positive numbers; 0 has the smallest unit.
-        root: 1, 2, 4, 8 or 16, the root of the unit to take.
+        root: 1, 2, 4 or 8, the root of the unit to take.
     """
     size, info = jax.lax.stop_gradient(size), jnp.finfo(size.dtype)
-    small = jnp.sqrt(jnp.sqrt(jnp.sqrt(jnp.sqrt(size))))
+    small = jnp.sqrt(jnp.sqrt(jnp.sqrt(size)))
     small = jax.lax.reduce_precision(small, exponent_bits=info.nexp, mantissa_bits=0)
     # Neither the largest unit nor its reciprocal overflows.
     largest = 2.0 ** (info.maxexp // _STEP - 1)
@@ -40,7 +40,12 @@ def times(value: Array, factor: Array | float) -> Array:
 
 def times_power(value: Array | float, base: Array | float, k: int) -> Array:
     """The value times the k-th power of a number, which by itself may overflow where the product does not."""
-    dtype = jnp.result_type(value, base)
+    value, dtype = jnp.asarray(value), jnp.result_type(value, base)
+    if k <= 8:  # then one after the other costs nothing, and nothing overflows on the way
+        value = value * base**0
+        for _ in range(k):
+            value = value * base
+        return value
     finite = lambda x: jnp.clip(x, float(jnp.finfo(jnp.result_type(x)).min), float(jnp.finfo(jnp.result_type(x)).max))
     # XLA may turn the power of a product into a product of powers, one infinite and one 0, but not that of a clip.
     base = finite(base)

@@ -74,7 +74,7 @@ def test_law_and_edge_at_400(getkey, name):
     levels, law = levels_of(ensemble, 10, getkey()), ensemble.law()
     lower, upper = map(float, law.support())
     x = np.linspace(lower, upper, 42)[1:-1]
-    below = (levels[:, None, :] < x[:, None]).sum(-1).mean(0)
+    below = np.less(levels[:, None, :], x[:, None]).sum(-1).mean(0)
     assert np.abs(below - ensemble.n * np.asarray(law.cdf(x))).max() < allowed + 0.5
     inside = levels[:, -2 if isinstance(ensemble, rmt.Spiked) else -1]
     # The largest level is off by n^{-2/3} of the width; with a wrong scale it would be off by a constant.

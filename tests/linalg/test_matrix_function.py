@@ -12,7 +12,7 @@ from tests.linalg.reference import DTYPES, adjoint, eps, general, hermitian, wit
 
 POSITIVE = np.array([0.3, 0.9, 1.0, 2.5])
 INDEFINITE = np.array([-1.5, -0.4, 0.7, 2.0])
-ODD_TIME = lambda x: jnp.exp(-0.7j * x)
+ODD_TIME = lambda x: jnp.exp(jax.lax.complex(0 * x, -0.7 * x))
 CASES = {
     "exp": (jnp.exp, scipy.linalg.expm, INDEFINITE),
     "log": (jnp.log, scipy.linalg.logm, POSITIVE),

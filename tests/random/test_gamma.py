@@ -107,7 +107,7 @@ def test_derivative_against_many_digits(dtype):
     slope = jax.jvp(with_derivative, (a, w), (jnp.ones_like(a), jnp.zeros_like(w)))[1]
     exact = np.array([slope_in_many_digits(*pair) for pair in zip(a.tolist(), w.tolist(), strict=True)])
     typical = np.minimum(1 / a, a**-1.5)
-    error = np.abs(slope - exact) / (np.abs(exact) + typical)
+    error = np.abs(np.asarray(slope) - exact) / (np.abs(exact) + typical)
     assert error.max() < (5e-6 if dtype == np.float32 else 5e-14), error.reshape(6, -1)
 
 

@@ -64,7 +64,7 @@ FURTHER = {
     "gap_ratios": lambda x: s.gap_ratios(x, 2).values,
     "complex_spacing_ratios": lambda x: s.complex_spacing_ratios(x, block=4).values,
     "level_repulsion": lambda x: s.level_repulsion(x, jnp.array([0.3, 0.6])).logarithms,
-    "linear_statistic": lambda x: s.linear_statistic(x, lambda x: jnp.cos(x[..., None] * jnp.arange(3))),
+    "linear_statistic": lambda x: s.linear_statistic(x, lambda x: jnp.cos(jnp.stack([0 * x, x, 2 * x], -1))),
     "spectral_ergodicity": lambda x: s.spectral_ergodicity(x, EDGES),
 }
 ALL = {name: entry[0] for name, entry in OF_LEVELS.items()} | FURTHER | OF_VECTORS

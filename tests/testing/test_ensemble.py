@@ -48,7 +48,7 @@ def _matrix(change):
 FAULTS = {
     "descending": ("eigenvalues", _levels(lambda v: v[::-1]), "do not ascend"),
     "too few": ("eigenvalues", _levels(lambda v: v[1:]), r"shape \(3,\), not \(4,\)"),
-    "complex": ("eigenvalues", _levels(lambda v: v + 0j), "not real"),
+    "complex": ("eigenvalues", _levels(lambda v: v.astype(complex)), "not real"),
     "nan": ("eigenvalues", _levels(lambda v: v.at[2].set(jnp.nan)), "not finite"),
     "jit": (
         "eigenvalues",
@@ -61,7 +61,7 @@ FAULTS = {
         "derivative",
     ),
     "triangular": ("sample", _matrix(jnp.triu), "differs from its adjoint"),
-    "transpose of complex": ("sample", _matrix(lambda h: h + 1j * jnp.abs(h)), "differs from its adjoint"),
+    "transpose of complex": ("sample", _matrix(lambda h: jax.lax.complex(h, jnp.abs(h))), "differs from its adjoint"),
     "not square": ("sample", _matrix(lambda h: h[:2]), r"is \(2, 4\)"),
     "infinite": ("sample", _matrix(lambda h: h * jnp.inf), "sample is not finite"),
     "one draw": ("sample", lambda base: lambda key: base.sample(KEY), "one and the same sample"),
@@ -72,7 +72,7 @@ FAULTS = {
     ),
     "complement": ("count_below", lambda base: lambda key, x: base.n - base.count_below(key, x), "give"),
     "off by one": ("count_below", lambda base: lambda key, x: base.count_below(key, x) + 1, "give"),
-    "float": ("count_below", lambda base: lambda key, x: 1.0 * base.count_below(key, x), "not integers"),
+    "float": ("count_below", lambda base: lambda key, x: base.count_below(key, x).astype(float), "not integers"),
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def _after(method, change):
 FAULTS = {
     "descending": (*_after("eigenphases", lambda v: v[::-1]), "do not ascend"),
     "too few": (*_after("eigenphases", lambda v: v[1:]), r"shape \(2,\), not \(3,\)"),
-    "complex": (*_after("eigenphases", lambda v: v + 0j), "not real"),
+    "complex": (*_after("eigenphases", lambda v: v.astype(complex)), "not real"),
     "another turn": (*_after("eigenphases", lambda v: v + jnp.pi), "not in"),
     "the open end": (*_after("eigenphases", lambda v: v.at[0].set(-jnp.pi)), "not in"),
     "nan": (*_after("eigenphases", lambda v: v.at[2].set(jnp.nan)), "not in"),

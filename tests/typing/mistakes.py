@@ -48,7 +48,7 @@ print(inference.shrink_covariance(np.eye(3), method="ledoit"))  # arg-type, repo
 print(inference.shrink_covariance(np.eye(3), method="spiked", loss="l2"))  # arg-type, reportArgumentType
 print(inference.signal_rank(np.eye(3), method="kaiser"))  # arg-type, reportArgumentType
 print(inference.denoise(np.eye(3), loss="l2"))  # arg-type, reportArgumentType
-print(inference.fit_beta(levels, by="gaps"))  # arg-type, reportArgumentType
+print(inference.fit_beta(levels, by="gaps"))  # call-overload, reportArgumentType, reportCallIssue
 print(inference.kolmogorov_smirnov(levels, law, calibration="exact"))  # arg-type, reportArgumentType
 print(rmt.simulate_rare(goe, "largest", 2.5, key, side="upper"))  # arg-type, reportArgumentType
 print(plotting.spectral_density(levels, errors="bars"))  # arg-type, reportArgumentType

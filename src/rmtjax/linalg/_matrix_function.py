@@ -42,13 +42,13 @@ def divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"])
     norm = jnp.max(jnp.abs(x), axis=-1)[..., None, None]
     one_level = jnp.abs(gap) <= 4 * eps * norm
     safe_gap = jnp.where(one_level, 1, gap)
-    quotient = jnp.where(one_level, 0, (fx[..., :, None] - fx[..., None, :]) / safe_gap)
+    quotient = jnp.where(one_level, 0, (fx[..., :, None] - fx[..., None, :]) / like(fx, safe_gap))
 
     integral = jnp.zeros_like(quotient)
     for node, weight in zip(*gauss_legendre(_NUM_NODES), strict=True):
         integral += float(weight) / 2 * slope(b + float(1 + node) / 2 * gap)
 
-    argument = jnp.abs(x * slope(x))
+    argument = jnp.abs(jnp.multiply(*aligned(x, slope(x))))
     size = jnp.max(jnp.abs(fx), axis=-1)[..., None, None] + jnp.maximum(argument[..., :, None], argument[..., None, :])
     # Where a slope is NaN or infinite, because it is taken at a singularity of f, the finite quotient is kept.
     agrees = jnp.abs(integral - quotient) <= 4 * eps * size / jnp.abs(safe_gap)

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._promotion import aligned, common_dtype, complex_dtype, like
+from rmtjax._promotion import aligned, common_dtype, complex_dtype, in_one_precision, like
 from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
 from rmtjax.linalg._hermitian import eigvalsh
 from rmtjax.linalg._padded import PaddedSpectrum
@@ -150,7 +150,7 @@ def schatten_norm(a: Annotated[ArrayLike, "*batch n n"], p: RealScalarLike = 2.0
         Bhatia (1997), Matrix Analysis, section IV.2.
     """
     p = _EXPONENTS("p", _checks.scalar("p", p))
-    magnitude = jnp.abs(eigvalsh(a))
+    magnitude, p = in_one_precision((jnp.abs(eigvalsh(a)), p))
     largest = jnp.max(magnitude, axis=-1)
     # In units of the largest level no power overflows; the p-th root never sees a zero matrix.
     zero = largest == 0

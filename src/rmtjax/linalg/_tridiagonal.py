@@ -104,8 +104,9 @@ class SymTridiagonal(AbstractModule):
             finite = _FINITE_ROWS.kept(name, entries)
             valid = _checks.both(valid, finite if finite is True else finite.reshape(*finite.shape, *[1] * x.ndim))
         operands = on_all_devices(mesh, (self.diagonal, self.off_diagonal, x.astype(self.diagonal.dtype).ravel()))
+        *matrix, points = operands
         with spread_over(mesh):
-            below = jnp.vectorize(_counts, signature="(n),(m),(k)->(k)")(*operands)
+            below = jnp.vectorize(partial(_counts, x=points), signature="(n),(m)->(k)")(*matrix)
         return _checks.masked(valid, below.reshape(*self.diagonal.shape[:-1], *x.shape))
 
     def eigenvalues(self, select: Select = None, *, mesh: Mesh | None = None) -> Float[Array, "*batch k"]:

@@ -11,7 +11,7 @@ from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import IntervalLike
 from rmtjax.special._gauss import gauss_legendre
 
@@ -115,7 +115,7 @@ def _on_nodes(
 
 @compiled
 def _determinant(
-    fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Array | complex
+    fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Inexact[Array, ""]
 ) -> FredholmDeterminant:
     """The determinant by the finer rule, with its error estimated from the coarser one."""
     value, norm = _nystrom(*fine, coupling)
@@ -125,10 +125,10 @@ def _determinant(
 
 
 def _nystrom(
-    values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Array | complex
+    values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Inexact[Array, ""]
 ) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
     """The determinant by one rule, and a bound of the Frobenius norm of its matrix."""
     root = jnp.sqrt(weights)
-    scaled = coupling * (root[:, None] * values * root[None])
+    scaled = jnp.multiply(*aligned(coupling, jnp.multiply(*aligned(root[:, None], values)) * like(values, root)[None]))
     norm = jnp.linalg.norm(jax.lax.stop_gradient(scaled)) + weights.size**0.5
     return jnp.linalg.det(jnp.eye(weights.size, dtype=scaled.dtype) - scaled), norm

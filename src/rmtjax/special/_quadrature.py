@@ -51,6 +51,7 @@ def integrate(
         x, weights = _nodes(*ends, elsewhere, num_nodes)
         # `fn` may return a single number, as a constant does.
         heights = jnp.broadcast_to(_checks.numbers("fn", fn(x.ravel())), x.size).reshape(x.shape)
+        weights, heights = aligned(weights, heights)
         return jnp.sum(jnp.where(weights > 0, weights * heights, 0), axis=-1)
 
     # Outside of `jit` a loop would be compiled again at each call; inside it saves memory where panels are many.

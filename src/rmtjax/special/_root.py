@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._automatic import mesh_of
+from rmtjax._promotion import aligned
 from rmtjax._staging import is_staged, opened
 from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
@@ -50,7 +51,7 @@ def bracketed_root(
         [1. 2.] 0.0833
     """
     ends = [_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper))]
-    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*ends))
+    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*aligned(*ends)))
 
 
 def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *start: Array) -> Array:

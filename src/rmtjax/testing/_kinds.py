@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from hypothesis import strategies as st
 
 from rmtjax import ensembles, laws
+from rmtjax._promotion import like
 
 _SCALE, _SHARE, _CORRELATION = st.floats(0.1, 10), st.floats(0.05, 1), st.floats(-0.9, 0.9)
 _RATIO, _BETA, _DYSON = st.floats(0.1, 4), st.floats(0.5, 8), st.sampled_from([1, 2, 4])
@@ -74,7 +75,7 @@ ENSEMBLES: dict[type, Callable[[int], tuple | None]] = {
     ensembles.Spherical: lambda n: (st.just(n), _DYSON),
     ensembles.Spiked: lambda n: (_gaussian(n), _numbers(1)),
     ensembles.TruncatedUnitary: lambda n: (st.just(n), st.sampled_from([1, n]), _DYSON),
-    ensembles.VarianceProfile: lambda n: (_numbers(n, 0, 2).map(lambda v: v[:, None] * v), _SCALE),
+    ensembles.VarianceProfile: lambda n: (_numbers(n, 0, 2).map(lambda v: v[:, None] * v[None]), _SCALE),
     ensembles.Wigner: lambda n: (st.just(n), _SCALE, st.floats(0, 4), _ENTRIES),
     ensembles.Wishart: lambda n: (st.just(n), st.sampled_from([n - 1 or 1, 2 * n]), _DYSON, _SCALE),
 }
@@ -115,7 +116,7 @@ LAWS: dict[type, tuple] = {
     laws.PorterThomas: (_DYSON,),
     laws.QuarterCircle: (_SCALE,),
     laws.Semicircle: (_SCALE,),
-    laws.SingleRing: (_numbers(3, 0.1, 4).map(lambda values: values + jnp.arange(3)),),
+    laws.SingleRing: (_numbers(3, 0.1, 4).map(lambda values: values + like(values, jnp.arange(3))),),
     laws.Spacing: (_DYSON, st.sampled_from([0, 1])),
     laws.SphericalLaw: (),
     laws.StochasticAiry: (_BETA,),

@@ -249,7 +249,7 @@ def test_counts_and_eigenvalues_are_those_of_the_phases(getkey, ensemble):
     last = set()
     for key in jax.random.split(getkey(), 6):
         phases, x, counts, eigenvalues = map(np.asarray, draw(key))
-        np.testing.assert_array_equal(counts, (phases < x[:, None]).sum(-1))
+        np.testing.assert_array_equal(counts, np.less(phases, x[:, None]).sum(-1))
         np.testing.assert_allclose(eigenvalues, np.exp(1j * phases), atol=1e-15)
         last.add(phases[-1] == np.pi)
     assert last == ({True, False} if isinstance(ensemble, rmt.HaarOrthogonal) else {False})

@@ -92,7 +92,7 @@ def test_counts_are_those_of_the_levels(getkey, arrangement):
         np.testing.assert_allclose(np.unique(levels), unpadded[np.isfinite(unpadded)], rtol=0, atol=1e-13)
     # Points stay away from the levels, because either answer is right within the rounding error.
     x = np.concatenate([levels - 1e-12, levels + 1e-12, [-9.0, 0.0, 9.0]])
-    np.testing.assert_array_equal(mixed.count_below(key, x, arrangement), (levels[None] < x[:, None]).sum(-1))
+    np.testing.assert_array_equal(mixed.count_below(key, x, arrangement), np.less(levels[None], x[:, None]).sum(-1))
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_correlations_have_the_law(getkey, m):
     n, x = 400, np.linspace(0.05, 3.5, 40)
     ensemble = rmt.SampleCorrelation(n, m)
     levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 8)))
-    below = (levels[:, None] < x[:, None]).sum(-1).mean(0)
+    below = np.less(levels[:, None], x[:, None]).sum(-1).mean(0)
     assert np.abs(below - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
 
 
@@ -103,7 +103,7 @@ def test_correlated_levels_have_the_law(getkey, m):
     n, x = 400, np.linspace(0.05, 12.0, 40)
     ensemble = rmt.CorrelatedWishart(np.diag(np.repeat([1.0, 6.0], n // 2)), m, 2)
     levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 4)))
-    below = (levels[:, None] < x[:, None]).sum(-1).mean(0)
+    below = np.less(levels[:, None], x[:, None]).sum(-1).mean(0)
     assert np.abs(below - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
 
 

@@ -1,5 +1,7 @@
 """Shrinkers of spiked covariance matrices: the minima of the losses that they are named for, and the estimate."""
 
+from typing import get_args
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,8 @@ from scipy.linalg import sqrtm
 from scipy.optimize import minimize_scalar
 
 import rmtjax as rmt
-from rmtjax.inference._covariance.spiked import LOSSES, spiked
+from rmtjax._typing import SpikedLoss
+from rmtjax.inference._covariance.spiked import spiked
 from tests.cases import further
 
 
@@ -30,7 +33,7 @@ def _loss(name: str, a: np.ndarray, b: np.ndarray) -> float:
     }[name]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", get_args(SpikedLoss))
 @pytest.mark.parametrize("gamma", [2.0, *further(0.25)])
 def test_levels_minimise_the_loss(loss, gamma):
     spikes = np.array([1.1, 1.6, 4.0]) + np.sqrt(gamma)

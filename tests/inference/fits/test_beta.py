@@ -31,7 +31,7 @@ def test_bias_of_exact_samples():
     """60,000 ratios at the quantiles of the exact laws: what is left is the bias, here below 0.001 %."""
     information = jax.jit(_information)
     for beta in (1, 2, 4):
-        ratios = rmt.laws.GapRatio(beta).ppf((jnp.arange(60000) + 0.5) / 60000)
+        ratios = rmt.laws.GapRatio(beta).ppf((jnp.arange(60000.0) + 0.5) / 60000)
         fit = fit_beta(triples(ratios))
         np.testing.assert_allclose(fit.value, beta, rtol=1e-4)
         assert (fit.number, fit.groups, fit.errors) == (60000, 60000, "spectra")

@@ -16,7 +16,7 @@ from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSu
 from tests.cases import further
 
 # Forty spacings at the quantiles of a law between independent levels and the GOE.
-SPACINGS = np.asarray(Brody(0.6).ppf((jnp.arange(40) + 0.5) / 40))[np.random.default_rng(0).permutation(40)]
+SPACINGS = np.asarray(Brody(0.6).ppf((jnp.arange(40.0) + 0.5) / 40))[np.random.default_rng(0).permutation(40)]
 LEVELS = np.append(0.0, np.cumsum(SPACINGS))
 
 

@@ -1,6 +1,7 @@
 """Denoised matrices against the papers' formulas in NumPy, the best values of a 2 × 2 problem, and simulation."""
 
 from functools import partial
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from rmtjax.inference import denoise, denoise_patches, optimal_hard_threshold, signal_rank
-from rmtjax.inference._signal.singular_values import LOSSES, shrunk
+from rmtjax.inference._signal.singular_values import Loss, shrunk
 
 N, P = 12, 7
 
@@ -54,7 +55,7 @@ def reference(y: np.ndarray, sigma: float | None, loss: str) -> np.ndarray:
     return (u * (np.array(new) * sigma * np.sqrt(n))) @ vh
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", get_args(Loss))
 def test_against_the_papers_formulas(loss):
     y = data()
     result, other = denoise(y, loss=loss), denoise(y.T, loss=loss)

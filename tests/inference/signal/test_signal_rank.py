@@ -267,6 +267,6 @@ def test_false_alarms_of_noise(n, p, beta, getkey):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_false_alarms_of_noise_in_data(dtype, getkey):
-    data = jax.random.normal(getkey(), (10_000, 50, 20), dtype) + jnp.arange(20)
+    data = jax.random.normal(getkey(), (10_000, 50, 20), dtype) + jnp.arange(20, dtype=dtype)[None, None]
     for noise in (1.0, None):
         assert 0.04 < float((signal_rank(data, noise=noise, max_rank=1).rank > 0).mean()) < 0.06

@@ -241,14 +241,14 @@ def test_atoms_are_poles(name):
     near = 2.0**-40  # 1 + near is exact
     for direction in (near, near * 1j, -near * 1j):
         np.testing.assert_allclose(
-            direction * law.stieltjes(locations[present] + direction), masses[present], rtol=1e-9
+            direction * law.stieltjes(np.asarray(locations[present]) + direction), masses[present], rtol=1e-9
         )
     assert (law.stieltjes(locations[present]).real == jnp.inf).all()
 
 
 def test_the_sign_is_that_of_spectra():
     law, z = Arcsine(1.5), jnp.array([0.3 + 0.5j, 1.5 - 0.5j, 3.0])
-    levels = law.ppf((jnp.arange(100) + 0.5) / 100)
+    levels = law.ppf((jnp.arange(100.0) + 0.5) / 100)
     np.testing.assert_allclose(law.stieltjes(z), rmt.linalg.stieltjes(levels, z), rtol=1e-12)
 
 

@@ -179,7 +179,7 @@ def test_matrices(ensemble):
 
     def measure(key):
         phases = ensemble.eigenphases(key)
-        traces = jnp.abs(jnp.exp(1j * times[:, None] * phases).sum(-1)) ** 2 / n
+        traces = jnp.abs(jnp.exp(1j * jnp.outer(times, phases).astype(complex)).sum(-1)) ** 2 / n
         inside = jnp.sum(jnp.abs(phases) < jnp.pi * length / n)
         return jnp.append(traces, (inside - length) ** 2)
 

@@ -71,9 +71,9 @@ def test_matrices():
     def waves(key):
         keys = jax.random.split(key)
         imaginary = jax.random.normal(keys[1], (n, n)) / np.sqrt(2 * n)
-        matrix = goe.sample(keys[0]) + 1j * epsilon * (imaginary - imaginary.T)
+        matrix = jax.lax.complex(goe.sample(keys[0]), epsilon * (imaginary - imaginary.T))
         levels = jnp.linalg.eigvalsh(matrix) / np.sqrt(1 + epsilon**2)
-        return jnp.exp(2j * n * kappa[:, None] * levels).sum(-1)
+        return jnp.exp(2j * n * jnp.outer(kappa, levels).astype(complex)).sum(-1)
 
     z = np.asarray(rmt.simulate(waves, jax.random.key(4), draws))
     sine = np.sin(np.pi * angle)

@@ -95,7 +95,7 @@ def test_matrices():
     def variances(key):
         keys = jax.random.split(key)
         imaginary = jax.random.normal(keys[1], (n, n)) / np.sqrt(2 * n)
-        matrix = goe.sample(keys[0]) + 1j * epsilon * (imaginary - imaginary.T)
+        matrix = jax.lax.complex(goe.sample(keys[0]), epsilon * (imaginary - imaginary.T))
         levels = n * law.cdf(jnp.linalg.eigvalsh(matrix) / np.sqrt(1 + epsilon**2))
         return statistics.number_variance(levels, lengths, interval=(0.35 * n, 0.65 * n))
 

@@ -44,7 +44,7 @@ def padded_matrix(key):
     """A block of order 1 to 6, all entries different from 0, with the padding of `rmt.Mixed`."""
     order = jax.random.randint(key, (), 1, 7)
     inside = jnp.arange(6) < order
-    return rmt.PaddedMatrix(jnp.where(inside[:, None] & inside, jax.random.normal(key, (6, 6)), 0), order)
+    return rmt.PaddedMatrix(jnp.where(inside[:, None] & inside[None], jax.random.normal(key, (6, 6)), 0), order)
 
 
 @eqx.filter_jit

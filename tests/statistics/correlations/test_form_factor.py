@@ -40,7 +40,7 @@ def test_weights_and_masks(times):
     mask[1, 2] = False
     found = form_factor(LEVELS, times, window=(6.0, 1.5), where=mask)
     for x, some, amplitude in zip(
-        LEVELS.reshape(6, 9), mask.reshape(6, 9), (found.amplitude / jnp.sqrt(found.norm)).reshape(6, 21), strict=True
+        LEVELS.reshape(6, 9), mask.reshape(6, 9), (found.amplitude / np.sqrt(found.norm)).reshape(6, 21), strict=True
     ):
         kept = x[some]
         expected = by_definition(kept, times, np.exp(-((kept - 6.0) ** 2) / 4.5)) if kept.size else np.nan + times
@@ -82,10 +82,10 @@ def test_memory(times):
 @pytest.mark.parametrize("times", TIMES, ids=["equally spaced", "other"])
 def test_derivatives(times):
     x = jnp.asarray(LEVELS[0, 0])
-    total = lambda x: jnp.sum(form_factor(x, times, window=(6.0, 2.0)).raw * jnp.arange(21))
+    total = lambda x: jnp.sum(form_factor(x, times, window=(6.0, 2.0)).raw * jnp.arange(21.0))
     slope, step = jax.grad(total)(x), 1e-6
     for i in range(9):
-        at = step * (jnp.arange(9) == i)
+        at = step * np.eye(9)[i]
         np.testing.assert_allclose(slope[i], (total(x + at) - total(x - at)) / (2 * step), rtol=1e-6, atol=1e-5)
 
 

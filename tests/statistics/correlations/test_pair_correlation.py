@@ -67,7 +67,7 @@ def test_independent_levels():
     edges = np.array([0, 0.3, 1, 4, 9])
     number = jax.random.poisson(jax.random.key(0), 20.0, (3000,))
     levels = jax.random.uniform(jax.random.key(1), (3000, 60), maxval=20.0)
-    levels = jnp.sort(jnp.where(jnp.arange(60) < number[:, None], levels, jnp.inf), axis=-1)
+    levels = jnp.sort(jnp.where(jnp.arange(60)[None] < number[:, None], levels, jnp.inf), axis=-1)
     samples = rmt.PaddedSpectrum(levels, number)
     found = over_samples(lambda x: pair_correlation(x, edges, interval=(0.0, 20.0)), samples)
     assert_close(found, 1.0)

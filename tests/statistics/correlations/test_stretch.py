@@ -84,7 +84,7 @@ def test_levels_that_are_not_unfolded(name):
 
 def test_only_the_interval_and_the_circle_need_unit_density():
     # The middle of a semicircle is unfolded by the density at its centre, and there only.
-    levels = rmt.laws.Semicircle(2.0).ppf((jnp.arange(2000) + 0.5) / 2000) * 2000 / np.pi
+    levels = rmt.laws.Semicircle(2.0).ppf((jnp.arange(2000.0) + 0.5) / 2000) * 2000 / np.pi
     with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 1\.27"):
         statistics.number_variance(levels, 1.0)
     assert statistics.number_variance(levels, 1.0, interval=(-200, 200)) < 0.01

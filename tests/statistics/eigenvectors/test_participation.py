@@ -33,7 +33,8 @@ def exactly(p, q):
 @pytest.mark.parametrize("unit", [1.0, 1e-30, 3e25j], ids=["1", "small", "imaginary"])
 def test_against_mpmath(unit):
     q = Q.astype(jnp.result_type(float))
-    vectors = jnp.asarray(VECTORS.astype(q.dtype)) * unit
+    vectors = VECTORS.astype(q.dtype) * unit
+    vectors = jnp.asarray(vectors, np.result_type(q.dtype, np.complex64) if np.iscomplexobj(vectors) else q.dtype)
     eps = jnp.finfo(q.dtype).eps
     moments, entropies = inverse_participation_ratio(vectors, q), participation_entropy(vectors, q)
     expected = np.array([[exactly(column, each) for each in q] for column in VECTORS.astype(q.dtype).T])

@@ -30,7 +30,9 @@ def test_definitions():
 
 def test_values_of_the_function():
     times = jnp.array([0.0, 1.0, 2.0])
-    waves = linear_statistic(LEVELS, lambda x: jnp.exp(1j * times * x[..., None]), where=MASK)
+    waves = linear_statistic(
+        LEVELS, lambda x: jnp.exp(1j * jnp.stack([0 * x, x, 2 * x], -1).astype(complex)), where=MASK
+    )
     np.testing.assert_allclose(waves[1], np.exp(1j * np.outer([-4.0, 0.5], times)).sum(0), rtol=1e-14)
     np.testing.assert_array_equal(linear_statistic(LEVELS, lambda x: 2.0, where=MASK), [6, 4])
     np.testing.assert_array_equal(linear_statistic(LEVELS, lambda x: x > 0), [2, 1])

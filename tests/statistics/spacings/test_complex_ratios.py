@@ -40,7 +40,7 @@ def test_definition(levels):
 def test_tiny_distances_have_their_digits():
     # The square of such a distance is 0 in this precision.
     tiny = jnp.finfo(jnp.zeros(0).dtype).tiny ** 0.75
-    found = complex_spacing_ratios(jnp.array([0.0, 3.0, -4.0j, 4.0]) * tiny)
+    found = complex_spacing_ratios(jnp.array([0.0, 3.0, -4.0j, 4.0]) * float(tiny))
     np.testing.assert_allclose(found.values[0], 0.75j, rtol=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_memory(n, block):
 
 def test_few_levels():
     for n in range(3):
-        found = complex_spacing_ratios(jnp.arange(float(n)) * 1j)
+        found = complex_spacing_ratios(jnp.arange(n, dtype=complex) * 1j)
         assert found.values.shape == (n,)
         assert found.count() == 0
         assert np.isnan(found.mean())

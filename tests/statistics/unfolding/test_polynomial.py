@@ -24,7 +24,7 @@ def test_polynomials_are_numpys(getkey, pooled):
 
 def test_masks_and_ends(getkey):
     levels = jnp.sort(jax.random.uniform(getkey(), (2, 30)), axis=-1)
-    mask = jnp.arange(30) < jnp.array([[30], [20]])
+    mask = jnp.arange(30)[None] < jnp.array([[30], [20]])
     found = unfold_polynomial(jnp.where(mask, levels, jnp.inf), 3, where=mask, pooled=False, drop=0.1)
     np.testing.assert_array_equal(found.levels.mask.sum(-1), [24, 16])
     np.testing.assert_allclose(found.below, 0.1)

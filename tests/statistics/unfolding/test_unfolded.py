@@ -59,7 +59,7 @@ def agree(found, expected, atol):
 def spectra(getkey):
     """Ragged, with gaps."""
     levels = jnp.sort(jax.random.uniform(getkey(), (3, 4, 12), maxval=3.0), axis=-1)
-    place, ends, gaps = jnp.arange(12), jnp.array([12, 12, 10, 9]), jnp.array([2, 5, 5, 20])
+    place, ends, gaps = jnp.arange(12)[None], jnp.array([12, 12, 10, 9]), jnp.array([2, 5, 5, 20])
     mask = jnp.broadcast_to((place < ends[:, None]) & (place != gaps[:, None]), levels.shape)
     return jnp.where(mask, levels, jnp.nan), mask
 

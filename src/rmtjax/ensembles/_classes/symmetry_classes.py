@@ -35,7 +35,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, like
+from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
@@ -180,7 +180,9 @@ class AltlandZirnbauer(AbstractEnsemble):
             return self._wigner_dyson()._count_below(key, x, chunk)
         pairs, nearer = self._parameters()[0], jnp.zeros(x.shape, jnp.int32)
         if pairs > 0:
-            nearer = block_singular_counts(*self._bidiagonal(key), jnp.int32(pairs), jnp.abs(x) / self._unit())
+            nearer = block_singular_counts(
+                *self._bidiagonal(key), jnp.int32(pairs), jnp.divide(*in_one_precision((jnp.abs(x), self._unit())))
+            )
         return jnp.where(x > 0, pairs + self.zero_modes + nearer, pairs - nearer)
 
     def _degree_in_scale(self) -> int:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
@@ -58,7 +59,8 @@ class Deformed(AbstractEnsemble):
         return 2 if isinstance(self.base, GSE) else 1
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        return self.base._sample(key) + jnp.diag(jnp.repeat(self.levels, self._multiplicity()))
+        h = self.base._sample(key)
+        return h + like(h, jnp.diag(jnp.repeat(self.levels, self._multiplicity())))
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))[:: self._multiplicity()]

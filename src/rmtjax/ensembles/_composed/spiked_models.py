@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
@@ -119,7 +119,7 @@ class SpikedLaguerre(AbstractSpikedModel):
 
     def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
         root = _filled(jnp.sqrt(spikes), matrix.shape[-1], 1)
-        return (root[:, None] * root) * matrix
+        return like(matrix, root[:, None] * root[None]) * matrix
 
     def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
         n, zeros = self.base.n, self.base._zeros()

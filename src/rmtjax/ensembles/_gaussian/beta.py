@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import common_dtype, in_one_precision
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_edge
@@ -120,7 +120,8 @@ class AbstractGaussian(AbstractSemicircular):
         return tridiagonal.entries(key, self.n, self._dyson_index(), self.n)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
-        return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), x / self.scale, chunk)
+        points = jnp.divide(*in_one_precision((x, self.scale)))
+        return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), points, chunk)
 
     def _independent_entries(self) -> HermiteEntries:
         beta = self._dyson_index()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, like
+from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
@@ -84,7 +84,8 @@ class AbstractLaguerre(AbstractEnsemble):
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
-        counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), x / self._unit())
+        points = jnp.divide(*in_one_precision((x, self._unit())))
+        counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), points)
         return counts + self._zeros() * like(counts, x > 0)
 
     def _independent_entries(self) -> LaguerreEntries:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
+from rmtjax._promotion import aligned
 from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
 from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
@@ -87,7 +88,7 @@ class CorrelatedWishart(AbstractGram):
         band = triangular_band(key, self.n, self.m, self.beta, self.n, jnp.finfo(root.dtype).dtype)
         if self.beta == 4:
             root = jnp.kron(root, jnp.eye(2, dtype=root.dtype))
-        return root @ band / (self.beta * self.m) ** 0.5
+        return jnp.matmul(*aligned(root, band)) / (self.beta * self.m) ** 0.5
 
     def _law(self) -> GeneralMarchenkoPastur:
         # Squared singular values of the root, unlike computed eigenvalues of Σ, are never negative.

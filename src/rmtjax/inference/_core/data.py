@@ -68,7 +68,7 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
 
     Raises:
         ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double
-            precision or of integers, and single precision, where that is JAX's default, would lose how a column varies;
+            precision or of integers, and single precision, where that is the default, would lose how a column varies;
             NaN or infinity are refused where the values are known.
     """
     array = _checks.numbers(name, data)

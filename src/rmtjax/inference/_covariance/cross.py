@@ -30,7 +30,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._promotion import like
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance.transforms import squared_modulus
@@ -82,10 +82,11 @@ def clean_cross_covariance(
 def _cleaned(
     x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"], center: bool
 ) -> Inexact[Array, "*batch p q"]:
-    (x, unit_x), (y, unit_y) = in_unit(x), in_unit(y)
+    dtype = common_dtype(x, y)
+    (x, unit_x), (y, unit_y) = in_unit(x.astype(dtype)), in_unit(y.astype(dtype))
     if center:
         x, y = without_mean(x), without_mean(y)
-    return _of_rows(x, y) * unit_x * unit_y
+    return _of_rows(x, y) * like(x, unit_x * unit_y)
 
 
 @jax.custom_jvp
@@ -96,7 +97,7 @@ def _of_rows(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]) -
     factor = _factors(
         s, s, *_variances(x, u), *_variances(y, adjoint(vh)), turned, turned, (*x.shape[-2:], y.shape[-1])
     )
-    return (u * (s * factor)[..., None, :]) @ vh
+    return (u * like(u, s * factor)[..., None, :]) @ vh
 
 
 def _decomposed(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]) -> tuple[Array, Array, Array]:

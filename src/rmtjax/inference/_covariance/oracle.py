@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import ArrayLike
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_spectrum
@@ -78,7 +79,9 @@ def minimum_variance_loss(
         Stat. 37, 363, definition 2.
     """
     matrices = _checks.square_matrix("estimate", estimate)
-    return _loss(matrices, _of_order("population", population, matrices.shape[-1]))
+    truth = _of_order("population", population, matrices.shape[-1])
+    dtype = common_dtype(matrices, truth)
+    return _loss(matrices.astype(dtype), truth.astype(dtype))
 
 
 def _of_order(name: str, matrix: Any, p: int) -> Inexact[Array, "p p"]:
@@ -103,6 +106,8 @@ def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p 
 
 
 def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
+    dtype = common_dtype(data, population)
+    data, population = data.astype(dtype), population.astype(dtype)
     data, _ = in_unit(data)
     spectrum = sample_spectrum(without_mean(data) if center else data)
     levels = _oracle_levels(spectrum.vectors, population)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax._typing import MaskLike, RealScalarLike, overload
 from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
@@ -29,6 +29,22 @@ _POSITIVE_BETAS = (1e-3, *_BETAS[1:], 200.0, 400.0, 1000.0)
 By = Literal["ratios", "spacings", "levels"]
 
 
+@overload
+def fit_beta(
+    levels: LevelsLike,
+    *,
+    by: Literal["ratios", "spacings"] = "ratios",
+    scale: RealScalarLike | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+) -> Fit[InterpolatedGapRatio | InterpolatedSpacing]: ...
+@overload
+def fit_beta(
+    levels: LevelsLike,
+    *,
+    by: Literal["levels"],
+    scale: RealScalarLike | None = None,
+    where: Annotated[MaskLike, "*batch n"] | None = None,
+) -> Fit[GaussianBeta]: ...
 def fit_beta(
     levels: LevelsLike,
     *,

@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
+from typing_extensions import TypeVar
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
@@ -38,9 +39,10 @@ _GROUPS = 20
 
 # What an error is from: see `Fit`.
 Errors = Literal["spectra", "blocks", "information"]
+FittedLaw = TypeVar("FittedLaw", default=Any)
 
 
-class Fit(AbstractModule):
+class Fit(AbstractModule, Generic[FittedLaw]):
     """The most likely parameter of a law.
 
     Args:
@@ -66,7 +68,7 @@ class Fit(AbstractModule):
     value: Float[Array, ""]
     standard_error: Float[Array, ""]
     log_likelihood: Float[Array, ""]
-    law: Any
+    law: FittedLaw
     at_boundary: Bool[Array, ""]
     number: Int[Array, ""]
     parameter: str = eqx.field(static=True)

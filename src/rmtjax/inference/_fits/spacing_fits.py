@@ -18,7 +18,7 @@ _FROM_POISSON = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0
 _FROM_GOE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
-def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit:
+def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit[Brody]:
     r"""Fit Brody's law to the spacings of unfolded levels.
 
     Its q belongs to no Hamiltonian; it is a name for how far spacings are from independent levels, q = 0, to the GOE, q
@@ -48,7 +48,7 @@ def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | No
     return _fit_spacings("brody", levels, where)
 
 
-def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit:
+def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit[BerryRobnik]:
     r"""Fit the law of Berry and Robnik to the spacings of unfolded levels: the share ρ of regular levels.
 
     Args:
@@ -79,7 +79,7 @@ def fit_crossover(
     *,
     start: Literal["poisson", "goe"] = "poisson",
     where: Annotated[MaskLike, "*batch n"] | None = None,
-) -> Fit:
+) -> Fit[PoissonCrossoverSurmise | CrossoverSurmise]:
     r"""Fit the surmise of a crossover to the spacings of unfolded levels.
 
     From independent levels to the GOE it is `laws.PoissonCrossoverSurmise`, with the coupling λ as in ensembles of

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from rmtjax._promotion import like
 from rmtjax.laws import AbstractLaw
 
 
@@ -24,17 +25,20 @@ def distance(
 
 def _kolmogorov_smirnov(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
     below, _ = _masses(law, points)
+    rank, n = like(below, rank), like(below, n)
     apart = jnp.maximum((rank + 1) / n - below, below - rank / n)
     return jnp.max(jnp.where(counts, apart, 0))
 
 
 def _cramer_von_mises(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
     below, _ = _masses(law, points)
+    rank, n = like(below, rank), like(below, n)
     return 1 / (12 * n) + jnp.sum(jnp.where(counts, (below - (rank + 0.5) / n) ** 2, 0))
 
 
 def _anderson_darling(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
     log_below, log_above = _log_masses(law, points)
+    rank, n = like(log_below, rank), like(log_below, n)
     # An infinite logarithm, of a value outside of the support, makes the statistic infinite.
     terms = (2 * rank + 1) / n * log_below + (2 * (n - rank) - 1) / n * log_above
     return -jnp.sum(jnp.where(counts, 1 + terms, 0))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import like
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
@@ -131,6 +131,7 @@ def compare_spectra(
     valid = _checks.both(*(True if each.valid is True else each.valid.all() for each in (first, second)))
     for name, each in (("a", first), ("b", second)):
         valid = _checks.both(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
+    first, second = in_one_precision((first, second))
     if isinstance(statistic, str):
         _checks.choice("statistic", statistic, Name)
         found, test = _by_name(permutations, key, first, second)[statistic], statistic

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
 from rmtjax.inference._core.noise_law import median_level
 
@@ -67,7 +68,7 @@ def optimal_hard_threshold(n: RealLike, p: RealLike) -> HardThreshold:
     References:
         Gavish and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040.
     """
-    n, p = _checks.real("n", n), _checks.real("p", p)
+    n, p = aligned(_checks.real("n", n), _checks.real("p", p))
     valid = _checks.both(_SIZE.kept("n", n), _SIZE.kept("p", p))
     return _checks.masked(valid, _threshold(n, p))
 

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax.inference._core.noise_law import spike, squared_cosine
 
@@ -77,11 +78,13 @@ def spike_estimates(
         theorems 3 and 4; Benaych-Georges and Nadakuditi (2012), J. Multivariate Anal. 111, 120, section 3.1.
     """
     beta = _checks.dyson_index(beta, RealOrComplex)
-    sizes = {name: _checks.real(name, value) for name, value in (("n", n), ("p", p), ("noise", noise))}
+    names = ("levels", "n", "p", "noise")
+    given = (_checks.real(name, value) for name, value in zip(names, (levels, n, p, noise), strict=True))
+    sizes = dict(zip(names, aligned(*given), strict=True))
+    values = sizes.pop("levels")
     valid: Any = True
     for name, size in sizes.items():
         valid = _checks.both(valid, _checks.POSITIVE.kept(name, size))
-    values = _checks.real("levels", levels)
     return _checks.masked(valid, _estimates(values, sizes["n"], sizes["p"], sizes["noise"], beta))
 
 

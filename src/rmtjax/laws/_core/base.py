@@ -16,7 +16,7 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.scaled import AbstractScaledLaw
 
 # Moments up to this order are those of the law in its own unit, where nothing overflows in single precision.
-FEW = 4
+FEW = 8
 
 
 class AbstractLaw(AbstractScaledLaw):

@@ -55,8 +55,7 @@ def crossover_form_factor(tau: RealLike, coupling: RealLike) -> Float[Array, "..
     """
     tau = _checks.real("tau", tau)
     coupling = _checks.NONNEGATIVE("coupling", _checks.real("coupling", coupling))
-    tau, coupling = jnp.broadcast_arrays(tau, coupling)
-    return _form_factor(tau, coupling)
+    return _form_factor(*jnp.broadcast_arrays(*aligned(tau, coupling)))
 
 
 @compiled

@@ -34,7 +34,7 @@ from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._promotion import complex_dtype, like
+from rmtjax._promotion import aligned, complex_dtype, like
 from rmtjax._typing import RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
 from rmtjax.special import gauss_laguerre, gauss_legendre
@@ -74,7 +74,7 @@ def crossover_number_variance(lengths: RealLike, coupling: RealLike) -> Float[Ar
     """
     lengths = _checks.real("lengths", lengths)
     coupling = _checks.NONNEGATIVE("coupling", _checks.real("coupling", coupling))
-    return _crossover(*jnp.broadcast_arrays(lengths, coupling))
+    return _crossover(*jnp.broadcast_arrays(*aligned(lengths, coupling)))
 
 
 @compiled

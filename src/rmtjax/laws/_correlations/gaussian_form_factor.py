@@ -33,7 +33,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._promotion import aligned
+from rmtjax._promotion import aligned, in_one_precision
 from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_distances import Distances, distances
@@ -87,7 +87,8 @@ def gaussian_form_factor(
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
     t = _checks.real("times", times)
-    tau = t * _checks.positive("scale", scale) * (2 / (2 * n if beta == 4 else n)) ** 0.5
+    t, unit = in_one_precision((t, _checks.positive("scale", scale)))
+    tau = t * unit * (2 / (2 * n if beta == 4 else n)) ** 0.5
     if beta != 2:
         sums = jax.tree.map(lambda each: jnp.asarray(each, tau.dtype), distances(n, beta))
         return _form_factor_of_distances(tau, sums, n, connected)

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_quadrature, skew_products
@@ -63,7 +63,8 @@ def gaussian_number_variance(
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
     unit = _checks.positive("scale", scale) / math.sqrt((2 * n if beta == 4 else n) / 2)
     ends = (_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper)))
-    a, b = jnp.broadcast_arrays(*(end / unit for end in ends))
+    a, b, unit = aligned(*ends, unit)
+    a, b = jnp.broadcast_arrays(a / unit, b / unit)
     return _variance(a, b, n, beta)
 
 
@@ -83,7 +84,7 @@ def _of_interval(ends: tuple[Float[Array, ""], Float[Array, ""]], size: int, bet
     if beta == 2:
         x, w = hermite_quadrature(size, *ends)
         functions = hermite_functions(size, x)
-        return _trace_of_variances((w * functions) @ functions.T)
+        return _trace_of_variances((w[None] * functions) @ functions.T)
     whole, inside, corners, border = skew_products(size, *ends, odd=beta == 4 or size % 2 == 1)
     if beta == 4:
         return _trace_of_variances(whole.T @ inside) / 2

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, in_one_precision
 from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealScalarLike
 from rmtjax.laws._correlations.circular import circular_form_factor
 from rmtjax.special import chebyshev_coefficients
@@ -176,6 +177,7 @@ def _coefficients(
 ) -> Inexact[Array, " q"]:
     """Chebyshev coefficients of the function on an interval."""
     num_nodes = _checks.integer("num_nodes", num_nodes, at_least=2)
+    lower, upper, beta = in_one_precision((lower, upper, beta))
     return chebyshev_coefficients(_values(f, _points(lower, upper, beta, num_nodes)))
 
 
@@ -199,13 +201,15 @@ def _angles(beta: Array | int, num_nodes: int) -> Float[Array, " q"]:
 
 @compiled
 def _variance(coefficients: Inexact[Array, " q"], beta: Float[Array, ""]) -> Float[Array, ""]:
+    coefficients, beta = in_one_precision((coefficients, beta))
     modes = jnp.arange(coefficients.size, dtype=jnp.finfo(coefficients.dtype).dtype)
     return jnp.sum(modes * (coefficients.real**2 + coefficients.imag**2)) / (2 * beta)
 
 
 @compiled
 def _mean(coefficients: Inexact[Array, " q"], n: int, beta: Float[Array, ""]) -> Inexact[Array, ""]:
-    return n * (coefficients[0] - coefficients[2] / 2) + (1 / beta - 0.5) * jnp.sum(coefficients[2::2])
+    main, rest = n * (coefficients[0] - coefficients[2] / 2), jnp.sum(coefficients[2::2])
+    return jnp.add(*aligned(main, jnp.multiply(*aligned(1 / beta - 0.5, rest))))
 
 
 @compiled

@@ -158,6 +158,12 @@ class CircularPowerLaw(AbstractRadialLaw):
     def _square(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.radius**2 * p**self.power
 
+    def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
+        # The square of a small radius may underflow where its power does not.
+        inside = (r > 0) & (r < self.radius)
+        share = jnp.where(inside, r / self.radius, 0.5) ** (2 / self.power)
+        return jnp.where(inside, share, jnp.where(r > 0, 1, 0))
+
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         # The square of the radius may underflow, so the radius is computed directly.
         zero = p == 0

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Complex, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import complex_dtype
+from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import pair
@@ -195,9 +195,9 @@ def _on_grid(
     def sums(x: Float[Array, " n"], weights: Float[Array, " n"]) -> Complex[Array, " k"]:
         one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), jax.typeof(x))
         times, rest = (jnp.asarray(part)[:, None] for part in grid)
-        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x), halves(times), rest)))
+        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x[None]), halves(times), rest)))
         along = _powers(one, step, columns)
-        down = _powers(weights * start, turn, -(-size // columns))
+        down = _powers(like(start, weights) * start, turn, -(-size // columns))
         return jnp.matmul(down, along.T, precision="highest").ravel()[:size]
 
     return _of_each(sums, values, mask, window, (size,))

@@ -127,7 +127,7 @@ def _of_each(name: str, value: object, spectra: Levels) -> Array | np.ndarray:
     sizes = zip(array.shape[::-1], batch[::-1], strict=False)
     if array.ndim > len(batch) or any(size not in (1, n) for size, n in sizes):
         raise _checks.refusal(name, f"broadcast to the shape {batch} of the batch", array.shape)
-    array = array.reshape((1,) * (len(batch) - array.ndim) + array.shape)
+    array = array.reshape((1,) * (len(batch) - array.ndim) + array.shape).astype(spectra.values.dtype)
     return array if isinstance(array, Tracer) else np.asarray(array)
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import ArrayLike
 from rmtjax.statistics._eigenvectors.participation import Vectors, checked_vectors, intensities, scaled, squares
 
@@ -66,7 +67,8 @@ def subspace_overlap(
     n = columns.shape[-2]
     if span.shape[-2] != n or span.shape[-1] > n:
         raise _checks.refusal("basis", f"have at most {n} columns of {n} numbers, as the vectors have", span.shape)
-    return _overlap(columns, span)
+    dtype = common_dtype(columns, span)
+    return _overlap(columns.astype(dtype), span.astype(dtype))
 
 
 @compiled
@@ -79,7 +81,7 @@ def _overlap(vectors: Vectors, basis: Inexact[Array, "*batch n d"]) -> Float[Arr
     orthonormal, triangle = jnp.linalg.qr(scaled(basis))
     columns = scaled(vectors)
     inside = jnp.matmul(orthonormal.mT.conj(), columns, precision="highest")
-    overlap = squares(inside).sum(-2) / squares(columns).sum(-2)
+    overlap = jnp.divide(*aligned(squares(inside).sum(-2), squares(columns).sum(-2)))
     rounding = basis.shape[-2] * jnp.finfo(basis.dtype).eps * jnp.sqrt(squares(triangle).sum(-2))
     spans = (abs(jnp.diagonal(triangle, axis1=-2, axis2=-1)) > rounding).all(-1)
     return jnp.where(spans[..., None], overlap, jnp.nan)

@@ -137,7 +137,7 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
         if each.ndim == 0:
             raise _checks.refusal(name, "have an axis of bins", each)
     valid = _checks.both(_DISTRIBUTION.kept("ergodicity", one), _DISTRIBUTION.kept("other", two))
-    return _checks.masked(valid, _distance(*jnp.broadcast_arrays(one, two)))
+    return _checks.masked(valid, _distance(*jnp.broadcast_arrays(*aligned(one, two))))
 
 
 def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, " k+1"], Any]:

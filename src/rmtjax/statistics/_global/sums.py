@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
+from rmtjax._promotion import like
 from rmtjax._typing import MaskLike
 from rmtjax.statistics._levels import LevelsLike, checked
 
@@ -118,7 +119,7 @@ def condition_number(
 @compiled
 def _total(heights: Inexact[Array, "..."], mask: Bool[Array, "*batch n"]) -> Inexact[Array, "..."]:
     further = (1,) * (heights.ndim - mask.ndim)
-    return jnp.sum(jnp.where(mask.reshape(*mask.shape, *further), heights, 0), axis=mask.ndim - 1)
+    return jnp.sum(jnp.where(mask.reshape(*mask.shape, *further), heights, like(heights, 0)), axis=mask.ndim - 1)
 
 
 @compiled

@@ -1,0 +1,156 @@
+"""Everything public under JAX's settings, as users and the suites of JAX's neighbours have them.
+
+A mode is a way to run a call of `everything.py`, and says which of them it leaves out and why. The modes of promotion
+are those of the whole suite (`session.py`): tracing is enough to find what they refuse.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import rmtjax as rmt
+from rmtjax._promotion import common_dtype, in_one_precision
+from tests import everything
+from tests.cases import daily
+from tests.everything import CASES, EXEMPT, ON_HOST, Thunk, cases
+from tests.registry import PUBLIC
+from tests.session import X64
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A setting of JAX, how a call is run under it, and what it leaves out, by the beginnings of names."""
+
+    set: Callable[[], Any]
+    run: Callable[[Thunk], Any]
+    daily: tuple[str, ...] | None = None  # None for all of them
+    exempt: Mapping[str, str] = field(default_factory=dict)
+
+
+def traced(call: Thunk) -> Any:
+    """The types of the arrays that a call returns, without computing them."""
+    arrays = lambda: jax.tree.map(lambda leaf: leaf if isinstance(leaf, jax.Array) else None, call())
+    return jax.eval_shape(arrays)
+
+
+@contextmanager
+def strict() -> Iterator[None]:
+    """No implicit promotion of dtypes or ranks."""
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        yield
+
+
+# A call of each kind, in packages and in ways to compute.
+ONE_OF_EACH = (
+    "rmtjax.GOE.count_below",
+    "rmtjax.CUE.eigenvalues",
+    "rmtjax.Ginibre.sample",
+    "rmtjax.eigvalsh",
+    "rmtjax.inference.shrink_covariance by oas",
+    "rmtjax.laws.MarchenkoPastur.cdf at many points",
+    "rmtjax.special.airy",
+    "rmtjax.statistics.number_variance of a padded spectrum",
+)
+
+ON_DEVICE = [name for name in CASES if not name.startswith(ON_HOST)]
+
+MODES = {
+    # The whole suite runs in this mode; this is for the names that no daily test has.
+    "strict promotion": Mode(strict, traced, tuple(ON_DEVICE[::10])),
+    "disabled jit": Mode(jax.disable_jit, lambda call: call(), ONE_OF_EACH),
+}
+
+
+def selected(mode: Mode, names: Iterator[str] | Mapping[str, Any]) -> list:
+    """The cases of a mode."""
+    names = [name for name in names if not name.startswith(tuple(mode.exempt))]
+    return names if mode.daily is None else daily(names, only=mode.daily)
+
+
+def runs(mode: str, call: Thunk) -> None:
+    with MODES[mode].set():
+        jax.block_until_ready(MODES[mode].run(call))
+
+
+
+
+# The suite itself runs the calls in JAX's own precision under this mode.
+@pytest.mark.parametrize("name", daily(ON_DEVICE, only=[*ONE_OF_EACH, *everything.MIXED]))
+def test_nothing_leaves_promotion_to_jax(name):
+    runs("strict promotion", CASES[name])
+
+
+SINGLE = cases(jnp.float32) if X64 else {}
+
+
+@pytest.mark.skipif(not X64, reason="all numbers are of single precision")
+@pytest.mark.parametrize("name", [name for name in ON_DEVICE if name not in everything.MIXED])
+def test_no_double_meets_a_single(name):
+    runs("strict promotion", SINGLE[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(ON_HOST)])
+def test_what_runs_on_the_host_leaves_promotion_to_nobody(name):
+    with strict():
+        CASES[name]()
+
+
+@pytest.mark.parametrize("name", selected(MODES["disabled jit"], ON_DEVICE))
+def test_everything_runs_without_jit(name):
+    runs("disabled jit", CASES[name])
+
+
+def test_every_public_name_is_run():
+    def has_case(name: str) -> bool:
+        return any(case == name or case.startswith((f"{name}.", f"{name} ")) for case in CASES)
+
+    assert [name for name in PUBLIC if not has_case(name) and not name.startswith(tuple(EXEMPT))] == []
+    unknown = {name for mode in MODES.values() for name in mode.exempt if not any(c.startswith(name) for c in CASES)}
+    assert unknown == set()
+
+
+def test_a_promotion_left_to_jax_is_noticed():
+    for refused in (lambda: jnp.arange(3) * jnp.ones(3), lambda: jnp.ones((2, 3)) * jnp.ones(3)):
+        with pytest.raises((TypeError, ValueError), match="promotion"):
+            runs("strict promotion", refused)
+
+
+@pytest.mark.skipif(not X64, reason="there is one precision")
+def test_arguments_and_parameters_of_two_precisions_meet():
+    single, double = jnp.float32(0.3), jnp.float64(1.5)
+    assert rmt.laws.Semicircle(double).cdf(single).dtype == jnp.float64
+    assert rmt.laws.Semicircle(single).cdf(double).dtype == jnp.float64
+    assert rmt.laws.Semicircle(1.5).cdf(single).dtype == jnp.float32
+    assert rmt.GOE(3, single).joint_logpdf(jnp.arange(3.0)).dtype == jnp.float64
+    assert rmt.special.sine_kernel(single, double).dtype == jnp.float64
+    # The draw, and so the count, does not depend on the precision of the points.
+    key, goe = jax.random.key(0), rmt.GOE(40, single)
+    levels = goe.eigenvalues(key)
+    assert goe.count_below(key, jnp.float64(levels[10]) + 1e-5) == 11
+
+
+@pytest.mark.skipif(not X64, reason="there is one precision")
+def test_common_dtypes_are_those_of_standard_promotion():
+    numbers = [jnp.float32(1), jnp.float64(1), jnp.complex64(1), jnp.complex128(1), 1.0, 1j, jnp.asarray(1.0)]
+    for one in numbers:
+        for other in numbers:
+            with jax.numpy_dtype_promotion("standard"):
+                expected = jnp.result_type(one, other)
+            assert common_dtype(one, other) == expected, (one, other)
+    tree = in_one_precision({"a": jnp.float32(1), "b": jnp.complex128(1), "c": jnp.arange(2), "d": 1.0})
+    assert jax.tree.map(lambda leaf: leaf.dtype.name, tree) == {
+        "a": "float64",
+        "b": "complex128",
+        "c": "int64",
+        "d": "float64",
+    }
+
+
+def test_cases_of_a_precision_are_of_that_precision():
+    assert everything.cast_to(jnp.float32)(rmt.GOE(3, 1.2)).scale.dtype == jnp.float32
