@@ -77,8 +77,6 @@ def runs(mode: str, call: Thunk) -> None:
         jax.block_until_ready(MODES[mode].run(call))
 
 
-
-
 # The suite itself runs the calls in JAX's own precision under this mode.
 @pytest.mark.parametrize("name", daily(ON_DEVICE, only=[*ONE_OF_EACH, *everything.MIXED]))
 def test_nothing_leaves_promotion_to_jax(name):

@@ -6,7 +6,7 @@ near the largest of them it is as good at 1e-30 as at 1. Sizes from 1/2000 to 50
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 # Units are powers of 2^8. Their square roots are powers of two as well, as quadratic parameters need them.
 _STEP = 8
@@ -29,6 +29,38 @@ def unit_near(size: Float[Array, "..."], root: int = 1) -> Float[Array, "..."]:
     largest = 2.0 ** (info.maxexp // _STEP - 1)
     small = jnp.clip(small, 1 / largest, largest)
     return jnp.where((small >= 0.5) & (small <= 2), 1.0, small) ** (_STEP // root)
+
+
+def unit_of(size: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The power of two up to a size that is not negative, a constant to derivatives; 1 for 0, infinity and NaN.
+
+    It stays where its reciprocal is a normal number too, as XLA divides by multiplying: 3e38/2¹²⁷ is 0 on a CPU.
+    """
+    size, kind = jax.lax.stop_gradient(size), jnp.finfo(size.dtype)
+    word = jnp.uint64 if kind.bits == 64 else jnp.uint32
+    exponent = word(((1 << kind.nexp) - 1) << kind.nmant)
+    power = jax.lax.bitcast_convert_type(jax.lax.bitcast_convert_type(size, word) & exponent, size.dtype)
+    return jnp.where((power > 0) & (power < jnp.inf), jnp.minimum(power, 1 / float(kind.tiny)), 1)
+
+
+def in_unit(
+    values: Inexact[Array, "..."], axis: int | tuple[int, ...]
+) -> tuple[Inexact[Array, "..."], Float[Array, "..."]]:
+    """The values in a unit near the largest along these axes, and this unit, with axes of length 1 in their place."""
+    unit = unit_of(largest_part(values, axis))
+    return over(values, unit), unit
+
+
+def largest_part(values: Inexact[Array, "..."], axis: int | tuple[int, ...]) -> Float[Array, "..."]:
+    """The largest modulus along these axes, which become 1 long; of complex values that of a part, without a root."""
+    parts = (values.real, values.imag) if jnp.iscomplexobj(values) else (values,)
+    sizes = [jnp.max(jnp.abs(jax.lax.stop_gradient(part)), axis=axis, keepdims=True, initial=0) for part in parts]
+    return sizes[0] if len(sizes) == 1 else jnp.maximum(*sizes)
+
+
+def over(values: Inexact[Array, "..."], unit: Float[Array, "..."]) -> Inexact[Array, "..."]:
+    """The values over a power of two, by its reciprocal: divisions of a batch by one row take longer."""
+    return times(values, 1 / unit)
 
 
 def times(value: Array, factor: Array | float) -> Array:

@@ -234,3 +234,19 @@ LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-20, 1e25, 1e37])
+def test_errors_in_any_unit_are_numpys(unit):
+    samples = (unit * np.random.default_rng(0).normal(size=(30, 4))).astype(np.float32)
+    expected = samples.astype(np.float64).std(0, ddof=1) / 30**0.5
+    plain = over_samples(lambda x: x, jnp.asarray(samples))
+    through = over_samples(lambda x: x, jnp.asarray(samples), combine=lambda mean: 2 * mean)
+    np.testing.assert_allclose(plain.standard_error, expected, rtol=1e-6)
+    np.testing.assert_allclose(through.standard_error, 2 * expected, rtol=1e-6)
+
+
+def test_errors_beside_a_large_mean_are_numpys():
+    samples = (1e7 + np.random.default_rng(0).integers(-3, 4, size=(1000, 2))).astype(np.float32)
+    expected = samples.astype(np.float64).std(0, ddof=1) / 1000**0.5
+    np.testing.assert_allclose(over_samples(lambda x: x, jnp.asarray(samples)).standard_error, expected, rtol=1e-6)

@@ -99,7 +99,7 @@ def _infinite_ends(law: AbstractLaw) -> tuple[bool, bool]:
     """Which ends of the support are infinite: that depends on the kind of the law, not on traced parameters."""
     known = lambda leaf: jnp.ones(leaf.shape, leaf.dtype) if isinstance(leaf, Tracer) else leaf
     with jax.ensure_compile_time_eval():
-        lower, upper = jax.tree.map(known, law)._support()
+        lower, upper = jax.tree.map(known, law)._promised_support()
         return bool(jnp.isinf(lower)), bool(jnp.isinf(upper))
 
 

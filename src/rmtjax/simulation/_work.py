@@ -147,7 +147,7 @@ class MemoryPlan(AbstractModule):
         >>> import jax, rmtjax as rmt
         >>> plan = rmt.simulation.memory_plan(jax.random.normal, jax.random.key(0), 100, reduce=rmt.Moments())
         >>> print(plan.kept_bytes)
-        40
+        48
     """
 
     batch_size: int

@@ -137,6 +137,17 @@ def outermost(values: Any, mask: Any) -> tuple[Any, Any]:
     )
 
 
+def origin(first: Any, last: Any) -> Any:
+    """What spectra with these ends are measured from: the first level where all are far from 0, and else 0.
+
+    Sums of levels and lengths, and products of levels and times, have the rounding of the levels, 0.06 in single
+    precision near 10⁶. Numbers of which none is more than twice another have exact differences. It is a constant to
+    derivatives.
+    """
+    far = (first <= last) & ((first > 0) & (last <= 2 * first) | (last < 0) & (first >= 2 * last))
+    return jax.lax.stop_gradient(jnp.where(far, first, 0))
+
+
 def extent(values: Any, mask: Any) -> Any:
     """The distance from the first level to the last, 0 without any."""
     lowest, highest = outermost(values, mask)

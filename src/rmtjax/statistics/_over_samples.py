@@ -16,6 +16,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import PyTree, overload
+from rmtjax._units import in_unit, times
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.special.internal import decimals, student_interval
 
@@ -189,8 +190,16 @@ def _records(tree: Any) -> list[AbstractModule]:
 
 @compiled
 def _mean_and_error(each: PyTree) -> tuple[PyTree, PyTree]:
-    error = lambda leaf: jnp.std(leaf, axis=0, ddof=1) / leaf.shape[0] ** 0.5
-    return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), each), jax.tree.map(error, each)
+    def mean(leaf: jax.Array) -> jax.Array:
+        scaled, unit = in_unit(leaf, 0)
+        return times(jnp.mean(scaled, axis=0), unit[0])
+
+    def error(leaf: jax.Array) -> jax.Array:
+        scaled, unit = in_unit(leaf, 0)
+        # Differences from the first sample are exact where the mean is large and has a rounding of its own.
+        return jnp.std(scaled - scaled[:1], axis=0, ddof=1) / leaf.shape[0] ** 0.5 * unit[0]
+
+    return jax.tree.map(mean, each), jax.tree.map(error, each)
 
 
 @compiled
@@ -198,8 +207,9 @@ def _means(each: PyTree) -> PyTree:
     """The mean over all samples, and behind it those over all but one."""
 
     def of_leaf(leaf: jax.Array) -> jax.Array:
-        mean = jnp.mean(leaf, axis=0, keepdims=True)
-        return jnp.concatenate([mean, mean + (mean - leaf) / (leaf.shape[0] - 1)])
+        scaled, unit = in_unit(leaf, 0)
+        mean = jnp.mean(scaled, axis=0, keepdims=True)
+        return times(jnp.concatenate([mean, mean + (mean - scaled) / (leaf.shape[0] - 1)]), unit)
 
     return jax.tree.map(of_leaf, each)
 
@@ -209,12 +219,14 @@ def _jackknifed(parts: PyTree) -> tuple[PyTree, PyTree]:
     """The function of the means without its bias of first order, and its standard error."""
 
     def value(part: jax.Array) -> jax.Array:
+        scaled, unit = in_unit(part, 0)
         # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
-        return part[0] - (part.shape[0] - 2) * jnp.mean(part[1:] - part[:1], axis=0)
+        return times(scaled[0] - (part.shape[0] - 2) * jnp.mean(scaled[1:] - scaled[:1], axis=0), unit[0])
 
     def error(part: jax.Array) -> jax.Array:
         number = part.shape[0] - 1
-        deviation = part[1:] - jnp.mean(part[1:], axis=0, keepdims=True)
-        return jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0))
+        scaled, unit = in_unit(part[1:], 0)
+        deviation = scaled - jnp.mean(scaled, axis=0, keepdims=True)
+        return jnp.sqrt((number - 1) / number * jnp.sum(jnp.abs(deviation) ** 2, axis=0)) * unit[0]
 
     return jax.tree.map(value, parts), jax.tree.map(error, parts)

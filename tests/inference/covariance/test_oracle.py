@@ -1,6 +1,5 @@
 """The oracle, the loss of portfolios, and the improvement over the sample on the designs of the papers."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -54,14 +53,9 @@ def test_other_orders_are_refused():
 
 def test_single_precision_has_its_range():
     data, truth = np.random.default_rng(0).normal(size=(30, 10)) + 3, jnp.eye(10, dtype=jnp.float32) * 2
-    for scale in (1e-14, 3e17):
-        # Sums of such squares over all rows have no place in single precision.
+    for scale in (1e-30, 1e-14, 3e17, 1e37):
+        # Sums of such squares over all rows have no place in single precision, nor have squares at the ends.
         np.testing.assert_allclose(oracle_covariance(jnp.asarray(data * scale, jnp.float32), truth), truth, atol=1e-5)
-    for scale in (1e-20, 1e25):
-        beyond = jnp.asarray(data * scale, jnp.float32)
-        with pytest.raises(ValueError, match="`data` must have squares within the range"):
-            oracle_covariance(beyond, truth)
-        assert np.isnan(jax.jit(oracle_covariance)(beyond, truth)).all()
 
 
 # Percentage of the improvement of the oracle over the sample for p = 100, on other draws; 100 of them give ±0.3.

@@ -121,8 +121,8 @@ def test_steps_are_those_of_another_library(getkey):
     a, start = matrix(getkey()), jax.random.normal(getkey(), (N,))
     steps = tridiagonalised(lambda v: a @ v, start / jnp.linalg.norm(start), depth=DEPTH)
     theirs = decomp.hessenberg(DEPTH, reortho="full", custom_vjp=False)(lambda v: a @ v, start).J_small
-    np.testing.assert_allclose(steps.diagonal, jnp.diagonal(theirs), atol=1e-12)
-    np.testing.assert_allclose(steps.off_diagonal[:-1], jnp.diagonal(theirs, -1), atol=1e-12)
+    np.testing.assert_allclose(steps.unit * steps.diagonal, jnp.diagonal(theirs), atol=1e-12)
+    np.testing.assert_allclose(steps.unit * steps.off_diagonal[:-1], jnp.diagonal(theirs, -1), atol=1e-12)
     assert steps.asymmetry < 1e-13
 
 
@@ -350,3 +350,15 @@ def test_shape_of_the_torus(getkey):
     smooth = np.exp(-(((x - levels[:, None]) / 0.2) ** 2) / 2).mean(0) / (0.2 * (2 * np.pi) ** 0.5)
     assert abs(found.density(x, 0.2).z_score(smooth)).max() < 5
     assert found.extreme_levels(1)[0][0] == pytest.approx(8, abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-20, 1e-18, 1e19, 1e36])
+def test_operators_in_any_unit(unit):
+    a = np.random.default_rng(0).normal(size=(60, 60)).astype(np.float32)
+    a = (a + a.T) / 20
+    found = rmt.inference.spectral_density_of(
+        lambda v, a: a @ v, 60, jax.random.key(0), args=(jnp.asarray(a * np.float32(unit)),), depth=50
+    )
+    level, residual = found.extreme_levels(1)
+    expected = np.linalg.eigvalsh(a.astype(np.float64))[-1] * unit
+    assert abs(level[0] - expected) <= 2 * residual[0] < 1e-3 * expected

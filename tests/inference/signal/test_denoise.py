@@ -249,3 +249,22 @@ def test_squared_error_is_below_that_of_every_threshold(getkey):
         errors.append([np.sum(((u * np.asarray(values)) @ vh - signal) ** 2) for values in new])
     best_of_all, *others = np.mean(errors, axis=0)
     assert best_of_all < 0.97 * min(others)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(12, 8), (60, 40), (40, 60), (200, 200)])
+def test_matrices_of_low_rank_have_their_rank(shape, dtype):
+    """That of NumPy; their other singular values are rounding, which is no signal."""
+    rng = np.random.default_rng(0)
+    table = np.outer(rng.integers(1, 9, shape[0]), rng.integers(1, 9, shape[1]))
+    product = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))
+    for matrix in (table, product):
+        data = jnp.asarray(matrix, dtype)
+        rank = np.linalg.matrix_rank(np.asarray(data))
+        for options in ({}, {"loss": "hard"}, {"noise": 1e-30}):
+            found = denoise(data, **options)
+            assert found.rank == rank
+            np.testing.assert_allclose(found.matrix, data, atol=1e3 * np.finfo(dtype).eps * abs(data).max())
+        for rule in ("mp-pca", "frobenius"):
+            patches = denoise_patches(data, rule=rule, center=False)
+            assert patches.rank == rank

@@ -270,3 +270,12 @@ def test_false_alarms_of_noise_in_data(dtype, getkey):
     data = jax.random.normal(getkey(), (10_000, 50, 20), dtype) + jnp.arange(20, dtype=dtype)[None, None]
     for noise in (1.0, None):
         assert 0.04 < float((signal_rank(data, noise=noise, max_rank=1).rank > 0).mean()) < 0.06
+
+
+def test_columns_beside_a_large_mean_are_compared_whole():
+    """Near 10⁶ sums over the rows agree by chance in single precision; the closest pair is apart by 2 deviations."""
+    data = np.random.default_rng(0).normal(size=(100, 400)) + 1e6
+    assert signal_rank(jnp.asarray(data, jnp.float32), max_rank=3).rank == 0
+    data[:, 7] = data[:, 300] + 3
+    with pytest.raises(ValueError, match=r"have no column that repeats another one.* got column 300"):
+        signal_rank(jnp.asarray(data, jnp.float32), max_rank=3)

@@ -173,3 +173,33 @@ def test_intervals_hold_mean_and_variance(getkey, number):
         ends = [[end[place] for end in r.interval(0.95)] for r in results]
         check_coverage([(lower < mean) & (mean < upper) for lower, upper in ends])
     check_coverage([abs(r.variance[0] - 1 / 12) < 1.96 * r.variance_standard_error[0] for r in results])
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e10, 1e25])
+def test_shapes_in_any_unit_are_scipys(getkey, unit):
+    key, fn = getkey(), lambda key, unit: unit * jax.random.exponential(key, (2,))
+    result = rmt.simulate(fn, key, 400, args=(jnp.asarray(unit),), reduce=rmt.Moments(4), batch_size=32)
+    values = np.asarray(rmt.simulate(fn, key, 400, args=(jnp.asarray(unit),)), np.float64)
+    rtol = 2e-5 if jnp.result_type(float) == jnp.float32 else 1e-11
+    np.testing.assert_allclose(result.mean, values.mean(0), rtol=rtol)
+    np.testing.assert_allclose(result.variance, values.var(0, ddof=1), rtol=rtol)
+    np.testing.assert_allclose(result.skewness, scipy.stats.skew(values), rtol=rtol)
+    np.testing.assert_allclose(result.kurtosis, scipy.stats.kurtosis(values), rtol=rtol)
+
+
+def test_entries_and_batches_have_units_of_their_own(getkey):
+    """Most batches hold zeros and numbers of 1e-30; a few have one of 1e30."""
+
+    def fn(key):
+        share = jax.random.uniform(key)
+        tiny = 1e-30 * (1 + share)
+        return jnp.stack([jnp.where(share < 0.9, 0, tiny), tiny, jnp.where(share < 0.01, 1e30, tiny)])
+
+    key = getkey()
+    drawn = np.asarray(rmt.simulate(fn, key, 600), np.float64)
+    assert (drawn[:, 2] > 1).any()
+    for batch_size in (1, 64):
+        result = rmt.simulate(fn, key, 600, reduce=rmt.Moments(), batch_size=batch_size)
+        np.testing.assert_allclose(result.mean, drawn.mean(0), rtol=1e-12)
+        np.testing.assert_allclose(result.variance, drawn.var(0, ddof=1), rtol=1e-10)

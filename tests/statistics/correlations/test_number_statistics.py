@@ -151,6 +151,18 @@ def test_digits_of_long_spectra(statistic, limit):
     np.testing.assert_allclose(found, statistic(levels.astype(float), lengths), rtol=limit)
 
 
+@pytest.mark.parametrize("place", [1e6, -3e6])
+def test_levels_far_from_0(place):
+    """Single precision has steps of 1/16 and 1/4 there; the windows between such levels are those of doubles."""
+    levels = jnp.asarray(place + np.sort(np.random.default_rng(0).uniform(0, 400, 400)), jnp.float32)
+    lengths, ends = np.array([0.1, 1, 5]), (place + 20, place + 390)
+    for statistic in (number_variance, rigidity, number_skewness):
+        for interval in (None, ends):
+            found = statistic(levels, lengths.astype(np.float32), interval=interval)
+            expected = statistic(levels.astype(float), np.float32(lengths).astype(float), interval=interval)
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize("statistic", [number_variance, rigidity])
 def test_memory(statistic):
     batch, n, k = 20, 2000, 30

@@ -32,6 +32,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import ArrayLike
+from rmtjax._units import times
 from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance.transforms import squared_modulus
 from rmtjax.linalg.internal import adjoint, singular_function_tangent
@@ -86,7 +87,7 @@ def _cleaned(
     (x, unit_x), (y, unit_y) = in_unit(x.astype(dtype)), in_unit(y.astype(dtype))
     if center:
         x, y = without_mean(x), without_mean(y)
-    return _of_rows(x, y) * like(x, unit_x * unit_y)
+    return times(times(_of_rows(x, y), unit_x), unit_y)
 
 
 @jax.custom_jvp

@@ -9,7 +9,8 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import ArrayLike
-from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
+from rmtjax._units import times
+from rmtjax.inference._core.data import in_unit, masked_each, observations, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_spectrum
 
 
@@ -31,7 +32,8 @@ def oracle_covariance(
         Hermitian matrices of shape `(*batch, p, p)`.
 
     Raises:
-        ValueError: the data are those that `shrink_covariance` refuses, or `population` has another order.
+        ValueError: there are fewer than 2 rows, entries are not finite, the data are a covariance matrix, or
+            `population` has another order.
 
     Example:
         >>> import numpy as np
@@ -43,7 +45,6 @@ def oracle_covariance(
         Ledoit and Péché (2011), Probab. Theory Relat. Fields 151, 233, section 1.
     """
     array, valid = observations(data)
-    valid = _checks.both(valid, SQUARES.kept("data", array))
     truth = _of_order("population", population, array.shape[-1])
     return masked_each(valid, array.ndim - 2, _oracle(array, truth, bool(center)))
 
@@ -100,20 +101,21 @@ def _oracle_levels(
 @compiled
 def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p p"]) -> Float[Array, "*batch"]:
     p = population.shape[-1]
+    (estimate, _), (population, unit) = in_unit(estimate), in_unit(population)
     inverse = jnp.linalg.inv(estimate)
     mean = lambda matrix: jnp.real(jnp.trace(matrix, axis1=-2, axis2=-1)) / p
-    return mean(inverse @ population @ inverse) / mean(inverse) ** 2 - 1 / mean(jnp.linalg.inv(population))
+    loss = mean(inverse @ population @ inverse) / mean(inverse) ** 2 - 1 / mean(jnp.linalg.inv(population))
+    return loss * unit[0, 0]
 
 
 def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
     dtype = common_dtype(data, population)
-    data, population = data.astype(dtype), population.astype(dtype)
-    data, _ = in_unit(data)
+    (data, _), (population, unit) = in_unit(data.astype(dtype)), in_unit(population.astype(dtype))
     spectrum = sample_spectrum(without_mean(data) if center else data)
     levels = _oracle_levels(spectrum.vectors, population)
     p, k = spectrum.vectors.shape[-2:]
     rest = jnp.real(jnp.trace(population)) - jnp.sum(levels, -1)
-    return spectrum.matrix(levels, rest / max(p - k, 1))
+    return times(spectrum.matrix(levels, rest / max(p - k, 1)), unit)
 
 
 _oracle = compiled(_oracle_of, static_argnums=2)

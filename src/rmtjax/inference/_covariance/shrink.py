@@ -10,11 +10,12 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Inexact
 
-from rmtjax import _checks
+from rmtjax import _checks, _units
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
-from rmtjax.inference._core.data import SQUARES, in_unit, masked_each, observations, without_mean
+from rmtjax._units import times
+from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, observations, without_mean
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
@@ -131,7 +132,8 @@ def shrink_covariance(
         Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
     """
     array, valid = observations(data)
-    valid = _checks.both(valid, SQUARES.kept("data", array))
+    if not unit_diagonal:  # a correlation is a number without a unit
+        valid = _checks.both(valid, SQUARES.kept("data", array))
     method = _checks.choice("method", method, ShrinkageMethod)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
@@ -164,7 +166,7 @@ def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | 
     if weights is not None and half_life is not None:
         raise _checks.refusal("half_life", "be left out where `weights` are given", half_life)
     if weights is not None:
-        shares = _checks.of_shape("weights", weights, (n,))
+        shares, _ = _units.in_unit(_checks.of_shape("weights", weights, (n,)), 0)
         return shares, _SOME_WEIGHT.kept("weights", shares)
     if half_life is None:
         return None, True
@@ -186,7 +188,7 @@ def _shrunk(
     n, p = data.shape[-2] - center, data.shape[-1]
     if center:
         # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
-        data = data - jax.lax.stop_gradient(data[..., :1, :])
+        data = departures(data)
     # In units of the largest entry, as formulas have squares of levels, fourth powers of the data.
     data, unit = in_unit(data)
     weights = None if weights is None else weights.astype(data.real.dtype)
@@ -211,7 +213,7 @@ def _shrunk(
 
     matrix = with_levels_of(levels_by, rows, weights, *operands)
     if deviations is None:
-        return matrix * like(matrix, unit**2)
+        return times(matrix, unit**2)
     matrix = _correlation(matrix)
     if unit_diagonal:
         return matrix

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import MaskLike, RealScalarLike, overload
+from rmtjax._units import unit_of
 from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
@@ -132,6 +133,9 @@ def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
 @compiled
 def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | None) -> Fit:
     spectra, n = levels.shape
+    # In a unit near the largest level no square leaves the range; scales have it, and densities n powers of it less.
+    unit = unit_of(jnp.max(jnp.abs(levels)))
+    levels, scale = levels / unit, None if scale is None else scale / unit
     # The two sums in which the likelihood has the levels, as means over spectra.
     sums = jnp.mean(jax.vmap(log_vandermonde)(levels)), jnp.mean(jnp.sum(levels**2, axis=-1))
     found = maximum(partial(_log_likelihood, n, spectra), (*sums, scale), _POSITIVE_BETAS)
@@ -139,8 +143,8 @@ def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | N
     return Fit(
         value=found.place,
         standard_error=jnp.where(found.inside, jnp.sqrt(-1 / found.curvature), jnp.nan),
-        log_likelihood=found.total,
-        law=GaussianBeta(n, found.place, fitted),
+        log_likelihood=found.total - levels.size * jnp.log(unit),
+        law=GaussianBeta(n, found.place, fitted * unit),
         at_boundary=~found.inside,
         number=jnp.asarray(levels.size),
         parameter="beta",

@@ -31,6 +31,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
 from rmtjax._typing import RealLike, RealOrComplex
+from rmtjax._units import unit_of
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.laws import MarchenkoPastur
 
@@ -208,7 +209,7 @@ def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int
     variables = jnp.asarray(p - candidates, dtype)
     # In units of a level that is in the bulk for every candidate. A level far beyond the rest enters no sum that
     # matters; cut off, its square does not overflow.
-    unit = levels[k - 1 - k // 3]
+    unit = unit_of(levels[k - 1 - k // 3])
     scaled = jnp.minimum(levels / unit, 1e9)
     mean = jnp.cumsum(scaled)[k - 1 - candidates] / variables
     if fitted:

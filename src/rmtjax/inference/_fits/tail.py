@@ -14,6 +14,7 @@ from rmtjax._compile import is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
+from rmtjax._units import unit_of
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
     LikelihoodRatio,
@@ -211,8 +212,9 @@ def _fit_one(
 ) -> TailFit:
     ascending = jnp.sort(values)
     positive = ascending > 0
-    y = jnp.where(positive, jnp.log(jnp.where(positive, ascending, 1)), -jnp.inf)
-    start = None if minimum is None else jnp.log(minimum)
+    unit = unit_of(ascending[-1])
+    y = jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
+    start = None if minimum is None else _log_in(minimum, unit)
     found = _tail(y, start, places)
     inside = y >= found.start
     z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
@@ -220,7 +222,7 @@ def _fit_one(
     return TailFit(
         exponent=1 + found.rate,
         standard_error=found.rate / jnp.sqrt(jnp.asarray(found.size, y.dtype)),
-        minimum=jnp.exp(found.start),
+        minimum=jnp.exp(found.start) * unit,
         tail_size=found.size,
         distance=found.distance,
         p_value=p_value,
@@ -229,6 +231,13 @@ def _fit_one(
         drift=largest_drift(z, inside),
         size=values.size,
     )
+
+
+def _log_in(values: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
+    """The logarithms of positive values in a unit, small where the values are near it; the quotient may underflow."""
+    quotient = values / unit
+    normal = quotient >= jnp.finfo(values.dtype).tiny
+    return jnp.where(normal, jnp.log(jnp.where(normal, quotient, 1)), jnp.log(values) - jnp.log(unit))
 
 
 def _tail(y: Float[Array, " n"], start: Float[Array, ""] | None, places: Int[np.ndarray, " c"]) -> Tail:

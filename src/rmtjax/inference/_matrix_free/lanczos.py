@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax._promotion import like
+from rmtjax._units import in_unit, over
 from rmtjax._varying import varying_like
 
 # What is left of a product counts as rounding below this many eps of the largest product.
@@ -24,9 +25,11 @@ _ROUNDING = 100
 
 
 class Tridiagonal(NamedTuple):
-    r"""What Lanczos' steps find.
+    r"""What Lanczos' steps find, in a unit in which the first product has a length of order 1.
 
     Args:
+        unit: a power of two. Squares of products in the unit of the operator may over- or underflow, and the latter
+            would pass for vectors that have run out.
         diagonal: the α, 0 from `order` on; complex for a complex operator, with imaginary parts of rounding.
         off_diagonal: the β behind each of them; the last is what the next step would begin with.
         order: number of steps until the vectors ran out.
@@ -36,6 +39,7 @@ class Tridiagonal(NamedTuple):
             this and of what the witness sees.
     """
 
+    unit: Float[Array, ""]
     diagonal: Inexact[Array, " depth"]
     off_diagonal: Float[Array, " depth"]
     order: Int[Array, ""]
@@ -45,6 +49,7 @@ class Tridiagonal(NamedTuple):
 
 
 class _State(NamedTuple):
+    unit: Float[Array, ""]
     vectors: Inexact[Array, "depth n"]
     following: Inexact[Array, " n"]
     off_diagonal: Float[Array, ""]
@@ -75,6 +80,8 @@ def tridiagonalised(
         q = state.following if witness is None else jnp.where(k < depth, state.following, witness)
         vectors = state.vectors.at[k].set(q)
         image = product(q)
+        unit = jnp.where(k == 0, in_unit(image, 0)[1][0], state.unit)
+        image = over(image, unit)
         first = vectors.conj() @ image
         once = image - first @ vectors
         second = vectors.conj() @ once
@@ -87,13 +94,13 @@ def tridiagonalised(
         expected = jnp.where(place == k - 1, state.off_diagonal, jnp.where(place == k, row.real, 0))
         seen = first[0], jnp.vdot(other, image), _norm(image)
         found = row[k], left, goes_on, _norm(row), _norm(row - like(row, expected)), seen
-        return _State(vectors, following, jnp.where(goes_on, left, 0), largest), found
+        return _State(unit, vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
-    state = _State(jnp.zeros((depth, start.size), start.dtype), start, jnp.zeros((), real), jnp.zeros((), real))
+    state = _State(jnp.ones((), real), jnp.zeros((depth, start.size), start.dtype), start, *[jnp.zeros((), real)] * 2)
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
     steps = place if witness is None else jnp.arange(depth + 1)
-    _, (*found, seen) = jax.lax.scan(step, state, steps)
+    last, (*found, seen) = jax.lax.scan(step, state, steps)
     diagonal, left, goes_on, sizes, others = (part[:depth] for part in found)
     order = 1 + jnp.sum(jnp.cumprod(goes_on[:-1].astype(int)))
     size = _norm(sizes)
@@ -102,7 +109,7 @@ def tridiagonalised(
         along_start, along_witness, images = seen
         apart = abs(along_witness[0] - along_start[depth].conj()) * start.size**0.5
         asymmetry = jnp.maximum(asymmetry, _ratio(apart, jnp.hypot(images[0], images[depth])))
-    return Tridiagonal(diagonal, left, order, ~goes_on.all(), size, asymmetry)
+    return Tridiagonal(last.unit, diagonal, left, order, ~goes_on.all(), size, asymmetry)
 
 
 def _ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:

@@ -21,8 +21,9 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import aligned
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import RealLike, RealOrComplex, RealScalarLike, Side
+from rmtjax._units import in_unit, times
 from rmtjax.special.internal import square_root, student_multiple
 from rmtjax.statistics import Estimate
 
@@ -227,7 +228,8 @@ class SpectralDensityEstimate(AbstractModule):
     def _density(self, x: Float[Array, "..."], width: Float[Array, ""]) -> tuple[Array, Array]:
         points, nodes = aligned(x, self.nodes[..., *[None] * x.ndim])
         height = jnp.exp(-(((points - nodes) / width) ** 2) / 2)
-        return _mean_and_error(self.weights, height / (width * (2 * jnp.pi) ** 0.5), self._variance)
+        value, error = _mean_and_error(self.weights, height / (2 * jnp.pi) ** 0.5, self._variance)
+        return value / width, error / width
 
     def _cumulative(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array]:
         """The lower bound, the value of the quadrature, and the upper bound."""
@@ -251,10 +253,12 @@ def _mean_and_error(
     weights: Float[Array, "probes depth"], values: Inexact[Array, "probes depth ..."], variance: float
 ) -> tuple[Inexact[Array, "..."], Float[Array, "..."]]:
     """The mean over the spectrum and its standard error, by the formulas at the top of the file."""
-    average = lambda values: jnp.tensordot(weights / weights.shape[0], values, 2)
-    mean = average(values)
-    second = average(jnp.abs(values) ** 2)
-    return mean, square_root(variance * jnp.maximum(second - jnp.abs(mean) ** 2, 0))
+    average = lambda values: jnp.tensordot(like(values, weights / weights.shape[0]), values, 2)
+    scaled, unit = in_unit(values, (0, 1))
+    mean = average(scaled)
+    # The mean square of deviations, as a difference of squares would cancel beside a large mean.
+    spread = average(jnp.abs(scaled - mean[None, None]) ** 2)
+    return times(mean, unit[0, 0]), square_root(variance * spread) * unit[0, 0]
 
 
 def _one_cumulative(

@@ -138,7 +138,7 @@ def _probe(
 @compiled
 def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
     """Nodes, weights and residuals of the tridiagonal matrices of all probes (Golub and Welsch)."""
-    d, e, order = steps.diagonal, steps.off_diagonal, steps.order[:, None]
+    d, e, order, unit = steps.diagonal, steps.off_diagonal, steps.order[:, None], steps.unit[:, None]
     place = jnp.arange(d.shape[-1], dtype=order.dtype)[None]
     there = place < order
     # Rows that are not there have levels above all others, and vectors of their own.
@@ -153,4 +153,4 @@ def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
     nodes = jnp.where(there, nodes, last)
     rounding = 4 * jnp.finfo(d.dtype).eps * bound
     residuals = jnp.where(there, left * ends + rounding, jnp.inf)
-    return nodes, weights / jnp.sum(weights, axis=-1, keepdims=True), residuals
+    return nodes * unit, weights / jnp.sum(weights, axis=-1, keepdims=True), residuals * unit

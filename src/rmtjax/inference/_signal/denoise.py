@@ -11,7 +11,15 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import ArrayLike, RealLike
-from rmtjax.inference._core.data import masked_each, observations, of_mean_zero, without_mean
+from rmtjax._units import times
+from rmtjax.inference._core.data import (
+    in_unit,
+    masked_each,
+    mean_row,
+    observations,
+    of_mean_zero,
+    without_mean,
+)
 from rmtjax.inference._core.noise_law import median_level
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.singular_values import Loss, with_shrunk_values
@@ -72,7 +80,8 @@ def denoise(
 
     An unknown σ is that of noise whose median singular value is the one of the data,
     $\hat\sigma = s_{\text{median}}/\sqrt{\max(n, p)\,\mu_\beta}$ with the median $\mu_\beta$ of
-    `laws.MarchenkoPastur`. A signal of rank r moves it up by a part of the order of $r/\min(n, p)$.
+    `laws.MarchenkoPastur`. A signal of rank r moves it up by a part of the order of $r/\min(n, p)$. Singular values
+    below $2\sqrt{\max(n, p)}$ eps of the largest are rounding and no signal, also where there is no other noise.
 
     The singular value decomposition is that of the matrix itself, not of its square, so that in single precision weak
     components survive beside ones ten thousand times as strong. The gradient is right where singular values are
@@ -133,11 +142,13 @@ def _denoised(
     data: Inexact[Array, "*batch n p"], level: Float[Array, "*batch"], loss: str, known: bool, center: bool
 ) -> Denoised:
     n, p = data.shape[-2:]
+    data, unit = in_unit(data)
     rows = without_mean(data) if center else data
     larger, smaller = max(rows.shape[-2:]), min(rows.shape[-2:])
     of_one = partial(with_shrunk_values, beta=smaller / larger, loss=loss, known=known)
+    level = level / unit[..., 0, 0] if known else level
     matrix, before, after, scale = jnp.vectorize(of_one, signature="(n,p),()->(n,p),(k),(k),()")(rows, level)
     if center:
-        matrix = of_mean_zero(matrix) + jnp.mean(data, axis=-2, keepdims=True)
-    rank = jnp.sum(after > 0, axis=-1)
-    return Denoised(matrix, before, after, rank, scale / larger**0.5, n, p)
+        matrix = of_mean_zero(matrix) + mean_row(data)
+    rank, noise = jnp.sum(after > 0, axis=-1), scale / larger**0.5 * unit[..., 0, 0]
+    return Denoised(times(matrix, unit), before * unit[..., 0], after * unit[..., 0], rank, noise, n, p)

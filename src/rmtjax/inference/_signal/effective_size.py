@@ -1,7 +1,7 @@
 """The effective number of observations of rows that depend on one another."""
 
 import functools
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import ArrayLike
-from rmtjax.inference._core.data import observations, without_mean
+from rmtjax.inference._core.data import in_unit, observations, without_mean
 
 
 def effective_sample_size(data: Annotated[ArrayLike, "*batch n p"], *, center: bool = True) -> Float[Array, "*batch"]:
@@ -69,9 +69,8 @@ _VARYING = _checks.Rule(
 @functools.partial(compiled, static_argnums=(1,))
 def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> tuple[Float[Array, "*batch"], Int[Array, "*batch"]]:
     """The effective number, and how many columns vary."""
-    rows: Any = without_mean(data) if center else data
-    size = jnp.max(jnp.abs(rows), axis=(-2, -1), keepdims=True)
-    rows = rows / jnp.where(size > 0, size, 1)
+    rows, _ = in_unit(data)
+    rows, _ = in_unit(without_mean(rows)) if center else (rows, None)
     squares = jnp.sum(jnp.abs(rows) ** 2, axis=-2)
     # The products of all pairs of columns, from the smaller of the two Gram matrices.
     other = jnp.conj(jnp.swapaxes(rows, -1, -2))

@@ -1,5 +1,6 @@
 """From levels to a rank: the judgement of each method, and the record of what it rests on."""
 
+import dataclasses
 import functools
 from typing import NamedTuple, get_args
 
@@ -12,8 +13,9 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import RankMethod, RankMethodOfLevels, RealOrComplex
+from rmtjax._units import unit_of
 from rmtjax.ensembles.internal import largest_laguerre_level
-from rmtjax.inference._core.data import without_mean
+from rmtjax.inference._core.data import in_unit, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
 from rmtjax.inference._signal.exact import wishart_p_values
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
@@ -95,10 +97,13 @@ def judged_data(
     center: bool,
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data."""
+    data, unit = in_unit(data)
+    unit = unit[..., 0, 0]
     columns = _columns(data, center, tested=options.method in _OF_LEVELS)
     if options.method in _OF_LEVELS:
         levels = sample_levels(data, center=center)
-        return _judged(levels, n, level, noise, options), _findings(levels, data.shape[-2] - center, columns)
+        result = _judged(levels, n, level, None if noise is None else noise / unit, options)
+        return _with_unit(unit, result, _findings(levels, data.shape[-2] - center, columns))
     rows = without_mean(data) if center else data
     deflate = options.method.startswith("deflated")
     spectrum = sample_spectrum(rows)
@@ -106,7 +111,22 @@ def judged_data(
     result = _record(
         spectrum.levels, spectrum.levels[..., ::-1][..., : options.tests] > edges, edges, None, n, None, options
     )
-    return result, _findings(spectrum.levels, rows.shape[-2], columns)
+    return _with_unit(unit, result, _findings(spectrum.levels, rows.shape[-2], columns))
+
+
+def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findings) -> tuple[SignalRank, Findings]:
+    """What was found for data in this unit."""
+    each, spikes = unit[..., None], result.spikes
+    # Twice, as the square of the unit may be out of range where the result is not.
+    spikes = dataclasses.replace(
+        spikes,
+        population=spikes.population * each * each,
+        standard_error=spikes.standard_error * each * each,
+        singular=spikes.singular * each,
+    )
+    edge, noise, levels = result.edge * unit * unit, result.noise * unit, result.levels * each * each
+    found = dataclasses.replace(result, edge=edge, noise=noise, levels=levels, spikes=spikes)
+    return found, findings._replace(largest=findings.largest * unit * unit)
 
 
 def _columns(data: Inexact[Array, "*batch n p"], center: bool, *, tested: bool) -> Columns:
@@ -128,7 +148,11 @@ def judged_levels(
     options: Options,
 ) -> tuple[SignalRank, Findings]:
     """The result from ascending levels, and what is wrong with them."""
-    return _judged(levels, n, level, noise, options), _findings(levels, n)
+    # A unit of data has its square as the unit of levels.
+    unit = unit_of(jnp.sqrt(levels[..., -1]))
+    scaled = levels / (unit * unit)[..., None]
+    result = _judged(scaled, n, level, None if noise is None else noise / unit, options)
+    return _with_unit(unit, result, _findings(scaled, n))
 
 
 def _findings(

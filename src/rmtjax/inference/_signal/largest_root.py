@@ -158,6 +158,9 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     Beside it stands a number that is 0 where what varies inside of the groups has a lower rank than the data: any
     direction without it would have the cosine 1.
     """
+    # What all rows have in common is in no difference, and would cost digits of the means.
+    first = jax.lax.stop_gradient(groups[0][:1])
+    groups = [rows - first for rows in groups]
     # Columns in units of their largest entries, so that those of small units are not taken for rounding.
     size = jnp.max(jnp.stack([jnp.max(jnp.abs(rows), axis=0) for rows in groups]), axis=0)
     size = jnp.where(size > 0, size, 1)[None]

@@ -18,44 +18,58 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._promotion import like
+from rmtjax.inference._core.data import rounding_of_zero
 from rmtjax.inference._signal.singular_values import Loss, shrunk
 from rmtjax.linalg.internal import adjoint, decompose, divided_differences
 
 Rule = Literal["mp-pca", Loss]
 
 
-def noise_levels(levels: Float[Array, "*batch q"], larger: int) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
+def noise_levels(
+    levels: Float[Array, "*batch q"], larger: int, least: Float[Array, "*batch"]
+) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
     """The number of levels that are noise, and its level σ, by the formula at the top of the file.
 
     Args:
         levels: ascending, not negative.
         larger: N, at least q.
+        least: what the rounding of a level of 0 is at most; levels that differ by no more are equal.
     """
     q = levels.shape[-1]
     count = jnp.arange(1, q + 1)
     size = (count * (larger - q + count)).astype(levels.dtype)
     variance = jnp.cumsum(levels, axis=-1) / size
     spread = levels - levels[..., :1]
-    fits = spread <= 4 * jnp.sqrt(size) * variance
+    fits = spread <= 4 * jnp.sqrt(size) * variance + least[..., None]
     largest = jnp.max(jnp.where(fits, count, 1), axis=-1)
     chosen = jnp.take_along_axis(variance, largest[..., None] - 1, axis=-1)[..., 0]
     return largest, jnp.sqrt(jnp.where(chosen > 0, chosen, 0))
 
 
 def weights(
-    levels: Float[Array, "*batch q"], noise: Float[Array, "*batch"] | None, larger: int, rule: str
+    levels: Float[Array, "*batch q"],
+    noise: Float[Array, "*batch"] | None,
+    larger: int,
+    rule: str,
+    least: Float[Array, "*batch"],
 ) -> tuple[Float[Array, "*batch q"], Float[Array, "*batch"]]:
     """By what each component is multiplied, and the noise level, which is estimated if it is None."""
     q = levels.shape[-1]
-    count, estimate = noise_levels(levels, larger)
+    count, estimate = noise_levels(levels, larger, least)
     sigma = estimate if noise is None else noise
     if rule == "mp-pca":
         if noise is None:
             kept = jnp.arange(q) >= count[..., None]
         else:
-            kept = levels > ((larger**0.5 + q**0.5) * sigma[..., None]) ** 2
+            edge = ((larger**0.5 + q**0.5) * sigma) ** 2
+            kept = levels > jnp.maximum(edge, least)[..., None]
         return kept.astype(levels.dtype), sigma
-    return _multiplier(levels, sigma[..., None] * larger**0.5, q / larger, rule), sigma
+    return _multiplier(levels, _scale(sigma, q, larger, least)[..., None], q / larger, rule), sigma
+
+
+def _scale(sigma: Float[Array, "..."], q: int, larger: int, least: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The root of c for `shrunk`, with an edge of the noise that is not below the rounding of a level of 0."""
+    return jnp.maximum(sigma * larger**0.5, jnp.sqrt(least) / (1 + (q / larger) ** 0.5))
 
 
 def _multiplier(levels: Float[Array, "..."], scale: Float[Array, "..."], beta: float, loss: str) -> Float[Array, "..."]:
@@ -65,42 +79,44 @@ def _multiplier(levels: Float[Array, "..."], scale: Float[Array, "..."], beta: f
     return jnp.where(positive, shrunk(s, scale, beta, loss) / s, 0)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4))
+@partial(jax.custom_jvp, nondiff_argnums=(3, 4, 5))
 def keeping_filter(
-    gram: Inexact[Array, "k k"], noise: Float[Array, ""], larger: int, rule: str, known: bool
+    gram: Inexact[Array, "k k"], noise: Float[Array, ""], common: Float[Array, ""], larger: int, rule: str, known: bool
 ) -> tuple[Inexact[Array, "k k"], Float[Array, " q"], Float[Array, ""]]:
     r"""The matrix that keeps what is signal, its weights, and the noise level.
 
     Args:
         gram: $A = Y^* Y$; if it is larger than `larger`, its other levels are 0 and not looked at.
         noise: σ, used where it is `known`.
+        common: the square of what was subtracted from the matrix, whose rounding it has; a constant to derivatives.
         larger: the number N or, if the matrix is larger than that, the smaller side; static.
         rule: its name, static.
         known: whether σ is known, static.
     """
-    return _filter_of(*decompose(gram), noise, larger, rule, known)[:3]
-
-
-def _filter_of(
-    levels: Float[Array, " k"], v: Inexact[Array, "k k"], noise: Array, larger: int, rule: str, known: bool
-) -> tuple:
+    levels, v = decompose(gram)
     k = levels.shape[-1]
     q = min(k, larger)
-    kept, sigma = weights(jnp.maximum(levels[k - q :], 0), noise if known else None, max(k, larger), rule)
+    ascending, least = jnp.maximum(levels[k - q :], 0), _least(levels, common)
+    kept, sigma = weights(ascending, noise if known else None, max(k, larger), rule, least)
     v = v[:, k - q :]
     return (v * like(v, kept)[None]) @ adjoint(v), kept, sigma
 
 
+def _least(levels: Float[Array, " k"], common: Float[Array, ""]) -> Float[Array, ""]:
+    """What the rounding of a level of 0 is at most."""
+    return rounding_of_zero(levels.shape[-1], levels.dtype) * jax.lax.stop_gradient(levels[-1] + common)
+
+
 @keeping_filter.defjvp
 def _keeping_filter_jvp(larger: int, rule: str, known: bool, primals: tuple, tangents: tuple) -> tuple:
-    (gram, noise), (tangent, noise_tangent) = primals, tangents
+    (gram, noise, common), (tangent, noise_tangent, _) = primals, tangents
     levels, v = decompose(gram)
     k = levels.shape[-1]
-    zeros = k - min(k, larger)
+    zeros, least = k - min(k, larger), _least(levels, common)
     inside = adjoint(v) @ tangent @ v
 
     def values(levels: Float[Array, " k"], noise: Array) -> tuple[Array, Array]:
-        found, sigma = weights(jnp.maximum(levels[zeros:], 0), noise if known else None, max(k, larger), rule)
+        found, sigma = weights(jnp.maximum(levels[zeros:], 0), noise if known else None, max(k, larger), rule, least)
         return jnp.concatenate([jnp.zeros(zeros, levels.dtype), found]), sigma
 
     along = (jnp.real(jnp.diagonal(inside)), noise_tangent)
@@ -109,7 +125,8 @@ def _keeping_filter_jvp(larger: int, rule: str, known: bool, primals: tuple, tan
         gaps = levels[:, None] - levels
         differences = jnp.where(gaps == 0, 0, (kept[:, None] - kept) / jnp.where(gaps == 0, 1, gaps))
     else:
-        scale, beta = sigma * max(k, larger) ** 0.5, min(k, larger) / max(k, larger)
+        q, n = min(k, larger), max(k, larger)
+        scale, beta = _scale(sigma, q, n, least), q / n
         differences = divided_differences(lambda x: _multiplier(jnp.maximum(x, 0), scale, beta, rule), levels)
     off_diagonal = 1 - jnp.eye(k, dtype=levels.dtype)
     matrix_tangent = v @ (off_diagonal * differences * inside + jnp.diag(kept_tangent)) @ adjoint(v)

@@ -10,7 +10,16 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import ArrayLike, MaskLike, RealLike
-from rmtjax.inference._core.data import in_unit, masked_each, observations, of_mean_zero, without_mean
+from rmtjax._units import times
+from rmtjax.inference._core.data import (
+    departures,
+    in_unit,
+    masked_each,
+    mean_row,
+    observations,
+    of_mean_zero,
+    without_mean,
+)
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_bulk import Rule, keeping_filter
 from rmtjax.inference._signal.tiles import denoised_image
@@ -129,15 +138,18 @@ def _patches(
     # Squares of the entries themselves may leave the range of their precision.
     data, unit = in_unit(data)
     noise = noise / unit[..., 0, 0]
-    mean = jnp.mean(data, axis=-2, keepdims=True) if center else jnp.zeros_like(data[..., :1, :])
     wide = k > m - center
-    rows = without_mean(data) if center and wide else data - mean
+    mean, rows = jnp.zeros_like(data[..., :1, :]), data
+    if center:
+        mean, rows = mean_row(data), departures(data)
+        rows = without_mean(data) if wide else rows - jnp.mean(rows, axis=-2, keepdims=True)
     gram = rows @ adjoint(rows) if wide else adjoint(rows) @ rows
     of_one = partial(keeping_filter, larger=max(m - center, k), rule=rule, known=known)
-    keep, kept, sigma = jnp.vectorize(of_one, signature="(k,k),()->(k,k),(q),()")(gram, noise)
+    nothing = jnp.zeros_like(noise)
+    keep, kept, sigma = jnp.vectorize(of_one, signature="(k,k),(),()->(k,k),(q),()")(gram, noise, nothing)
     signal = keep @ rows if wide else rows @ keep
     signal = of_mean_zero(signal) if center and wide else signal
-    return DenoisedPatches((signal + mean) * unit, jnp.sum(kept > 0, axis=-1), sigma * unit[..., 0, 0])
+    return DenoisedPatches(times(signal + mean, unit), jnp.sum(kept > 0, axis=-1), sigma * unit[..., 0, 0])
 
 
 def denoise_image(

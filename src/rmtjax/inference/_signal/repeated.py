@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact, Int
+from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax.inference._core.sample_spectrum import each_alone
 
@@ -51,7 +51,8 @@ def _repeated(
         matrix, entries = matrix.T, entries.T
     n, k = matrix.shape
     sums = weights @ matrix
-    if not (turned and center):
+    signed = turned and center
+    if not signed:
         sums = jnp.abs(sums)
     elif jnp.iscomplexobj(sums):
         sums = jnp.concatenate([jnp.real(sums), jnp.imag(sums)])
@@ -60,4 +61,18 @@ def _repeated(
     sums, largest = sums[:, order], jnp.max(entries, axis=0)[order]
     room = jnp.finfo(sums.dtype).eps * (32 * jnp.max(jnp.abs(sums), axis=0) + 2 * n**0.5 * largest)
     same = jnp.all(jnp.abs(jnp.diff(sums)) <= jnp.maximum(room[1:], room[:-1])[None], axis=0)
+    # Beside a large mean sums agree by chance, entries do not. It is rarely asked, as it takes a copy of the data.
+    compared = partial(_equal, signed=signed)
+    same = jax.lax.cond(jnp.any(same), compared, lambda *_: same, matrix, order, largest) & same
     return jnp.where(same, jnp.maximum(order[1:], order[:-1]), -1)
+
+
+def _equal(
+    matrix: Inexact[Array, "n k"], order: Int[Array, " k"], largest: Float[Array, " k"], *, signed: bool
+) -> Bool[Array, " k-1"]:
+    """Whether columns equal the one before them in this order, or its negative, up to the rounding of all entries."""
+    columns = matrix[:, order]
+    before, after = columns[:, :-1], columns[:, 1:]
+    room = float(jnp.finfo(columns.dtype).eps) * (largest[1:] + largest[:-1])
+    within = lambda apart: jnp.all(jnp.abs(apart) <= room[None, :], axis=0)
+    return within(after - before) if signed else within(after - before) | within(after + before)

@@ -113,7 +113,7 @@ def signal_rank(
     result, findings = judged_data(array, *numbers, options, bool(center))
     assert findings.columns is not None
     valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", findings.columns.constant))
-    valid = _checks.both(valid, _IN_RANGE.kept("data", findings.largest, numbers[0], p))
+    valid = _checks.both(valid, _IN_RANGE.kept("data", findings.largest))
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, level, noise, findings)))
     smaller = min(rows, p)
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
@@ -185,7 +185,7 @@ def signal_rank_of_levels(
     batch = array.shape[:-1]
     numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
     result, findings = judged_levels(array, *numbers, options)
-    valid = _checks.both(_checks.both(valid, fit), _IN_RANGE.kept("levels", findings.largest, numbers[0], p))
+    valid = _checks.both(_checks.both(valid, fit), _IN_RANGE.kept("levels", findings.largest))
     smaller = min(rows, p, array.shape[-1])
     valid = _checks.both(valid, _RESOLVED.kept("levels", findings.unresolved, smaller, findings.largest))
     return _finished(valid, len(batch), result, n)
@@ -241,16 +241,15 @@ _NO_REPEATED_COLUMN = _repeated("column", " (up to its sign, and to a constant w
 _NO_REPEATED_ROW = _repeated("row", "")
 
 
-def _between(largest: Any, n: Any, p: int) -> Any:
+def _between(largest: Any) -> Any:
     lowest, highest = range_of_squares(largest.dtype)
-    # Sums over all levels, times the number of entries, are numbers too.
-    return (largest > lowest) & (largest < highest / p / n)
+    return (largest > lowest) & (largest < highest)
 
 
 _IN_RANGE = _checks.Rule(
     _between,
     "be in units in which the levels are within the range of their precision",
-    lambda largest, n, p: f"{largest.dtype.name} with a largest level of {largest.max():.2g}",
+    lambda largest: f"{largest.dtype.name} with a largest level of {largest.max():.2g}",
 )
 # One level may be: with as many observations as variables the smallest level of noise is some 1/n² of the largest, and
 # where all rows have the same sum it is 0 without any harm.

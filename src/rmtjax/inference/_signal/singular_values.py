@@ -31,6 +31,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax._promotion import like
+from rmtjax._units import unit_of
+from rmtjax.inference._core.data import rounding_of_zero
 from rmtjax.inference._signal.hard_threshold import known_noise
 from rmtjax.linalg.internal import adjoint, divided_differences, singular_function_tangent
 
@@ -73,12 +75,11 @@ def median(s: Float[Array, " k"]) -> Float[Array, ""]:
 
 
 def _values(
-    s: Float[Array, " k"], level: Float[Array, ""], beta: float, loss: str, known: bool
+    s: Float[Array, " k"], level: Float[Array, ""], beta: float, loss: str, known: bool, size: int
 ) -> tuple[Float[Array, " k"], Float[Array, ""]]:
-    """New singular values, and the scale of the noise; of the order of 1, so that no square under- or overflows."""
+    """New singular values, and the scale of the noise."""
     scale = level if known else level * median(s)
-    unit = jax.lax.stop_gradient(jnp.where(s[0] > 0, s[0], 1))
-    return unit * shrunk(s / unit, scale / unit, beta, loss), scale
+    return _values_at(s, s[0], scale, beta, loss, size), scale
 
 
 Shrunk = tuple[Inexact[Array, "n p"], Float[Array, " k"], Float[Array, " k"], Float[Array, ""]]
@@ -98,7 +99,7 @@ def with_shrunk_values(
         known: whether the scale is known, static.
     """
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)
-    new, scale = _values(s, level, beta, loss, known)
+    new, scale = _values(s, level, beta, loss, known, max(data.shape))
     return (u * like(u, new)[None]) @ vh, s, new, scale
 
 
@@ -107,18 +108,23 @@ def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple,
     (data, level), (tangent, level_tangent) = primals, tangents
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)
     s_tangent = jnp.real(jnp.diagonal(adjoint(u) @ tangent @ adjoint(vh)))
-    values = partial(_values, beta=beta, loss=loss, known=known)
+    size = max(data.shape)
+    values = partial(_values, beta=beta, loss=loss, known=known, size=size)
     (new, scale), (new_tangent, scale_tangent) = jax.jvp(values, (s, level), (s_tangent, level_tangent))
 
     # Of each other the values know by the scale alone, which moves the diagonal only.
-    differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss), s)
+    differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss, size), s)
     quotients = new / jnp.where(s > 0, s, 1)
     matrix_tangent = singular_function_tangent((u, s, vh), tangent, quotients, differences, new_tangent)
     return ((u * like(u, new)[None]) @ vh, s, new, scale), (matrix_tangent, s_tangent, new_tangent, scale_tangent)
 
 
 def _values_at(
-    x: Float[Array, "..."], largest: Float[Array, ""], scale: Float[Array, ""], beta: float, loss: str
+    x: Float[Array, "..."], largest: Float[Array, ""], scale: Float[Array, ""], beta: float, loss: str, size: int
 ) -> Float[Array, "..."]:
-    unit = jnp.where(largest > 0, largest, 1)
-    return unit * shrunk(x / unit, scale / unit, beta, loss)
+    """New singular values from those of a matrix with this larger side, computed where no square leaves the range."""
+    largest = jax.lax.stop_gradient(largest)
+    # Without any noise the edge is where singular values of 0 end that rounding has moved.
+    least = rounding_of_zero(size, x.dtype) / (1 + beta**0.5) * largest
+    unit = unit_of(largest)
+    return unit * shrunk(x / unit, jnp.maximum(scale, least) / unit, beta, loss)

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax._promotion import aligned, like
+from rmtjax._units import times
 from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
 
@@ -93,9 +94,10 @@ def _of_tile(
     # A map of noise becomes that of each patch.
     noise = jnp.sqrt(_windows(noise**2, patch) / voxels).reshape(-1) if noise.ndim else noise
     each = jax.vmap(
-        lambda matrix, noise: keeping_filter(matrix, noise, voxels - 1, rule, known), (0, 0 if noise.ndim else None)
+        lambda matrix, noise, common: keeping_filter(matrix, noise, common, voxels - 1, rule, known),
+        (0, 0 if noise.ndim else None, 0),
     )
-    keep, kept, sigma = each(matrices, noise)
+    keep, kept, sigma = each(matrices, noise, voxels * jnp.sum(jnp.abs(mean) ** 2, axis=0).reshape(-1))
     keep = jnp.moveaxis(keep, 0, -1).reshape(gram.shape)
     shape = inside.shape
     rank = jnp.sum(kept > 0, axis=-1).astype(sigma.dtype).reshape(shape)
@@ -167,7 +169,7 @@ def denoised_image(
     weight = weight[crop]
     signal = jnp.moveaxis(voxels[(slice(None), *crop)], 0, -1)
     signal = signal / like(signal, weight)[..., None] + common
-    found = signal * like(signal, unit), jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
+    found = times(signal, unit), jnp.sqrt(variance[crop] / weight) * unit, rank[crop] / weight
     if mask is None:
         return found
     return jnp.where(mask[..., None], found[0], 0), jnp.where(mask, found[1], 0), jnp.where(mask, found[2], 0)

@@ -1,10 +1,13 @@
-"""Sums that keep their rounding errors."""
+"""Sums that keep their rounding errors, and units that keep their powers in range."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from rmtjax._promotion import like
+from rmtjax._units import largest_part, over, unit_of
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -17,3 +20,26 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     error = (a - (total - of_b)) + (b - of_b)
     # An infinite sum has an error of NaN.
     return total, (jnp if isinstance(total, jax.Array) else np).where(abs(error) < np.inf, error, 0)
+
+
+def common(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """The larger of two units, and both over it; 0 is the unit of nothing but zeros. On a device or on the host."""
+    unit = (jnp if isinstance(a, jax.Array) else np).maximum(a, b)
+    divisor = unit + (unit == 0).astype(unit.dtype)
+    return unit, a / divisor, b / divisor
+
+
+def centred(values: Any, mask: Any, count: Any) -> tuple[Any, Any, Any, Any]:
+    """Numbers of a batch less their mean, the mean, its rounding error, and the unit of all three, on a device.
+
+    The unit is a power of two near the largest, and 0 where there are zeros only. What does not count is 0.
+    """
+    size = largest_part(values, 0)
+    scaled = over(values, unit_of(size))
+    counted = like(scaled, jnp.maximum(count, 1))
+    mean = jnp.sum(scaled, axis=0) / counted
+    deviation = jnp.where(mask, scaled - mean[None], 0)
+    rest = jnp.sum(deviation, axis=0) / counted
+    deviation = jnp.where(mask, deviation - rest[None], 0)
+    rest = jnp.where(jnp.isfinite(rest), rest, 0)
+    return deviation, mean, rest, jnp.where(size > 0, unit_of(size), 0)[0]

@@ -10,9 +10,8 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import like
 from rmtjax._typing import PyTree
-from rmtjax.simulation._reducers._rounding import two_sum
+from rmtjax.simulation._reducers._rounding import centred, common, two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 
 
@@ -50,10 +49,11 @@ class CovarianceResult(AbstractModule):
 
 
 class _State(NamedTuple):
-    """Central moments of all pairs of entries x and y, not divided by the number of draws.
+    """Central moments of all pairs of entries x and y, not divided by the number of draws, in a unit of each entry.
 
     Args:
         draws: number of draws.
+        unit: a power of two near the largest modulus of each entry; 0 without any but zeros.
         mean: their means, rounded.
         rest: what the rounding has left out of the means.
         xy: sums of the products of the deviations of x and y.
@@ -63,6 +63,7 @@ class _State(NamedTuple):
     """
 
     draws: Any
+    unit: Any
     mean: Any
     rest: Any
     xy: Any
@@ -72,13 +73,21 @@ class _State(NamedTuple):
 
     def merged(self, other: "_State") -> "_State":
         """The moments of both together: deviations from the common mean are those from either one, shifted."""
+        unit, *ratios = common(self.unit, other.unit)
+        self, other = (each._in_unit(unit, ratio) for each, ratio in zip((self, other), ratios, strict=True))
         draws = self.draws + other.draws
         ours, theirs = (each.draws / (draws + (draws == 0).astype(draws.dtype)) for each in (self, other))
         shift = (other.mean - self.mean) + (other.rest - self.rest)
         mean, rest = two_sum(self.mean, (other.mean - self.mean) * theirs)
         rest = rest + self.rest + (other.rest - self.rest) * theirs
         sums = zip(self._shifted(-shift * theirs), other._shifted(shift * ours), strict=True)
-        return _State(draws, mean, rest, *(a + b for a, b in sums))
+        return _State(draws, unit, mean, rest, *(a + b for a, b in sums))
+
+    def _in_unit(self, unit: Any, ratio: Any) -> "_State":
+        """The same in larger units, of which the own ones are these ratios."""
+        u, v = ratio[:, None], ratio[None, :]
+        sums = self.xy * u * v, self.xxy * u**2 * v, self.xxyy * u**2 * v**2, self.xxxy * u**3 * v
+        return _State(self.draws, unit, self.mean * ratio, self.rest * ratio, *sums)
 
     def _shifted(self, by: Any) -> tuple:
         """The sums for deviations that are all larger by the same vector: (x + u)²(y + v) and so on, multiplied out."""
@@ -130,7 +139,7 @@ class Covariance(AbstractReducer):
             if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
                 raise _checks.refusal("fn", "return real values for covariances", leaf.dtype.name)
             size += math.prod(leaf.shape)
-        return _State(np.int64(0), np.zeros(size), np.zeros(size), *(np.zeros((size, size)),) * 4)
+        return _State(np.int64(0), *(np.zeros(size),) * 3, *(np.zeros((size, size)),) * 4)
 
     def update(self, state: _State, draws: Draws) -> _State:
         """The moments with these draws added."""
@@ -139,13 +148,9 @@ class Covariance(AbstractReducer):
         valid = draws.valid[:, None]
         number = jnp.sum(draws.valid, dtype=state.draws.dtype)
         values = jnp.where(valid, values, 0)
-        counted = like(values, jnp.maximum(number, 1))
-        mean = jnp.sum(values, axis=0) / counted
-        deviation = jnp.where(valid, values - mean[None], 0)
-        rest = jnp.sum(deviation, axis=0) / counted
-        x = jnp.where(valid, deviation - rest[None], 0)
+        x, mean, rest, unit = centred(values, valid, number)
         sums = [_products(a, b) for a, b in ((x, x), (x**2, x), (x**2, x**2), (x**3, x))]
-        return state.merged(_State(number, mean, jnp.where(jnp.isfinite(rest), rest, 0), *sums))
+        return state.merged(_State(number, unit, mean, rest, *sums))
 
     def merge(self, left: _State, right: _State) -> _State:
         """The moments of both."""
@@ -154,22 +159,23 @@ class Covariance(AbstractReducer):
 
     def finish(self, state: _State) -> CovarianceResult:
         """Covariances, correlations and their standard errors."""
-        size = int(state.draws)
+        size, mean = int(state.draws), (state.mean + state.rest) * state.unit
         if size < 2:
             unknown = np.full(state.xy.shape, np.nan)
-            return CovarianceResult(state.mean + state.rest, unknown, unknown, unknown, unknown, size)
+            return CovarianceResult(mean, unknown, unknown, unknown, unknown, size)
         error = np.sqrt(np.maximum(state.xxyy - state.xy**2 / size, 0) / (size - 1) / size)
         deviation = np.sqrt(state.xy.diagonal() / size)
         deviation = np.where(deviation > 0, deviation, np.nan)
         x, y = deviation[:, None], deviation[None, :]
-        with np.errstate(invalid="ignore", divide="ignore"):  # powers of tiny deviations are 0
+        with np.errstate(invalid="ignore"):
             r, fourth = state.xy / size / (x * y), state.xxyy.diagonal() / size / deviation**4
             both, left = state.xxyy / size / (x * y) ** 2, state.xxxy / size / (x**3 * y)
         variance = both + r**2 / 4 * (fourth[:, None] + fourth + 2 * both) - r * (left + left.T)
         of_correlation = np.sqrt(np.maximum(variance, 0) / size)
         # An entry has the correlation 1 with itself; what rounding leaves of its error would be large after the root.
         np.fill_diagonal(of_correlation, 0 * deviation)
-        return CovarianceResult(state.mean + state.rest, state.xy / (size - 1), error, r, of_correlation, size)
+        scaled = lambda products: products * state.unit[:, None] * state.unit[None, :]
+        return CovarianceResult(mean, scaled(state.xy / (size - 1)), scaled(error), r, of_correlation, size)
 
 
 def _products(x: Float[Array, "m d"], y: Float[Array, "m d"]) -> Float[Array, "d d"]:

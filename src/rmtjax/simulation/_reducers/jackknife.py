@@ -174,5 +174,7 @@ def _value_and_error(
     """The corrected statistic and its standard error, from the statistics without one block each."""
     ratios = ratios.reshape(-1, *(1,) * theta.ndim)
     value = len(rest) * theta - ((1 - 1 / ratios) * rest).sum(0)
-    pseudo = ratios * theta - (ratios - 1) * rest
-    return value[()], np.sqrt((abs(pseudo - value) ** 2 / (ratios - 1)).mean(0))[()]
+    deviation = abs(ratios * theta - (ratios - 1) * rest - value)
+    # In units of the largest no square leaves the range of double precision.
+    unit = np.where((largest := deviation.max(0)) > 0, largest, 1)
+    return value[()], (unit * np.sqrt(((deviation / unit) ** 2 / (ratios - 1)).mean(0)))[()]

@@ -10,28 +10,32 @@ from jaxtyping import Array, Bool
 
 from rmtjax import _checks
 from rmtjax._typing import PyTree
-from rmtjax.simulation._reducers._rounding import two_sum
+from rmtjax.simulation._reducers._rounding import centred, common, two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.moments_result import MomentsResult
 
 
 class _Moment(NamedTuple):
-    """Central moments of one array of the draws, not divided by the number of draws.
+    """Central moments of one array of the draws, not divided by the number of draws, in a unit of each entry.
 
     Args:
         count: number of draws.
+        unit: a power of two near the largest modulus of the draws; 0 without any but zeros.
         mean: their mean, rounded.
         rest: what the rounding has left out of the mean.
         sums: of the second and, if asked for, the third and fourth powers of the deviations from the mean.
     """
 
     count: Any
+    unit: Any
     mean: Any
     rest: Any
     sums: tuple
 
     def merged(self, other: "_Moment") -> "_Moment":
         """The moments of both together: deviations from the common mean are those from either one, shifted."""
+        unit, *ratios = common(self.unit, other.unit)
+        self, other = (each._in_unit(unit, ratio) for each, ratio in zip((self, other), ratios, strict=True))
         count = self.count + other.count
         share = lambda each: each.count / (count + (count == 0).astype(count.dtype))
         ours, theirs = (share(each).astype(self.mean.dtype) for each in (self, other))
@@ -39,7 +43,13 @@ class _Moment(NamedTuple):
         mean, rest = two_sum(self.mean, (other.mean - self.mean) * theirs)
         sums = zip(self._shifted(-shift * theirs), other._shifted(shift * ours), strict=True)
         rest = rest + self.rest + (other.rest - self.rest) * theirs
-        return _Moment(count, mean, rest, tuple(a + b for a, b in sums))
+        return _Moment(count, unit, mean, rest, tuple(a + b for a, b in sums))
+
+    def _in_unit(self, unit: Any, ratio: Any) -> "_Moment":
+        """The same in a larger unit, of which the own one is this ratio."""
+        sums = tuple(total * ratio ** (k + 2) for k, total in enumerate(self.sums))
+        ratio = ratio.astype(self.mean.dtype)
+        return _Moment(self.count, unit, self.mean * ratio, self.rest * ratio, sums)
 
     def _shifted(self, by: Any) -> tuple:
         """The sums for deviations that are all larger by the same number."""
@@ -105,8 +115,9 @@ class Moments(AbstractReducer):
             is_complex = jnp.issubdtype(values.dtype, jnp.complexfloating)
             if is_complex and self.order > 2:
                 raise _checks.refusal("fn", "return real values for moments of order 4", values.dtype.name)
-            mean = np.zeros(values.shape, np.complex128 if is_complex else np.float64)
-            return _Moment(np.zeros(count, np.int64), mean, mean, (np.zeros(values.shape),) * (self.order - 1))
+            real = np.zeros(values.shape)
+            mean = real.astype(np.complex128) if is_complex else real
+            return _Moment(np.zeros(count, np.int64), real, mean, mean, (real,) * (self.order - 1))
 
         return _State(np.int64(0), jax.tree.map(of_entry, draw, is_leaf=is_padded))
 
@@ -137,14 +148,9 @@ def _of_batch(like: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment
     # What does not count may be NaN.
     values = jnp.where(mask, values.astype(like.mean.dtype), 0)
     count = jnp.sum(mask, axis=0, dtype=like.count.dtype).reshape(like.count.shape)
-    counted = jnp.maximum(count, 1).astype(values.dtype)
-    mean = jnp.sum(values, axis=0) / counted
-    deviation = jnp.where(mask, values - mean[None], 0)
-    rest = jnp.sum(deviation, axis=0) / counted
-    deviation = jnp.where(mask, deviation - rest[None], 0)
+    deviation, mean, rest, unit = centred(values, mask, count)
     powers = [jnp.abs(deviation) ** 2] if len(like.sums) == 1 else [deviation**k for k in (2, 3, 4)]
-    rest = jnp.where(jnp.isfinite(rest), rest, 0)
-    return _Moment(count, mean, rest, tuple(jnp.sum(power, axis=0) for power in powers))
+    return _Moment(count, unit, mean, rest, tuple(jnp.sum(power, axis=0) for power in powers))
 
 
 def _divided(numerator: Any, denominator: Any) -> Any:
@@ -154,11 +160,11 @@ def _divided(numerator: Any, denominator: Any) -> Any:
 
 
 def _mean(moment: _Moment) -> Any:
-    return np.where(moment.count > 0, moment.mean + moment.rest, np.nan)[()]
+    return np.where(moment.count > 0, (moment.mean + moment.rest) * moment.unit, np.nan)[()]
 
 
 def _variance(moment: _Moment) -> Any:
-    return _divided(moment.sums[0], moment.count - 1)
+    return _divided(moment.sums[0], moment.count - 1) * moment.unit * moment.unit
 
 
 def _skewness(moment: _Moment) -> Any:

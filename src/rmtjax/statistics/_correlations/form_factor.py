@@ -16,10 +16,11 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
+from rmtjax._units import in_unit
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import pair
 from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
+from rmtjax.statistics._levels import Levels, LevelsLike, checked, origin, outermost
 
 
 class FormFactor(AbstractModule):
@@ -178,7 +179,12 @@ def _at(
     """The form factor at any times."""
     tau = times.ravel().astype(values.dtype)
     rest = jnp.zeros_like(tau)
-    return _of_each(lambda x, weights: wave_sums(x, weights, tau, rest), values, mask, window, times.shape)
+
+    def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
+        of_origin = jnp.zeros_like(x).at[-1].set(1)
+        return wave_sums(x, jnp.stack([jnp.pad(weights, (0, 1)), of_origin]), tau * unit, rest)
+
+    return _of_each(sums, values, mask, window, times.shape)
 
 
 @partial(compiled, static_argnums=0)
@@ -192,13 +198,15 @@ def _on_grid(
     """The form factor at equally spaced times: waves of the first column and of the first row are multiplied."""
     columns = _columns(size)
 
-    def sums(x: Float[Array, " n"], weights: Float[Array, " n"]) -> Complex[Array, " k"]:
+    def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
         one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), jax.typeof(x))
-        times, rest = (jnp.asarray(part)[:, None] for part in grid)
-        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x[None]), halves(times), rest)))
+        times, rest = (jnp.asarray(part)[:, None] * unit for part in grid)
+        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x), halves(times), rest)))
         along = _powers(one, step, columns)
-        down = _powers(like(start, weights) * start, turn, -(-size // columns))
-        return jnp.matmul(down, along.T, precision="highest").ravel()[:size]
+        down = _powers(jnp.pad(like(start, weights), (0, 1), constant_values=1) * start, turn, -(-size // columns))
+        of_levels = jnp.matmul(down[:, :-1], along[:, :-1].T, precision="highest")
+        of_origin = down[:, -1:] * along[:, -1][None]
+        return jnp.stack([of_levels.ravel()[:size], of_origin.ravel()[:size]])
 
     return _of_each(sums, values, mask, window, (size,))
 
@@ -209,20 +217,33 @@ def _powers(first: Complex[Array, " n"], factor: Complex[Array, " n"], count: in
 
 
 def _of_each(
-    sums: Callable[[Array, Array], Array],
+    sums: Callable[[Array, Array, Array], Array],
     values: Float[Array, "*batch n"],
     mask: Bool[Array, "*batch n"],
     window: tuple | None,
     shape: tuple[int, ...],
 ) -> FormFactor:
-    """The form factors of one spectrum after the other, by its sums Z of levels and weights."""
+    """The form factors of one spectrum after the other.
+
+    Args:
+        sums: Z and the wave of the origin, from the levels as seen from there with the origin behind them, in a unit,
+            the weights of the levels, and this unit.
+        values: the levels.
+        mask: which of them count.
+        window: centre and width of the weights.
+        shape: of the times.
+    """
     batch, weights = values.shape[:-1], mask.astype(values.dtype)
     if window is not None:
         centre, width = (jnp.broadcast_to(jnp.asarray(end, values.dtype), batch)[..., None] for end in window)
         weights = weights * jnp.exp(-(((values - centre) / width) ** 2) / 2)
-    each = [leaf.reshape(math.prod(batch), values.shape[-1]) for leaf in (values, weights)]
+    by = origin(*outermost(values, mask))[..., None]
+    # Products of levels and times are of order 1, but halves of the digits of either may underflow.
+    scaled, unit = in_unit(jnp.concatenate([values - by, by], axis=-1), -1)
+    each = [leaf.reshape(math.prod(batch), leaf.shape[-1]) for leaf in (scaled, weights)]
     # Without the checkpoint a gradient in reverse mode would keep the waves of all spectra.
-    amplitude = jax.lax.map(jax.checkpoint(lambda spectrum: sums(*spectrum)), tuple(each)).reshape(*batch, *shape)
+    found = jax.lax.map(jax.checkpoint(lambda spectrum: sums(*spectrum)), (*each, unit.ravel()))
+    amplitude, wave = (found[:, part].reshape(*batch, *shape) for part in (0, 1))
     norm = jnp.sum(weights**2, axis=-1).reshape(*batch, *(1,) * len(shape))
     norm = jnp.broadcast_to(jnp.where(norm > 0, norm, jnp.nan), amplitude.shape)
-    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude, norm)
+    return FormFactor(amplitude.real**2 + amplitude.imag**2, amplitude * wave, norm)

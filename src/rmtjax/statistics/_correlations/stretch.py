@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
 from rmtjax._promotion import like
-from rmtjax.statistics._levels import Levels, extent, outermost
+from rmtjax.statistics._levels import Levels, extent, origin, outermost
 
 
 class Bounds(NamedTuple):
@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Spectra and where they are looked at, with one axis for the batch.
+    """Spectra and where they are looked at, measured from their origins, with one axis for the batch.
 
     Args:
         levels: ascending, `+inf` behind the last one; at least one place.
@@ -98,14 +98,16 @@ def stretch(spectra: Levels, bounds: Bounds) -> Stretch:
         levels = jnp.full((batch, 1), jnp.inf, values.dtype)  # a place for no level
     number = jnp.sum(mask, axis=-1).ravel()
     spread = lambda end: jnp.broadcast_to(jnp.asarray(end, values.dtype), values.shape[:-1]).ravel()
+    first, last = levels[:, 0], jnp.take_along_axis(levels, jnp.maximum(number[:, None] - 1, 0), axis=1)[:, 0]
+    by = origin(first, last)  # 0 without any level, as the last is infinite too
+    levels, first, last = levels - by[:, None], first - by, last - by
     if bounds.period is not None:
-        start, period = levels[:, 0], spread(bounds.period)
-        return Stretch(levels, number, start, start + period, period)
+        period = spread(bounds.period)
+        return Stretch(levels, number, first, first + period, period)
     if bounds.first is not None:
-        start, end = spread(bounds.first), spread(bounds.last)
+        start, end = spread(bounds.first) - by, spread(bounds.last) - by
     else:
-        last = jnp.take_along_axis(levels, jnp.maximum(number[:, None] - 1, 0), axis=1)
-        start, end = levels[:, 0], last[:, 0]
+        start, end = first, last
     return Stretch(levels, number, start, end, end - start)
 
 

@@ -125,7 +125,7 @@ def _staircase(
         values = at(_value)
     else:
         jets, left = at(_jet), place // size
-        values = _between(levels, nodes[left], nodes[left + 1], jets[left].T, jets[left + 1].T)
+        values = _between(bandwidth, levels, nodes[left], nodes[left + 1], jets[left].T, jets[left + 1].T)
     return jnp.zeros_like(values).at[order].set(values)
 
 
@@ -147,19 +147,25 @@ def _value(pool: _Pool, x: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def _jet(pool: _Pool, x: Float[Array, ""]) -> Float[Array, " 3"]:
-    """The smooth staircase and two derivatives at one point."""
+    """The smooth staircase and two derivatives at one point, in units of the bandwidth."""
     u, which = _images(pool, x)
     density = jnp.where(which, jnp.exp(-(u**2) / 2), 0) / (2 * jnp.pi) ** 0.5
     slope, curvature = jnp.sum(density), -jnp.sum(like(u, _SIGNS) * u * density)
-    return jnp.stack([_value(pool, x), slope / pool.bandwidth, curvature / pool.bandwidth**2])
+    return jnp.stack([_value(pool, x), slope, curvature])
 
 
 def _between(
-    x: Float[Array, " n"], left: Float[Array, " n"], right: Float[Array, " n"], here: Array, there: Array
+    unit: Float[Array, ""],
+    x: Float[Array, " n"],
+    left: Float[Array, " n"],
+    right: Float[Array, " n"],
+    here: Array,
+    there: Array,
 ) -> Float[Array, " n"]:
-    """The polynomial of degree 5 with these values and two derivatives at both ends of an interval."""
+    """The polynomial of degree 5 with these values and two derivatives, per unit, at both ends of an interval."""
     width = right - left
     t = (x - left) / jnp.where(width > 0, width, 1)
+    width = width / unit
     scale = jnp.stack([jnp.ones_like(width), width, width**2])
     (f, g, h), (value, slope, curvature) = scale * here, scale * there
     d, e, c = value - f - g - h / 2, slope - g - h, curvature - h
