@@ -87,7 +87,7 @@ def test_functions_take_them(name, kind, monkeypatch):
 KEY = jax.random.key(0)
 POINTS = jnp.array([0.3, 0.6])
 RATIOS = jnp.array([0.2, 0.5, 0.9])
-IMAGE = DATA[:, :, None] * jnp.array([1.0, 0.8, 0.5, 1.1])
+IMAGE = DATA[:, :, None] * jnp.array([[[1.0, 0.8, 0.5, 1.1]]])
 MATRIX = rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:])
 UNFOLDED = jnp.cumsum(jnp.abs(jnp.sin(jnp.arange(1.0, 13.0)))).reshape(2, 6)
 DENSITY = rmt.inference.SpectralDensityEstimate(

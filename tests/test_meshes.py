@@ -21,6 +21,7 @@ import rmtjax as rmt
 from tests.cases import daily, further
 from tests.everything import CASES, ON_HOST, cases_with
 from tests.mapped import MAPPED, exists, on_axis, stacked
+from tests.registry import PUBLIC
 
 EXPLICIT = jax.make_mesh((1,), ("d",), (AxisType.Explicit,), devices=jax.devices()[:1])
 AUTOMATIC = jax.make_mesh((1,), ("d",), (AxisType.Auto,), devices=jax.devices()[:1])
@@ -106,7 +107,15 @@ def on_eight_devices(*names: str) -> dict:
 EIGHT = ("rmtjax.GOE.eigenvalues", "rmtjax.laws.TracyWidom.cdf", "rmtjax.statistics.gap_ratios", "simulate")
 
 
-@pytest.mark.parametrize("names", [EIGHT, *further((("all",),))], ids=["some", "all"])
+# A method of each object, and every function.
+ALL_ON_EIGHT = tuple(
+    name
+    for name in MAPPED
+    if name != OTHER_MESH and (name in PUBLIC or name.endswith((".cdf", ".eigenvalues", ".pdf")))
+)
+
+
+@pytest.mark.parametrize("names", [EIGHT, *further((ALL_ON_EIGHT,))], ids=["some", "all"])
 def test_eight_devices_give_what_one_does(names):
     errors = on_eight_devices(*names)
     assert len(errors) >= len(names)

@@ -18,7 +18,7 @@ from rmtjax._promotion import common_dtype, in_one_precision
 from tests import everything
 from tests.cases import daily
 from tests.everything import CASES, EXEMPT, ON_HOST, Thunk, cases
-from tests.registry import PUBLIC
+from tests.registry import PUBLIC, Call
 from tests.session import X64
 
 
@@ -45,6 +45,41 @@ def strict() -> Iterator[None]:
         yield
 
 
+def leaves(call: Thunk) -> Callable:
+    """The arrays that a call returns."""
+    return lambda: [leaf for leaf in jax.tree.leaves(call()) if isinstance(leaf, jax.Array)]
+
+
+def lowered(call: Thunk) -> None:
+    """Lower the program of a call: JAX looks at its keys then."""
+    jax.jit(leaves(call)).lower()
+
+
+# Answers that are NaN for clean data: values next to what does not count, and what does not exist.
+WITH_NAN = (
+    "rmtjax.inference.fit_berry_robnik",
+    "rmtjax.inference.fit_tail",
+    "rmtjax.inference.signal_rank by tracy-widom",
+    "rmtjax.statistics.gap_ratios of masked values",
+    "rmtjax.statistics.level_repulsion",
+    "rmtjax.statistics.unfold_polynomial of masked values",
+)
+WITH_KEYS = (
+    "rmtjax.Mixed.periodic_eigenvalues",
+    "rmtjax.SampleCorrelation.sample",
+    "rmtjax.inference.fit_tail with a bootstrap",
+    "rmtjax.inference.spectral_density_of a complex matrix",
+    "rmtjax.laws.Mixture.sample",
+)
+
+# Known numbers enter while these are traced.
+WITH_CONSTANTS = (
+    "rmtjax.laws.PeriodicPadding.sample",
+    "rmtjax.laws.Wachter.stieltjes in the plane",
+    "rmtjax.linalg.schatten_norm of a batch",
+    "rmtjax.statistics.unfold_kernel",
+)
+
 # A call of each kind, in packages and in ways to compute.
 ONE_OF_EACH = (
     "rmtjax.GOE.count_below",
@@ -63,6 +98,9 @@ MODES = {
     # The whole suite runs in this mode; this is for the names that no daily test has.
     "strict promotion": Mode(strict, traced, tuple(ON_DEVICE[::10])),
     "disabled jit": Mode(jax.disable_jit, lambda call: call(), ONE_OF_EACH),
+    "NaN as an error": Mode(lambda: jax.debug_nans(True), lambda call: call(), WITH_NAN),
+    "keys used twice": Mode(lambda: jax.debug_key_reuse(True), lowered, WITH_KEYS),
+    "no transfers": Mode(lambda: jax.transfer_guard("disallow"), lambda call: jax.jit(leaves(call))(), WITH_CONSTANTS),
 }
 
 
@@ -84,10 +122,11 @@ def test_nothing_leaves_promotion_to_jax(name):
 
 
 SINGLE = cases(jnp.float32) if X64 else {}
+UNMIXED = [name for name in ON_DEVICE if name not in everything.MIXED]
 
 
 @pytest.mark.skipif(not X64, reason="all numbers are of single precision")
-@pytest.mark.parametrize("name", [name for name in ON_DEVICE if name not in everything.MIXED])
+@pytest.mark.parametrize("name", daily(UNMIXED, only=UNMIXED[::12]))
 def test_no_double_meets_a_single(name):
     runs("strict promotion", SINGLE[name])
 
@@ -102,6 +141,54 @@ def test_what_runs_on_the_host_leaves_promotion_to_nobody(name):
 @pytest.mark.parametrize("name", selected(MODES["disabled jit"], ON_DEVICE))
 def test_everything_runs_without_jit(name):
     runs("disabled jit", CASES[name])
+
+
+DERIVED = [
+    name
+    for name, call in PUBLIC.items()
+    if isinstance(call, Call) and all(jnp.issubdtype(jnp.result_type(arg), jnp.inexact) for arg in call.args)
+]
+
+
+@pytest.mark.parametrize("name", daily(DERIVED, only=[*DERIVED[::12], "rmtjax.eigh"]))
+def test_derivatives_leave_promotion_to_nobody(name):
+    call = PUBLIC[name]
+    arrays = lambda *args: [leaf for leaf in jax.tree.leaves(call.fn(*args)) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    total = lambda *args: sum(jnp.sum(jnp.real(leaf)) for leaf in arrays(*args))
+    slopes = jax.grad(total, tuple(range(len(call.args))))
+    derivative = (lambda *args: jax.jvp(slopes, args, args)) if call.second_derivative else slopes
+    with strict():
+        jax.eval_shape(derivative, *map(jnp.asarray, call.args))
+
+
+INSPECTED = [name for name in CASES if name.startswith(("rmtjax.inference", "rmtjax.statistics"))]
+
+
+@pytest.mark.parametrize("name", selected(MODES["NaN as an error"], INSPECTED))
+def test_no_clean_data_stop_where_nan_is_an_error(name):
+    runs("NaN as an error", CASES[name])
+
+
+DRAWS = ("sample", "eigenvalues", "eigenphases", "moduli", "count_below", "block", "levels", "tridiagonal")
+KEYED = [name for name in CASES if name.endswith(DRAWS) or name in WITH_KEYS or name.startswith("rmtjax.random")]
+
+
+@pytest.mark.parametrize("name", selected(MODES["keys used twice"], KEYED))
+def test_no_key_is_used_twice(name):
+    runs("keys used twice", CASES[name])
+
+
+@pytest.mark.parametrize("name", selected(MODES["no transfers"], dict.fromkeys([*ON_DEVICE[::9], *WITH_CONSTANTS])))
+def test_programs_need_nothing_from_the_host(name):
+    runs("no transfers", CASES[name])
+
+
+def test_a_key_used_twice_and_a_nan_are_noticed():
+    key = jax.random.key(0)
+    with pytest.raises(jax.errors.KeyReuseError):
+        runs("keys used twice", lambda: jax.random.normal(key) + jax.random.uniform(key))
+    with pytest.raises(FloatingPointError):
+        runs("NaN as an error", lambda: rmt.laws.Semicircle().cdf(jnp.nan))
 
 
 def test_every_public_name_is_run():

@@ -54,7 +54,10 @@ def whole(array: Array, axes: int = 1) -> Array:
 
 
 def mesh_of(tree: PyTree) -> AbstractContextManager:
-    """The context of the mesh of these arrays, without which JAX does not map a loop over an explicit axis."""
+    """The context of the mesh of these arrays.
+
+    Without it JAX does not map a loop over an explicit axis, and before 0.9 no choice between numbers either.
+    """
     mesh = explicit_mesh(tree)
     return nullcontext() if mesh is None else use_abstract_mesh(mesh)
 

@@ -20,7 +20,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from rmtjax._automatic import on_automatic_axes
+from rmtjax._automatic import mesh_of, on_automatic_axes
 from rmtjax._door import LARGEST_COUNT
 from rmtjax._door import booleans as booleans
 from rmtjax._door import floating as floating
@@ -33,6 +33,7 @@ from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
 from rmtjax._refusal import refusal as refusal
+from rmtjax._staging import at_once
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 
 T = TypeVar("T")
@@ -129,7 +130,7 @@ class Rule(NamedTuple):
             kept = on_automatic_axes(self.holds)(value, *others)
         else:
             # Evaluate outside of any trace, with NumPy, which compiles nothing.
-            with jax.ensure_compile_time_eval():
+            with at_once():
                 kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
             if not np.asarray(kept).all():
@@ -176,7 +177,8 @@ def masked(valid: Any, tree: T) -> T:
     """
     if valid is True:
         return tree
-    return jax.tree.map(lambda leaf: _masked(valid, leaf) if isinstance(leaf, jax.Array) else leaf, tree)
+    with mesh_of((valid, tree)):
+        return jax.tree.map(lambda leaf: _masked(valid, leaf) if isinstance(leaf, jax.Array) else leaf, tree)
 
 
 def _masked(valid: Array, leaf: Array) -> Array:
@@ -215,7 +217,7 @@ def _not_overflowed(name: str, value: object, array: Array) -> None:
 
 def scalar(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype."""
-    with jax.ensure_compile_time_eval():
+    with at_once():
         array = numbers(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)

@@ -17,12 +17,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._staging import is_staged
-
-try:
-    from jax.extend.core import get_opaque_trace_state
-except ImportError:  # Its place in JAX 0.8.
-    from jax.core import get_opaque_trace_state  # pyright: ignore[reportAttributeAccessIssue]
+from rmtjax._staging import is_outside, is_staged
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,8 +32,6 @@ _QUICK: tuple[dict[str, Any], ...] = (
     {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
     {"xla_backend_optimization_level": 0},
 )
-# JAX's trace state where nothing is being traced or transformed.
-_OUTSIDE = get_opaque_trace_state(convention="nnx")
 
 
 def is_small(tree: Any, order: int = 0) -> bool:
@@ -50,7 +43,7 @@ def is_small(tree: Any, order: int = 0) -> bool:
         return False
     return sum(getattr(leaf, "size", 1) for leaf in leaves) <= SMALL_SIZE and (
         # Inside a differentiation rule the trace state differs, but outside of `jit` the rule computes with numbers.
-        get_opaque_trace_state(convention="nnx") == _OUTSIDE or not is_staged()
+        is_outside() or not is_staged()
     )
 
 
@@ -81,7 +74,7 @@ def soon() -> Iterator[None]:
 
 def is_soon() -> bool:
     """Whether the caller asked for it, outside of all transformations: a program within a program has no options."""
-    return _SOON.get() and get_opaque_trace_state(convention="nnx") == _OUTSIDE
+    return _SOON.get() and is_outside()
 
 
 def _nothing() -> jax.Array:

@@ -14,6 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from rmtjax._refusal import Words, is_deleted, refusal
+from rmtjax._staging import at_once
 
 # The largest size or count: JAX's default integers have 32 bits.
 LARGEST_COUNT = 2**31 - 1
@@ -154,7 +155,7 @@ def _converted(name: str, array: Array, must: str) -> Array:
         raise refusal(name, f"{must}, not random keys", array.dtype.name)
     if array.dtype not in _WHOLE:
         return full_precision(name, array)
-    with jax.ensure_compile_time_eval():  # known numbers stay known inside of `jit`
+    with at_once():  # known numbers stay known inside of `jit`
         return array * 1.0 if array.weak_type else array.astype(float)
 
 

@@ -14,6 +14,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Shaped
 
 from rmtjax import _checks
+from rmtjax._staging import at_once
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ def mesh_around() -> Mesh | None:
     if not jax.sharding.get_abstract_mesh().axis_names:
         return None
     # JAX tells the devices of the mesh outside of programs only; an array that is made here lies on all of them.
-    with jax.ensure_compile_time_eval():
+    with at_once():
         return jnp.zeros(()).sharding.mesh  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -1,6 +1,7 @@
 """Tools for functions given by a user: what they close over, and whether their operations run at once or are staged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +9,30 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array
+
+try:
+    from jax.extend.core import get_opaque_trace_state
+except ImportError:  # Its place in JAX 0.8.
+    from jax.core import get_opaque_trace_state  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# JAX's trace state where nothing is being traced or transformed.
+_OUTSIDE = get_opaque_trace_state(convention="nnx")
+
+
+def is_outside() -> bool:
+    """Whether nothing is being traced or transformed."""
+    return get_opaque_trace_state(convention="nnx") == _OUTSIDE
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """A context in which known numbers are computed now, inside of a program too.
+
+    They come from the host. A guard of transfers around a compiled program is for those of the program.
+    """
+    with jax.ensure_compile_time_eval(), nullcontext() if is_outside() else jax.transfer_guard("allow"):
+        yield
 
 
 def is_staged() -> bool:

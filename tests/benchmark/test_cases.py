@@ -111,7 +111,7 @@ def test_wigner_spectra_of_another_matrix_or_law_are_refused():
     # These have the right traces, but half of the levels sit at each of two places.
     n, mean = levels.size, levels.mean()
     spread = jnp.sqrt((levels**2).mean() - mean**2)
-    refused(problem, jnp.repeat(mean + spread * jnp.array([-1.0, 1.0]), n // 2))
+    refused(problem, jnp.repeat(mean + spread * jnp.array([-1.0, 1.0], levels.dtype), n // 2))
 
 
 def test_cats_with_levels_lost_or_padded_otherwise_are_refused():

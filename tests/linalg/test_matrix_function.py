@@ -130,7 +130,7 @@ def test_parameter_and_matrix_that_depend_on_each_other():
 def test_vmap_over_parameter_and_matrices():
     a = hermitian(7, (3, 2, 4, 4))
     times = np.array([0.1, 0.5, 2.0])
-    evolve = lambda t, m: matrix_function(lambda x: jnp.exp(-1j * t * x), m)
+    evolve = lambda t, m: matrix_function(lambda x: jnp.exp(-1j * (t * x).astype(complex)), m)
     expected = np.stack([scipy.linalg.expm(-1j * t * m) for t, m in zip(times, a, strict=True)])
     np.testing.assert_allclose(jax.vmap(evolve)(jnp.asarray(times), jnp.asarray(a)), expected, atol=1e-13)
     only_times = jax.vmap(evolve, (0, None))(jnp.asarray(times), jnp.asarray(a[0]))
@@ -163,7 +163,12 @@ def test_second_derivative_against_a_difference_of_first_ones():
 @pytest.mark.parametrize(
     ("f", "slope", "levels", "size"),
     [
-        (lambda x: jnp.exp(-100j * x), lambda x: -100j * np.exp(-100j * x), [1, 1, 1, 2, 3], 100),
+        (
+            lambda x: jnp.exp(jax.lax.complex(0 * x, -100 * x)),
+            lambda x: -100j * np.exp(-100j * x),
+            [1, 1, 1, 2, 3],
+            100,
+        ),
         (lambda x: jnp.sin(100 * x), lambda x: 100 * np.cos(100 * x), [1, 1, 1, 2, 3], 100),
         (lambda x: jnp.exp(x) - 1, np.exp, [0, 0, 0, 1, 2], 1),
         (lambda x: x**3, lambda x: 3 * x**2, [-2, -2, 1, 1, 1], 12),

@@ -167,5 +167,7 @@ def test_composability():
     check_composable(lambda a: (logdet(a), schatten_norm(a, 3.0)), a)
     density = lambda levels, x: spectral_density(levels, x, 0.3)
     check_composable(
-        lambda levels, x: (stieltjes(levels, x + 1j), density(levels, x)), jnp.asarray(LEVELS), jnp.array([0.5])
+        lambda levels, x: (stieltjes(levels, jax.lax.complex(x, jnp.ones_like(x))), density(levels, x)),
+        jnp.asarray(LEVELS),
+        jnp.array([0.5]),
     )

@@ -121,7 +121,8 @@ def test_new_reducers_neither_trace_nor_compile(getkey):
 
 def test_static_values_are_told_apart(getkey):
     key = getkey()
-    name = lambda value, key: jnp.float32({int: 0, float: 1, bool: 2, str: 3, set: 4}[type(value)]) / (value == value)
+    kinds = {int: 0, float: 1, bool: 2, str: 3, set: 4}
+    name = lambda value, key: jnp.float32(kinds[type(value)]) / float(value == value)
     drawn = [rmt.simulate(functools.partial(name, each), key, 1)[0] for each in (1, 1.0, True, "1", {1})]
     assert drawn == [0, 1, 2, 3, 4]
     inverse = lambda value, key: 1 / jnp.float32(value)
@@ -137,7 +138,7 @@ def executables():
 def test_programs_go_with_their_functions(getkey):
     kinds = (
         lambda i: lambda key: i * jax.random.normal(key),
-        lambda i: functools.partial(lambda scale, key: scale * jax.random.normal(key), jnp.float32(i)),
+        lambda i: functools.partial(lambda scale, key: scale * jax.random.normal(key, (), jnp.float32), jnp.float32(i)),
     )
     kept = []
     for i in range(3):

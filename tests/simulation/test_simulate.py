@@ -313,7 +313,7 @@ class Total(rmt.simulation.AbstractReducer):
         return 0.0
 
     def update(self, state, draws):
-        return state + jnp.sum(draws.values * draws.valid[:, None])
+        return state + jnp.sum(jnp.where(draws.valid[:, None], draws.values, 0))
 
     def merge(self, left, right):
         return left + right

@@ -47,7 +47,7 @@ def test_a_streamed_jackknife_agrees(getkey):
 def within(held, repetitions, level):
     """Whether a share is within its binomial limits, each of which is exceeded by chance once in a million."""
     low, high = (scipy.stats.binom.ppf(p, repetitions, level) / repetitions for p in (5e-7, 1 - 5e-7))
-    return low <= held <= high
+    return low <= float(held) <= high
 
 
 @pytest.mark.parametrize("samples", [2, 5, 10])

@@ -58,7 +58,7 @@ FAULTS = {
         "gives",
     ),
     "complement": ("count_below", lambda base: lambda key, x: base.n - base.count_below(key, x), "gives"),
-    "float": ("count_below", lambda base: lambda key, x: 1.0 * base.count_below(key, x), "not integers"),
+    "float": ("count_below", lambda base: lambda key, x: base.count_below(key, x).astype(float), "not integers"),
 }
 
 

@@ -115,7 +115,7 @@ def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: 
     above = jnp.max(size_b) + jnp.max(size_c, initial=0) + jnp.finfo(b.dtype).tiny
     far = above * (2 + jnp.arange(n, dtype=b.dtype))
     entries = _interleaved(jnp.where(inside, b, far), jnp.where(inside[:-1], c, 0))
-    levels, level = block_singular_values(first, last, *primals), jnp.arange(first, last)
+    levels, level = block_singular_values(first, last, *primals), jnp.arange(first, last, dtype=order.dtype)
     known = jnp.where(level < order, gathered(levels), far[jnp.maximum(level - order, 0)])
     v = vectors_of_levels(n + first, n + last, jnp.zeros(2 * n, b.dtype), entries, jnp.int32(2 * n), known)
     rates = _interleaved(jnp.where(inside, b_dot, 0), jnp.where(inside[:-1], c_dot, 0))

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Inexact, Real
 
 from rmtjax._automatic import whole
+from rmtjax._promotion import like
 
 
 def adjoint(a: Inexact[Array, "*batch m n"]) -> Inexact[Array, "*batch n m"]:
@@ -88,4 +89,4 @@ def _first_order(
     eigenvalues, v = decomposition(a)
     e = adjoint(v) @ tangent @ v
     f = inverse_gaps(eigenvalues, eigenvalues)
-    return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (f * e))
+    return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (like(e, f) * e))

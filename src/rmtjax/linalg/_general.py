@@ -25,7 +25,7 @@ from jaxtyping import Array, Complex, Inexact, Real
 
 from rmtjax import _checks
 from rmtjax._automatic import whole
-from rmtjax._promotion import complex_dtype
+from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import ArrayLike
 from rmtjax.linalg._decompose import adjoint
 
@@ -94,7 +94,7 @@ def spectral_radius(a: Annotated[ArrayLike, "*batch n n"]) -> Real[Array, "*batc
         # arguments.
         unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
         unit = jnp.where(unit == 0, 1, unit)
-        scaled = matrix / unit
+        scaled = matrix / like(matrix, unit)
         eigenvalue, _, _ = _dominant_triple(scaled.astype(complex_dtype(scaled.dtype)))
         x, y = jnp.real(eigenvalue), jnp.imag(eigenvalue)
         zero = eigenvalue == 0

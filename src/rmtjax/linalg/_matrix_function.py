@@ -105,6 +105,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
         along_a = jnp.multiply(*aligned(differences, adjoint(v) @ tangent @ v))
         along_parameters = jnp.multiply(*aligned(values_dot[..., None], jnp.eye(v.shape[-1], dtype=values_dot.dtype)))
         values, v = aligned(values[..., None, :], v)
-        return (v * values) @ adjoint(v), v @ like(v, along_a + along_parameters) @ adjoint(v)
+        change = jnp.add(*aligned(along_a, along_parameters))
+        return (v * values) @ adjoint(v), v @ like(v, change) @ adjoint(v)
 
     return apply(a, *parameters)

@@ -267,12 +267,14 @@ def _multiplicity(precedence: Int[Array, " n"], order: Int[Array, ""]) -> Int[Ar
     """How often periodic padding takes each level."""
     n = precedence.size
     copies, remainder = n // order, n % order
-    return jnp.where(jnp.arange(n) < order, copies + like(order, precedence < remainder), 0)
+    extra = like(order, like(order, precedence) < remainder)
+    return jnp.where(jnp.arange(n, dtype=order.dtype) < order, copies + extra, 0)
 
 
 def _places_of_copies(multiplicity: Int[Array, " n"]) -> Int[Array, " n"]:
     """For each index of the padded spectrum, the index in the unpadded one that it copies."""
-    return jnp.searchsorted(jnp.cumsum(multiplicity), jnp.arange(multiplicity.size), side="right")
+    ends = jnp.cumsum(multiplicity)
+    return jnp.searchsorted(ends, jnp.arange(multiplicity.size, dtype=ends.dtype), side="right")
 
 
 @on_automatic_axes
@@ -301,6 +303,7 @@ def periodic_counts(
     The arrangement may not be `"magnitude"`, where the levels themselves decide which of them are repeated.
     """
     if arrangement == "ascending":
+        order = like(below, order)
         return n // order * below + jnp.minimum(below, n % order)
     multiplicity = _multiplicity(_random_precedence(key, inside_block(order, n)), order)
     return jnp.pad(jnp.cumsum(multiplicity), (1, 0))[below]
@@ -322,9 +325,9 @@ def leading_block_spectrum(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> P
     n = a.shape[-1]
     eigenvalues = hermitian_eigenvalues(a)
     zeros = n - order
-    start = jnp.arange(n)
+    start = jnp.arange(n, dtype=order.dtype)
     last = jnp.clip(start + zeros - 1, 0, n - 1)
     distance = jnp.maximum(jnp.abs(eigenvalues), jnp.abs(eigenvalues[last]))
     first_zero = jnp.argmin(jnp.where(start + zeros <= n, distance, jnp.inf))
-    place = jnp.where(start < first_zero, start, jnp.clip(start + zeros, 0, n - 1))
+    place = jnp.where(start < like(start, first_zero), start, jnp.clip(start + zeros, 0, n - 1))
     return PaddedSpectrum(jnp.where(start < order, eigenvalues[place], jnp.inf), order)

@@ -9,9 +9,11 @@ with divided differences off the diagonal, and $f_j/s_j$ times $\dot C$ where on
 vectors to be told apart, so it is right where singular values are equal.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from rmtjax._promotion import like
 from rmtjax.linalg._decompose import adjoint
 
 
@@ -35,13 +37,17 @@ def singular_function_tangent(
     v = adjoint(vh)
     inside = adjoint(u) @ tangent @ v
     hermitian, anti = (inside + adjoint(inside)) / 2, (inside - adjoint(inside)) / 2
-    values, one = s * quotients, jnp.eye(s.shape[-1], dtype=s.dtype)
+    values, one = s * quotients, jax.lax.broadcast_to_rank(jnp.eye(s.shape[-1], dtype=s.dtype), s.ndim + 1)
     sums = s[..., :, None] + s[..., None, :]
     means = (values[..., :, None] + values[..., None, :]) / jnp.where(sums > 0, sums, 1)
     means = jnp.where(sums > 0, means, quotients[..., None, :])
-    core = (1 - one) * differences * hermitian + means * anti + one * values_tangent[..., None, :]
+    means, differences, diagonal = (
+        like(inside, each) for each in (means, (1 - one) * differences, one * values_tangent[..., None, :])
+    )
+    core = differences * hermitian + means * anti + diagonal
     change = u @ core @ vh
     p, q = tangent.shape[-2:]
+    quotients = like(inside, quotients)
     if p > q:
         change += ((tangent @ v - u @ inside) * quotients[..., None, :]) @ vh
     elif q > p:

@@ -95,7 +95,7 @@ def log_determinant(
 def _log_determinant_jvp(primals: tuple, tangents: tuple) -> tuple:
     d, e, x = tangents
     diagonal, off_diagonal = green(*primals)
-    change = jnp.sum(diagonal * (d[:, None] - x), axis=0) + 2 * jnp.sum(off_diagonal * e[:, None], axis=0)
+    change = jnp.sum(diagonal * (d[:, None] - x[None]), axis=0) + 2 * jnp.sum(off_diagonal * e[:, None], axis=0)
     return log_determinant(*primals), change
 
 

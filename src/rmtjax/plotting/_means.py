@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, PyTree, Shaped
 
+from rmtjax._promotion import common_dtype
 from rmtjax.statistics import over_samples
 
 
@@ -50,7 +51,8 @@ def binned(
 
 def quotient(means: tuple[Any, Any]) -> Any:
     """The first over the second, which may be 0."""
-    return jnp.asarray(means[0]) / means[1]
+    dtype = common_dtype(*means)
+    return jnp.asarray(means[0], dtype) / jnp.asarray(means[1], dtype)
 
 
 def rows(values: Shaped[np.ndarray, "*batch n"]) -> Shaped[np.ndarray, "m n"]:

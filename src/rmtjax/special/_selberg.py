@@ -6,12 +6,12 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._varying import varying_like
 
 
-def log_vandermonde(x: Float[Array, " n"]) -> Float[Array, ""]:
+def log_vandermonde(x: Inexact[Array, " n"]) -> Float[Array, ""]:
     r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; a coinciding pair gives $-\infty$ and derivative 0."""
     return _pair_sum(x, jnp.abs)
 
@@ -21,7 +21,7 @@ def log_circular_vandermonde(phases: Float[Array, " n"]) -> Float[Array, ""]:
     return _pair_sum(phases, lambda difference: 2 * jnp.abs(jnp.sin(difference / 2)))
 
 
-def _pair_sum(x: Float[Array, " n"], distance_of: Callable[[Array], Array]) -> Float[Array, ""]:
+def _pair_sum(x: Inexact[Array, " n"], distance_of: Callable[[Array], Array]) -> Float[Array, ""]:
     """The sum of the logarithms of the distances of all pairs."""
     n = x.size
 
@@ -31,10 +31,10 @@ def _pair_sum(x: Float[Array, " n"], distance_of: Callable[[Array], Array]) -> F
         gap = distance_of(x - jnp.roll(x, distance))
         together = gap == 0
         logarithm = jnp.where(together, -jnp.inf, jnp.log(jnp.where(together, 1, gap)))
-        weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(x.dtype)
+        weight = jnp.where(2 * distance == n, 0.5, 1.0).astype(logarithm.dtype)
         return total + weight * jnp.sum(logarithm), None
 
-    start = varying_like(jnp.zeros((), x.dtype), jax.typeof(x))
+    start = varying_like(jnp.zeros((), jnp.finfo(x.dtype).dtype), jax.typeof(x))
     return jax.lax.scan(step, start, jnp.arange(1, n // 2 + 1))[0]
 
 

@@ -130,7 +130,7 @@ def test_dtypes_follow_the_scale(getkey, beta, dtype):
     one = jnp.ones((), dtype)
     ensemble = MAKERS[beta](3, one)
     sample = jax.eval_shape(ensemble.sample, getkey())
-    assert sample.dtype == (one.dtype if beta == 1 else jnp.result_type(one, jnp.complex64))
+    assert sample.dtype == (one.dtype if beta == 1 else np.result_type(one.dtype, np.complex64))
     assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == one.dtype
     assert ensemble.law().radius.dtype == one.dtype
 

@@ -134,7 +134,11 @@ def test_dtypes_are_those_of_the_covariance(getkey, dtype):
         (lambda: rmt.CorrelatedWishart(jnp.ones((2, 2, 2)), 3), ValueError, "`covariance` must be one matrix"),
         (lambda: rmt.CorrelatedWishart(-jnp.eye(2), 3), ValueError, "`covariance` must be positive definite"),
         (lambda: rmt.CorrelatedWishart(jnp.diag(jnp.array([1.0, 0.0])), 3), ValueError, "must be positive definite"),
-        (lambda: rmt.CorrelatedWishart(1j * jnp.eye(2), 3), ValueError, "`covariance` must be real for beta = 1"),
+        (
+            lambda: rmt.CorrelatedWishart(1j * jnp.eye(2, dtype=complex), 3),
+            ValueError,
+            "`covariance` must be real for beta = 1",
+        ),
         (lambda: rmt.CorrelatedWishart(jnp.eye(2), 0), ValueError, "`m` must be an integer of at least 1"),
         (lambda: rmt.CorrelatedWishart(jnp.eye(2), 3, 3), ValueError, "`beta` must be 1, 2 or 4"),
         (lambda: rmt.SampleCorrelation(0, 3), ValueError, "`n` must be an integer of at least 1"),

@@ -192,7 +192,10 @@ def test_fall_backs_are_those_of_eigvalsh(getkey):
         (lambda: rmt.Wigner(3, diagonal_variance=-1.0), "`diagonal_variance` must .*-1"),
         (lambda: rmt.Wigner(3, entries="cauchy"), "`entries` must be one of .* got 'cauchy'"),
         (lambda: rmt.Wigner(3, entries=lambda k, s: jnp.ones(2)).sample(jax.random.key(0)), "`entries` must return"),
-        (lambda: rmt.Wigner(3, entries=lambda k, s: 1j * jnp.ones(s)).sample(jax.random.key(0)), "`entries` must"),
+        (
+            lambda: rmt.Wigner(3, entries=lambda k, s: 1j * jnp.ones(s, complex)).sample(jax.random.key(0)),
+            "`entries` must",
+        ),
         (lambda: rmt.Wigner(3).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
         (lambda: rmt.Wigner(3).eigenvalues(0), "`key` must be a typed key .* got 0"),
         (lambda: rmt.Wigner(3).eigenvalues(jax.random.split(jax.random.key(0))), "`key` must be a single key"),

@@ -146,7 +146,7 @@ def test_weighted_levels_are_near_those_of_the_oracle(method, n, p, half_life):
 @pytest.mark.parametrize("method", ["qis", "analytical"])
 def test_old_rows_of_next_to_no_weight_change_little(getkey, method):
     levels = jnp.repeat(jnp.array([1.0, 3.0, 10.0]), jnp.array([4, 8, 8]), total_repeat_length=20)
-    data = jax.random.normal(getkey(), (600, 20)) * jnp.sqrt(levels)
+    data = jax.random.normal(getkey(), (600, 20)) * jnp.sqrt(levels)[None]
     few, many = (rmt.inference.shrink_covariance(rows, method=method, half_life=20) for rows in (data[-200:], data))
     sample = rmt.inference.shrink_covariance(data, method="sample", half_life=20)
     loss = lambda estimate: float(jnp.sum((estimate - jnp.diag(levels)) ** 2))

@@ -95,7 +95,7 @@ def test_levels_that_are_not_unfolded_are_refused():
                 usable(groups, spacings=True)
     # A mean that is off by the smallness of matrices is allowed, however many there are.
     many = jnp.ones((1000, 300), bool)
-    assert usable(Groups(1.018 * many, many), spacings=True) is True
+    assert usable(Groups(1.018 * many.astype(float), many), spacings=True) is True
     traced = jax.jit(lambda x: fit_brody(x))
     assert np.isnan(traced(10 * LEVELS).value)
     assert np.isfinite(traced(LEVELS).value)

@@ -127,7 +127,7 @@ def test_mean_is_taken_away_and_added_again():
     # n - 1 independent rows: the median rule and the edge have β = 7/11.
     beta, scale = P / (N - 1), float(result.noise) * np.sqrt(N - 1)
     np.testing.assert_allclose(result.shrunk_values, shrunk(jnp.asarray(s), scale, beta, "frobenius"), atol=1e-10)
-    np.testing.assert_allclose(result.matrix, y.mean(0) + (u * result.shrunk_values) @ vh, atol=1e-10)
+    np.testing.assert_allclose(result.matrix, y.mean(0) + (u * np.asarray(result.shrunk_values)) @ vh, atol=1e-10)
 
 
 def test_batch_and_noise_of_each():

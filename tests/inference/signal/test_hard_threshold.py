@@ -36,7 +36,8 @@ def test_median_is_exact(dtype):
     sizes = np.array([[1.0, 500.0], [30.0, 100.0], [270.0, 300.0], [64.0, 64.0]])
     threshold = optimal_hard_threshold(*jnp.asarray(sizes.T, dtype))
     assert threshold.median_rule.dtype == dtype
-    expected = [threshold.known_noise[i] / np.sqrt(median_level(n / p)) for i, (n, p) in enumerate(sizes)]
+    known = np.asarray(threshold.known_noise)
+    expected = [known[i] / np.sqrt(median_level(n / p)) for i, (n, p) in enumerate(sizes)]
     np.testing.assert_allclose(threshold.median_rule, expected, rtol=30 * jnp.finfo(dtype).eps)
 
 

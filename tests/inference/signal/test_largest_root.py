@@ -81,4 +81,6 @@ def test_columns_that_say_nothing_of_their_own_are_refused(getkey, column):
     assert jnp.isnan(jax.jit(lambda *of: largest_root_test_of_groups(*of).p_value)(*with_column))
     units = jnp.array([1.0, 1e-4, 1e5])
     root = largest_root_test_of_groups(*groups).root
-    np.testing.assert_allclose(largest_root_test_of_groups(*(each * units for each in groups)).root, root, rtol=1e-4)
+    np.testing.assert_allclose(
+        largest_root_test_of_groups(*(each * units[None] for each in groups)).root, root, rtol=1e-4
+    )

@@ -55,7 +55,7 @@ def test_planted_signals_are_counted(getkey):
 
 
 def test_many_equal_signals_do_not_hide_each_other(getkey):
-    stack = noise(getkey(), 2) + signal(13, 6.0)
+    stack = np.asarray(noise(getkey(), 2)) + signal(13, 6.0)
     np.testing.assert_array_equal(weight_spectra(stack, unfolding="stacked", level=1e-5)["outliers"], 13)
 
 
@@ -175,7 +175,7 @@ def test_precision_does_not_matter(getkey):
 def test_heavy_tails_have_their_exponent(getkey):
     # Singular values of independent entries of index 3/2 have it too, and so their squares the density x^(-1 - 3/4).
     sign, size = jax.random.split(getkey())
-    entries = jax.random.rademacher(sign, (ROWS, COLUMNS)) * jax.random.pareto(size, 1.5, (ROWS, COLUMNS))
+    entries = jax.random.rademacher(sign, (ROWS, COLUMNS), float) * jax.random.pareto(size, 1.5, (ROWS, COLUMNS))
     table = weight_spectra([entries, noise(getkey())], key=getkey(), replicates=40)
     assert abs(table["tail_exponent"][0] - 1.75) < 5 * table["tail_error"][0]
     assert table["tail_p_value"][0] > 0.02

@@ -108,7 +108,7 @@ def test_logarithm_of_the_density(name):
     with np.errstate(divide="ignore"):
         expected = np.log(np.asarray(law.pdf(z)))
     np.testing.assert_allclose(law.logpdf(z), expected, rtol=1e-5)
-    assert jnp.isfinite(jax.vmap(jax.grad(lambda z: law.logpdf(z + 0.1j)))(jnp.array([0.3, 7.0]))).all()
+    assert jnp.isfinite(jax.vmap(jax.grad(lambda z: law.logpdf(z.astype(complex) + 0.1j)))(jnp.array([0.3, 7.0]))).all()
 
 
 @pytest.mark.float32
@@ -144,14 +144,14 @@ def test_special_cases():
 @pytest.mark.parametrize("name", ["ring", "power", "ellipse", "truncated"])
 def test_laws_compose(name):
     r = jnp.array([0.55, 1.2]) if name != "truncated" else jnp.array([0.2, 0.5])
-    quantities = lambda law, r: (law.radial_cdf(r), law.pdf(r * (0.3 + 0.4j)))
+    quantities = lambda law, r: (law.radial_cdf(r), law.pdf(jax.lax.complex(0.3 * r, 0.4 * r)))
     for check in (check_derivatives, check_dtypes):
         check(quantities, LAWS[name], r)
 
 
 @pytest.mark.parametrize("law", [rmt.laws.EllipticLaw, lambda tau: rmt.laws.CircularPowerLaw(2, 1 + tau)])
 def test_derivatives_are_finite_everywhere(law):
-    total = lambda r, tau: jnp.sum(law(tau).radial_cdf(r) + law(tau).pdf(r + 0.1j))
+    total = lambda r, tau: jnp.sum(law(tau).radial_cdf(r) + law(tau).pdf(r.astype(complex) + 0.1j))
     slope = jax.jit(jax.grad(total, (0, 1)))
     for r, tau in [([-1.0, 0.6, 1.0, 1.4, 3.0], 0.4), ([0.3, 1.0, 1.2, 0.0, 2.0], 0.0)]:
         assert all(jnp.isfinite(part).all() for part in slope(jnp.array(r), tau))

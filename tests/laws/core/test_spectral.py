@@ -173,8 +173,8 @@ def test_the_reference_is_the_transform_of_the_density(name):
     half = (case.upper - case.lower) / 2
     x = case.lower + 2 * half * np.sin(angle / 2) ** 2
     x = np.minimum(x, np.nextafter(case.upper, case.lower))
-    measure = case.law.pdf(x) * half * np.sin(angle) * np.pi / 2 * weights * power * unit ** (power - 1)
-    locations, masses = case.law.atoms()
+    measure = np.asarray(case.law.pdf(x)) * half * np.sin(angle) * np.pi / 2 * weights * power * unit ** (power - 1)
+    locations, masses = map(np.asarray, case.law.atoms())
     for point in (0.3 + 0.6j, -0.8 + 1.0j, 2.0 + 0.1j, -3.0 + 0.0j):
         z = (case.upper + case.lower) / 2 + half * point
         expected = np.sum(measure / (z - x)) + np.sum(masses / (z - locations))
@@ -203,7 +203,8 @@ def test_on_the_axis_it_is_the_density_and_the_hilbert_transform(name):
     law, lower, upper = CASES[name].law, CASES[name].lower, CASES[name].upper
     x = jnp.linspace(lower, upper, 9)[1:-1]
     # One call for all complex points compiles only once.
-    points = jnp.stack([x + 0j, jax.lax.complex(x, -0 * x), x + 0.1j, x - 0.1j])
+    z = x.astype(complex)
+    points = jnp.stack([z, jax.lax.complex(x, -0 * x), z + 0.1j, z - 0.1j])
     from_real, from_complex, above, below = law.stieltjes(points)
     rtol = 30 * jnp.finfo(x.dtype).eps
     np.testing.assert_allclose(-from_real.imag / np.pi, law.pdf(x), rtol=rtol)
@@ -374,7 +375,7 @@ WITH_S = [
 @jax.jit
 def transform_and_inverse(law, g):
     r = law.r_transform(g)
-    return r, law.stieltjes(r + 1 / g), sum(law.free_cumulant(k) * g ** (k - 1) for k in range(1, 12))
+    return r, law.stieltjes(r + 1 / g), sum(law.free_cumulant(k).astype(g.dtype) * g ** (k - 1) for k in range(1, 12))
 
 
 @pytest.mark.float32(further=True)

@@ -175,12 +175,12 @@ def test_derivatives_and_transformations(n):
 
 @pytest.mark.parametrize("ensemble", [rmt.COE(6), *further(rmt.CUE(6), rmt.CSE(6))])
 def test_matrices(ensemble):
-    beta, n, times, length = round(float(ensemble._beta())), 6, jnp.array([1, 3, 6, 8]), 2.2
+    beta, n, times, length = round(float(ensemble._beta())), 6, jnp.array([1.0, 3.0, 6.0, 8.0]), 2.2
 
     def measure(key):
         phases = ensemble.eigenphases(key)
-        traces = jnp.abs(jnp.exp(1j * jnp.outer(times, phases).astype(complex)).sum(-1)) ** 2 / n
-        inside = jnp.sum(jnp.abs(phases) < jnp.pi * length / n)
+        traces = jnp.abs(jnp.exp(1j * (times[:, None] * phases[None]).astype(complex)).sum(-1)) ** 2 / n
+        inside = jnp.sum(jnp.abs(phases) < jnp.pi * length / n).astype(float)
         return jnp.append(traces, (inside - length) ** 2)
 
     draws = np.asarray(rmt.simulate(measure, jax.random.key(8), 20000))

@@ -43,7 +43,7 @@ def test_bulk_is_that_of_the_spacings(beta, dtype):
     # 1 - F_k = -Σ_j (k - j + 1) E'(j), and its integral from s on, Σ_j (k - j + 1) E(j).
     for k in range(count + 1):
         weights = np.maximum(k + 1 - np.arange(count + 1), 0)
-        np.testing.assert_allclose(-slopes @ weights, Spacing(beta, k).sf(s), atol=10 * atol)
+        np.testing.assert_allclose(-np.asarray(slopes) @ weights, Spacing(beta, k).sf(s), atol=10 * atol)
 
 
 def test_bulk_with_many_levels():

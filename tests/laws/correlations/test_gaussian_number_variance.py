@@ -34,7 +34,7 @@ def test_gap_probabilities(beta):
     # Those are interpolated from Pfaffians and tested against other representations; these are their second moments.
     for n in (8, 9):
         for a, b in [(0.0, jnp.inf), (-0.3, 1.2)]:
-            p, k = hermite_gap_probabilities(n, (a, b), beta, n), np.arange(n + 1)
+            p, k = np.asarray(hermite_gap_probabilities(n, (a, b), beta, n)), np.arange(n + 1)
             got = gaussian_number_variance(1.5 * a, 1.5 * b, n, beta, 1.5)
             np.testing.assert_allclose(got, k**2 @ p - (k @ p) ** 2, atol=1e-12)
 
@@ -77,7 +77,7 @@ def test_matrices(ensemble):
 
     def counts(key):
         levels = ensemble.eigenvalues(key)[:, None]
-        return jnp.sum((levels > a) & (levels < b), axis=0)
+        return jnp.sum((levels > a[None]) & (levels < b[None]), axis=0)
 
     draws = np.asarray(rmt.simulate(counts, jax.random.key(5), 40000))
     for values, variance in zip(draws.T, gaussian_number_variance(a, b, ensemble.n, beta, 1.3), strict=True):

@@ -35,7 +35,7 @@ def test_density():
     e = 1e-3
     np.testing.assert_allclose(law.pdf(e * 1j) / law.pdf(e * 1j / 4), 16, rtol=0.01)
     np.testing.assert_allclose(law.pdf(1 - e) / law.pdf(1 - e / 4), 16, rtol=0.02)
-    slope = jax.vmap(jax.grad(lambda x: law.pdf(x + 0.1j)))(jnp.array([-2.0, -0.1, 0.0, 0.5, 0.995]))
+    slope = jax.vmap(jax.grad(lambda x: law.pdf(x.astype(complex) + 0.1j)))(jnp.array([-2.0, -0.1, 0.0, 0.5, 0.995]))
     assert np.isfinite(slope).all()
 
 

@@ -69,7 +69,7 @@ def test_matrices():
     def spacing(key):
         keys = jax.random.split(key)
         imaginary = epsilon * jax.random.normal(keys[1]) * np.sqrt(1 / 2)
-        matrix = goe.sample(keys[0]) + 1j * imaginary * jnp.array([[0, 1], [-1, 0]])
+        matrix = jax.lax.complex(goe.sample(keys[0]), imaginary * jnp.array([[0.0, 1.0], [-1.0, 0.0]]))
         return jnp.diff(jnp.linalg.eigvalsh(matrix))[0]
 
     draws = np.asarray(rmt.simulate(spacing, jax.random.key(6), 20000))

@@ -104,7 +104,7 @@ def test_matrices():
 
     def spacing(key):
         keys = jax.random.split(key)
-        levels = jnp.array([0, 1]) * jax.random.exponential(keys[1])
+        levels = jnp.array([0.0, 1.0]) * jax.random.exponential(keys[1])
         return jnp.diff(jnp.linalg.eigvalsh(jnp.diag(levels) + coupling * goe.sample(keys[0])))[0]
 
     draws = np.asarray(rmt.simulate(spacing, jax.random.key(6), 20000))

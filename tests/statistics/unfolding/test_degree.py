@@ -71,19 +71,19 @@ def test_semicircle(getkey):
 
 
 def test_under_jit():
-    levels = jnp.linspace(0, 1, 10) ** 2 + jnp.array([[0.0], [0.1], [0.3]])
+    levels = jnp.linspace(0, 1, 10)[None] ** 2 + jnp.array([[0.0], [0.1], [0.3]])
     found = jax.jit(lambda x: polynomial_degree(x, (1, 2, 3), folds=3))(levels)
     here = polynomial_degree(levels, (1, 2, 3), folds=3)
     np.testing.assert_allclose(found.scores, here.scores, rtol=1e-4)
     assert found.degree == here.degree
-    assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4)) - jnp.arange(4.0)) == -1
+    assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4)) - jnp.arange(4.0)[None]) == -1
     assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4))) == -1  # of one distinct level
 
 
 @pytest.mark.float32
 def test_of_equal_scores_the_lowest_degree():
     # All of these fit equal distances up to rounding.
-    found = polynomial_degree(jnp.arange(300.0) + jnp.zeros((6, 1)), (1, 2, 5, 9), folds=3)
+    found = polynomial_degree(jnp.arange(300.0)[None] + jnp.zeros((6, 1)), (1, 2, 5, 9), folds=3)
     assert found.best == found.degree == 1
 
 
@@ -113,4 +113,4 @@ def test_spectra_of_several_sizes(getkey):
 )
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
-        call(jnp.arange(4.0) + jnp.zeros((6, 1)))
+        call(jnp.arange(4.0)[None] + jnp.zeros((6, 1)))

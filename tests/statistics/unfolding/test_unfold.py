@@ -87,7 +87,10 @@ def test_a_function_is_asked_at_levels_that_count_only():
         ),
         (lambda: unfold(jnp.arange(3.0), jnp.max), "`law` must return a real number for each level"),
         (lambda: unfold_phases(jnp.array([0.0, 90, 180])), "`phases` must lie within a circle of 2π"),
-        (lambda: unfold(jnp.arange(3.0), lambda x: 1j * x), "`law` must return a real number for each level"),
+        (
+            lambda: unfold(jnp.arange(3.0), lambda x: jax.lax.complex(x, x)),
+            "`law` must return a real number for each level",
+        ),
         (
             lambda: unfold(jnp.arange(7.0), rmt.laws.Uniform(2.5, 2.75)),
             "`law` must have levels within its support; 3 lie below it and 4 above",

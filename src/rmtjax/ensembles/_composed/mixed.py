@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import in_one_precision
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import Arrangement, KeyScalar, RealLike, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
@@ -81,7 +81,8 @@ class Mixed(AbstractModule):
     def _sample(self, key: KeyScalar) -> PaddedMatrix:
         key_order, key_block, _ = _keys(key)
         order = self._order(key_order)
-        return PaddedMatrix(self._factor(order) * self.base._leading_block(key_block, order), self.base._rows(order))
+        block = self.base._leading_block(key_block, order)
+        return PaddedMatrix(like(block, self._factor(order)) * block, self.base._rows(order))
 
     def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""

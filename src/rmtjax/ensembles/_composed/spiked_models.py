@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype, like
+from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
@@ -74,7 +74,7 @@ class SpikedHermite(AbstractSpikedModel):
         return self.base.scale * (beyond + 1 / beyond)
 
     def perturbed(self, matrix: Inexact[Array, "rows rows"], spikes: Float[Array, " k"]) -> Inexact[Array, "rows rows"]:
-        return matrix + jnp.diag(_filled(spikes, matrix.shape[-1], 0))
+        return matrix + like(matrix, jnp.diag(_filled(spikes, matrix.shape[-1], 0)))
 
     def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
         if self.spikes.size == 1:
@@ -82,7 +82,7 @@ class SpikedHermite(AbstractSpikedModel):
         return hermitian_eigenvalues(self._band(key))[:: _copies(int(self.base._beta()))][first:last]
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
-        return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), x / self.base.scale)
+        return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), _quotient(x, self.base.scale))
 
     def _tridiagonal(self, key: KeyScalar) -> Entries:
         diagonal, beside = (entries.astype(_dtype(self)) for entries in self.base._entries(key))
@@ -97,7 +97,7 @@ class SpikedHermite(AbstractSpikedModel):
         inner = inner.at[0, 0].multiply(2**-0.5).at[1:, 0].set(0)
         left = jnp.maximum(n - r - jnp.arange(n, dtype=_dtype(self)), 0)
         lower = lower_band(inner, unchecked_chi(key_edge, beta * left), n)
-        matrix = self.base.scale * (beta * n) ** -0.5 * (lower + lower.conj().T)
+        matrix = like(lower, self.base.scale * (beta * n) ** -0.5) * (lower + lower.conj().T)
         return self.perturbed(matrix, jnp.repeat(self.spikes, _copies(beta)))
 
 
@@ -135,7 +135,7 @@ class SpikedLaguerre(AbstractSpikedModel):
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._bidiagonal(key)
-        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), x / unit)
+        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), _quotient(x, unit))
         return jnp.where(x > 0, jnp.maximum(counts, self.base._zeros()), 0)
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
@@ -152,9 +152,9 @@ class SpikedLaguerre(AbstractSpikedModel):
         assert isinstance(base, Wishart)  # `LaguerreBeta` has one spike
         n, m, beta = base.n, base.m, base.beta
         largest = jnp.asarray(beta * max(n, m), _dtype(self))
-        band = triangular_band(key, n, m, beta, self.spikes.size, _dtype(self)) / jnp.sqrt(largest)
+        band = triangular_band(key, n, m, beta, self.spikes.size, _dtype(self))
         root = _filled(jnp.repeat(jnp.sqrt(self.spikes), _copies(beta)), band.shape[0], 1)
-        return root[:, None] * band, base.scale**2 / (beta * m) * largest
+        return like(band, root)[:, None] * (band / like(band, jnp.sqrt(largest))), base.scale**2 / (beta * m) * largest
 
 
 def _copies(beta: int) -> int:
@@ -164,6 +164,11 @@ def _copies(beta: int) -> int:
 
 def _dtype(model: AbstractSpikedModel) -> jnp.dtype:
     return common_dtype(*jax.tree.leaves(model))
+
+
+def _quotient(x: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
+    """Points in units of a model, whose precision may be another."""
+    return jnp.divide(*in_one_precision((x, unit)))
 
 
 def _filled(values: Float[Array, " k"], size: int, fill: float) -> Float[Array, " size"]:

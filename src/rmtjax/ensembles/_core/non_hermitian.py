@@ -182,13 +182,13 @@ def _eigensystem(a: Inexact[Array, "n n"]) -> tuple[Complex[Array, " n"], Comple
 @_spectrum.defjvp
 def _spectrum_jvp(primals: tuple, tangents: tuple) -> tuple:
     levels, v = _eigensystem(*primals)
-    return levels, jnp.diagonal(jnp.linalg.solve(v, tangents[0] @ v))
+    return levels, jnp.diagonal(jnp.linalg.solve(v, like(v, tangents[0]) @ v))
 
 
 @_eigensystem.defjvp
 def _eigensystem_jvp(primals: tuple, tangents: tuple) -> tuple:
     levels, v = _eigensystem(*primals)
-    e = jnp.linalg.solve(v, tangents[0] @ v)
+    e = jnp.linalg.solve(v, like(v, tangents[0]) @ v)
     gaps = levels[None, :] - levels[:, None]
     equal = gaps == 0
     f = jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))

@@ -142,7 +142,7 @@ class AbstractGaussian(AbstractSemicircular):
         return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
-        return block_counts(*self._entries(key), order, x / self.scale)
+        return block_counts(*self._entries(key), order, jnp.divide(*in_one_precision((x, self.scale))))
 
 
 class GaussianBeta(AbstractGaussian):
@@ -190,7 +190,7 @@ class GaussianBeta(AbstractGaussian):
     def _leading_block(self, key: KeyScalar, order: Int[Array, ""]) -> Float[Array, "n n"]:
         # The trailing rows of T are the model of the smaller order; here they come first.
         diagonal, off_diagonal = self._entries(key)
-        index = jnp.arange(self.n)
+        index = jnp.arange(self.n, dtype=order.dtype)
         d = jnp.where(index < order, jnp.roll(diagonal, order), 0)
         e = jnp.where(index < order - 1, jnp.roll(jnp.pad(off_diagonal, (0, 1)), order), 0)[:-1]
         return self.scale * SymTridiagonal(d, e).todense()

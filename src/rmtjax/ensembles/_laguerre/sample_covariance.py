@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Inexact
 
 from rmtjax import _checks
-from rmtjax._promotion import aligned
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
 from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
@@ -134,7 +134,7 @@ class SampleCorrelation(AbstractGram):
 
     def _factor(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
         x = triangular_band(key, self.n, self.m, self.beta, self.n, jnp.result_type(float))
-        return x / jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=1, keepdims=True))
+        return x / like(x, jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=1, keepdims=True)))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         r = gram(self._factor(key), self.beta)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import like
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
@@ -107,20 +107,21 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
         """The model of `order` variables in the last rows, 0 beyond its row m + 1, and the unit of its squares."""
         largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
-        row = jnp.arange(self.n, dtype=self.scale.dtype) - (self.n - order)
+        size = like(largest, order)
+        row = jnp.arange(self.n, dtype=largest.dtype) - (self.n - size)
         degrees = jnp.where(row >= 0, jnp.maximum(self.m - row, 0), 0)
-        below = jnp.where((row >= 0) & (row < self.m), order - 1 - row, 0)[:-1]
+        below = jnp.where((row >= 0) & (row < self.m), size - 1 - row, 0)[:-1]
         entries = unchecked_chi(key, self.beta * jnp.concatenate([degrees, below])) / jnp.sqrt(largest)
         return entries[: self.n], entries[self.n :], self.scale**2 / (self.beta * self.m) * largest
 
     def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
         diagonal, below, unit = self._block_bidiagonal(key, order)
-        inside, index = inside_block(order, self.n), jnp.arange(self.n)
+        inside, index = inside_block(order, self.n), jnp.arange(self.n, dtype=order.dtype)
         singular = jnp.where(inside, block_singular_values(0, self.n, diagonal, below, order), 0)
         levels = jnp.where(index < order - self.m, 0, unit * singular**2)
         return PaddedSpectrum(jnp.where(inside, levels, jnp.inf), order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._block_bidiagonal(key, order)
-        counts = block_square_counts(diagonal, below, order, x / unit)
-        return jnp.where(x > 0, jnp.maximum(counts, order - self.m), 0)
+        counts = block_square_counts(diagonal, below, order, jnp.divide(*in_one_precision((x, unit))))
+        return jnp.where(x > 0, jnp.maximum(counts, like(counts, order - self.m)), 0)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 
@@ -39,9 +40,9 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
         log_moment: Callable[[Array], Array],
     ) -> Float[Array, ""]:
         r"""Logarithm of the joint density for the weight w(t), in units of `_unit`, of moments $\int t^{a-1} w\,dt$."""
-        unit = self._unit()
-        z = levels / unit
-        density = log_determinantal(z, self.beta, log_weight(square(z)), log_moment(self._degrees() / 2))
+        levels, unit, degrees = in_one_precision((levels, self._unit(), self._degrees()))
+        z = levels / like(levels, unit)
+        density = log_determinantal(z, self.beta, log_weight(square(z)), log_moment(degrees / 2))
         return density - 2 * self.n * jnp.log(unit)
 
 

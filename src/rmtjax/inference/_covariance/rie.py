@@ -59,7 +59,8 @@ def _z_times_transform(
     number = like(z, jnp.sum(count, -1, keepdims=True))
     omitted = ~count[..., None, :]
     if full:
-        omitted = omitted | (jnp.eye(k, dtype=bool) & (number.real[..., None] > 1))
+        itself = jax.lax.broadcast_to_rank(jnp.eye(k, dtype=bool), levels.ndim + 1)
+        omitted = omitted | (itself & (number.real[..., None] > 1))
     terms = jnp.where(omitted, 0, z[..., :, None] / (z[..., :, None] - like(z, levels)[..., None, :]))
     variables = like(z, variables)[..., None]
     return (jnp.sum(terms, -1) + (variables - number)) / variables

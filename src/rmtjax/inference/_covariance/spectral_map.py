@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from rmtjax._promotion import aligned, like
 from rmtjax.inference._core.sample_spectrum import SampleSpectrum, sample_spectrum
 from rmtjax.inference._covariance.transforms import counted
 from rmtjax.linalg.internal import adjoint
@@ -45,7 +46,10 @@ def with_levels_of(
 def _decomposed(
     method: Method, rows: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *operands: Any
 ) -> tuple[SampleSpectrum, Inexact[Array, "*batch p p"]]:
-    spectrum = sample_spectrum(rows if weights is None else rows * jnp.sqrt(weights)[:, None])
+    if weights is not None:
+        rows, roots = aligned(rows, jnp.sqrt(weights)[:, None])
+        rows = rows * roots
+    spectrum = sample_spectrum(rows)
     return spectrum, spectrum.matrix(*method(spectrum.levels, *operands))
 
 
@@ -55,7 +59,8 @@ def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tupl
     n = rows.shape[-2]
     spectrum, matrix = _decomposed(method, rows, weights, *operands)
     if weights is not None:
-        tangent = weights[:, None] * tangent + weights_tangent[:, None] * rows / 2
+        tangent, first, second = aligned(tangent, weights[:, None], weights_tangent[:, None])
+        tangent = first * tangent + second * rows / 2
     levels, v = spectrum.levels, spectrum.vectors
     # ΔS V for ΔS = (Z^T Ȳ + Y^T Z̄) / n.
     moved = jnp.swapaxes(tangent, -1, -2) @ (jnp.conj(rows) @ v) + jnp.swapaxes(rows, -1, -2) @ (jnp.conj(tangent) @ v)
@@ -63,16 +68,17 @@ def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tupl
     e = adjoint(v) @ moved
     slopes = jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1))
     (new, null), (new_dot, null_dot) = jax.jvp(method, (levels, *operands), (slopes, *operand_tangents))
-    inside = _quotients(new, levels) * e + new_dot[..., None] * jnp.eye(levels.shape[-1], dtype=e.dtype)
+    one = lambda size: jax.lax.broadcast_to_rank(jnp.eye(size, dtype=e.dtype), e.ndim)
+    inside = like(e, _quotients(new, levels)) * e + like(e, new_dot)[..., None] * one(levels.shape[-1])
     change = v @ inside @ adjoint(v)
     if v.shape[-2] > v.shape[-1]:
         outside = moved - v @ e
         # A quotient of roundings must not be taken for a slope.
         present = counted(levels, max(rows.shape[-2:]), full=False)
         slope = jnp.where(present, (new - null[..., None]) / jnp.where(present, levels, 1), 0)
-        cross = (outside * slope[..., None, :]) @ adjoint(v)
-        complement = jnp.eye(v.shape[-2], dtype=e.dtype) - v @ adjoint(v)
-        change = change + cross + adjoint(cross) + null_dot[..., None, None] * complement
+        cross = (outside * like(e, slope)[..., None, :]) @ adjoint(v)
+        complement = one(v.shape[-2]) - v @ adjoint(v)
+        change = change + cross + adjoint(cross) + like(e, null_dot)[..., None, None] * complement
     return matrix, change
 
 

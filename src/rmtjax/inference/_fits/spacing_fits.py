@@ -38,7 +38,7 @@ def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | No
 
     Example:
         >>> import jax.numpy as jnp
-        >>> quantiles = Brody(0.4).ppf((jnp.arange(1000) + 0.5) / 1000)
+        >>> quantiles = Brody(0.4).ppf((jnp.arange(1000.0) + 0.5) / 1000)
         >>> print(f"{fit_brody(jnp.cumsum(quantiles)).value:.1f}")
         0.4
 
@@ -64,7 +64,7 @@ def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n
 
     Example:
         >>> import jax.numpy as jnp
-        >>> quantiles = BerryRobnik(0.3).ppf((jnp.arange(1000) + 0.5) / 1000)
+        >>> quantiles = BerryRobnik(0.3).ppf((jnp.arange(1000.0) + 0.5) / 1000)
         >>> print(f"{fit_berry_robnik(jnp.cumsum(quantiles)).value:.1f}")
         0.3
 
@@ -100,7 +100,7 @@ def fit_crossover(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> quantiles = CrossoverSurmise(0.3).ppf((jnp.arange(300) + 0.5) / 300)
+        >>> quantiles = CrossoverSurmise(0.3).ppf((jnp.arange(300.0) + 0.5) / 300)
         >>> print(f"{fit_crossover(jnp.cumsum(quantiles), start='goe').value:.1f}")
         0.3
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from rmtjax._promotion import like
+from rmtjax._promotion import aligned, like
 from rmtjax.laws import AbstractLaw
 
 
@@ -58,7 +58,8 @@ def _at_atoms(law: AbstractLaw, values: Array, mask: Array) -> Array:
         return jnp.zeros(values.shape, bool)
     largest = jnp.max(jnp.where(mask, jnp.abs(values), 0))
     rounding = values.shape[-1] * jnp.finfo(values.dtype).eps * jnp.maximum(largest, jnp.max(jnp.abs(locations)))
-    return (jnp.where(masses > 0, jnp.abs(values[..., None] - locations), jnp.inf) <= rounding).any(-1)
+    values, locations, masses = aligned(values[..., None], locations, masses)
+    return (jnp.where(masses > 0, jnp.abs(values - locations), jnp.inf) <= like(values, rounding)).any(-1)
 
 
 def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
@@ -67,8 +68,9 @@ def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
     if masses.size == 0:
         return law.cdf(points), law.sf(points)
     rest = 1 - jnp.sum(masses)
-    at_or_below = jnp.sum(jnp.where(locations <= points[..., None], masses, 0), axis=-1)
-    at_above = jnp.sum(jnp.where(locations > points[..., None], masses, 0), axis=-1)
+    at, locations, masses = aligned(points[..., None], locations, masses)
+    at_or_below = jnp.sum(jnp.where(locations <= at, masses, 0), axis=-1)
+    at_above = jnp.sum(jnp.where(locations > at, masses, 0), axis=-1)
     below, above = law.cdf(points) - at_or_below, law.sf(points) - at_above
     return jnp.clip(below / rest, 0, 1), jnp.clip(above / rest, 0, 1)
 

@@ -62,7 +62,7 @@ class SpectralDensityEstimate(AbstractModule):
         >>> levels = jnp.linspace(0, 1, 5000)
         >>> found = rmt.inference.spectral_density_of(lambda v: levels * v, 5000, jax.random.key(0), depth=20)
         >>> print(f"mean {found.moment(1)}, below 0.3 {found.cdf(0.3):.2f}")
-        mean 0.5017 ± 0.0020, below 0.3 0.30 ± 0.00
+        mean 0.5023 ± 0.0020, below 0.3 0.30 ± 0.00
 
     References:
         Ubaru, Chen and Saad (2017), SIAM J. Matrix Anal. Appl. 38, 1075; Golub and Meurant (2010), Matrices, Moments

@@ -86,7 +86,7 @@ def spectral_density_of(
         >>> a = rmt.GOE(1000).sample(jax.random.key(0))
         >>> found = rmt.inference.spectral_density_of(lambda v, a: a @ v, 1000, jax.random.key(1), args=(a,))
         >>> print(f"{found.density(0.0)}, semicircle {rmt.laws.Semicircle(2.0).pdf(0.0):.3f}")
-        0.329 ± 0.019, semicircle 0.318
+        0.312 ± 0.018, semicircle 0.318
 
     References:
         Ubaru, Chen and Saad (2017), SIAM J. Matrix Anal. Appl. 38, 1075; Ghorbani, Krishnan and Xiao (2019), ICML, for

@@ -3,6 +3,7 @@
 import functools
 from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
@@ -79,7 +80,7 @@ def _effective(data: Inexact[Array, "*batch n p"], center: bool) -> tuple[Float[
         lengths = jnp.sum(squares, axis=-1) ** 2 - jnp.sum(squares**2, axis=-1)
     else:
         # Pair by pair, as one column of large variance would leave nothing of the difference of two sums.
-        pairs = 1 - jnp.eye(rows.shape[-1], dtype=squares.dtype)
+        pairs = jax.lax.broadcast_to_rank(1 - jnp.eye(rows.shape[-1], dtype=squares.dtype), rows.ndim)
         products = jnp.sum(pairs * jnp.abs(other @ rows) ** 2, axis=(-2, -1))
         lengths = jnp.sum(pairs * squares[..., :, None] * squares[..., None, :], axis=(-2, -1))
     first = data[..., :1, :] if center else 0

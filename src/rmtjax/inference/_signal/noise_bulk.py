@@ -122,13 +122,14 @@ def _keeping_filter_jvp(larger: int, rule: str, known: bool, primals: tuple, tan
     along = (jnp.real(jnp.diagonal(inside)), noise_tangent)
     (kept, sigma), (kept_tangent, sigma_tangent) = jax.jvp(values, (levels, noise), along)
     if rule == "mp-pca":
-        gaps = levels[:, None] - levels
-        differences = jnp.where(gaps == 0, 0, (kept[:, None] - kept) / jnp.where(gaps == 0, 1, gaps))
+        gaps = levels[:, None] - levels[None]
+        differences = jnp.where(gaps == 0, 0, (kept[:, None] - kept[None]) / jnp.where(gaps == 0, 1, gaps))
     else:
         q, n = min(k, larger), max(k, larger)
         scale, beta = _scale(sigma, q, n, least), q / n
         differences = divided_differences(lambda x: _multiplier(jnp.maximum(x, 0), scale, beta, rule), levels)
     off_diagonal = 1 - jnp.eye(k, dtype=levels.dtype)
-    matrix_tangent = v @ (off_diagonal * differences * inside + jnp.diag(kept_tangent)) @ adjoint(v)
-    primal = ((v * kept) @ adjoint(v), kept[zeros:], sigma)
+    core = like(inside, off_diagonal * differences) * inside + like(inside, jnp.diag(kept_tangent))
+    matrix_tangent = v @ core @ adjoint(v)
+    primal = ((v * like(v, kept)[None]) @ adjoint(v), kept[zeros:], sigma)
     return primal, (matrix_tangent, kept_tangent[zeros:], sigma_tangent)

@@ -109,8 +109,8 @@ def denoise_patches(
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> signal = jnp.linspace(1, 2, 125)[:, None] * jnp.exp(-jnp.linspace(0, 3, 30))
-        >>> noisy = signal + 0.05 * jax.random.normal(jax.random.key(0), (100, 125, 30))
+        >>> signal = jnp.outer(jnp.linspace(1, 2, 125), jnp.exp(-jnp.linspace(0, 3, 30)))
+        >>> noisy = signal[None] + 0.05 * jax.random.normal(jax.random.key(0), (100, 125, 30))
         >>> found = denoise_patches(noisy)
         >>> print(f"{found.rank.mean():.1f} {found.noise.mean():.3f}")
         1.0 0.050
@@ -196,7 +196,7 @@ def denoise_image(
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> decay = jnp.exp(-jnp.linspace(0, 3, 20) * jnp.linspace(0.5, 2, 64)[:, None])
+        >>> decay = jnp.exp(-jnp.outer(jnp.linspace(0.5, 2, 64), jnp.linspace(0, 3, 20)))
         >>> signal = decay.reshape(8, 8, 20)
         >>> noisy = signal + 0.02 * jax.random.normal(jax.random.key(0), signal.shape)
         >>> error = denoise_image(noisy, patch=(5, 5)).image - signal

@@ -222,7 +222,7 @@ def _p_values(
 ) -> Float[Array, "m p"]:
     """p-values of the levels, largest first, by the rule at the top of the file."""
     descending = levels[:, ::-1]
-    place, r = jnp.arange(p), outliers[:, None]
+    place, r = jnp.arange(p)[None], outliers[:, None]
     behind = jnp.cumsum(levels, axis=-1)[:, ::-1]
     noise = jnp.sum(jnp.where(place < r, 0, descending), axis=-1, keepdims=True)
     rest = jnp.where(place < r, noise, behind - descending)

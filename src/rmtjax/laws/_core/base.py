@@ -12,7 +12,6 @@ from rmtjax._promotion import common_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
-from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.scaled import AbstractScaledLaw
 
 # Moments up to this order are those of the law in its own unit, where nothing overflows in single precision.
@@ -197,7 +196,7 @@ class AbstractLaw(AbstractScaledLaw):
 
         Where there is no formula for every order, k is at most 100.
         """
-        return self._run(self._promised_moment, k=no_more_than(10_000, _checks.integer("k", k, at_least=0)))
+        return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0, at_most=10_000))
 
     # What the public methods promise, and other laws use of this one: the hooks of the law in its own unit.
 

@@ -2,7 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
+
+from rmtjax._promotion import like
 
 
 def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
@@ -16,3 +19,10 @@ def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
 
     start = jnp.zeros_like(series).at[0].set(series[0] ** exponent)
     return jax.lax.fori_loop(1, series.size, step, start)
+
+
+def moments_of_points(points: Float[Array, " n"], weights: Float[Array, " n"], k: int) -> Float[Array, " k+1"]:
+    """The sums of the weights times the powers of the points, of the orders from 0 to k."""
+    orders = like(points, np.arange(1, k + 1))
+    # That of order 0 is apart, as the derivative of x^0 at 0 would be 0 times infinity.
+    return jnp.append(jnp.sum(weights), points[None] ** orders[:, None] @ weights)

@@ -82,7 +82,7 @@ class AbstractSpectralLaw(AbstractLaw):
 
         Where there is no formula, k is at most 20, and digits cancel as k grows.
         """
-        return self._run(self._promised_free_cumulant, k=no_more_than(10_000, _checks.integer("k", k, at_least=1)))
+        return self._run(self._promised_free_cumulant, k=_checks.integer("k", k, at_least=1, at_most=10_000))
 
     def r_transform(self, g: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.

@@ -31,7 +31,7 @@ from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax._units import times_power
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.power_series import power
+from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
 from rmtjax.special import bracketed_root
 from rmtjax.special.internal import t_minus_sin_t
@@ -144,7 +144,7 @@ class DeformedSemicircle(AbstractLaw):
         no_more_than(100, k)
         # In units of a bound on the support, in which nothing overflows.
         reach, j = jnp.abs(self.locations).max() + self.radius, jnp.arange(k + 1)
-        moments = (self.locations / reach) ** j[:, None] @ self.weights
+        moments = moments_of_points(self.locations / reach, self.weights, k)
         series = jnp.concatenate([jnp.stack([moments[0] ** 0, 0 * reach]), (self._sigma() / reach) ** 2 * moments])
         share = jnp.sum((j + 1).astype(moments.dtype) * moments * power(series[: k + 1], k + 1)[::-1]) / (k + 1)
         return times_power(share, reach, k)

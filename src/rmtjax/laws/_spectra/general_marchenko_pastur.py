@@ -11,7 +11,7 @@ from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import RealLike, RealScalarLike
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.laws._core.power_series import power
+from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, pole, reciprocal
 from rmtjax.laws._spectra.silverstein import Silverstein
 from rmtjax.special import bracketed_root
@@ -134,7 +134,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         if k == 0:
             return 0 * jnp.sum(weights) + 1
         no_more_than(100, k)
-        cumulants = self.population ** jnp.arange(k + 1)[:, None] @ weights
+        cumulants = moments_of_points(self.population, weights, k)
         return power(cumulants.at[0].set(1), k + 1)[k] / ((k + 1) * self.ratio)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:

@@ -98,7 +98,7 @@ class KestenMcKay(AbstractSpectralLaw):
         walks = np.cumprod(
             [2 * math.comb(2 * m - 1, m) / ((2 * m - 1) * 4**m), *((i + 1) / i * (2 * m - 2 * i) / (2 * m - i - 1))]
         )
-        share = jnp.asarray(walks, d.dtype) @ (d / (2 * (d - 1))) ** jnp.arange(1, m + 1)
+        share = jnp.asarray(walks, d.dtype) @ (d / (2 * (d - 1))) ** like(d, np.arange(1, m + 1))
         return times_power(share, 4 * (d - 1), m)
 
     def _var(self) -> Float[Array, ""]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
 from rmtjax._promotion import common_dtype
+from rmtjax._staging import at_once
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import AbstractEntries, HermiteEntries
@@ -170,7 +171,7 @@ def _way(entries: AbstractEntries, level: Float[Array, ""]) -> str | None:
     both = isinstance(entries, HermiteEntries)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((entries, level))):
         return "either" if both else "pulled or NaN"
-    with jax.ensure_compile_time_eval():
+    with at_once():
         beyond = bool(level >= entries.unit * pulled.soft_edge(entries)[0])
     return "pulled" if beyond else "pushed" if both else None
 

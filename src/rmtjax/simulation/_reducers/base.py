@@ -29,7 +29,7 @@ class Draws:
         >>> values, index = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.arange(2, dtype=jnp.uint32)
         >>> draws = Draws(values, index, valid=jnp.array([True, False]))
         >>> [(values, mask)] = draws.entries()
-        >>> print(jnp.sum(values * mask))
+        >>> print(jnp.sum(values, where=mask))
         3.0
     """
 

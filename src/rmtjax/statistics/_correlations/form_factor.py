@@ -15,6 +15,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, like
+from rmtjax._staging import at_once
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
 from rmtjax._units import in_unit
 from rmtjax._varying import varying_like
@@ -125,7 +126,7 @@ def form_factor(
         not self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
     """
     spectra = checked(levels, where)
-    with jax.ensure_compile_time_eval():  # known times stay known under a transformation of the levels
+    with at_once():  # known times stay known under a transformation of the levels
         tau = _checks.ALL_FINITE("times", _checks.real("times", times))
     spectra, ends = (spectra, None) if window is None else _window(window, spectra)
     grid = _equally_spaced(tau)
@@ -201,7 +202,7 @@ def _on_grid(
     def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
         one = varying_like(jnp.ones(x.shape, complex_dtype(x.dtype)), jax.typeof(x))
         times, rest = (jnp.asarray(part)[:, None] * unit for part in grid)
-        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x), halves(times), rest)))
+        start, step, turn = jax.lax.complex(*cosine_and_sine(turns(halves(x[None]), halves(times), rest)))
         along = _powers(one, step, columns)
         down = _powers(jnp.pad(like(start, weights), (0, 1), constant_values=1) * start, turn, -(-size // columns))
         of_levels = jnp.matmul(down[:, :-1], along[:, :-1].T, precision="highest")

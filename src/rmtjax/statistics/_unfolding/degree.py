@@ -31,7 +31,7 @@ class PolynomialDegree(AbstractModule):
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
-        >>> levels = jnp.linspace(0.0, 1.0, 20) + jnp.array([[0.0], [0.01]])
+        >>> levels = jnp.linspace(0.0, 1.0, 20)[None] + jnp.array([[0.0], [0.01]])
         >>> print(rmt.statistics.polynomial_degree(levels, (1, 2), folds=2).degree)
         1
     """
