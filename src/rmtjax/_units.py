@@ -1,7 +1,8 @@
 """Units near a given size: powers of two, so that dividing by them and multiplying again rounds nothing.
 
 A formula that squares lengths or takes their fourth powers overflows long before the lengths do. Computed in a unit
-near the largest of them it is as good at 1e-30 as at 1. Sizes from 1/2000 to 5000 have the unit 1 and are left alone.
+near the largest of them it is as good at 1e-30 as at 1. Laws, whose parameters may be powers of lengths, take a coarse
+unit, `unit_near`, which leaves sizes of order one alone; data take the nearest power of two, `unit_of`.
 """
 
 import jax
