@@ -10,12 +10,11 @@ from pathlib import Path
 
 from rmtjax.doctor._finding import Finding
 
-PACKAGES = ("rmtjax", "jax", "jaxlib", "numpy", "scipy", "equinox", "jaxtyping")
-
 
 def installed_versions() -> dict[str, str | None]:
-    """The version of each package, or None if it is missing."""
-    return {name: _version(name) for name in PACKAGES} | {"python": platform.python_version()}
+    """The version of rmtjax and of each package that it requires, or None if the package is missing."""
+    packages = [name for name in required_versions() if name != "python"]
+    return {name: _version(name) for name in ("rmtjax", *packages)} | {"python": platform.python_version()}
 
 
 def _version(package: str) -> str | None:
