@@ -347,6 +347,7 @@ def bad_mesh():
         ({"fn": lambda key: None}, "`fn` must return at least one array, got None"),
         ({"fn": lambda key: (uniform(key), "text")}, "`fn` must return arrays or numbers, got 'text'"),
         ({"fn": lambda key: uniform}, "`fn` must return arrays or numbers, got <function uniform"),
+        ({"fn": lambda key: key}, "`fn` must return numbers, for a key those of jax.random.key_data, got key<fry>"),
         ({"fn": rmt.GOE(3)}, "`fn` must be a function of a key, got GOE"),
         ({"args": 2.0}, "`args` must be a tuple, got 2.0"),
         (

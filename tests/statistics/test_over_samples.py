@@ -191,6 +191,8 @@ def test_text():
 def test_z_score():
     found = Estimate({"a": jnp.array([1.0, 2.0])}, {"a": jnp.array([0.5, 0.25])}, 9)
     np.testing.assert_array_equal(found.z_score({"a": jnp.array([2.0, 1.5])})["a"], [-2, 2])
+    curve = np.array([[2.0], [1.5]])  # one of NumPy's, of another precision and shape
+    np.testing.assert_array_equal(found.z_score({"a": curve})["a"], [[-2, 0], [-1, 2]])
 
 
 LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)

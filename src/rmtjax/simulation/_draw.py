@@ -83,9 +83,12 @@ def one_draw(draw: Structure, operands: list[Array], key: KeyScalar) -> PyTree:
 def _as_array(leaf: Any) -> Array:
     _checks.passed_on("fn", leaf)
     try:
-        return jnp.asarray(leaf)
+        array = jnp.asarray(leaf)
     except (TypeError, ValueError):
         raise _checks.refusal("fn", "return arrays or numbers", leaf) from None
+    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        raise _checks.refusal("fn", "return numbers, for a key those of jax.random.key_data", array.dtype)
+    return array
 
 
 def _shape(array: Array) -> jax.ShapeDtypeStruct:

@@ -9,12 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Array
 from typing_extensions import TypeVar
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype
+from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import PyTree, overload
 from rmtjax._units import in_unit, times
 from rmtjax.linalg import MaskedValues, PaddedSpectrum
@@ -75,8 +76,7 @@ class Estimate(AbstractModule, Generic[T]):
             >>> print(f"{Estimate(jnp.asarray(0.535), jnp.asarray(0.002), 30).z_score(0.5307):.2f}")
             2.15
         """
-        distance = lambda value, error, expected: (value - expected) / error
-        return jax.tree.map(distance, self.value, self.standard_error, reference)
+        return jax.tree.map(_errors_above, self.value, self.standard_error, reference)
 
     def __str__(self) -> str:
         return format(self, "")
@@ -87,6 +87,11 @@ class Estimate(AbstractModule, Generic[T]):
             return repr(self)
         words = lambda value, error: _checks.Words(_written(np.asarray(value), np.asarray(error), spec))
         return str(jax.tree.map(words, *leaves))
+
+
+def _errors_above(value: Array, error: Array, expected: Array | complex) -> Array:
+    value, error, expected = aligned(value, error, expected)
+    return (value - expected) / error
 
 
 def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
