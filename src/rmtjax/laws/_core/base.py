@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,9 @@ class AbstractLaw(AbstractScaledLaw):
     end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype of
     the argument, promoted with that of the parameters; parameters that are Python numbers leave it alone.
     """
+
+    # Higher moments are refused by the fall-back, as the quadrature does not reach far enough.
+    _highest_order: ClassVar[int] = 100
 
     @abstractmethod
     def _support(self) -> tuple[Array, Array]:
@@ -194,7 +198,7 @@ class AbstractLaw(AbstractScaledLaw):
     def moment(self, k: int) -> Float[Array, ""]:
         """The k-th moment about 0, E[X^k], for an integer k from 0 to 10000; infinite where it overflows.
 
-        Where there is no formula for every order, k is at most 100.
+        Where there is no formula for every order, k is at most 100, or 20 or 40 where densities are tabulated.
         """
         return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0, at_most=10_000))
 

@@ -4,7 +4,7 @@ Each function uses only the members of a law that `Law` below names: its density
 the density is smooth, and its atoms; `ppf` uses its distribution function, however that is computed.
 """
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ from rmtjax.special.internal import panel_nodes
 
 class Law(Protocol):
     """The members of a law that the fall-backs use."""
+
+    _highest_order: ClassVar[int]
 
     def _atoms(self) -> tuple[Array, Array]: ...
     def _on_support(self, x: Array, /, *, quantity: str) -> PyTree[Array]: ...
@@ -39,10 +41,18 @@ def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
 
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
-    """The moment E X^k."""
-    no_more_than(100, k)
+    """The moment E X^k.
+
+    Each mass is multiplied by its point k times, since the power alone may overflow where the mass is small.
+    """
+    no_more_than(law._highest_order, k)
     points, masses = law._quadrature()
-    return jnp.sum(masses * points**k)
+    return jnp.sum(jax.lax.fori_loop(0, k, _times_points, (masses, points))[0])
+
+
+def _times_points(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    masses, points = state
+    return masses * points, points
 
 
 def central_moments(law: Law, orders: tuple[int, ...]) -> tuple[Float[Array, ""], ...]:

@@ -40,8 +40,10 @@ class AbstractSpectralLaw(AbstractLaw):
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(20, k)
-        moments = jnp.stack([self._moment(j) for j in range(k + 1)])
-        return moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
+        law, unit = self._in_unit()
+        moments = jnp.stack([law._moment(j) for j in range(k + 1)])
+        cumulant = moments[1] if k == 1 else -power(moments, 1 - k)[k] / (k - 1)
+        return times_power(jnp.where(jnp.abs(moments).max() < jnp.inf, cumulant, jnp.inf), unit, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         """The central moments as sums over the non-crossing partitions without singletons."""

@@ -101,6 +101,8 @@ class HardEdge(AbstractLogarithmicLaw):
         self.beta = _checks.dyson_index(beta)
         self.alpha = _checks.scalar("alpha", alpha)
 
+    _highest_order = 20
+
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)
 
@@ -116,7 +118,7 @@ class HardEdge(AbstractLogarithmicLaw):
 
     def _breakpoints(self) -> Float[Array, " k"]:
         dtype = jnp.result_type(self.alpha)
-        return self._farthest(dtype) * jnp.asarray([0, 0.02, 0.12, 0.4, 1, 2], dtype)
+        return self._farthest(dtype) * jnp.asarray([0, 0.02, 0.12, 0.4, 1, 2, 8], dtype)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         # At α = 0 the upper tail is exp(-βs/8).

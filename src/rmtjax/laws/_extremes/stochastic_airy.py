@@ -166,6 +166,8 @@ class StochasticAiry(AbstractLogarithmicLaw):
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)
 
+    _highest_order = 20
+
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(-jnp.inf), jnp.asarray(jnp.inf)
 

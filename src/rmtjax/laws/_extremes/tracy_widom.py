@@ -202,11 +202,14 @@ class TracyWidom(AbstractTabulatedLaw):
     def _stretch(self) -> float:
         return _STRETCH[self.convention] if self.beta == 4 else 1.0
 
+    _highest_order = 20
+
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(-jnp.inf), jnp.asarray(jnp.inf)
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        return jnp.arange(-_REACH, _REACH + 1) / self._stretch()
+        # The last panel is for high moments.
+        return jnp.append(jnp.arange(-_REACH, _REACH + 1), 2 * _REACH) / self._stretch()
 
     def _switch(self) -> float:
         return self._edge().switch() / self._stretch()

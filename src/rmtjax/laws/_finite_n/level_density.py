@@ -184,9 +184,11 @@ class LevelDensity(AbstractLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
-        exact = (self.zeros if k == 0 else 0) + self.ones
-        share = as_number(exact / self._total() + self._fraction() * moment(self.classical, k, 0.0))
-        return times_power(share, self.unit, k)
+        # In units of the farthest level the moments are not far from 1.
+        farthest = float(abs(table(self.classical).edges).max())
+        exact = ((self.zeros if k == 0 else 0) + self.ones / farthest**k) / self._total()
+        share = as_number(exact + self._fraction() * moment(self.classical, k, 0.0, farthest))
+        return times_power(share, self.unit * farthest, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
         mean = self.ones / self._total() + self._fraction() * moment(self.classical, 1, 0.0)

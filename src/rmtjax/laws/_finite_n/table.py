@@ -165,13 +165,13 @@ def breakpoints(ensemble: ClassicalEnsemble) -> np.ndarray:
 
 
 @functools.cache
-def moment(ensemble: ClassicalEnsemble, k: int, centre: float) -> float:
-    """The moment E (X - c)^k, by quadrature over the panels and both tails."""
+def moment(ensemble: ClassicalEnsemble, k: int, centre: float, unit: float = 1.0) -> float:
+    """The moment E ((X - c)/u)^k, by quadrature over the panels and both tails."""
     middle = table(ensemble)
-    total = np.sum(middle.masses * (middle.nodes - centre) ** k)
+    total = np.sum(middle.masses * ((middle.nodes - centre) / unit) ** k)
     for side in Side:
         x, masses = _tail_masses(ensemble, side)
-        total += np.sum(masses * (x - centre) ** k)
+        total += np.sum(masses * ((x - centre) / unit) ** k)
     return float(total)
 
 

@@ -149,6 +149,8 @@ class InterpolatedSpacing(AbstractLaw):
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)
 
+    _highest_order = 40
+
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.beta, jnp.inf + 0 * self.beta
 

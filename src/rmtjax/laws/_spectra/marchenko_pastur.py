@@ -118,7 +118,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         def step(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             moment, quotient = state
             j = j.astype(quotient.dtype)
-            quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) ** 2 / quotient) / (j + 1)
+            quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) * ((1 - c) / quotient)) / (j + 1)
             return moment * (quotient * mean), quotient
 
         return jax.lax.fori_loop(2, k + 1, step, (one * mean, one))[0] if k else one

@@ -119,5 +119,4 @@ class Uniform(AbstractSpectralLaw):
     def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         middle, half = self._halves()
         middle, half = like(g, middle), like(g, half)
-        middle, half = like(g, middle), like(g, half)
         return middle + half * _langevin(half * g)
