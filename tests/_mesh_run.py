@@ -38,7 +38,10 @@ def simulated(mesh: Any) -> tuple[Any, Any]:
     with jax.set_mesh(mesh):
         stacked, counts = draws()
         assert jax.typeof(stacked).sharding.spec[0] == ("d",) or jax.typeof(stacked).sharding.spec[0] == "d"
-    return (stacked, counts), once
+        # A mesh of its own, of some of the devices.
+        few = jax.sharding.Mesh(mesh.devices[:2], ("draws",))
+        apart = rmt.simulate(rmt.GOE(6).eigenvalues, jax.random.key(0), 48, batch_size=2, mesh=few)
+    return (stacked, counts, apart), (*once, once[0])
 
 
 def error(found: Any, expected: Any) -> float | str:

@@ -391,6 +391,25 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.CorrelatedWishart of mixed arguments": lambda: rmt.CorrelatedWishart(jnp.eye(3), 4, 2).sample(KEY),
     "rmtjax.Deformed of mixed arguments": lambda: rmt.Deformed(rmt.GUE(3, SINGLE), POSITIVE).sample(KEY),
     "rmtjax.Spiked of mixed arguments": lambda: rmt.Spiked(rmt.Wishart(6, 4, 2, SINGLE), [9.0]).sample(KEY),
+    "rmtjax.GaussianBeta.soft_edge of mixed arguments": lambda: rmt.GaussianBeta(6, POSITIVE[0], SINGLE).soft_edge(),
+    "rmtjax.LaguerreBeta.law of mixed arguments": lambda: rmt.LaguerreBeta(6, 7 * POSITIVE[0], SINGLE).law(),
+    "rmtjax.JacobiBeta.soft_edge of mixed arguments": lambda: rmt.JacobiBeta(3, 9 * ROW[1], 9 * SINGLE, 1).soft_edge(),
+    "rmtjax.inference.signal_rank of mixed arguments": lambda: inf.signal_rank(SINGLE_DATA, level=ROW[0]),
+    "rmtjax.inference.largest_root_test_of_groups of mixed arguments": lambda: inf.largest_root_test_of_groups(
+        DATA, SINGLE_DATA
+    ),
+    "rmtjax.inference.kolmogorov_smirnov of a mixed law": lambda: inf.kolmogorov_smirnov(
+        SINGLE_ROW, laws.MarchenkoPastur(ROW[0]), calibration="independent"
+    ),
+    "rmtjax.linalg.sharded_product of mixed arguments": lambda: linalg.sharded_product(
+        DATA, SINGLE_DATA.T, jax.make_mesh((1,), ("d",))
+    ),
+    "rmtjax.special.chebyshev_series of a mixed list": lambda: special.chebyshev_series(
+        [np.float64(0.3), ROW[1]], SINGLE
+    ),
+    "rmtjax.special.piecewise_chebyshev of mixed arguments": lambda: special.piecewise_chebyshev(
+        COLUMN, np.float64(0.1), ROW[1], SINGLE
+    ),
     "rmtjax.GOE.count_below of mixed arguments": lambda: rmt.GOE(4, SINGLE).count_below(KEY, COLUMN),
     "rmtjax.Wishart.count_below of mixed arguments": lambda: rmt.Wishart(4, 6, 1, SINGLE).count_below(KEY, COLUMN),
     "rmtjax.laws.Semicircle.cdf of mixed arguments": lambda: laws.Semicircle(SINGLE).cdf(COLUMN),

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import rmtjax as rmt
@@ -167,6 +168,50 @@ INSPECTED = [name for name in CASES if name.startswith(("rmtjax.inference", "rmt
 @pytest.mark.parametrize("name", selected(MODES["NaN as an error"], INSPECTED))
 def test_no_clean_data_stop_where_nan_is_an_error(name):
     runs("NaN as an error", CASES[name])
+
+
+def test_no_mapped_clean_data_stop_where_nan_is_an_error():
+    keys, mixed = jax.random.split(jax.random.key(0), 3), rmt.Mixed(rmt.GOE(20), 0.5)  # 3 levels or more
+    ratio = lambda key: rmt.statistics.gap_ratios(mixed.eigenvalues(key)).mean()
+    exponent = lambda key: rmt.inference.fit_tail(jax.random.pareto(key, 2.0, (200,))).exponent
+    with jax.debug_nans(True):
+        for fn in (ratio, exponent):
+            assert (jax.vmap(fn)(keys) > 0).all()
+            assert (jax.jit(jax.vmap(fn))(keys) > 0).all()
+
+
+def test_draws_may_be_nan_where_nan_is_an_error():
+    masked = lambda key: rmt.statistics.gap_ratios(rmt.Mixed(rmt.GOE(8), 0.5).eigenvalues(key))
+    logarithm = lambda key: jnp.log(-jax.random.uniform(key))
+    with jax.debug_nans(True):
+        assert not rmt.simulate(masked, jax.random.key(0), 4).mask.all()
+        assert np.isnan(rmt.simulate(logarithm, jax.random.key(0), 4)).all()
+
+
+def test_a_fit_at_the_boundary_does_not_stop_where_nan_is_an_error():
+    nodes = np.polynomial.hermite.hermgauss(20)[0]  # the levels at β = ∞
+    with jax.debug_nans(True):
+        assert np.isnan(rmt.inference.fit_beta(nodes, by="levels").standard_error)
+
+
+class _Stretched(rmt.laws.AbstractLaw):
+    """A user's law, whose parameter is a number of Python."""
+
+    width: float
+
+    def _degrees(self):
+        return {"width": 1}
+
+    def _support(self):
+        return jnp.asarray(0.0), jnp.asarray(self.width)
+
+    def _pdf(self, x):
+        return jnp.ones_like(x) / self.width
+
+
+def test_parameters_of_a_law_may_be_numbers_of_python_without_jit():
+    with jax.disable_jit():
+        assert _Stretched(2.0).pdf(0.5) == 0.5
 
 
 DRAWS = ("sample", "eigenvalues", "eigenphases", "moduli", "count_below", "block", "levels", "tridiagonal")

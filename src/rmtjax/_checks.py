@@ -33,7 +33,7 @@ from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
 from rmtjax._refusal import refusal as refusal
-from rmtjax._staging import at_once
+from rmtjax._staging import at_once, uninspected
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ def masked(valid: Any, tree: T) -> T:
     """
     if valid is True:
         return tree
-    with mesh_of((valid, tree)):
+    with mesh_of((valid, tree)), uninspected():
         return jax.tree.map(lambda leaf: _masked(valid, leaf) if isinstance(leaf, jax.Array) else leaf, tree)
 
 

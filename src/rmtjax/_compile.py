@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._staging import is_outside, is_staged
+from rmtjax._staging import is_outside, is_staged, uninspected
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,9 +101,7 @@ def programs(
 
 def _without_inspection(program: Callable) -> Callable:
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not jax.config.jax_debug_nans:  # pyright: ignore[reportAttributeAccessIssue]
-            return program(*args, **kwargs)
-        with jax.debug_nans(False):
+        with uninspected():
             return program(*args, **kwargs)
 
     return call

@@ -121,7 +121,8 @@ def passed_on(name: str, tree: T) -> T:
         array = np.asarray(leaf) if isinstance(leaf, int | np.integer | np.ndarray) else np.zeros(0)
         if isinstance(leaf, int) or (array.dtype.kind in "iu" and array.size):
             bits = min(8 * array.itemsize, jnp.iinfo(jnp.result_type(int)).bits)
-            fits = np.iinfo(f"{'u' * (array.dtype.kind == 'u')}int{bits}")
+            unsigned = array.dtype.kind == "u" and not isinstance(leaf, int)  # JAX takes Python's as signed
+            fits = np.iinfo(f"{'u' * unsigned}int{bits}")
             if not fits.min <= array.min() <= array.max() <= fits.max:
                 raise refusal(name, f"have integers that fit into {fits.dtype.name}, or floating-point numbers", leaf)
     return tree

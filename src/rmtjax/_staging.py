@@ -1,7 +1,7 @@
 """Tools for functions given by a user: what they close over, and whether their operations run at once or are staged."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -33,6 +33,12 @@ def at_once() -> Iterator[None]:
     """
     with jax.ensure_compile_time_eval(), nullcontext() if is_outside() else jax.transfer_guard("allow"):
         yield
+
+
+def uninspected() -> AbstractContextManager:
+    """A context in which `jax_debug_nans` does not look at results, as where NaN is an answer."""
+    inspected = jax.config.jax_debug_nans  # pyright: ignore[reportAttributeAccessIssue]
+    return jax.debug_nans(False) if inspected else nullcontext()
 
 
 def is_staged() -> bool:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._mesh import checked
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import ArrayLike
 
 
@@ -86,11 +87,12 @@ def _laid_out(a: Inexact[Array, "..."], mesh: Mesh, spec: tuple[tuple[str, ...],
 
 @partial(compiled, static_argnums=(2, 3))
 def _product(a: Inexact[Array, "n m"], v: Inexact[Array, "m ..."], mesh: Mesh, n: int) -> Inexact[Array, "n ..."]:
-    rows, columns = mesh.axis_names[:1], mesh.axis_names[1:]
+    rows, columns, dtype = mesh.axis_names[:1], mesh.axis_names[1:], common_dtype(a, v)
 
     def on_device(a: Inexact[Array, "n m"], v: Inexact[Array, "m ..."]) -> Inexact[Array, "n ..."]:
         # By default a GPU may round the factors of a product of float32 to 10 bits.
-        return jax.lax.psum(jnp.matmul(a, v, precision=jax.lax.Precision.HIGHEST), columns)
+        product = jnp.matmul(a.astype(dtype), v.astype(dtype), precision=jax.lax.Precision.HIGHEST)
+        return jax.lax.psum(product, columns)
 
     a, v = (_laid_out(each, mesh, spec) for each, spec in _cut((a, v), mesh))
     specs = PartitionSpec(rows, columns), PartitionSpec(columns)

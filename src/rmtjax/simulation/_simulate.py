@@ -12,6 +12,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array
 
 from rmtjax import _checks
+from rmtjax._staging import uninspected
 from rmtjax._typing import KeyScalar, PyTree, overload
 from rmtjax.simulation._checkpoint import Store
 from rmtjax.simulation._fingerprint import facts
@@ -201,6 +202,7 @@ def simulate(
         else:
             run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
         stack.enter_context(surrounded_by(work.plan.mesh))
+        stack.enter_context(uninspected())  # the draws are the answer, also where they are NaN
         go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
         if run.interrupted or interrupts.signal is not None:
             kept = "" if store is None else f", which are saved in {store.path}"

@@ -21,7 +21,7 @@ from rmtjax._typing import KeyScalar, PyTree
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._memory import device_memory, memory_budget
-from rmtjax.simulation._mesh import local_devices, on_every_device, resolve_mesh, width
+from rmtjax.simulation._mesh import local_devices, on_every_device, resolve_mesh, surrounded_by, width
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._structure import Structure, split
 
@@ -98,7 +98,8 @@ def prepared(
     mesh = resolve_mesh(mesh)
     args = jax.tree.map(_draw.number_as_array, _checks.passed_on("args", args))
     operands, draw = split((fn, args))
-    trace = _draw.traced(draw, operands, key, fresh=fingerprint)
+    with surrounded_by(mesh):
+        trace = _draw.traced(draw, operands, key, fresh=fingerprint)
     at_once, generator = int(min(num_samples, interval)), jax.random.key_impl(key)
     one_by_one, looped = _layout.is_one_by_one(trace, mesh, generator), reduce is not None
     plan = Plan(

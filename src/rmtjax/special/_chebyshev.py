@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._automatic import on_automatic_axes
-from rmtjax._promotion import in_one_precision
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import RealLike, RealScalarLike
 
 
@@ -84,7 +84,7 @@ def chebyshev_series(coefficients: Annotated[RealLike, "q ..."], x: RealLike) ->
     terms, x = _checks.floating("coefficients", coefficients), _checks.numbers("x", x)
     if (not isinstance(terms, list) and np.ndim(terms) == 0) or len(terms) == 0:
         raise _checks.refusal("coefficients", "be at least one number", coefficients)
-    if isinstance(terms, jax.Array):
+    if any(isinstance(term, jax.Array | np.ndarray | np.generic) for term in jax.tree.leaves(terms)):
         terms, x = in_one_precision((terms, x))
     rows = [terms[k] for k in range(len(terms))]
     rank = max(map(jnp.ndim, (x, *rows)))
@@ -124,7 +124,7 @@ def piecewise_chebyshev(
     if rows.ndim != 2 or rows.size == 0:
         raise _checks.refusal("table", "have a row for each panel", rows.shape)
     ends = (("lower", lower), ("width", width))
-    lower, width = (value if isinstance(value, float) else _checks.scalar(name, value) for name, value in ends)
+    lower, width = (float(end) if isinstance(end, float) else like(x, _checks.scalar(name, end)) for name, end in ends)
     panel = jnp.floor((x - lower) / width)
     # The quotient may round up to the next joint of panels; the comparison with that joint is exact.
     panel = jnp.clip(jnp.where(x < lower + width * panel, panel - 1, panel), 0, len(rows) - 1)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._mesh import on_all_devices, spread_over
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import in_one_precision
 from rmtjax._typing import IntegerLike, KeyScalar, RealLike, Side
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.with_law import Law, WithLaw
@@ -206,7 +207,7 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `side` is neither of the two, or the parameters leave no soft edge there.
         """
         upper = _checks.choice("side", side, Side) == "upper"
-        return _checks.masked(self._valid(), self._soft_edge(upper=upper))
+        return _checks.masked(self._valid(), in_one_precision(self)._soft_edge(upper=upper))
 
     def hard_edge(self, side: Side = "lower") -> Edge:
         """Where a bound of the levels cuts their density off, at 0 or at 1, and the law of the level next to it.
@@ -222,7 +223,7 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `side` is neither of the two, or the law is not known for these sizes.
         """
         upper = _checks.choice("side", side, Side) == "upper"
-        return _checks.masked(self._valid(), self._hard_edge(upper=upper))
+        return _checks.masked(self._valid(), in_one_precision(self)._hard_edge(upper=upper))
 
     def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenvalue at these parameters, as n → ∞.
@@ -230,7 +231,7 @@ class AbstractEnsemble(AbstractModule):
         Raises:
             NotImplementedError: no law of bounded support is known in closed form for this ensemble.
         """
-        return _checks.masked(self._valid(), self._law())
+        return _checks.masked(self._valid(), in_one_precision(self)._law())
 
     def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.

@@ -16,7 +16,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import complex_dtype, like
+from rmtjax._promotion import complex_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
@@ -107,7 +107,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
 
     def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenvalue at these parameters, as n → ∞."""
-        return _checks.masked(self._valid(), self._law())
+        return _checks.masked(self._valid(), in_one_precision(self)._law())
 
     def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues with respect to area.

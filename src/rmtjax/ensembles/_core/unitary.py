@@ -10,6 +10,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._promotion import in_one_precision
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
@@ -86,7 +87,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
 
     def law(self: WithLaw[Law]) -> Law:
         """Limiting law of one eigenphase at these parameters, as n → ∞."""
-        return _checks.masked(self._valid(), self._law())
+        return _checks.masked(self._valid(), in_one_precision(self)._law())
 
     def joint_logpdf(self, eigenphases: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.

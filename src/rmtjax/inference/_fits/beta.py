@@ -130,7 +130,7 @@ def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
     return _checks.masked(valid, _most_likely_levels(array.reshape(-1, array.shape[-1]), scale))
 
 
-@compiled
+@partial(compiled, nan_is_an_answer=True)
 def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | None) -> Fit:
     spectra, n = levels.shape
     # In a unit near the largest level no square leaves the range; scales have it, and densities n powers of it less.

@@ -56,10 +56,10 @@ def _at_atoms(law: AbstractLaw, values: Array, mask: Array) -> Array:
     locations, masses = law.atoms()
     if masses.size == 0:
         return jnp.zeros(values.shape, bool)
-    largest = jnp.max(jnp.where(mask, jnp.abs(values), 0))
-    rounding = values.shape[-1] * jnp.finfo(values.dtype).eps * jnp.maximum(largest, jnp.max(jnp.abs(locations)))
+    eps = values.shape[-1] * float(jnp.finfo(values.dtype).eps)
     values, locations, masses = aligned(values[..., None], locations, masses)
-    return (jnp.where(masses > 0, jnp.abs(values - locations), jnp.inf) <= like(values, rounding)).any(-1)
+    largest = jnp.maximum(jnp.max(jnp.where(mask[..., None], jnp.abs(values), 0)), jnp.max(jnp.abs(locations)))
+    return (jnp.where(masses > 0, jnp.abs(values - locations), jnp.inf) <= eps * largest).any(-1)
 
 
 def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import like
+from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import ArrayLike, RealLike, RealOrComplex
 from rmtjax.ensembles import Jacobi
 from rmtjax.inference._core.data import observations, without_mean
@@ -136,6 +136,7 @@ def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Me
             raise _checks.refusal("groups", "be matrices with the same number of columns", rows.shape)
         checked.append(rows)
         valid = _checks.both(valid, fit)
+    checked = in_one_precision(checked)
     p, beta = checked[0].shape[1], 2 if any(map(jnp.iscomplexobj, checked)) else 1
     error = sum(rows.shape[0] for rows in checked) - len(groups)
     root, smallest = _root_of_groups(checked)

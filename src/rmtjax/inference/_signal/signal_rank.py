@@ -276,14 +276,14 @@ def _number_of_levels(max_rank: int | None, rows: int, p: int) -> int:
 def _checked_numbers(
     n: Any, level: Any, noise: Any, dtype: Any, batch: tuple[int, ...]
 ) -> tuple[tuple[Any, Any, Any], Any]:
-    """Number of observations, level and noise in the precision of the data, and whether they are valid."""
+    """Number of observations, level of the test and noise in the precision of the data, and whether they are valid."""
     n, level = _checks.scalar("n", n), _checks.scalar("level", level)
     valid = _checks.both(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("level", level))
     real = jnp.finfo(dtype).dtype
     if noise is not None:
         noise, positive = noise_level(noise, batch, real)
         valid = _checks.both(valid, positive)
-    return (n.astype(real), level, noise), valid
+    return (n.astype(real), level.astype(real), noise), valid
 
 
 def _finished(valid: Any, batch: int, result: SignalRank, n: Any) -> SignalRank:

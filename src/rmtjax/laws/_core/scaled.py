@@ -37,7 +37,7 @@ class AbstractScaledLaw(AbstractModule):
                     return None  # a part that cannot be scaled
                 sizes += parts
             else:
-                sizes.append((jnp.abs(value).max() if value.ndim else jnp.abs(value)) ** degree)
+                sizes.append(jnp.max(jnp.abs(value)) ** degree)
         return reduce(jnp.maximum, sizes) if sizes else None
 
     def _over(self, size: Float[Array, ""]) -> Self:
