@@ -56,7 +56,7 @@ def whole(array: Array, axes: int = 1) -> Array:
 def mesh_of(tree: PyTree) -> AbstractContextManager:
     """The context of the mesh of these arrays.
 
-    Without it JAX does not map a loop over an explicit axis, and before 0.9 no choice between numbers either.
+    Without it JAX does not map a loop over an explicit axis; before 0.9 it does not map `select` either.
     """
     mesh = explicit_mesh(tree)
     return nullcontext() if mesh is None else use_abstract_mesh(mesh)

@@ -138,7 +138,7 @@ def _function(hook: Any, module: AbstractModule) -> _Function:
 def _call(module: AbstractModule, operands: tuple, hook: _Function, options: tuple[tuple[str, Any], ...]) -> Any:
     # The hooks of a user's own class get JAX's ordinary keys, as the user passed them.
     keys = unrolled if type(module).__module__.startswith("rmtjax.") else looped
-    # A draw depends on the parameters alone: points that it is held against do not change its precision.
+    # A draw depends on the parameters alone: the points that it is compared with do not change its precision.
     apart = any(map(_checks.is_key, operands))
     module, operands = (in_one_precision(module), operands) if apart else in_one_precision((module, operands))
     bound = (module,) if hook.takes_module else ()

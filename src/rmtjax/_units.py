@@ -60,7 +60,7 @@ def largest_part(values: Inexact[Array, "..."], axis: int | tuple[int, ...]) -> 
 
 
 def over(values: Inexact[Array, "..."], unit: Float[Array, "..."]) -> Inexact[Array, "..."]:
-    """The values over a power of two, by its reciprocal: divisions of a batch by one row take longer."""
+    """The values over a power of two, as products with its reciprocal, which take less time than quotients."""
     return times(values, 1 / unit)
 
 

@@ -144,7 +144,8 @@ def origin(first: Any, last: Any) -> Any:
     precision near 10⁶. Numbers of which none is more than twice another have exact differences. It is a constant to
     derivatives.
     """
-    far = (first <= last) & ((first > 0) & (last <= 2 * first) | (last < 0) & (first >= 2 * last))
+    # Without any level both ends may be infinite.
+    far = (first <= last) & (last < math.inf) & ((first > 0) & (last <= 2 * first) | (last < 0) & (first >= 2 * last))
     return jax.lax.stop_gradient(jnp.where(far, first, 0))
 
 

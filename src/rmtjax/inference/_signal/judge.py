@@ -23,7 +23,7 @@ from rmtjax.inference._signal.repeated import repeated_columns, repeated_rows
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
 from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
 
-# Methods that need no more than the levels, and all of them.
+# Methods that need no more than the levels.
 _OF_LEVELS = get_args(RankMethodOfLevels)
 
 
@@ -115,7 +115,7 @@ def judged_data(
 
 
 def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findings) -> tuple[SignalRank, Findings]:
-    """What was found for data in this unit."""
+    """The results for data in this unit, brought back to the unit of the caller."""
     each, spikes = unit[..., None], result.spikes
     # Twice, as the square of the unit may be out of range where the result is not.
     spikes = dataclasses.replace(

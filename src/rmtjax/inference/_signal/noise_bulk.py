@@ -33,7 +33,7 @@ def noise_levels(
     Args:
         levels: ascending, not negative.
         larger: N, at least q.
-        least: what the rounding of a level of 0 is at most; levels that differ by no more are equal.
+        least: the largest rounding of a level of 0; levels that differ by no more than this are equal.
     """
     q = levels.shape[-1]
     count = jnp.arange(1, q + 1)

@@ -40,7 +40,8 @@ class SingleRing(AbstractRadialLaw):
     bisection.
 
     Args:
-        singular_values: a vector of at least two positive finite numbers in any order, not all equal, which would give
+        singular_values: a vector of at least two positive finite numbers in any order, the largest no more than $10^9$
+            times the smallest (double precision: $10^{70}$) for right values; not all equal, which would give
             a circle; repeat a number to give it more weight.
 
     Raises:

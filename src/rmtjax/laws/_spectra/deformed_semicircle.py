@@ -47,6 +47,7 @@ class DeformedSemicircle(AbstractLaw):
 
     The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
     solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
+    Where points are more than $10^7 R$ apart (double precision: $10^{60} R$) values are wrong.
 
     Convention: `DeformedSemicircle([0.0], [1.0], R)` is `Semicircle(R)`.
 

@@ -39,6 +39,8 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
     solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
+    Beside a point more than $10^7$ times as large (double precision: $10^{60}$) the part of the law that comes from
+    small points is wrong.
 
     `atoms()` always has one entry, as for `MarchenkoPastur`: the lower end of the support, with mass 0 if that end is
     not 0. Where the mass has a kink, its derivative is that of one side.

@@ -99,7 +99,7 @@ def stretch(spectra: Levels, bounds: Bounds) -> Stretch:
     number = jnp.sum(mask, axis=-1).ravel()
     spread = lambda end: jnp.broadcast_to(jnp.asarray(end, values.dtype), values.shape[:-1]).ravel()
     first, last = levels[:, 0], jnp.take_along_axis(levels, jnp.maximum(number[:, None] - 1, 0), axis=1)[:, 0]
-    by = origin(first, last)  # 0 without any level, as the last is infinite too
+    by = origin(first, last)
     levels, first, last = levels - by[:, None], first - by, last - by
     if bounds.period is not None:
         period = spread(bounds.period)
