@@ -63,7 +63,7 @@ def unfolded(found: Any) -> dict[int, Any]:
 
 
 def masked(degree: int, found: Any) -> dict[int, Any]:
-    return {degree: found.values, 0: found.mask}
+    return {0: (found.values, found.mask)} if degree == 0 else {degree: found.values, 0: found.mask}
 
 
 def reduced(reduce: Any, unit: Any, fn: Callable = jax.random.exponential) -> Any:

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
+from rmtjax._promotion import in_one_precision
+
 # Units are powers of 2^8. Their square roots are powers of two as well, as quadratic parameters need them.
 _STEP = 8
 
@@ -69,6 +71,30 @@ def times(value: Array, factor: Array | float) -> Array:
     if jnp.iscomplexobj(value):
         return jax.lax.complex(jnp.real(value) * factor, jnp.imag(value) * factor)
     return value * factor
+
+
+def quotient(x: Array | float, unit: Array | float) -> Array:
+    """A number over a length, in one precision, whose derivatives are right wherever they are normal numbers.
+
+    JAX multiplies by the square of 1/unit, which in single precision is infinite at 1e-21 and 0 at 1e24.
+    """
+    x, unit = in_one_precision((x, unit))
+    return _quotient(x, jnp.asarray(unit, jnp.result_type(x)) if jnp.iscomplexobj(x) else unit)
+
+
+@jax.custom_jvp
+def _quotient(x: Array, unit: Array) -> Array:
+    return x / unit
+
+
+@_quotient.defjvp
+def _quotient_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    (x, unit), (dx, dunit) = primals, tangents
+    value = _quotient(x, unit)
+    # Infinity is infinite in every unit; it must not meet a tangent of 0.
+    finite = jnp.where(jnp.isinf(value), 0, value)
+    # By the reciprocal: a quotient by the unit XLA may divide by `value` as by unit · x, again a square.
+    return value, (dx - finite * dunit) * _quotient(jnp.ones_like(unit), unit)
 
 
 def times_power(value: Array | float, base: Array | float, k: int) -> Array:

@@ -35,8 +35,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, in_one_precision, like
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
@@ -180,9 +181,7 @@ class AltlandZirnbauer(AbstractEnsemble):
             return self._wigner_dyson()._count_below(key, x, chunk)
         pairs, nearer = self._parameters()[0], jnp.zeros(x.shape, jnp.int32)
         if pairs > 0:
-            nearer = block_singular_counts(
-                *self._bidiagonal(key), jnp.int32(pairs), jnp.divide(*in_one_precision((jnp.abs(x), self._unit())))
-            )
+            nearer = block_singular_counts(*self._bidiagonal(key), jnp.int32(pairs), quotient(jnp.abs(x), self._unit()))
         return jnp.where(x > 0, pairs + self.zero_modes + nearer, pairs - nearer)
 
     def _degree_in_scale(self) -> int:
@@ -203,7 +202,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         unit = self.scale * (2 / (beta * self.n)) ** 0.5
         positive = jnp.all(levels > 0)
         # The squares x = (ε/unit)² have the Laguerre density with the weight exp(-x/2); dx = 2 √x dε/unit.
-        root = jnp.where(positive, levels, jnp.arange(1, pairs + 1, dtype=levels.dtype)) / unit
+        root = quotient(jnp.where(positive, levels, jnp.arange(1, pairs + 1, dtype=levels.dtype)), unit)
         power = 2 * a - (pairs - 1) * beta - 1
         height = beta * log_vandermonde(root**2) + power * jnp.sum(jnp.log(root)) - jnp.sum(root**2) / 2
         constant = log_laguerre(pairs, *jnp.asarray([a, beta], root.dtype)) + pairs * jnp.log(unit / 2)

@@ -9,8 +9,9 @@ from jaxtyping import Array, Float, Int, Key
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import in_one_precision, like
+from rmtjax._promotion import like
 from rmtjax._typing import Arrangement, KeyScalar, RealLike, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
 from rmtjax.laws.internal import clip_order
@@ -127,9 +128,7 @@ class Mixed(AbstractModule):
             return count_below(self._periodic_eigenvalues(key, arrangement=arrangement), points)
         key_order, key_block, key_arrangement = _keys(key)
         order = self._order(key_order)
-        below = self.base._leading_block_counts(
-            key_block, order, jnp.divide(*in_one_precision((points, self._factor(order))))
-        )
+        below = self.base._leading_block_counts(key_block, order, quotient(points, self._factor(order)))
         if arrangement is None:
             return below
         return periodic_counts(below, order, self.n, arrangement, key_arrangement)

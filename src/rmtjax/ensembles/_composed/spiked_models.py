@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype, in_one_precision, like
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
@@ -66,7 +67,7 @@ class SpikedHermite(AbstractSpikedModel):
     spikes: Float[Array, " r"]
 
     def excess(self) -> Float[Array, " r"]:
-        return self.spikes / self.base.scale
+        return quotient(self.spikes, self.base.scale)
 
     def outliers(self) -> Float[Array, " r"]:
         strength = self.excess()
@@ -82,11 +83,11 @@ class SpikedHermite(AbstractSpikedModel):
         return hermitian_eigenvalues(self._band(key))[:: _copies(int(self.base._beta()))][first:last]
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
-        return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), _quotient(x, self.base.scale))
+        return block_counts(*self._tridiagonal(key), jnp.int32(self.base.n), quotient(x, self.base.scale))
 
     def _tridiagonal(self, key: KeyScalar) -> Entries:
         diagonal, beside = (entries.astype(_dtype(self)) for entries in self.base._entries(key))
-        return diagonal.at[0].add(self.spikes[0] / self.base.scale), beside
+        return diagonal.at[0].add(quotient(self.spikes[0], self.base.scale)), beside
 
     def _band(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         """The band matrix: normal down to the (r-1)-th lower diagonal; χ variates, norms of columns, on the r-th."""
@@ -135,7 +136,7 @@ class SpikedLaguerre(AbstractSpikedModel):
 
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._bidiagonal(key)
-        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), _quotient(x, unit))
+        counts = block_square_counts(diagonal, below, jnp.int32(self.base.n), quotient(x, unit))
         return jnp.where(x > 0, jnp.maximum(counts, self.base._zeros()), 0)
 
     def _bidiagonal(self, key: KeyScalar) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
@@ -164,11 +165,6 @@ def _copies(beta: int) -> int:
 
 def _dtype(model: AbstractSpikedModel) -> jnp.dtype:
     return common_dtype(*jax.tree.leaves(model))
-
-
-def _quotient(x: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
-    """Points in units of a model, whose precision may be another."""
-    return jnp.divide(*in_one_precision((x, unit)))
 
 
 def _filled(values: Float[Array, " k"], size: int, fill: float) -> Float[Array, " size"]:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike, RealScalarLike, Side
+from rmtjax._units import quotient
 from rmtjax.laws import AbstractLaw
 
 Kind = Literal["soft", "hard"]
@@ -92,7 +93,7 @@ class Edge(AbstractModule):
         return 1 if (self.side == "upper") == (self.kind == "soft") else -1
 
     def _standardize(self, levels: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._outward() * (_VARIABLES[self.variable][0](levels) - self.centre) / self.scale
+        return quotient(self._outward() * (_VARIABLES[self.variable][0](levels) - self.centre), self.scale)
 
     def _levels(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return _VARIABLES[self.variable][1](self.centre + self._outward() * self.scale * x)

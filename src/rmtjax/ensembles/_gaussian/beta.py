@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, in_one_precision
+from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_edge
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
@@ -120,7 +121,7 @@ class AbstractGaussian(AbstractSemicircular):
         return tridiagonal.entries(key, self.n, self._dyson_index(), self.n)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
-        points = jnp.divide(*in_one_precision((x, self.scale)))
+        points = quotient(x, self.scale)
         return tridiagonal.streamed_counts(key, self.n, self._dyson_index(), points, chunk)
 
     def _independent_entries(self) -> HermiteEntries:
@@ -133,7 +134,7 @@ class AbstractGaussian(AbstractSemicircular):
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._dyson_index()
         unit = self.scale * jnp.sqrt(2 / (beta * self.n))
-        x = levels / unit
+        x = quotient(levels, unit)
         return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
 
     def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
@@ -142,7 +143,7 @@ class AbstractGaussian(AbstractSemicircular):
         return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
-        return block_counts(*self._entries(key), order, jnp.divide(*in_one_precision((x, self.scale))))
+        return block_counts(*self._entries(key), order, quotient(x, self.scale))
 
 
 class GaussianBeta(AbstractGaussian):

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import common_dtype, in_one_precision, like
+from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import laguerre_hard_edge, laguerre_soft_edge
@@ -84,7 +85,7 @@ class AbstractLaguerre(AbstractEnsemble):
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
-        points = jnp.divide(*in_one_precision((x, self._unit())))
+        points = quotient(x, self._unit())
         counts = block_square_counts(diagonal, below, jnp.int32(diagonal.size), points)
         return counts + self._zeros() * like(counts, x > 0)
 
@@ -97,7 +98,7 @@ class AbstractLaguerre(AbstractEnsemble):
             raise NotImplementedError(f"{self._zeros()} of the {self.n} levels are 0: they have no joint density.")
         n, a, beta, unit = self._parameters()
         positive = jnp.all(levels > 0)
-        x = jnp.where(positive, levels, jnp.arange(1, n + 1, dtype=levels.dtype)) / unit
+        x = quotient(jnp.where(positive, levels, jnp.arange(1, n + 1, dtype=levels.dtype)), unit)
         power = a - (n - 1) * beta / 2 - 1
         height = beta * log_vandermonde(x) + power * jnp.sum(jnp.log(x)) - jnp.sum(x) / 2
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Inexact, Int
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.wishart import Wishart
@@ -62,8 +63,8 @@ class InverseWishart(AbstractEnsemble):
         self.scale = _checks.scalar("scale", scale)
 
     def _wishart(self) -> Wishart:
-        """The Wishart ensemble of scale 1/s, whose levels are the reciprocals."""
-        return Wishart(self.n, self.m, self.beta, 1 / self.scale)
+        """The Wishart ensemble of scale 1, whose levels are s² over those of this one."""
+        return Wishart(self.n, self.m, self.beta, jnp.ones_like(self.scale))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         factor = triangular_band(key, self.n, self.m, self.beta, self.n, self.scale.dtype)
@@ -71,17 +72,18 @@ class InverseWishart(AbstractEnsemble):
         return like(factor, self.scale**2 * self.beta * self.m) * gram(adjoint(inverse), self.beta)
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
-        return 1 / self._wishart()._eigenvalues(key)[::-1]
+        return self.scale**2 * (1 / self._wishart()._eigenvalues(key)[::-1])
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         positive = x > 0
-        above = self._wishart()._count_below(key, 1 / jnp.where(positive, x, 1), chunk)
+        above = self._wishart()._count_below(key, quotient(self.scale**2, jnp.where(positive, x, 1)), chunk)
         return jnp.where(positive, self.n - above, 0)
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         positive = jnp.all(levels > 0)
-        x = 1 / jnp.where(positive, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype))
-        return jnp.where(positive, self._wishart()._joint_logpdf(x) + 2 * jnp.sum(jnp.log(x)), -jnp.inf)
+        x = quotient(self.scale**2, jnp.where(positive, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype)))
+        height = self._wishart()._joint_logpdf(x) + 2 * jnp.sum(jnp.log(x)) - 2 * self.n * jnp.log(self.scale)
+        return jnp.where(positive, height, -jnp.inf)
 
     def _degree_in_scale(self) -> int:
         return 2

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import in_one_precision, like
+from rmtjax._promotion import like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
@@ -123,5 +124,5 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._block_bidiagonal(key, order)
-        counts = block_square_counts(diagonal, below, order, jnp.divide(*in_one_precision((x, unit))))
+        counts = block_square_counts(diagonal, below, order, quotient(x, unit))
         return jnp.where(x > 0, jnp.maximum(counts, like(counts, order - self.m)), 0)

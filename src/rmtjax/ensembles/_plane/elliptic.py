@@ -10,6 +10,7 @@ from jaxtyping import Array, Complex, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 from rmtjax.laws import EllipticLaw
 from rmtjax.linalg.internal import adjoint
@@ -75,7 +76,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
         # The Gaussian exponent of X is x²/(1 + τ) + y²/(1 - τ) summed over the eigenvalues x + iy, and a sum over the
         # strictly upper triangle of Schur's form with E|T_ij|² = (1 - τ²)s²/n. T cancels the norm of the off-diagonal
         # pairs of X; that of its diagonal remains, with one real and β - 1 imaginary parts for each eigenvalue.
-        tau, rate, z = self.correlation, self.beta * self.n / 2, levels / like(levels, self.scale)
+        tau, rate, z = self.correlation, self.beta * self.n / 2, quotient(levels, self.scale)
         log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
         a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2
         log_moments = gammaln(a) - a * jnp.log(rate) + jnp.log1p(tau) / 2 + (self.beta - 1) / 2 * jnp.log1p(-tau)

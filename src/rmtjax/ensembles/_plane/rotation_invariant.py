@@ -12,8 +12,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
-from rmtjax._promotion import in_one_precision, like
+from rmtjax._promotion import in_one_precision
 from rmtjax._typing import KeyScalar
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, log_determinantal
 
 
@@ -41,7 +42,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
     ) -> Float[Array, ""]:
         r"""Logarithm of the joint density for the weight w(t), in units of `_unit`, of moments $\int t^{a-1} w\,dt$."""
         levels, unit, degrees = in_one_precision((levels, self._unit(), self._degrees()))
-        z = levels / like(levels, unit)
+        z = quotient(levels, unit)
         density = log_determinantal(z, self.beta, log_weight(square(z)), log_moment(degrees / 2))
         return density - 2 * self.n * jnp.log(unit)
 

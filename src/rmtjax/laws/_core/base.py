@@ -2,7 +2,6 @@
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +34,7 @@ class AbstractLaw(AbstractScaledLaw):
     """
 
     # Higher moments are refused by the fall-back, as the quadrature does not reach far enough.
-    _highest_order: ClassVar[int] = 100
+    _highest_order = 100
 
     @abstractmethod
     def _support(self) -> tuple[Array, Array]:

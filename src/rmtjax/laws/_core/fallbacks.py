@@ -4,7 +4,7 @@ Each function uses only the members of a law that `Law` below names: its density
 the density is smooth, and its atoms; `ppf` uses its distribution function, however that is computed.
 """
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from rmtjax.special.internal import panel_nodes
 class Law(Protocol):
     """The members of a law that the fall-backs use."""
 
-    _highest_order: ClassVar[int]
+    _highest_order: int
 
     def _atoms(self) -> tuple[Array, Array]: ...
     def _on_support(self, x: Array, /, *, quantity: str) -> PyTree[Array]: ...

@@ -21,6 +21,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import DysonIndex, RealLike, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_gap_probabilities import hermite_quadrature, skew_products
 from rmtjax.special.internal import hermite_functions
@@ -64,7 +65,7 @@ def gaussian_number_variance(
     unit = _checks.positive("scale", scale) / math.sqrt((2 * n if beta == 4 else n) / 2)
     ends = (_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper)))
     a, b, unit = aligned(*ends, unit)
-    a, b = jnp.broadcast_arrays(a / unit, b / unit)
+    a, b = jnp.broadcast_arrays(quotient(a, unit), quotient(b, unit))
     return _variance(a, b, n, beta)
 
 

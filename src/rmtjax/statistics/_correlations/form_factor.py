@@ -17,7 +17,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, like
 from rmtjax._staging import at_once
 from rmtjax._typing import IntervalLike, MaskLike, RealLike
-from rmtjax._units import in_unit
+from rmtjax._units import in_unit, quotient
 from rmtjax._varying import varying_like
 from rmtjax.statistics._correlations.stretch import pair
 from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
@@ -237,7 +237,7 @@ def _of_each(
     batch, weights = values.shape[:-1], mask.astype(values.dtype)
     if window is not None:
         centre, width = (jnp.broadcast_to(jnp.asarray(end, values.dtype), batch)[..., None] for end in window)
-        weights = weights * jnp.exp(-(((values - centre) / width) ** 2) / 2)
+        weights = weights * jnp.exp(-(quotient(values - centre, width) ** 2) / 2)
     by = origin(*outermost(values, mask))[..., None]
     # Products of levels and times are of order 1, but halves of the digits of either may underflow.
     scaled, unit = in_unit(jnp.concatenate([values - by, by], axis=-1), -1)

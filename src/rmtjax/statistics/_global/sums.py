@@ -11,6 +11,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import MaskLike
+from rmtjax._units import quotient
 from rmtjax.statistics._levels import LevelsLike, checked
 
 
@@ -135,5 +136,5 @@ def _condition_number(values: Float[Array, "*batch n"], mask: Bool[Array, "*batc
     largest = jnp.max(jnp.where(mask, size, 0), axis=-1, initial=0)
     smallest = jnp.min(jnp.where(mask, size, jnp.inf), axis=-1, initial=jnp.inf)
     regular = mask.any(-1) & (smallest > 0)
-    quotient = jnp.where(regular, largest, 1) / jnp.where(regular, smallest, 1)
-    return jnp.where(regular, quotient, jnp.where(mask.any(-1), jnp.inf, jnp.nan))
+    number = quotient(jnp.where(regular, largest, 1), jnp.where(regular, smallest, 1))
+    return jnp.where(regular, number, jnp.where(mask.any(-1), jnp.inf, jnp.nan))

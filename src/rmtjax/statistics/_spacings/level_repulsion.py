@@ -12,6 +12,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import MaskLike, RealLike
+from rmtjax._units import quotient
 from rmtjax.statistics._levels import LevelsLike, checked
 from rmtjax.statistics._spacings.spacings import spaced_where_counted
 
@@ -110,5 +111,5 @@ def _below(
     distances: Float[Array, "*batch m"], inside: Bool[Array, "*batch m"], cutoff: Float[Array, ""]
 ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"]]:
     small = inside & (distances < cutoff)
-    logarithms = jnp.where(small, jnp.log(cutoff / distances), 0)
+    logarithms = jnp.where(small, jnp.log(quotient(cutoff, distances)), 0)
     return jnp.sum(small, axis=-1, dtype=distances.dtype), jnp.sum(logarithms, axis=-1)

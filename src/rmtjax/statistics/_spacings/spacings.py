@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import MaskLike
+from rmtjax._units import quotient
 from rmtjax.linalg import MaskedValues
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
@@ -136,7 +137,7 @@ def divided(
 ) -> tuple[Inexact[Array, "*batch m"], Bool[Array, "*batch m"]]:
     """Ratios inside of the mask by the rule for 0/0, and which of them count."""
     defined = inside & (larger != 0)
-    ratio = jnp.where(defined, smaller, 0) / jnp.where(defined, larger, 1)
+    ratio = quotient(jnp.where(defined, smaller, 0), jnp.where(defined, larger, 1))
     if ties == "drop":
         inside = defined
     return jnp.where(defined | (inside if ties == "zero" else False), ratio, jnp.nan), inside

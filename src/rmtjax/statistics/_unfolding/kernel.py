@@ -13,6 +13,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.statistics._levels import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolded import Unfolded
 from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
@@ -136,7 +137,7 @@ _SIGNS = np.array([[1], [-1], [1]])
 def _images(pool: _Pool, x: Float[Array, ""]) -> tuple[Float[Array, "3 n"], Bool[Array, "3 n"]]:
     """The arguments of Φ in the three sums at one point, and which of them count."""
     below, above = (pool.low - x) + (pool.low - pool.levels), (x - pool.high) + (pool.levels - pool.high)
-    arguments = jnp.stack([x - pool.levels, below, above]) / pool.bandwidth
+    arguments = quotient(jnp.stack([x - pool.levels, below, above]), pool.bandwidth)
     return arguments, jnp.stack([pool.counted, pool.above_low, pool.below_high])
 
 
@@ -164,8 +165,8 @@ def _between(
 ) -> Float[Array, " n"]:
     """The polynomial of degree 5 with these values and two derivatives, per unit, at both ends of an interval."""
     width = right - left
-    t = (x - left) / jnp.where(width > 0, width, 1)
-    width = width / unit
+    t = quotient(x - left, jnp.where(width > 0, width, 1))
+    width = quotient(width, unit)
     scale = jnp.stack([jnp.ones_like(width), width, width**2])
     (f, g, h), (value, slope, curvature) = scale * here, scale * there
     d, e, c = value - f - g - h / 2, slope - g - h, curvature - h

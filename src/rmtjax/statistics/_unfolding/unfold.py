@@ -12,6 +12,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, MaskLike
+from rmtjax._units import quotient
 from rmtjax.statistics._levels import Levels, LevelsLike, checked, extent
 from rmtjax.statistics._unfolded import Unfolded
 from rmtjax.statistics._unfolding.unfolded import recorded
@@ -178,7 +179,7 @@ def _by_neighbours(spectra: Levels, window: int) -> tuple[Float[Array, "*batch n
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
     steps = jnp.diff(x, axis=-1, append=x[..., -1:])
     inside = (place >= window) & (place < number - window - 1) & (mean > 0)  # Equal levels remain equal.
-    scaled = jnp.where(inside, steps / jnp.where(inside, mean, 1), 0)
+    scaled = jnp.where(inside, quotient(steps, jnp.where(inside, mean, 1)), 0)
     values = jnp.cumsum(scaled, axis=-1) - scaled + window - 0.5
     rank = spectra.ranks
     kept = mask & (rank > window) & (rank < number - window)
