@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import rmtjax as rmt
 from tests.arguments import CALLS, PACKAGES, WITHOUT_NUMBERS
 from tests.cases import daily
 from tests.registry import PUBLIC
-from tests.test_integers import DAILY
+from tests.test_integers import DAILY, agree, outcome
 
 pytestmark = pytest.mark.float32(further=True)
 
@@ -79,6 +80,36 @@ def test_what_are_no_numbers_is_refused_by_name(name):
             refused_or_taken(call, argument, 2.0)
         if np.ndim(value) == 2 and name != "rmtjax.PaddedSpectrum.of":
             refused(call, argument, UNEVEN)
+
+
+@pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
+def test_masks_of_numpy_are_honoured_or_refused_by_name(name):
+    call = CALLS[name]
+    for argument in call.numbers():
+        value = np.asarray(call.given[argument])
+        mask = np.arange(value.size).reshape(value.shape) == 0
+        got = outcome(call, argument, np.ma.array(value, mask=mask))
+        if isinstance(got, str):
+            assert f"`{argument}` must not be masked" in got
+        else:
+            assert agree(got, outcome(call, argument, rmt.linalg.MaskedValues(value, ~mask)))
+
+
+def test_masks_of_numpy_are_refused_where_numbers_are_passed_on():
+    masked = np.ma.array([1.0, 2.0], mask=[True, False])
+    estimate = rmt.statistics.Estimate(jnp.asarray(1.0), jnp.asarray(0.1), 9)
+    assert rmt.eigvalsh(np.ma.array(np.eye(2), mask=False)).shape == (2,)
+    for argument, fails in {
+        "statistic": lambda: rmt.statistics.over_samples(lambda x: x, masked),
+        "args": lambda: rmt.simulate(lambda key, a: a, KEY, 2, args=(masked,)),
+        "fn": lambda: rmt.simulate(lambda key: masked, KEY, 2),
+        "where": lambda: rmt.statistics.spacings([1.0, 2.0], where=masked > 0),
+        "n": lambda: rmt.GOE(np.ma.array(3, mask=True)),
+        "beta": lambda: rmt.laws.Spacing(np.ma.masked),
+        "reference": lambda: estimate.z_score(np.ma.masked),
+    }.items():
+        with pytest.raises(ValueError, match=f"`{argument}` must not be masked"):
+            fails()
 
 
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))

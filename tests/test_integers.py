@@ -10,8 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
 import rmtjax as rmt
+from rmtjax.simulation import Collect, Extremes, Quantiles
 from tests.arguments import CALLS, CONSTRUCTORS, KEY, Arguments
 from tests.cases import daily
 
@@ -199,3 +201,33 @@ def test_integers_that_single_precision_does_not_tell_apart():
                 continue
             with pytest.raises(ValueError, match=f"`{name}` must (vary by more|keep their spacings)"):
                 call(given)
+
+
+ORIGINS = (0, 1_000_000_000, -2_147_483_648, 2_147_483_600)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_integer_draws_keep_their_digits(origin):
+    fn = lambda key: origin + jax.random.randint(key, (3,), 0, 30)
+    reduce = (rmt.Moments(4), rmt.simulation.Covariance(), rmt.simulation.Jackknife(lambda m: m.variance), Collect())
+    moments, covariance, jackknife, collected = rmt.simulate(fn, KEY, 100, reduce=reduce, batch_size=16)
+    draws = np.asarray(collected.values, np.float64)
+    np.testing.assert_allclose(moments.mean, draws.mean(0), rtol=1e-12, atol=1e-5)
+    np.testing.assert_allclose(moments.variance, draws.var(0, ddof=1), rtol=1e-5)
+    np.testing.assert_allclose(moments.kurtosis, scipy.stats.kurtosis(draws), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(covariance.mean, draws.mean(0), rtol=1e-12, atol=1e-5)
+    np.testing.assert_allclose(covariance.covariance, np.cov(draws.T), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(jackknife.uncorrected, draws.var(0, ddof=1), rtol=1e-5)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("reducer", [Extremes(1), Quantiles(0.5), rmt.Histogram([0.0, 1e9, 2e9])], ids=repr)
+def test_integer_draws_that_are_rounded_are_not_pooled(reducer):
+    of = lambda origin: rmt.simulate(lambda key: origin + jax.random.randint(key, (), 0, 30), KEY, 9, reduce=reducer)
+    of(2**24 - 29)
+    if jax.config.read("jax_enable_x64"):
+        of(10**9)
+        return
+    with pytest.raises(ValueError, match=r"`fn` must return no NaN, got . of 9 values.*integer .* round"):
+        of(10**9)

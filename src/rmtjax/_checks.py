@@ -25,6 +25,7 @@ from rmtjax._door import LARGEST_COUNT
 from rmtjax._door import booleans as booleans
 from rmtjax._door import floating as floating
 from rmtjax._door import full_precision as full_precision
+from rmtjax._door import not_masked as not_masked
 from rmtjax._door import numbers as numbers
 from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
@@ -46,6 +47,7 @@ def integer(name: str, value: object, *, at_least: int, at_most: int = LARGEST_C
         raise refusal(name, must + ", known before tracing (static)", value)
     if isinstance(value, bool):
         raise refusal(name, must, value)
+    not_masked(name, value)
     try:
         number = operator.index(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, RuntimeError):  # the latter of a deleted array
@@ -80,6 +82,7 @@ def dyson_index(beta: T, literal: Any = DysonIndex, name: str = "beta") -> T:
     must = f"be {', '.join(map(str, options[:-1]))} or {options[-1]}"
     if isinstance(beta, Tracer):
         raise refusal(name, must + ", known before tracing (static)", beta)
+    not_masked(name, beta)
     number = plain(beta)
     if isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool):
         for option in options:
@@ -228,7 +231,7 @@ def scalar(name: str, value: RealScalarLike) -> Array:
 def static_real(name: str, value: object) -> float:
     """A real number of Python in double precision, which must be known."""
     number = floating(name, value, "be a real number")
-    if isinstance(number, Tracer) or np.shape(number) != () or np.iscomplexobj(number):
+    if isinstance(number, list | Tracer) or np.shape(number) != () or np.iscomplexobj(number):
         raise refusal(name, "be a real number, known before tracing (static)", value)
     return float(number)
 

@@ -55,6 +55,7 @@ def floating(name: str, value: Any, must: str = "be numbers") -> Any:
         return numbers(name, value, must)
     if isinstance(value, float | complex):
         return value
+    not_masked(name, value)
     if isinstance(value, int):
         try:
             return float(value)
@@ -118,6 +119,7 @@ def passed_on(name: str, tree: T) -> T:
         ValueError: an integer exceeds JAX's integers.
     """
     for leaf in jax.tree.leaves(tree):
+        not_masked(name, leaf)
         array = np.asarray(leaf) if isinstance(leaf, int | np.integer | np.ndarray) else np.zeros(0)
         if isinstance(leaf, int) or (array.dtype.kind in "iu" and array.size):
             bits = min(8 * array.itemsize, jnp.iinfo(jnp.result_type(int)).bits)
@@ -128,10 +130,18 @@ def passed_on(name: str, tree: T) -> T:
     return tree
 
 
+def not_masked(name: str, value: object) -> None:
+    """Refuse masked entries of NumPy, which JAX would take for numbers."""
+    if isinstance(value, np.ma.MaskedArray) and (number := np.ma.getmaskarray(value).astype(bool).sum()):
+        must = "not be masked (leave these entries out, or `filled` puts numbers in their place)"
+        raise refusal(name, must, Words(f"{number} of {value.size} entries that are"))
+
+
 def _items(name: str, value: object, must: str) -> Array | np.ndarray:
     """An array of JAX as it is, and anything else as one of NumPy."""
     if is_deleted(value):
         raise refusal(name, must, value)
+    not_masked(name, value)
     try:
         return value if isinstance(value, jax.Array) else np.asarray(value)
     except (TypeError, ValueError):  # e.g. a table of rows of different lengths

@@ -184,6 +184,15 @@ def test_text():
     assert str(scalar) == "0.5307 ± 0.0021"
     vector = Estimate((jnp.array([123.4, -0.1]),), (jnp.array([12.3, 0.0]),), 9)
     assert str(vector) == "([123 ± 12, -0.1 ± 0],)"
+    for value, error, text in [
+        (4.5e30, 1.6e29, "4.50e+30 ± 1.6e+29"),
+        (-4.5e-20, 1.6e-22, "-4.500e-20 ± 1.6e-22"),
+        (1e-20, 3e-19, "1.0e-20 ± 3.0e-19"),
+        (0.0, 1e-9, "0.0e+00 ± 1.0e-09"),
+        (123456.0, 1234.0, "123456 ± 1234"),
+        (4.5e30, 0.0, "4.5e+30 ± 0"),
+    ]:
+        assert str(Estimate(jnp.asarray(value), jnp.asarray(error), 9)) == text
     assert str(Estimate({"z": jnp.asarray(1 + 2j)}, {"z": jnp.asarray(0.5)}, 9)) == "{'z': 1.00+2.00j ± 0.50}"
     jax.jit(lambda x: str(over_samples(lambda x: x, x)) and x)(jnp.arange(3.0))
 
@@ -193,6 +202,17 @@ def test_z_score():
     np.testing.assert_array_equal(found.z_score({"a": jnp.array([2.0, 1.5])})["a"], [-2, 2])
     curve = np.array([[2.0], [1.5]])  # one of NumPy's, of another precision and shape
     np.testing.assert_array_equal(found.z_score({"a": curve})["a"], [[-2, 0], [-1, 2]])
+    np.testing.assert_array_equal(found.z_score({"a": [2, 1.5]})["a"], [-2, 2])
+    one = Estimate(jnp.asarray(1.0), jnp.asarray(0.1), 9)
+    for large in (3_000_000_000, np.int64(3_000_000_000), np.array(3_000_000_000), 10**30):
+        np.testing.assert_allclose(one.z_score(large), -10 * float(large), rtol=1e-6)
+
+
+@pytest.mark.parametrize("reference", [10**400, None, "a", [1.0, [2.0]], jnp.zeros(3), {"a": 1.0}, jax.random.key(0)])
+def test_what_is_no_reference(reference):
+    for value in (jnp.zeros(2), (jnp.zeros(2), jnp.zeros(2))):
+        with pytest.raises(ValueError, match="`reference` must "):
+            Estimate(value, value, 9).z_score(reference)
 
 
 LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
@@ -231,6 +251,10 @@ LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
         (lambda: over_samples(lambda x, y: x, jnp.zeros(3), jnp.zeros(4)), "`samples` must have one leading axis"),
         (lambda: over_samples(lambda x: x.mean(), jnp.zeros(3)), "`statistic` must return arrays with a leading axis"),
         (lambda: over_samples(lambda x: x, jnp.zeros(3)).interval(2), r"`level` must lie in \(0, 1\)"),
+        *(
+            (lambda level=level: over_samples(lambda x: x, jnp.zeros(3)).interval(level), "`level` must be a real num")
+            for level in ("0.95", None, [0.9, 0.95], 1j, np.array([0.9, 0.95]), jax.random.key(0), {})
+        ),
     ],
 )
 def test_refusals(call, message):

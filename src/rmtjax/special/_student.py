@@ -23,6 +23,7 @@ def student_multiple(level: float, degrees_of_freedom: Any) -> Any:
     # Not at the top: `import rmtjax` shall not take the time of SciPy.
     from scipy.special import stdtrit
 
+    level = _checks.static_real("level", level)
     if not 0 < level < 1:
         raise _checks.refusal("level", "lie in (0, 1)", level)
     known = stdtrit(np.maximum(degrees_of_freedom, 1), (1 + level) / 2)

@@ -28,7 +28,8 @@ T = TypeVar("T", default=Any)
 class Estimate(AbstractModule, Generic[T]):
     """A mean over independent samples, or a function of means, with its standard error.
 
-    As text it is value ± standard error, the latter with two digits; a format is that of both.
+    As text it is value ± standard error, the latter with two digits (of very large or small numbers with an exponent);
+    a format is that of both.
 
     Args:
         value: in the structure of the statistic.
@@ -71,12 +72,21 @@ class Estimate(AbstractModule, Generic[T]):
         Returns:
             (value - reference) / standard_error.
 
+        Raises:
+            ValueError: `reference` has another structure, is no numbers, or its shape does not go with the value's.
+
         Example:
             >>> import jax.numpy as jnp
             >>> print(f"{Estimate(jnp.asarray(0.535), jnp.asarray(0.002), 30).z_score(0.5307):.2f}")
             2.15
         """
-        return jax.tree.map(_errors_above, self.value, self.standard_error, reference)
+        values, structure = jax.tree.flatten(self.value)
+        try:
+            references = structure.flatten_up_to(reference)
+        except (TypeError, ValueError):
+            raise _checks.refusal("reference", "have the structure of the value", reference) from None
+        expected = structure.unflatten(map(_reference, references, values))
+        return jax.tree.map(_errors_above, self.value, self.standard_error, expected)
 
     def __str__(self) -> str:
         return format(self, "")
@@ -89,9 +99,24 @@ class Estimate(AbstractModule, Generic[T]):
         return str(jax.tree.map(words, *leaves))
 
 
-def _errors_above(value: Array, error: Array, expected: Array | complex) -> Array:
+def _reference(given: Any, value: Any) -> Array:
+    """Numbers that the value can be held to."""
+    array = _checks.numbers("reference", given)
+    try:
+        np.broadcast_shapes(array.shape, np.shape(value))
+    except ValueError:
+        must = f"broadcast against the value of shape {np.shape(value)}"
+        raise _checks.refusal("reference", must, array.shape) from None
+    return array
+
+
+def _errors_above(value: Array, error: Array, expected: Array) -> Array:
     value, error, expected = aligned(value, error, expected)
     return (value - expected) / error
+
+
+# Larger numbers, and errors with more than seven decimals, are written with an exponent.
+_LONGEST = 1e12
 
 
 def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
@@ -101,7 +126,12 @@ def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
     if not spec:
         known = 0 < error < math.inf
         digits = decimals(float(error)) if known else 0
-        spec = f".{digits}f" if known and digits < 8 else ".6g"
+        if known and (digits >= 8 or max(abs(value), error) > _LONGEST):
+            # Digits of the value down to the second one of the error.
+            exponent = lambda x: math.floor(math.log10(x))
+            behind = exponent(abs(value)) - exponent(error) + 1 if abs(value) > error else 1
+            return f"{value[()]:.{behind}e} ± {error[()]:.1e}"
+        spec = f".{digits}f" if known else ".6g"
     return f"{value[()]:{spec}} ± {error[()]:{spec}}"
 
 

@@ -159,6 +159,11 @@ def test_what_has_no_quantiles(getkey):
     assert np.isnan([one.standard_error, *one.interval()]).all()
     with pytest.raises(ValueError, match=r"`p` must lie in \[0, 1\], got 2"):
         one.quantile(2)
+    for no_number in ("0.5", None, 1j, [[0.5], [0.5, 0.5]]):
+        with pytest.raises(ValueError, match="`p` must be "):
+            one.quantile(no_number)
+        with pytest.raises(ValueError, match="`level` must be a real number"):
+            one.interval(no_number)
     with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
         one.interval(95)
 

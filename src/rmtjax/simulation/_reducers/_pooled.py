@@ -9,17 +9,22 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
+from rmtjax.simulation._reducers._rounding import rounded
 from rmtjax.simulation._reducers.base import Draws, is_padded
 
 
 def pooled_entries(draws: Draws, what: str) -> list[tuple[Float[Array, "m n"], Bool[Array, "m n"]]]:
-    """The real values of each array, one row for each draw, and which of them count."""
+    """The real values of each array, one row for each draw, and which of them count; NaN for integers it rounds."""
 
     def flat(values: Array, mask: Array) -> tuple[Array, Array]:
         if jnp.iscomplexobj(values):
             raise _checks.refusal("fn", f"return real values for {what}", values.dtype.name)
         shape = values.shape[0], math.prod(values.shape[1:])
-        return _checks.real("values", values).reshape(shape), jnp.broadcast_to(mask, values.shape).reshape(shape)
+        if jnp.issubdtype(values.dtype, jnp.integer):
+            # One that is rounded would be counted in the place of another.
+            values, rest = rounded(values, jnp.result_type(float))
+            values = values if rest is None else jnp.where(rest == 0, values, jnp.nan)
+        return _checks.real("fn", values).reshape(shape), jnp.broadcast_to(mask, values.shape).reshape(shape)
 
     return [flat(*entry) for entry in draws.entries()]
 
@@ -42,5 +47,6 @@ def nan_refused(number: int, total: int) -> ValueError:
     """The error for values that are not a number."""
     return ValueError(
         f"`fn` must return no NaN, got {number} of {total} values. Inside of a program a parameter out of range gives "
-        "NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it."
+        "NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it. An integer that JAX's default float rounds is "
+        "taken for NaN: subtract an origin, set `jax_enable_x64`, or return `astype(float)`."
     )

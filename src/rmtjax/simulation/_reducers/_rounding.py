@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from rmtjax._promotion import like
 from rmtjax._units import largest_part, over, unit_of
@@ -29,16 +30,31 @@ def common(a: Any, b: Any) -> tuple[Any, Any, Any]:
     return unit, a / divisor, b / divisor
 
 
-def centred(values: Any, mask: Any, count: Any) -> tuple[Any, Any, Any, Any]:
+def rounded(values: Array, dtype: Any) -> tuple[Array, Array | None]:
+    """Numbers in a floating-point dtype, and what it leaves out of integers; None where it holds all of their dtype."""
+    nearest = values.astype(dtype)
+    if not jnp.issubdtype(values.dtype, jnp.integer) or jnp.iinfo(values.dtype).bits <= jnp.finfo(dtype).nmant:
+        return nearest, None
+    # Either half of the bits is exact, and so is the difference of numbers that are near each other.
+    half = 4 * values.dtype.itemsize
+    upper, lower = (values >> half) << half, values & ((1 << half) - 1)
+    return nearest, (upper.astype(dtype) - nearest) + lower.astype(dtype)
+
+
+def centred(values: Any, mask: Any, count: Any, rest: Any = None) -> tuple[Any, Any, Any, Any]:
     """Numbers of a batch less their mean, the mean, its rounding error, and the unit of all three, on a device.
 
-    The unit is a power of two near the largest, and 0 where there are zeros only. What does not count is 0.
+    The unit is a power of two near the largest, and 0 where there are zeros only. What does not count is 0; the numbers
+    are those of `rounded`.
     """
     size = largest_part(values, 0)
     scaled = over(values, unit_of(size))
     counted = like(scaled, jnp.maximum(count, 1))
     mean = jnp.sum(scaled, axis=0) / counted
-    deviation = jnp.where(mask, scaled - mean[None], 0)
+    deviation = scaled - mean[None]
+    if rest is not None:
+        deviation = deviation + over(rest, unit_of(size))
+    deviation = jnp.where(mask, deviation, 0)
     rest = jnp.sum(deviation, axis=0) / counted
     deviation = jnp.where(mask, deviation - rest[None], 0)
     rest = jnp.where(jnp.isfinite(rest), rest, 0)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import PyTree
-from rmtjax.simulation._reducers._rounding import centred, common, two_sum
+from rmtjax.simulation._reducers._rounding import centred, common, rounded, two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 
 
@@ -143,12 +143,14 @@ class Covariance(AbstractReducer):
 
     def update(self, state: _State, draws: Draws) -> _State:
         """The moments with these draws added."""
-        flat = lambda leaf: leaf.reshape(len(draws.index), -1).astype(state.mean.dtype)
-        values = jnp.concatenate([flat(leaf) for leaf in jax.tree.leaves(draws.values)], axis=1)
         valid = draws.valid[:, None]
+        flat = [leaf.reshape(len(draws.index), -1) for leaf in jax.tree.leaves(draws.values)]
+        parts = [rounded(jnp.where(valid, leaf, jnp.zeros_like(leaf)), state.mean.dtype) for leaf in flat]
+        values = jnp.concatenate([nearest for nearest, _ in parts], axis=1)
+        rests = [jnp.zeros_like(nearest) if rest is None else rest for nearest, rest in parts]
+        rest = None if all(rest is None for _, rest in parts) else jnp.concatenate(rests, axis=1)
         number = jnp.sum(draws.valid, dtype=state.draws.dtype)
-        values = jnp.where(valid, values, 0)
-        x, mean, rest, unit = centred(values, valid, number)
+        x, mean, rest, unit = centred(values, valid, number, rest)
         sums = [_products(a, b) for a, b in ((x, x), (x**2, x), (x**2, x**2), (x**3, x))]
         return state.merged(_State(number, unit, mean, rest, *sums))
 

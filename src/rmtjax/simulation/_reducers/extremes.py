@@ -71,7 +71,8 @@ class Extremes(AbstractReducer):
         k: number of values at each end; with fewer than k values, all are kept.
 
     Raises:
-        ValueError: `k` is not a positive integer; a value is complex or NaN.
+        ValueError: `k` is not a positive integer; a value is complex, NaN, or an integer that
+            JAX's default float rounds.
 
     Example:
         >>> import jax, rmtjax as rmt

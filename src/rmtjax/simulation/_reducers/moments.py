@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool
 
 from rmtjax import _checks
 from rmtjax._typing import PyTree
-from rmtjax.simulation._reducers._rounding import centred, common, two_sum
+from rmtjax.simulation._reducers._rounding import centred, common, rounded, two_sum
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.moments_result import MomentsResult
 
@@ -146,9 +146,9 @@ class Moments(AbstractReducer):
 def _of_batch(like: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment:
     """The moments of a batch, in three passes: the mean, its rounding error, and the powers of the deviations."""
     # What does not count may be NaN.
-    values = jnp.where(mask, values.astype(like.mean.dtype), 0)
+    values, rest_of_values = rounded(jnp.where(mask, values, jnp.zeros_like(values)), like.mean.dtype)
     count = jnp.sum(mask, axis=0, dtype=like.count.dtype).reshape(like.count.shape)
-    deviation, mean, rest, unit = centred(values, mask, count)
+    deviation, mean, rest, unit = centred(values, mask, count, rest_of_values)
     powers = [jnp.abs(deviation) ** 2] if len(like.sums) == 1 else [deviation**k for k in (2, 3, 4)]
     return _Moment(count, unit, mean, rest, tuple(jnp.sum(power, axis=0) for power in powers))
 

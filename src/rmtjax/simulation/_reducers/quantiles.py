@@ -65,7 +65,8 @@ class Quantiles(AbstractReducer):
         size: the largest number of cells, at least 2. Values of N(0, 1) have `rank_error` 0.002 with 4096 cells.
 
     Raises:
-        ValueError: a probability is not in [0, 1], or `size` is below 2; a value is complex or NaN.
+        ValueError: a probability is not in [0, 1], or `size` is below 2; a value is complex, NaN, or an integer that
+            JAX's default float rounds.
 
     Example:
         >>> import jax, rmtjax as rmt

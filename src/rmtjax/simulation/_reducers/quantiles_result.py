@@ -145,7 +145,8 @@ def _known(error: np.ndarray) -> np.ndarray:
 
 
 def _probabilities(name: str, value: object) -> np.ndarray:
-    p = np.asarray(value, np.float64)
+    _checks.real(name, value)
+    p = np.asarray(value, np.float64)  # not that of the check, which may be rounded to single precision
     if not ((p >= 0) & (p <= 1)).all():
         raise _checks.refusal(name, "lie in [0, 1]", value)
     return p
