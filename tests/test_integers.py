@@ -186,6 +186,9 @@ def test_a_number_of_observations_may_be_large():
     np.testing.assert_array_equal(rank(np.int64(2**32 + 3)), rank(2.0**32 + 3))
 
 
+UNIFORM = rmt.laws.Uniform(3.9e9, 4.1e9)
+
+
 @pytest.mark.float32
 def test_integers_that_single_precision_does_not_tell_apart():
     rows = 4_000_000_000 + np.arange(12).reshape(4, 3) ** 2
@@ -193,6 +196,11 @@ def test_integers_that_single_precision_does_not_tell_apart():
     for call, name in [
         (rmt.inference.shrink_covariance, "data"),
         (rmt.inference.signal_rank, "data"),
+        (lambda rows: rmt.statistics.over_samples(lambda each: each, rows), "statistic"),
+        (lambda rows: rmt.statistics.over_samples(lambda each: each, rows, combine=jnp.square), "statistic"),
+        (lambda rows: rmt.inference.compare_spectra(rows, rows + 1, key=KEY, permutations=9), "a"),
+        (lambda rows: rmt.inference.kolmogorov_smirnov(rows.ravel(), UNIFORM, calibration="independent"), "levels"),
+        (lambda rows: rmt.linalg.spectral_density(rows.ravel(), [4e9], 9.0), "spectrum"),
         (lambda levels: rmt.statistics.spacings(levels).mean(), "levels"),
     ]:
         for given in (rows, rows.astype(float)):

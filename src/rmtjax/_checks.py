@@ -218,6 +218,37 @@ def _not_overflowed(name: str, value: object, array: Array) -> None:
         raise refusal(name, f"not exceed {jnp.finfo(array.dtype).max:.2g}, {largest}", value)
 
 
+def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where: Any = True) -> None:
+    """Refuse numbers of the host that single precision, which has a step of eps, robs of how they vary along an axis.
+
+    Args:
+        name: name of the argument.
+        value: as it was given.
+        array: what JAX has made of it.
+        axis: along which they vary; None for all together.
+        where: which of them count.
+    """
+    if isinstance(value, jax.Array) or isinstance(array, Tracer) or isinstance(where, Tracer):
+        return
+    if array.dtype not in (jnp.float32, jnp.complex64):
+        return
+    given = np.asarray(value)
+    if given.dtype.kind not in "iufc" or given.dtype in (np.float32, np.complex64) or given.shape != array.shape:
+        return
+    given = np.where(where, given, 0)
+    size = np.max(np.abs(given), axis=axis, initial=0)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused elsewhere, or allowed
+        deviation = np.std(given, axis=axis, where=where)
+        # Rounding of a mean makes the deviation of equal numbers positive.
+        varies = deviation > 100 * np.finfo(np.float64).eps * size
+        lost = varies & (np.finfo(np.float32).eps * size > 0.1 * deviation)
+    if lost.any():
+        must = (
+            "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"
+        )
+        raise refusal(name, must, Words(f"{lost.sum()} of {lost.size} columns that do not") if lost.size > 1 else given)
+
+
 def scalar(name: str, value: RealScalarLike) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype."""
     with at_once():

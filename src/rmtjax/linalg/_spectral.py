@@ -82,7 +82,8 @@ def spectral_density(
         Densities of the shape of the batch followed by the grid.
 
     Raises:
-        ValueError: `width` is not positive and finite.
+        ValueError: `width` is not positive and finite; or a spectrum of NumPy in double precision loses how it varies
+            where JAX's default is single precision.
 
     Example:
         >>> import jax.numpy as jnp
@@ -93,6 +94,8 @@ def spectral_density(
         Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
     """
     grid, width = _checks.real("grid", grid), _checks.positive("width", width)
+    values, _ = values_and_mask(spectrum)
+    _checks.deviations_kept("spectrum", spectrum, values, -1)
     dtype = common_dtype(grid, width)
     return (
         -jnp.imag(stieltjes(spectrum, jax.lax.complex(grid.astype(dtype), jnp.full(grid.shape, width, dtype)))) / jnp.pi

@@ -194,10 +194,12 @@ def checked_values(values: object, where: object = None, *, name: str = "levels"
         name: that of the argument, for errors.
 
     Raises:
-        ValueError: they are not real, not finite where they count, or have no axis; or `where` is no mask of them.
+        ValueError: they are not real, not finite where they count, or have no axis; `where` is no mask of them; or
+            how they vary is lost in single precision.
     """
     spectra = checked_in_plane(values, where, name=name)
     _checks.real(name, spectra.values)
+    _checks.deviations_kept(name, values, spectra.values, None, spectra.mask)
     return spectra
 
 

@@ -167,7 +167,8 @@ def over_samples(
 
     Raises:
         ValueError: there are fewer than two samples, a leading axis has another length, the statistic returns
-            `linalg.MaskedValues`, or a record without `combine`.
+            `linalg.MaskedValues`, a record without `combine`, or numbers of NumPy in double precision that lose how
+            they vary where JAX's default is single precision.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -192,10 +193,13 @@ def over_samples(
             raise _checks.refusal("statistic", must, kind)
         if combine is None:
             raise _checks.refusal("combine", f"be a function of the mean {kind}, which returns arrays", None)
-    each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), each)
+    found = each
+    each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), found)
     for leaf in jax.tree.leaves(each):
         if leaf.shape[:1] != (number,):
             raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
+    for given, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(each), strict=True):
+        _checks.deviations_kept("statistic", given, leaf, 0)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(each)):

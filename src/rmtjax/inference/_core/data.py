@@ -49,14 +49,6 @@ def _covariance_passed(array: Array) -> bool:
     return bool(np.array_equal(data, np.conj(np.swapaxes(data, -1, -2))) and np.any(data))
 
 
-def _lost(data: np.ndarray) -> np.ndarray:
-    """Whether single precision, which has a step of eps times the entry, loses a tenth of a column's deviation."""
-    step = np.finfo(np.float32).eps * np.max(np.abs(data), axis=-2)
-    # Rounding of the mean makes the deviation of a constant column positive.
-    varies = np.any(data != data[..., :1, :], axis=-2)
-    return varies & (step > 0.1 * np.std(data, axis=-2))
-
-
 def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> tuple[Inexact[Array, "*batch n p"], Any]:
     """A data matrix of at least two rows, and whether each is finite.
 
@@ -75,12 +67,7 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
         must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"
         raise _checks.refusal(name, must, array.shape)
     valid = _COMPLETE.kept(name, array)
-    wide = isinstance(data, np.ndarray) and data.dtype.newbyteorder("=") not in (np.float32, np.complex64)
-    if wide and array.dtype in (np.float32, np.complex64) and (lost := _lost(data)).any():
-        must = (
-            "vary by more than single precision keeps beside the mean (`jax_enable_x64`, or take the mean away first)"
-        )
-        raise _checks.refusal(name, must, _checks.Words(f"{lost.sum()} of {lost.size} columns that do not"))
+    _checks.deviations_kept(name, data, array, -2)
     if not hermitian and _covariance_passed(array):
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)

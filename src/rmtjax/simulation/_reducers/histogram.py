@@ -56,8 +56,8 @@ class Histogram(AbstractReducer):
         edges: at least two finite numbers in strictly ascending order; compared in the dtype of the values.
 
     Raises:
-        ValueError: the edges are fewer than two, not finite or not ascending; a value is complex, NaN, or an integer that
-            JAX's default float rounds.
+        ValueError: the edges are fewer than two, not finite or not ascending; a value is complex, NaN, or an integer
+            that JAX's default float rounds.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
