@@ -182,6 +182,19 @@ def test_unit_diagonal_is_an_estimate_of_correlations():
     np.testing.assert_allclose(found, standard / scale[:, None] / scale, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("method", ["sample", "qis", "rie", "analytical", "ledoit-wolf"])
+def test_correlations_of_columns_in_any_units(method):
+    """The squares of the smallest columns are 0 beside those of the largest ones."""
+    data = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32) @ (np.eye(4, dtype=np.float32) + 0.5)
+    units = np.float32(2.0) ** np.array([0, -70, 60, -20], np.float32)
+    expected = np.asarray(shrink(data, method=method, unit_diagonal=True))
+    assert abs(expected[0, 1]) > 0.2
+    np.testing.assert_array_equal(shrink(data * units, method=method, unit_diagonal=True), expected)
+    narrow = units[:2]
+    found = shrink(data[:, :2] * narrow, method=method, standardize=True)
+    np.testing.assert_array_equal(found[0], shrink(data[:, :2], method=method, standardize=True)[0] * narrow)
+
+
 def test_correlations_are_shrunk_and_variances_given_back():
     data = _data(25, 8) * np.geomspace(1, 100, 8)
     data[:, 3] = 0.1

@@ -189,8 +189,9 @@ def _shrunk(
     if center:
         # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
         data = departures(data)
-    # In units of the largest entry, as formulas have squares of levels, fourth powers of the data.
-    data, unit = in_unit(data)
+    # In units of the largest entry, as formulas have squares of levels, fourth powers of the data; columns that become
+    # numbers without a unit have one each, as their squares would vanish beside those of others.
+    data, unit = _units.in_unit(data, -2) if unit_diagonal or standardize else in_unit(data)
     weights = None if weights is None else weights.astype(data.real.dtype)
     deviations = None
     if unit_diagonal or standardize:
@@ -217,7 +218,7 @@ def _shrunk(
     matrix = _correlation(matrix)
     if unit_diagonal:
         return matrix
-    scale = deviations * unit[..., 0]
+    scale = deviations * unit[..., 0, :]
     scale = like(matrix, scale)
     return matrix * scale[..., :, None] * scale[..., None, :]
 
