@@ -46,11 +46,15 @@ def test_a_traced_size_is_named_as_such():
 @pytest.mark.float32
 @pytest.mark.parametrize("value", [1e300, np.float64(1e300), 10**300], ids=["float", "numpy", "integer"])
 def test_what_overflows_single_precision_is_named_as_such(value):
-    make = [lambda: rmt.GOE(3, value), lambda: rmt.laws.GeneralMarchenkoPastur(0.5, [1.0, value])]
+    make = [
+        lambda: rmt.GOE(3, value),
+        lambda: rmt.laws.GeneralMarchenkoPastur(0.5, [1.0, value]),
+        lambda: rmt.eigvalsh([[1.0, 0.0], [0.0, value]]),
+    ]
     if jax.config.read("jax_enable_x64"):
         assert [float(leaf) for leaf in jax.tree.leaves(make[0]())] == [1e300]
         return
-    for call, name in zip(make, ("scale", "population"), strict=True):
+    for call, name in zip(make, ("scale", "population", "a"), strict=True):
         largest = r"3.4e\+38, the largest float32 \(`jax_enable_x64` allows for more\)"
         with pytest.raises(ValueError, match=rf"`{name}` must not exceed {largest}, got .*1(e\+300|0{{300}})"):
             call()
@@ -86,3 +90,26 @@ def test_long_arrays_are_not_shown_whole():
         rmt.statistics.level_repulsion(jnp.arange(3.0), np.where(values == 0.5, -0.5, values))
     with pytest.raises(ValueError, match=r"must be finite and strictly ascending, got Array\(\[0., 0.\]"):
         rmt.statistics.level_density(jnp.arange(3.0), [0.0, 0.0])
+
+
+@pytest.mark.float32
+def test_what_is_zero_in_a_program_is_not_positive():
+    tiny = float(jnp.finfo(jnp.result_type(float)).tiny)
+    for make, name in (
+        (rmt.laws.Semicircle, "radius"),
+        (lambda scale: rmt.GOE(3, scale), "scale"),
+        (lambda beta: rmt.GaussianBeta(3, beta), "beta"),
+        (lambda width: rmt.linalg.spectral_density([1.0], [1.0], width), "width"),
+    ):
+        make(tiny)
+        smallest = rf"`{name}` must be positive, and at least .* the smallest float\d\d"
+        for small in (tiny / 2, np.float64(tiny / 8)):
+            with pytest.raises(ValueError, match=smallest):
+                make(small)
+            with pytest.raises(ValueError, match=rf"`{name}` must be positive"):
+                make(jnp.asarray(small))
+        with pytest.raises(ValueError, match=rf"`{name}` must be positive( and finite)?, got 0.0"):
+            make(0.0)
+    if not jax.config.read("jax_enable_x64"):
+        with pytest.raises(ValueError, match=r"at least 1.2e-38, the smallest float32 .*, got 1e-50"):
+            rmt.GOE(3, 1e-50)

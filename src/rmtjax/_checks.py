@@ -29,7 +29,7 @@ from rmtjax._door import not_masked as not_masked
 from rmtjax._door import numbers as numbers
 from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
-from rmtjax._promotion import aligned, in_one_precision
+from rmtjax._promotion import aligned, common_dtype, in_one_precision
 from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
@@ -196,8 +196,13 @@ def _masked(valid: Array, leaf: Array) -> Array:
     return leaf
 
 
-POSITIVE = Rule(lambda x: (x > 0) & (x < math.inf), "be positive and finite")
-POSITIVE_OR_INFINITE = Rule(lambda x: x > 0, "be positive")
+def _is_positive(x: Any) -> Any:
+    """Whether a number is positive in a program too, where XLA takes subnormal numbers for 0."""
+    return x >= jnp.finfo(common_dtype(x)).tiny
+
+
+POSITIVE = Rule(lambda x: _is_positive(x) & (x < math.inf), "be positive and finite")
+POSITIVE_OR_INFINITE = Rule(_is_positive, "be positive")
 NONNEGATIVE = Rule(lambda x: (x >= 0) & (x < math.inf), "be finite and not negative")
 FINITE = Rule(lambda x: abs(x) < math.inf, "be finite")
 FRACTION = Rule(lambda x: (x > 0) & (x <= 1), "lie in (0, 1]")
@@ -208,14 +213,20 @@ ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")
 NO_NAN = Rule(lambda x: x == x, "not be NaN")
 
 
-def _not_overflowed(name: str, value: object, array: Array) -> None:
-    """Refuse finite numbers that overflow the array's dtype."""
-    if isinstance(value, jax.Array) or isinstance(array, Tracer):
+def _in_range(name: str, value: object, array: Array, *, nonzero: bool = False) -> None:
+    """Refuse finite numbers of the host that overflow the array's dtype, or if `nonzero` that are 0 in it."""
+    if isinstance(value, jax.Array) or hasattr(value, "__jax_array__") or isinstance(array, Tracer):
         return
-    lost = np.isfinite(np.asarray(value, float)) & np.isinf(np.asarray(array))
-    if lost.any():
-        largest = f"the largest {array.dtype.name} (`jax_enable_x64` allows for more)"
-        raise refusal(name, f"not exceed {jnp.finfo(array.dtype).max:.2g}, {largest}", value)
+    found, info = np.asarray(array), jnp.finfo(array.dtype)
+    infinite, small = ~np.isfinite(found), np.abs(found) < info.tiny if nonzero else np.False_
+    if not (infinite.any() or small.any()):
+        return
+    given, more = np.asarray(value, complex if np.iscomplexobj(found) else float), "(`jax_enable_x64` allows for"
+    if (infinite & np.isfinite(given)).any():
+        raise refusal(name, f"not exceed {info.max:.2g}, the largest {array.dtype.name} {more} more)", value)
+    if (small & (given > 0)).any():
+        must = f"be positive, and at least {info.tiny:.2g}, the smallest {array.dtype.name} {more} smaller)"
+        raise refusal(name, must, value)
 
 
 def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where: Any = True) -> None:
@@ -249,13 +260,19 @@ def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where
         raise refusal(name, must, Words(f"{lost.sum()} of {lost.size} columns that do not") if lost.size > 1 else given)
 
 
-def scalar(name: str, value: RealScalarLike) -> Array:
-    """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype."""
+def scalar(name: str, value: RealScalarLike, *, nonzero: bool = False) -> Array:
+    """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype.
+
+    Args:
+        name: name of the argument.
+        value: the number.
+        nonzero: whether a positive number must not become 0 in the dtype.
+    """
     with at_once():
         array = numbers(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
-    _not_overflowed(name, value, array)
+    _in_range(name, value, array, nonzero=nonzero)
     return array
 
 
@@ -269,7 +286,7 @@ def static_real(name: str, value: object) -> float:
 
 def positive(name: str, value: RealScalarLike) -> Array:
     """A positive finite scalar."""
-    return POSITIVE(name, scalar(name, value))
+    return POSITIVE(name, scalar(name, value, nonzero=True))
 
 
 ASCENDING_PAIR = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending real numbers")
@@ -300,7 +317,7 @@ def vector(name: str, value: object) -> Array:
     array = real(name, value)
     if array.ndim != 1 or array.size == 0:
         raise refusal(name, "be a vector of at least one number", array.shape)
-    _not_overflowed(name, value, array)
+    _in_range(name, value, array)
     return array
 
 
@@ -330,7 +347,7 @@ def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
     array = real(name, value)
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
-    _not_overflowed(name, value, array)
+    _in_range(name, value, array)
     return array
 
 
@@ -358,6 +375,7 @@ def square_matrix(name: str, value: object) -> Array:
     array = numbers(name, value, "hold real or complex numbers")
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
+    _in_range(name, value, array)
     return _FINITE_MATRIX(name, array)
 
 

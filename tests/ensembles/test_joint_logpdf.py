@@ -69,6 +69,28 @@ def test_one_positive_level_is_gamma(make):
     np.testing.assert_allclose(got, scipy.stats.gamma(a, scale=SCALE**2 / a).logpdf(x), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        rmt.GOE(2),
+        rmt.Wishart(2, 3),
+        rmt.InverseWishart(2, 4),
+        rmt.Jacobi(2, 3, 4),
+        rmt.CUE(2),
+        rmt.HaarSpecialOrthogonal(4),
+        rmt.Ginibre(2, 2),
+        rmt.Elliptic(2, 0.3, 4),
+        rmt.Spherical(2, 2),
+    ],
+    ids=repr,
+)
+def test_no_level_is_infinite(ensemble):
+    infinite = [np.inf, -np.inf, *([complex(np.inf, 1), complex(0, np.inf)] if hasattr(ensemble, "moduli") else [])]
+    for levels in [[0.5, each] for each in infinite] + [[np.inf, np.inf]]:
+        assert ensemble.joint_logpdf(levels) == -np.inf
+        assert jax.jit(ensemble.joint_logpdf)(jnp.asarray(levels)) == -np.inf
+
+
 @pytest.mark.parametrize("make", GAUSSIAN.values(), ids=GAUSSIAN)
 def test_one_level_is_normal(make):
     ensemble = make(1, SCALE)

@@ -194,7 +194,7 @@ class CircularBeta(AbstractCircular):
 
     def __init__(self, n: int, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.scalar("beta", beta)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
 
     def _beta(self) -> Float[Array, ""]:
         return self.beta

@@ -125,7 +125,7 @@ class AltlandZirnbauer(AbstractEnsemble):
         self.symmetry = _checks.choice("symmetry", symmetry, Symmetry)
         self.n = _checks.integer("n", n, at_least=1)
         self.zero_modes = _checks.integer("zero_modes", zero_modes, at_least=0)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
         most = _MOST_ZERO_MODES.get(symmetry, self.n - 1)
         if self.zero_modes > most:
             raise _checks.refusal("zero_modes", f"be at most {most} in class {symmetry} with n = {self.n}", zero_modes)

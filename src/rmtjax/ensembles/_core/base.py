@@ -16,6 +16,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision
 from rmtjax._typing import IntegerLike, KeyScalar, RealLike, Side
 from rmtjax.ensembles._core.edge import Edge
+from rmtjax.ensembles._core.joint_density import log_density
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
@@ -240,15 +241,16 @@ class AbstractEnsemble(AbstractModule):
         and the parameters and takes O(n²) time and O(n) memory. Terms of order n² log n cancel; their rounding remains.
 
         Args:
-            eigenvalues: n levels in any order; the result is $-\infty$ if two coincide. If levels come in pairs ±ε
-                (`AltlandZirnbauer`), the k positive ones, and the density is that over $(0, \infty)^k$.
+            eigenvalues: n levels in any order; the result is $-\infty$ if two coincide or one is infinite. If levels
+                come in pairs ±ε (`AltlandZirnbauer`), the k positive ones, and the density is that over
+                $(0, \infty)^k$.
 
         Raises:
             NotImplementedError: the joint density of this ensemble is not known.
             ValueError: `eigenvalues` is not a vector of that many real numbers, or contains NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
-        return self._run(self._joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(log_density, self, levels, valid=_checks.both(valid, self._has_density()))
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):

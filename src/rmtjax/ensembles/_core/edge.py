@@ -75,7 +75,7 @@ class Edge(AbstractModule):
         variable: Variable = "level",
         rate: float = 2 / 3,
     ):
-        self.centre, self.scale = _checks.scalar("centre", centre), _checks.scalar("scale", scale)
+        self.centre, self.scale = _checks.scalar("centre", centre), _checks.scalar("scale", scale, nonzero=True)
         self.law, self.rate = law, rate
         self.side = _checks.choice("side", side, Side)
         self.kind = _checks.choice("kind", kind, Kind)

@@ -18,6 +18,7 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._core.joint_density import log_density
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
 from rmtjax.linalg.internal import count_below
@@ -117,7 +118,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         parameters, and takes O(n²) time and O(n) memory.
 
         Args:
-            eigenvalues: n complex numbers in any order; the result is $-\infty$ if two coincide.
+            eigenvalues: n complex numbers in any order; the result is $-\infty$ if two coincide or one is infinite.
 
         Raises:
             NotImplementedError: the joint density is not known, or β = 1: real matrices have a density of their own
@@ -129,7 +130,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run(self._joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(log_density, self, levels, valid=_checks.both(valid, self._has_density()))
 
 
 def log_determinantal(

@@ -12,6 +12,7 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision
 from rmtjax._typing import KeyScalar, RealLike
+from rmtjax.ensembles._core.joint_density import log_density
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 
@@ -97,11 +98,11 @@ class AbstractUnitaryEnsemble(AbstractModule):
 
         Args:
             eigenphases: n phases in any order, taken modulo 2π, or one angle in (0, π) for each pair. The result is
-                $-\infty$ if two coincide or the angle of a pair lies outside (0, π).
+                $-\infty$ if two coincide, one is infinite, or the angle of a pair lies outside (0, π).
 
         Raises:
             NotImplementedError: the eigenphases of this ensemble have no joint density, or none that is known.
             ValueError: `eigenphases` is not a vector of that many real numbers, or contains NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
-        return self._run(self._joint_logpdf, phases, valid=_checks.both(valid, self._has_density()))
+        return self._run(log_density, self, phases, valid=_checks.both(valid, self._has_density()))

@@ -179,8 +179,8 @@ class GaussianBeta(AbstractGaussian):
 
     def __init__(self, n: int, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.beta = _checks.scalar("beta", beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _beta(self) -> Float[Array, ""]:
         return self.beta

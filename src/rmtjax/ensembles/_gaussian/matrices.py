@@ -48,7 +48,7 @@ class GOE(AbstractGaussian):
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _beta(self) -> float:
         return 1.0
@@ -92,7 +92,7 @@ class GUE(AbstractGaussian):
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _beta(self) -> float:
         return 2.0
@@ -139,7 +139,7 @@ class GSE(AbstractGaussian):
 
     def __init__(self, n: int, scale: RealScalarLike = 1.0):
         self.n = number_of_levels(n)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _beta(self) -> float:
         return 4.0

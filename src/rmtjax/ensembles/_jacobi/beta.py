@@ -125,7 +125,7 @@ class JacobiBeta(AbstractJacobi):
 
     def __init__(self, n: int, a: RealScalarLike, b: RealScalarLike, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.scalar("beta", beta)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
         self.a, self.b = _checks.scalar("a", a), _checks.scalar("b", b)
 
     def _parameters(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:

@@ -149,9 +149,9 @@ class LaguerreBeta(AbstractLaguerre):
 
     def __init__(self, n: int, a: RealScalarLike, beta: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
-        self.beta = _checks.scalar("beta", beta)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
         self.a = _checks.scalar("a", a)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         dtype = common_dtype(self.a, self.beta, self.scale)

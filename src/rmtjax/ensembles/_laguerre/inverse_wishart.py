@@ -60,7 +60,7 @@ class InverseWishart(AbstractEnsemble):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=self.n)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _wishart(self) -> Wishart:
         """The Wishart ensemble of scale 1, whose levels are s² over those of this one."""

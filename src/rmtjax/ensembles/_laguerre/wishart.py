@@ -61,7 +61,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _parameters(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         beta = jnp.asarray(self.beta, self.scale.dtype)

@@ -58,7 +58,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
         self.n = _checks.integer("n", n, at_least=1)
         self.correlation = _checks.scalar("correlation", correlation)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale

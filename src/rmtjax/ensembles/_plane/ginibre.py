@@ -54,7 +54,7 @@ class Ginibre(AbstractRotationInvariant):
     def __init__(self, n: int, beta: DysonIndex = 1, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale
@@ -110,7 +110,7 @@ class GinibreProduct(AbstractRotationInvariant):
         self.n = _checks.integer("n", n, at_least=1)
         self.factors = _checks.integer("factors", factors, at_least=1)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale
@@ -175,7 +175,7 @@ class InducedGinibre(AbstractRotationInvariant):
         self.n = _checks.integer("n", n, at_least=1)
         self.m = _checks.integer("m", m, at_least=self.n)
         self.beta = _checks.dyson_index(beta)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _unit(self) -> Float[Array, ""]:
         return self.scale

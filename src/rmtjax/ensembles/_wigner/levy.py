@@ -53,7 +53,7 @@ class Levy(AbstractEnsemble):
     def __init__(self, n: int, alpha: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.alpha = _checks.scalar("alpha", alpha)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         dtype = common_dtype(self.alpha, self.scale)

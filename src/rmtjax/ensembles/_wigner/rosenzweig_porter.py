@@ -54,7 +54,7 @@ class RosenzweigPorter(AbstractVarianceProfile):
     def __init__(self, n: int, gamma: RealScalarLike, scale: RealScalarLike = 1.0):
         self.n = _checks.integer("n", n, at_least=1)
         self.gamma = _checks.scalar("gamma", gamma)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return jnp.where(diagonal_places(self.n), 1, self.n ** (-self.gamma / 2))

@@ -90,7 +90,7 @@ class VarianceProfile(AbstractVarianceProfile):
             raise _checks.refusal("variances", "be one square matrix", array.shape)
         self.variances = _checks.square_matrix("variances", array)
         self.n = array.shape[0]
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return square_root(hermitian_part(self.variances))
@@ -136,7 +136,7 @@ class Banded(AbstractVarianceProfile):
         self.width = _checks.integer("width", width, at_least=1)
         if 2 * self.width + 1 > self.n:
             raise _checks.refusal("width", f"be at most {(self.n - 1) // 2}", width)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _deviations(self) -> Float[Array, "n n"]:
         return jnp.where(self._band(), (2 * self.width + 1) ** -0.5, 0.0)

@@ -79,7 +79,7 @@ class Wigner(AbstractSemicircular):
         entries: Entries = "normal",
     ):
         self.n = _checks.integer("n", n, at_least=1)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
         self.diagonal_variance = _checks.scalar("diagonal_variance", diagonal_variance)
         self.entries = entries if callable(entries) else _checks.choice("entries", entries, Name)
 

@@ -50,7 +50,7 @@ class BinomialSemicircle(AbstractLaw):
     def __init__(self, order: int, mixture: RealScalarLike, radius: RealScalarLike = 2.0):
         self.order = _checks.integer("order", order, at_least=1)
         self.mixture = _checks.scalar("mixture", mixture)
-        self.radius = _checks.scalar("radius", radius)
+        self.radius = _checks.scalar("radius", radius, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"radius": 1}

@@ -43,7 +43,7 @@ class EllipticLaw(AbstractPlanarLaw):
 
     def __init__(self, correlation: RealScalarLike, scale: RealScalarLike = 1.0):
         self.correlation = _checks.scalar("correlation", correlation)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"scale": 1}

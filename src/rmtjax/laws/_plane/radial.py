@@ -89,7 +89,7 @@ class CircularLaw(AbstractRadialLaw):
     inner: Annotated[Float[Array, ""], _INSIDE, "radius"]
 
     def __init__(self, radius: RealScalarLike = 1.0, inner: RealScalarLike = 0.0):
-        self.radius = _checks.scalar("radius", radius)
+        self.radius = _checks.scalar("radius", radius, nonzero=True)
         self.inner = _checks.scalar("inner", inner)
 
     def _degrees(self) -> dict[str, int]:
@@ -139,7 +139,7 @@ class CircularPowerLaw(AbstractRadialLaw):
 
     def __init__(self, power: int, radius: RealScalarLike = 1.0):
         self.power = _checks.integer("power", power, at_least=1)
-        self.radius = _checks.scalar("radius", radius)
+        self.radius = _checks.scalar("radius", radius, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"radius": 1}

@@ -67,7 +67,7 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     beta: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, beta: RealScalarLike):
-        self.beta = _checks.scalar("beta", beta)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
 
     def _beta_variate(self, r: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
         """Both parameters of the beta variate sin² ω, and at r its value, the complement cos² ω, and its logarithm."""

@@ -43,7 +43,7 @@ class WignerSurmise(AbstractGeneralizedGamma):
     beta: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, beta: RealScalarLike):
-        self.beta = _checks.scalar("beta", beta)
+        self.beta = _checks.scalar("beta", beta, nonzero=True)
 
     def _shape_power_scale(self) -> tuple[Array, Array | float, Array | float]:
         shape = (self.beta + 1) / 2

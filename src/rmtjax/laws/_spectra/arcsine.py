@@ -43,7 +43,7 @@ class Arcsine(AbstractSpectralLaw):
     radius: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, radius: RealScalarLike = 2.0):
-        self.radius = _checks.scalar("radius", radius)
+        self.radius = _checks.scalar("radius", radius, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"radius": 1}

@@ -70,7 +70,7 @@ class BuresLaw(AbstractLaw):
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, scale: RealScalarLike = 1.0):
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"scale": 1}

@@ -76,7 +76,7 @@ class DeformedSemicircle(AbstractLaw):
     def __init__(self, locations: RealLike, weights: RealLike, radius: RealScalarLike):
         self.locations = _checks.vector("locations", locations)
         self.weights = _checks.of_shape("weights", weights, self.locations.shape)
-        self.radius = _checks.scalar("radius", radius)
+        self.radius = _checks.scalar("radius", radius, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"locations": 1, "radius": 1}

@@ -44,8 +44,8 @@ class FreePoisson(AbstractSpectralLaw):
     jump: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, rate: RealScalarLike, jump: RealScalarLike = 1.0):
-        self.rate = _checks.scalar("rate", rate)
-        self.jump = _checks.scalar("jump", jump)
+        self.rate = _checks.scalar("rate", rate, nonzero=True)
+        self.jump = _checks.scalar("jump", jump, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"jump": 1}

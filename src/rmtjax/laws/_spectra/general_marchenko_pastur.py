@@ -77,7 +77,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         population: RealLike,
         weights: RealLike | None = None,
     ):
-        self.ratio = _checks.scalar("ratio", ratio)
+        self.ratio = _checks.scalar("ratio", ratio, nonzero=True)
         points = self.population = _checks.vector("population", population)
         weights = jnp.full_like(points, 1 / points.size) if weights is None else weights
         self.weights = _checks.of_shape("weights", weights, points.shape)

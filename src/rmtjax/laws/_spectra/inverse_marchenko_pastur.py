@@ -44,7 +44,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
         self.ratio = _checks.scalar("ratio", ratio)
-        self.scale = _checks.scalar("scale", scale)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"scale": 2}

@@ -57,8 +57,8 @@ class MarchenkoPastur(AbstractSpectralLaw):
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, ratio: RealScalarLike, scale: RealScalarLike = 1.0):
-        self.ratio = _checks.scalar("ratio", ratio)
-        self.scale = _checks.scalar("scale", scale)
+        self.ratio = _checks.scalar("ratio", ratio, nonzero=True)
+        self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _degrees(self) -> dict[str, int]:
         return {"scale": 2}

@@ -101,7 +101,7 @@ class Wachter(AbstractSpectralLaw):
     b: Annotated[Float[Array, ""], _checks.Rule(_is_enough, "be positive, finite and at least 1 - a"), "a"]
 
     def __init__(self, a: RealScalarLike, b: RealScalarLike):
-        self.a = _checks.scalar("a", a)
+        self.a = _checks.scalar("a", a, nonzero=True)
         self.b = _checks.scalar("b", b)
 
     def _dimensions(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
