@@ -50,11 +50,14 @@ def test_what_overflows_single_precision_is_named_as_such(value):
         lambda: rmt.GOE(3, value),
         lambda: rmt.laws.GeneralMarchenkoPastur(0.5, [1.0, value]),
         lambda: rmt.eigvalsh([[1.0, 0.0], [0.0, value]]),
+        lambda: rmt.Histogram([1.0, value]),
+        lambda: rmt.inference.shrink_covariance([[1.0], [value]]),
+        lambda: rmt.statistics.Estimate(jnp.asarray(1.0), jnp.asarray(1.0), 9).z_score(value),
     ]
     if jax.config.read("jax_enable_x64"):
         assert [float(leaf) for leaf in jax.tree.leaves(make[0]())] == [1e300]
         return
-    for call, name in zip(make, ("scale", "population", "a"), strict=True):
+    for call, name in zip(make, ("scale", "population", "a", "edges", "data", "reference"), strict=True):
         largest = r"3.4e\+38, the largest float32 \(`jax_enable_x64` allows for more\)"
         with pytest.raises(ValueError, match=rf"`{name}` must not exceed {largest}, got .*1(e\+300|0{{300}})"):
             call()
@@ -113,3 +116,19 @@ def test_what_is_zero_in_a_program_is_not_positive():
     if not jax.config.read("jax_enable_x64"):
         with pytest.raises(ValueError, match=r"at least 1.2e-38, the smallest float32 .*, got 1e-50"):
             rmt.GOE(3, 1e-50)
+
+
+@pytest.mark.float32
+def test_what_single_precision_does_not_tell_apart_is_named_as_such():
+    for make, name in (
+        (lambda ends: rmt.laws.Uniform(*ends), "upper"),
+        (rmt.Histogram, "edges"),
+        (lambda ends: rmt.special.fredholm_det(lambda x, y: x * y, ends, num_nodes=6), "interval"),
+    ):
+        for kind in (tuple, list, np.asarray):
+            ends = kind([1e9, 1e9 + 30])
+            if jax.config.read("jax_enable_x64"):
+                make(ends)
+                continue
+            with pytest.raises(ValueError, match=rf"`{name}` must be numbers that float32 tells apart .*0{{7}}3"):
+                make(ends)

@@ -213,7 +213,7 @@ ALL_FINITE = Rule(lambda x: (abs(x) < math.inf).all(), "be finite")
 NO_NAN = Rule(lambda x: x == x, "not be NaN")
 
 
-def _in_range(name: str, value: object, array: Array, *, nonzero: bool = False) -> None:
+def in_range(name: str, value: object, array: Array, *, nonzero: bool = False) -> None:
     """Refuse finite numbers of the host that overflow the array's dtype, or if `nonzero` that are 0 in it."""
     if isinstance(value, jax.Array) or hasattr(value, "__jax_array__") or isinstance(array, Tracer):
         return
@@ -226,6 +226,20 @@ def _in_range(name: str, value: object, array: Array, *, nonzero: bool = False) 
         raise refusal(name, f"not exceed {info.max:.2g}, the largest {array.dtype.name} {more} more)", value)
     if (small & (given > 0)).any():
         must = f"be positive, and at least {info.tiny:.2g}, the smallest {array.dtype.name} {more} smaller)"
+        raise refusal(name, must, value)
+
+
+def told_apart(name: str, value: Any, array: Any) -> None:
+    """Refuse ascending numbers of the host that are equal in the array's dtype."""
+    leaves = jax.tree.leaves((value, array))
+    if isinstance(value, jax.Array) or any(
+        isinstance(each, Tracer) or hasattr(each, "__jax_array__") for each in leaves
+    ):
+        return
+    with np.errstate(invalid="ignore"):  # of two infinite ones
+        lost = (np.diff(np.asarray(value, float)) > 0) & (np.diff(np.asarray(array)) == 0)
+    if lost.any():
+        must = f"be numbers that {np.asarray(array).dtype.name} tells apart (`jax_enable_x64`, or subtract an origin)"
         raise refusal(name, must, value)
 
 
@@ -272,7 +286,7 @@ def scalar(name: str, value: RealScalarLike, *, nonzero: bool = False) -> Array:
         array = numbers(name, value, "be a real scalar")
     if array.shape != () or jnp.iscomplexobj(array):
         raise refusal(name, "be a real scalar", value)
-    _in_range(name, value, array, nonzero=nonzero)
+    in_range(name, value, array, nonzero=nonzero)
     return array
 
 
@@ -294,12 +308,15 @@ ASCENDING_PAIR = Rule(lambda pair: pair[0] < pair[1], "be a pair of ascending re
 
 def interval(name: str, value: object) -> tuple[Array, Array]:
     """The two ends of an interval, ascending and possibly infinite."""
+    given = value
     if isinstance(value, jax.Array | np.ndarray):
         value = numbers(name, value)
     if not isinstance(value, tuple | list | jax.Array) or getattr(value, "ndim", 1) == 0 or len(value) != 2:
         raise refusal(name, str(ASCENDING_PAIR.must), value)
     # The ends are checked as a pair, so that the error shows both.
-    lower, upper = ASCENDING_PAIR(name, in_one_precision(tuple(scalar(name, each) for each in value)))
+    ends = in_one_precision(tuple(scalar(name, each) for each in value))
+    told_apart(name, given, ends)
+    lower, upper = ASCENDING_PAIR(name, ends)
     lower, upper = jnp.broadcast_arrays(lower, upper)
     return lower, upper
 
@@ -317,7 +334,7 @@ def vector(name: str, value: object) -> Array:
     array = real(name, value)
     if array.ndim != 1 or array.size == 0:
         raise refusal(name, "be a vector of at least one number", array.shape)
-    _in_range(name, value, array)
+    in_range(name, value, array)
     return array
 
 
@@ -331,6 +348,8 @@ def edges(name: str, value: object) -> Array:
     array = real(name, value)
     if array.ndim != 1 or array.size < 2:
         raise refusal(name, "be at least two numbers", value)
+    in_range(name, value, array)
+    told_apart(name, value, array)
     return array
 
 
@@ -347,7 +366,7 @@ def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
     array = real(name, value)
     if array.shape != shape:
         raise refusal(name, f"have the shape {shape}", array.shape)
-    _in_range(name, value, array)
+    in_range(name, value, array)
     return array
 
 
@@ -375,7 +394,7 @@ def square_matrix(name: str, value: object) -> Array:
     array = numbers(name, value, "hold real or complex numbers")
     if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
         raise refusal(name, "have square matrices on its last two axes", array.shape)
-    _in_range(name, value, array)
+    in_range(name, value, array)
     return _FINITE_MATRIX(name, array)
 
 

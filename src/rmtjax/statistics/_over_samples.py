@@ -102,6 +102,7 @@ class Estimate(AbstractModule, Generic[T]):
 def _reference(given: Any, value: Any) -> Array:
     """Numbers that the value can be held to."""
     array = _checks.numbers("reference", given)
+    _checks.in_range("reference", given, array)
     try:
         np.broadcast_shapes(array.shape, np.shape(value))
     except ValueError:

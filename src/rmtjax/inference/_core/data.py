@@ -66,6 +66,7 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
         must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"
         raise _checks.refusal(name, must, array.shape)
+    _checks.in_range(name, data, array)
     valid = _COMPLETE.kept(name, array)
     _checks.deviations_kept(name, data, array, -2)
     if not hermitian and _covariance_passed(array):

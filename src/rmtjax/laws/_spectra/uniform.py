@@ -63,6 +63,7 @@ class Uniform(AbstractSpectralLaw):
     def __init__(self, lower: RealScalarLike = 0.0, upper: RealScalarLike = 1.0):
         self.lower = _checks.scalar("lower", lower)
         self.upper = _checks.scalar("upper", upper)
+        _checks.told_apart("upper", (lower, upper), (self.lower, self.upper))
 
     def _degrees(self) -> dict[str, int]:
         return {"lower": 1, "upper": 1}
