@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
+from rmtjax.simulation import Extremes, Quantiles
 from tests.arguments import CALLS, PACKAGES, WITHOUT_NUMBERS
 from tests.cases import daily
 from tests.registry import PUBLIC
@@ -110,6 +111,13 @@ def test_masks_of_numpy_are_refused_where_numbers_are_passed_on():
     }.items():
         with pytest.raises(ValueError, match=f"`{argument}` must not be masked"):
             fails()
+
+
+@pytest.mark.parametrize("reducer", [rmt.Histogram([0.0, 1.0]), Extremes(), Quantiles()], ids=repr)
+def test_draws_of_half_precision_are_refused_by_name(reducer):
+    draw = lambda key: jax.random.normal(key, (), jnp.float16)
+    with pytest.raises(ValueError, match=r"`fn` must be of single or double precision .*float16"):
+        rmt.simulate(draw, KEY, 2, reduce=reducer)
 
 
 @pytest.mark.parametrize("name", daily(CALLS, only=DAILY))
