@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._compile import compiled
 from rmtjax._mesh import gathered, on_all_devices, spread_over
 from rmtjax._module import AbstractModule
@@ -84,6 +85,7 @@ class SymTridiagonal(AbstractModule):
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
         return _product(self.diagonal, self.off_diagonal, v)
 
+    @on_automatic_axes
     def count_below(self, x: RealLike, *, mesh: Mesh | None = None) -> Int[Array, "..."]:
         r"""Number of eigenvalues strictly below each x.
 
@@ -138,6 +140,7 @@ class SymTridiagonal(AbstractModule):
         vectors = partial(_eigenvectors, *self._selected(select))
         return jnp.vectorize(vectors, signature="(n),(m)->(n,k)")(self.diagonal, self.off_diagonal)
 
+    @on_automatic_axes
     def logdet(self, x: RealLike = 0.0) -> Float[Array, "..."]:
         r"""$\log|\det(T - x)|$, in O(n).
 
@@ -155,6 +158,7 @@ class SymTridiagonal(AbstractModule):
         )
         return values.reshape(*self.diagonal.shape[:-1], *x.shape)
 
+    @on_automatic_axes
     def resolvent_trace(self, z: ArrayLike | complex) -> Complex[Array, "..."]:
         r"""Trace of the resolvent, $\operatorname{tr}(z - T)^{-1} = \sum_k \frac{1}{z - \lambda_k}$, in O(n).
 

@@ -61,20 +61,16 @@ def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *s
     close over anything that may be differentiated.
     """
     start = jax.lax.stop_gradient(start)
-    with mesh_of(start):
-        return _implicit_root(fn, search, start)
-
-
-def _implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], start: tuple[Array, ...]) -> Array:
     evaluate, constants, kind = opened("fn", fn, start[0])
-    # Inside `shard_map` the carry of the search differs between devices as soon as an end or a function value does.
-    kinds = [kind, *map(jax.typeof, start)]
-    spread = tuple(varying_like(each, *kinds) for each in start)
-    if spread[0] is not start[0]:
-        evaluate, constants, _ = opened("fn", fn, spread[0])
-    fixed = jax.lax.stop_gradient(constants)
-    root = search(lambda x: evaluate(x, *fixed), *spread)
-    return _differentiable(evaluate, jax.lax.stop_gradient(root), constants)
+    with mesh_of((start, constants)):
+        # Inside `shard_map` the carry of the search differs between devices as soon as an end or a function value does.
+        kinds = [kind, *map(jax.typeof, start)]
+        spread = tuple(varying_like(each, *kinds) for each in start)
+        if spread[0] is not start[0]:
+            evaluate, constants, _ = opened("fn", fn, spread[0])
+        fixed = jax.lax.stop_gradient(constants)
+        root = search(lambda x: evaluate(x, *fixed), *spread)
+        return _differentiable(evaluate, jax.lax.stop_gradient(root), constants)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -100,7 +96,7 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
 
     def unfinished(bracket: tuple) -> Array:
         a, b, middle, _, begins = bracket
-        return begins | jnp.any((a < middle) & (middle < b))
+        return jnp.any(begins | ((a < middle) & (middle < b)))
 
     # The sign is carried to the next turn. If both ends were updated in the turn that computes it, XLA might compute it
     # once for each end, with different roundings, and then neither might ever move.
@@ -109,10 +105,12 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         moves = begins | ((a < middle) & (middle < b))
         a, b = jnp.where(moves & left, middle, a), jnp.where(left | ~moves, b, middle)
         middle = (a & b) + ((a ^ b) >> 1)
-        return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, False
+        return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, begins & False
 
     # The search starts below the lower end, so that this end is tried as well.
-    begin = (first - 1, last, first - 1, jnp.ones_like(first, bool), True)
+    # JAX does not map a loop over an explicit axis if a constant is carried, so that `begins` is an array.
+    everywhere = jnp.ones_like(first, bool)
+    begin = (first - 1, last, first - 1, everywhere, everywhere)
     if is_staged():
         rank = jax.lax.while_loop(unfinished, halve, begin)[1]
     else:

@@ -97,7 +97,9 @@ def tridiagonalised(
         return _State(unit, vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
-    state = _State(jnp.ones((), real), jnp.zeros((depth, start.size), start.dtype), start, *[jnp.zeros((), real)] * 2)
+    # Parts of an array, as JAX does not map a loop over an explicit axis if it carries a constant number.
+    unit, none = jnp.ones(1, real)[0], jnp.zeros(1, real)[0]
+    state = _State(unit, jnp.zeros((depth, start.size), start.dtype), start, none, none)
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
     steps = place if witness is None else jnp.arange(depth + 1)
     last, (*found, seen) = jax.lax.scan(step, state, steps)

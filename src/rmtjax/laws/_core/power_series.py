@@ -15,7 +15,7 @@ def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
     def step(j: Array, found: Float[Array, " k"]) -> Float[Array, " k"]:
         factors = ((exponent + 1) * i - j).astype(series.dtype) * series
         terms = jnp.where(i <= j, factors * found[jnp.maximum(j - i, 0)], 0)
-        return found.at[j].set(jnp.sum(terms) / (j.astype(series.dtype) * series[0]))
+        return found.at[j].set(jnp.sum(terms) / (like(series, j) * series[0]))
 
     start = jnp.zeros_like(series).at[0].set(series[0] ** exponent)
     return jax.lax.fori_loop(1, series.size, step, start)

@@ -365,7 +365,7 @@ def _mean_determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple
     slope = jnp.sum(gradient * change, axis=(-1, -2))
     # The gradient is ½ [D_- (1 - A)⁻¹ - D_+ (1 + A)⁻¹]; its derivative does not cancel and is differentiable again.
     logarithms, inverses = _determinant(jnp.stack([a, -a]))
-    product = lambda b, c: jnp.matmul(b, c, precision="highest")
+    product, change = lambda b, c: jnp.matmul(b, c, precision="highest"), change[None]
     traces = jnp.sum(inverses * change, axis=(-1, -2))[..., None, None]
     bends = product(inverses, product(change, inverses)) - traces * inverses
     bend = jnp.sum(jnp.exp(logarithms)[..., None, None] * bends, axis=0) / 2

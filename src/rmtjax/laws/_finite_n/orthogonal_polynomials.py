@@ -108,8 +108,9 @@ def log_density(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values) -> Value
         return xp.log(total) + 2 * scale + log_weight - math.log(n)
     if beta == 4:
         return xp.log(total * f) + 2 * scale + log_weight - math.log(2 * n)
-    c, ratio = _coefficients(ensemble)
-    half_total = weight.half_total()
+    # Numbers of Python leave the precision to x.
+    c, ratio = (each.tolist() for each in _coefficients(ensemble))
+    half_total = float(weight.half_total())
     if n % 2:
         constant = 1 / (ratio[n - 1] * half_total)
     else:

@@ -182,7 +182,7 @@ def _last_quotient(coupling: Float[Array, ""], n: int) -> Float[Array, ""]:
 def _nest(step: Array, state: tuple) -> tuple:
     """One more term of each series; k counts downwards."""
     z, coupling, quotient, density, below, above, exponential = state
-    k = (_NUM_TERMS - 1 - step).astype(z.dtype)
+    k = like(z, _NUM_TERMS - 1 - step)
     odd = (k + 1) / (quotient + coupling)
     even = (k + 0.5) / (odd + coupling)
     exponential = 1 + z / (k + 2) * exponential

@@ -166,7 +166,8 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
             return law._ppf(-jnp.expm1(-same), jnp.exp(-same)), distance_to_level(law, -other)
 
         same, other = self._by_sequence(spacing, same, other)
-        return jnp.min(jnp.where(jnp.arange(len(self.betas)) == chosen[..., None], same, other) / f, -1)
+        number, chosen, f = aligned(jnp.arange(len(self.betas)), chosen[..., None], f)
+        return jnp.min(jnp.where(number == chosen, same, other) / f, -1)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         return self.fractions[0] ** 0 if k < 2 else super()._moment(k)

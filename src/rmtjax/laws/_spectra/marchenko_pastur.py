@@ -117,7 +117,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
 
         def step(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             moment, quotient = state
-            j = j.astype(quotient.dtype)
+            j = like(quotient, j)
             quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) * ((1 - c) / quotient)) / (j + 1)
             return moment * (quotient * mean), quotient
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
+from rmtjax._automatic import on_automatic_axes
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
@@ -138,7 +139,7 @@ def _of_exponents(quantity: Any, vectors: object, q: object) -> Float[Array, "..
     columns = checked_vectors("vectors", vectors)
     exponents = _checks.ALL_FINITE("q", _checks.real("q", q))
     found = quantity(columns, exponents.ravel().astype(jnp.finfo(columns.dtype).dtype))
-    return found.reshape(*columns.shape[:-2], columns.shape[-1], *exponents.shape)
+    return on_automatic_axes(jnp.reshape)(found, (*columns.shape[:-2], columns.shape[-1], *exponents.shape))
 
 
 def _logarithms(vectors: Vectors) -> tuple[Array, Array, Array]:
