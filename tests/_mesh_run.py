@@ -35,13 +35,17 @@ def simulated(mesh: Any) -> tuple[Any, Any]:
         return rmt.simulate(goe.eigenvalues, key, 48, batch_size=2), histogram.counts
 
     once = draws()
+    law, points = rmt.laws.Symmetrized(rmt.laws.MarchenkoPastur(0.5)), jnp.linspace(0.5, 1.2, 8)
     with jax.set_mesh(mesh):
+        inside = jax.jit(jax.shard_map(law.cdf, in_specs=jax.P("d"), out_specs=jax.P("d")))(
+            jax.reshard(points, jax.P("d"))
+        )
         stacked, counts = draws()
         assert jax.typeof(stacked).sharding.spec[0] == ("d",) or jax.typeof(stacked).sharding.spec[0] == "d"
         # A mesh of its own, of some of the devices.
         few = jax.sharding.Mesh(mesh.devices[:2], ("draws",))
         apart = rmt.simulate(rmt.GOE(6).eigenvalues, jax.random.key(0), 48, batch_size=2, mesh=few)
-    return (stacked, counts, apart), (*once, once[0])
+    return (stacked, counts, apart, inside), (*once, once[0], law.cdf(points))
 
 
 def error(found: Any, expected: Any) -> float | str:

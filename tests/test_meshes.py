@@ -66,6 +66,48 @@ def test_mapped_over_an_explicit_axis(name):
     assert {leaf.sharding.spec[0] for leaf in jax.tree.leaves(found)} == {"d"}
 
 
+KEYS = jax.random.split(jax.random.key(0), 1)
+SYMMETRIZED = rmt.laws.Symmetrized(rmt.laws.MarchenkoPastur(0.5))
+# Known parameters that are checked on the mesh, functions that close over arrays, and loops that begin with constants.
+INSIDE = {
+    "a law with rules for known parameters": (SYMMETRIZED.cdf, jnp.array([0.5])),
+    "a function with a constant": (
+        jax.vmap(lambda a: rmt.linalg.matrix_function(lambda x: jnp.exp(-np.float32(2) * x), a)),
+        jnp.eye(3, dtype=jnp.float32)[None],
+    ),
+    "levels at an edge": (jax.vmap(lambda key: rmt.GOE(600).edge_levels(key, 3)), KEYS),
+    "an image": (
+        jax.vmap(lambda image: rmt.inference.denoise_image(image, patch=(2, 2)).rank),
+        jnp.ones((1, 4, 5, 6)),
+    ),
+    "edges of bins": (
+        lambda edge: rmt.statistics.pair_correlation(jnp.arange(32.0), jnp.concatenate([edge, edge + 1])),
+        jnp.array([0.5]),
+    ),
+    "a derivative by beta": (
+        jax.vmap(jax.grad(lambda beta: rmt.CircularBeta(6, beta).eigenphases(KEYS[0]).sum())),
+        jnp.array([2.5]),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MESHES)
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside_shard_map(name, kind):
+    fn, arg = INSIDE[name]
+    with jax.set_mesh(MESHES[kind]):
+        run = jax.jit(jax.shard_map(fn, in_specs=jax.P("d"), out_specs=jax.P("d")))
+        jax.eval_shape(run, on_axis(arg, MESHES[kind]))
+
+
+def test_functions_with_closures_leak_no_tracers():
+    cube_root = lambda y: rmt.special.bracketed_root(lambda x: x**3 - y, jnp.zeros(()), jnp.full((), 9.0))
+    exponential = lambda b: rmt.linalg.matrix_function(lambda x: jnp.exp(b * x), jnp.eye(2))
+    with jax.checking_leaks():
+        jax.jit(cube_root)(8.0)
+        jax.jit(exponential)(1.0)
+
+
 def test_results_are_sharded_as_arguments_are():
     batch = NamedSharding(EXPLICIT, PartitionSpec("d"))
     levels = jax.device_put(jnp.arange(6.0).reshape(1, 6), batch)

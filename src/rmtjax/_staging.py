@@ -1,13 +1,14 @@
 """Tools for functions given by a user: what they close over, and whether their operations run at once or are staged."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.sharding import AbstractMesh, AxisType
 from jaxtyping import Array
 
 try:
@@ -29,9 +30,16 @@ def is_outside() -> bool:
 def at_once() -> Iterator[None]:
     """A context in which known numbers are computed now, inside of a program too.
 
-    They come from the host. A guard of transfers around a compiled program is for those of the program.
+    They come from the host. A guard of transfers around a compiled program is for those of the program. Inside of
+    `shard_map` they belong to no mesh, as JAX makes no arrays on a manual one.
     """
-    with jax.ensure_compile_time_eval(), nullcontext() if is_outside() else jax.transfer_guard("allow"):
+    manual = AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
+    with ExitStack() as stack:
+        stack.enter_context(jax.ensure_compile_time_eval())
+        if not is_outside():
+            stack.enter_context(jax.transfer_guard("allow"))
+        if manual:
+            stack.enter_context(jax.sharding.use_abstract_mesh(AbstractMesh((), ())))
         yield
 
 
@@ -77,5 +85,6 @@ def opened(name: str, fn: Callable[[Array], Any], example: Any) -> OpenFunction:
         staged = jax.make_jaxpr(fn)(example)
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError(words) from error
-    call = lambda x, *constants: jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, constants))(x)[0]
+    jaxpr = staged.jaxpr  # without the constants, which are tracers
+    call = lambda x, *constants: jaxpr_as_fun(ClosedJaxpr(jaxpr, constants))(x)[0]
     return OpenFunction(call, staged.consts, staged.out_avals[0])

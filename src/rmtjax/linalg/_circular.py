@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from rmtjax._compile import compiled
+from rmtjax._varying import varying_like
 from rmtjax.linalg import _sturm, _sturm_search
 
 
@@ -135,5 +136,7 @@ def _last(phases: Float[Array, " k"], coefficients: Verblunsky) -> Float[Array, 
         return (x / length, y / length), None
 
     half = coefficients.boundary / 2
-    start = tuple(jnp.broadcast_to(part, phases.shape) for part in (jnp.cos(half), jnp.sin(half)))
-    return jax.lax.scan(step, start, coefficients.affine())[0][1]
+    rows = coefficients.affine()
+    kinds = [jax.typeof(each) for each in (phases, *rows)]
+    begin = lambda part: varying_like(jnp.broadcast_to(part, phases.shape), *kinds)
+    return jax.lax.scan(step, (begin(jnp.cos(half)), begin(jnp.sin(half))), rows)[0][1]

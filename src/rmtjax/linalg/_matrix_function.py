@@ -24,6 +24,7 @@ from rmtjax import _checks
 from rmtjax._promotion import aligned, like
 from rmtjax._staging import opened
 from rmtjax._typing import ArrayLike
+from rmtjax._varying import varying_like
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
 from rmtjax.special import gauss_legendre
 
@@ -83,7 +84,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
     """
     a = hermitian_part(_checks.square_matrix("a", a))
     # Parameters that f closes over become explicit, so that the rule below can pass on their derivatives.
-    scalar_f, parameters, _ = opened("f", f, jnp.zeros((), jnp.finfo(a.dtype).dtype))
+    scalar_f, parameters, _ = opened("f", f, varying_like(jnp.zeros((), jnp.finfo(a.dtype).dtype), jax.typeof(a)))
 
     def elementwise(x: Array, *parameters: Array) -> Array:
         return jax.vmap(lambda y: scalar_f(y, *parameters))(x.ravel()).reshape(x.shape)

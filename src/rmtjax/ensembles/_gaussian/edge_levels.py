@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
+from rmtjax._varying import varying_like
 from rmtjax.ensembles._gaussian.tridiagonal import BLOCK, variates
 
 # Each round cuts the bracket of every level into this many parts, which are equal in asinh μ.
@@ -130,8 +131,9 @@ def _count_above(
         delta = _next(state[0], shift, row)
         return (delta, state[1] + like(state[1], delta < -1)), None
 
-    start = jnp.zeros_like(shift), jnp.zeros(shift.shape, jnp.int32)
-    return jax.lax.scan(step, start, (d, left), unroll=_UNROLLED)[0][1]
+    kinds = jax.typeof(shift), jax.typeof(d), jax.typeof(left)
+    start = (varying_like(jnp.zeros(shift.shape, dtype), *kinds) for dtype in (shift.dtype, jnp.int32))
+    return jax.lax.scan(step, tuple(start), (d, left), unroll=_UNROLLED)[0][1]
 
 
 def _pivots(d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, " k"]) -> Float[Array, "k rows"]:

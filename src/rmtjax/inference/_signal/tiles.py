@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax._promotion import aligned, like
 from rmtjax._units import times
+from rmtjax._varying import varying_like
 from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
 
@@ -163,7 +164,9 @@ def denoised_image(
         put = lambda total, part: jax.lax.dynamic_update_slice(total, at(total, part.shape) + part, place)
         return jax.tree.map(put, sums, new), None
 
-    zeros = (jnp.zeros_like(padded), jnp.zeros((3, *padded.shape[1:]), dtype))
+    kinds = jax.typeof(padded), jax.typeof(levels)
+    zeros = (jnp.zeros(padded.shape, padded.dtype), jnp.zeros((3, *padded.shape[1:]), dtype))
+    zeros = tuple(varying_like(each, *kinds) for each in zeros)
     (voxels, (weight, variance, rank)), _ = jax.lax.scan(add, zeros, starts)
     crop = tuple(slice(0, length) for length in space)
     weight = weight[crop]
