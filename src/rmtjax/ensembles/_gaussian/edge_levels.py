@@ -132,8 +132,8 @@ def _count_above(
         return (delta, state[1] + like(state[1], delta < -1)), None
 
     kinds = jax.typeof(shift), jax.typeof(d), jax.typeof(left)
-    start = (varying_like(jnp.zeros(shift.shape, dtype), *kinds) for dtype in (shift.dtype, jnp.int32))
-    return jax.lax.scan(step, tuple(start), (d, left), unroll=_UNROLLED)[0][1]
+    zeros = lambda dtype: varying_like(jnp.zeros(shift.shape, dtype), *kinds)
+    return jax.lax.scan(step, (zeros(shift.dtype), zeros(jnp.int32)), (d, left), unroll=_UNROLLED)[0][1]
 
 
 def _pivots(d: Float[Array, " rows"], left: Float[Array, " rows"], shift: Float[Array, " k"]) -> Float[Array, "k rows"]:
