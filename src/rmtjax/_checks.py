@@ -133,7 +133,7 @@ class Rule(NamedTuple):
             ValueError: all values are known, and the rule does not hold.
         """
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
-            kept = on_automatic_axes(self.holds)(value, *others)
+            kept = on_automatic_axes(self.holds)(*in_one_precision((value, *others)))
         else:
             # Evaluate outside of any trace, with NumPy, which compiles nothing.
             with at_once():

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,9 +12,15 @@ from jaxtyping import Array
 from rmtjax._refusal import Words, refusal
 
 
+def _is_of_host(value: Any, *arrays: Any) -> bool:
+    """Whether these are known arrays that JAX has made of numbers of the host: only those may have lost digits."""
+    made = isinstance(value, jax.Array | eqx.Module) or hasattr(value, "__jax_array__")
+    return not made and not any(isinstance(array, Tracer) for array in arrays)
+
+
 def in_range(name: str, value: object, array: Array, *, nonzero: bool = False) -> None:
     """Refuse finite numbers of the host that overflow the array's dtype, or if `nonzero` that are 0 in it."""
-    if isinstance(value, jax.Array) or hasattr(value, "__jax_array__") or isinstance(array, Tracer):
+    if not _is_of_host(value, array):
         return
     found, info = np.asarray(array), jnp.finfo(array.dtype)
     infinite, small = ~np.isfinite(found), np.abs(found) < info.tiny if nonzero else np.False_
@@ -51,7 +58,7 @@ def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where
         axis: along which they vary; None for all together.
         where: which of them count.
     """
-    if isinstance(value, jax.Array) or isinstance(array, Tracer) or isinstance(where, Tracer):
+    if not _is_of_host(value, array, where):
         return
     if array.dtype not in (jnp.float32, jnp.complex64):
         return

@@ -62,9 +62,8 @@ class AbstractModule(eqx.Module):
         for each in _declared(type(self)):
             value = getattr(self, each.name)
             each.check_kind(value)
-            others = [getattr(self, name) for name in each.others]
-            related = in_one_precision((value, *others)) if others else (value,)
-            valid = _checks.both(valid, each.rule.kept(each.name, *related))
+            others = (getattr(self, name) for name in each.others)
+            valid = _checks.both(valid, each.rule.kept(each.name, value, *others))
         for name in _modules(type(self)):
             parts = getattr(self, name)
             for part in parts if isinstance(parts, tuple) else (parts,):

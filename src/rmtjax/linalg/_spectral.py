@@ -94,8 +94,9 @@ def spectral_density(
         Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
     """
     grid, width = _checks.real("grid", grid), _checks.positive("width", width)
-    values, _ = values_and_mask(spectrum)
-    _checks.deviations_kept("spectrum", spectrum, values, -1)
+    if not isinstance(spectrum, PaddedSpectrum):
+        given, (spectrum, _) = spectrum, values_and_mask(spectrum)
+        _checks.deviations_kept("spectrum", given, spectrum, -1)
     dtype = common_dtype(grid, width)
     return (
         -jnp.imag(stieltjes(spectrum, jax.lax.complex(grid.astype(dtype), jnp.full(grid.shape, width, dtype)))) / jnp.pi

@@ -199,8 +199,7 @@ def checked_values(values: object, where: object = None, *, name: str = "levels"
     """
     spectra = checked_in_plane(values, where, name=name)
     _checks.real(name, spectra.values)
-    if not isinstance(values, AbstractModule):  # whose arrays are those of JAX
-        _checks.deviations_kept(name, values, spectra.values, None, spectra.mask)
+    _checks.deviations_kept(name, values, spectra.values, None, spectra.mask)
     return spectra
 
 

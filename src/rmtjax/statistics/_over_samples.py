@@ -196,10 +196,9 @@ def over_samples(
             raise _checks.refusal("combine", f"be a function of the mean {kind}, which returns arrays", None)
     found = each
     each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), found)
-    for leaf in jax.tree.leaves(each):
+    for given, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(each), strict=True):
         if leaf.shape[:1] != (number,):
             raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
-    for given, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(each), strict=True):
         _checks.deviations_kept("statistic", given, leaf, 0)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)

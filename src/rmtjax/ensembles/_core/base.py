@@ -16,7 +16,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision
 from rmtjax._typing import IntegerLike, KeyScalar, RealLike, Side
 from rmtjax.ensembles._core.edge import Edge
-from rmtjax.ensembles._core.joint_density import log_density
+from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
@@ -250,7 +250,10 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `eigenvalues` is not a vector of that many real numbers, or contains NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
-        return self._run(log_density, self, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+
+    def _anywhere_joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
+        return anywhere(self._joint_logpdf, levels)
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):

@@ -1,6 +1,6 @@
 """Joint densities of levels anywhere, also at infinity."""
 
-from typing import Any
+from collections.abc import Callable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact
@@ -8,12 +8,12 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax._promotion import like
 
 
-def log_density(ensemble: Any, levels: Inexact[Array, " k"]) -> Float[Array, ""]:
-    """The logarithm of the joint density by the ensemble's hook, for which all levels are finite; at infinity it is 0.
+def anywhere(log_density: Callable[[Array], Array], levels: Inexact[Array, " k"]) -> Float[Array, ""]:
+    """The logarithm of a joint density whose formula holds for finite levels; where one is infinite the density is 0.
 
     Formulas have differences of large numbers there.
     """
     infinite = jnp.any(jnp.isinf(levels))
     # Different from each other, and in the support of every ensemble.
     others = like(levels, jnp.arange(1, levels.size + 1) / (levels.size + 1))
-    return jnp.where(infinite, -jnp.inf, ensemble._joint_logpdf(jnp.where(infinite, others, levels)))
+    return jnp.where(infinite, -jnp.inf, log_density(jnp.where(infinite, others, levels)))

@@ -18,7 +18,7 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.ensembles._core.joint_density import log_density
+from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
 from rmtjax.linalg.internal import count_below
@@ -130,7 +130,10 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run(log_density, self, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+
+    def _anywhere_joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
+        return anywhere(self._joint_logpdf, levels)
 
 
 def log_determinantal(

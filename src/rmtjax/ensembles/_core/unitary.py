@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.ensembles._core.joint_density import log_density
+from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 
@@ -105,4 +105,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `eigenphases` is not a vector of that many real numbers, or contains NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
-        return self._run(log_density, self, phases, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, phases, valid=_checks.both(valid, self._has_density()))
+
+    def _anywhere_joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+        return anywhere(self._joint_logpdf, phases)

@@ -134,12 +134,13 @@ def intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
     return each / each.sum(-2, keepdims=True)
 
 
+@on_automatic_axes
 def _of_exponents(quantity: Any, vectors: object, q: object) -> Float[Array, "..."]:
     """A quantity of vectors, for exponents of any shape."""
     columns = checked_vectors("vectors", vectors)
     exponents = _checks.ALL_FINITE("q", _checks.real("q", q))
     found = quantity(columns, exponents.ravel().astype(jnp.finfo(columns.dtype).dtype))
-    return on_automatic_axes(jnp.reshape)(found, (*columns.shape[:-2], columns.shape[-1], *exponents.shape))
+    return found.reshape(*columns.shape[:-2], columns.shape[-1], *exponents.shape)
 
 
 def _logarithms(vectors: Vectors) -> tuple[Array, Array, Array]:
