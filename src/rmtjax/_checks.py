@@ -11,6 +11,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import equinox as eqx
@@ -32,7 +33,7 @@ from rmtjax._door import not_masked as not_masked
 from rmtjax._door import numbers as numbers
 from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
-from rmtjax._promotion import aligned, common_dtype, in_one_precision
+from rmtjax._promotion import aligned, in_one_precision
 from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
@@ -201,7 +202,13 @@ def _masked(valid: Array, leaf: Array) -> Array:
 
 def _is_positive(x: Any) -> Any:
     """Whether a number is positive in a program too, where XLA takes subnormal numbers for 0."""
-    return x >= jnp.finfo(common_dtype(x)).tiny
+    dtype = getattr(x, "dtype", None)
+    return x >= _smallest(dtype if dtype is not None and dtype.kind == "f" else jnp.result_type(float))
+
+
+@cache
+def _smallest(dtype: np.dtype) -> float:
+    return float(jnp.finfo(dtype).tiny)
 
 
 POSITIVE = Rule(lambda x: _is_positive(x) & (x < math.inf), "be positive and finite")

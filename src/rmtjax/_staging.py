@@ -1,7 +1,7 @@
 """Tools for functions given by a user: what they close over, and whether their operations run at once or are staged."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -26,20 +26,21 @@ def is_outside() -> bool:
     return get_opaque_trace_state(convention="nnx") == _OUTSIDE
 
 
-@contextmanager
-def at_once() -> Iterator[None]:
-    """A context in which known numbers are computed now, inside of a program too.
+def at_once() -> AbstractContextManager:
+    """A context in which known numbers are computed now, inside of a program too."""
+    return nullcontext() if is_outside() else _at_once_inside()
 
-    They come from the host. A guard of transfers around a compiled program is for those of the program. Inside of
-    `shard_map` they belong to no mesh, as JAX makes no arrays on a manual one.
+
+@contextmanager
+def _at_once_inside() -> Iterator[None]:
+    """The context inside of a program.
+
+    The numbers come from the host. A guard of transfers around a compiled program is for those of the program. Inside
+    of `shard_map` they belong to no mesh, as JAX makes no arrays on a manual one.
     """
     manual = AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
-    with ExitStack() as stack:
-        stack.enter_context(jax.ensure_compile_time_eval())
-        if not is_outside():
-            stack.enter_context(jax.transfer_guard("allow"))
-        if manual:
-            stack.enter_context(jax.sharding.use_abstract_mesh(AbstractMesh((), ())))
+    no_mesh = jax.sharding.use_abstract_mesh(AbstractMesh((), ())) if manual else nullcontext()
+    with jax.ensure_compile_time_eval(), jax.transfer_guard("allow"), no_mesh:
         yield
 
 
