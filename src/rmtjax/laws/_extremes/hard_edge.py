@@ -94,14 +94,14 @@ class HardEdge(AbstractLogarithmicLaw):
         Nonlinearity 19, 2989; Tracy and Widom (1994), Commun. Math. Phys. 161, 289.
     """
 
+    _highest_order = 20
+
     alpha: Annotated[Float[Array, ""], ALPHA, "beta"]
     beta: DysonIndex = eqx.field(static=True)
 
     def __init__(self, alpha: RealScalarLike, beta: DysonIndex = 2):
         self.beta = _checks.dyson_index(beta)
         self.alpha = _checks.scalar("alpha", alpha)
-
-    _highest_order = 20
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)

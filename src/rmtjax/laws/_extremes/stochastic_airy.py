@@ -161,12 +161,12 @@ class StochasticAiry(AbstractLogarithmicLaw):
         Appl. 1, 1250006.
     """
 
+    _highest_order = 20
+
     beta: Annotated[Float[Array, ""], _ENOUGH]
 
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)
-
-    _highest_order = 20
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(-jnp.inf), jnp.asarray(jnp.inf)

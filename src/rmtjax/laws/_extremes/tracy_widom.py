@@ -184,6 +184,8 @@ class TracyWidom(AbstractTabulatedLaw):
         Dieng and Tracy (2011), in Random Matrices, Random Processes and Integrable Systems, for further levels.
     """
 
+    _highest_order = 20
+
     beta: DysonIndex = eqx.field(static=True)
     convention: Convention = eqx.field(static=True)
     order: int = eqx.field(static=True)
@@ -201,8 +203,6 @@ class TracyWidom(AbstractTabulatedLaw):
 
     def _stretch(self) -> float:
         return _STRETCH[self.convention] if self.beta == 4 else 1.0
-
-    _highest_order = 20
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(-jnp.inf), jnp.asarray(jnp.inf)

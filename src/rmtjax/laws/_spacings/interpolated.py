@@ -144,12 +144,12 @@ class InterpolatedSpacing(AbstractLaw):
         Mehta (2004), Random Matrices, sections 6.1, 7.1 and 11.7, for the exact laws.
     """
 
+    _highest_order = 40
+
     beta: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
 
     def __init__(self, beta: RealScalarLike):
         self.beta = _checks.scalar("beta", beta)
-
-    _highest_order = 40
 
     def _support(self) -> tuple[Array, Array]:
         return 0 * self.beta, jnp.inf + 0 * self.beta

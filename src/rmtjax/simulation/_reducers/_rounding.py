@@ -41,19 +41,19 @@ def rounded(values: Array, dtype: Any) -> tuple[Array, Array | None]:
     return nearest, (upper.astype(dtype) - nearest) + lower.astype(dtype)
 
 
-def centred(values: Any, mask: Any, count: Any, rest: Any = None) -> tuple[Any, Any, Any, Any]:
+def centred(values: Any, mask: Any, count: Any, left_out: Any = None) -> tuple[Any, Any, Any, Any]:
     """Numbers of a batch less their mean, the mean, its rounding error, and the unit of all three, on a device.
 
     The unit is a power of two near the largest, and 0 where there are zeros only. What does not count is 0; the numbers
-    are those of `rounded`.
+    and what they leave out are those of `rounded`.
     """
     size = largest_part(values, 0)
     scaled = over(values, unit_of(size))
     counted = like(scaled, jnp.maximum(count, 1))
     mean = jnp.sum(scaled, axis=0) / counted
     deviation = scaled - mean[None]
-    if rest is not None:
-        deviation = deviation + over(rest, unit_of(size))
+    if left_out is not None:
+        deviation = deviation + over(left_out, unit_of(size))
     deviation = jnp.where(mask, deviation, 0)
     rest = jnp.sum(deviation, axis=0) / counted
     deviation = jnp.where(mask, deviation - rest[None], 0)
