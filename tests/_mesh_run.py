@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType
+from jax.sharding import AxisType, reshard
 
 import rmtjax as rmt
 from tests.mapped import MAPPED, exists, stacked
@@ -37,9 +37,7 @@ def simulated(mesh: Any) -> tuple[Any, Any]:
     once = draws()
     law, points = rmt.laws.Symmetrized(rmt.laws.MarchenkoPastur(0.5)), jnp.linspace(0.5, 1.2, 8)
     with jax.set_mesh(mesh):
-        inside = jax.jit(jax.shard_map(law.cdf, in_specs=jax.P("d"), out_specs=jax.P("d")))(
-            jax.reshard(points, jax.P("d"))
-        )
+        inside = jax.jit(jax.shard_map(law.cdf, in_specs=jax.P("d"), out_specs=jax.P("d")))(reshard(points, jax.P("d")))
         stacked, counts = draws()
         assert jax.typeof(stacked).sharding.spec[0] == ("d",) or jax.typeof(stacked).sharding.spec[0] == "d"
         # A mesh of its own, of some of the devices.
