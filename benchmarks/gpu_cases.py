@@ -1,4 +1,4 @@
-"""The cases of `gpu.py`, by section: what is run, on which route, and what its answer must be.
+"""The cases of `gpu.py`, by section: what is run, and what its answer must be.
 
 Everything has two sizes: that of the table, for a GPU, and a small one to try the script on a CPU. Answers are held
 against closed forms (levels of the free chain, the semicircle), Sturm counts in extended precision, published values,
@@ -18,17 +18,14 @@ import numpy as np
 import scipy.linalg
 
 import rmtjax as rmt
-
-# Importing the two modules registers their cases.
-from rmtjax.benchmark import _compute_cases, _spectral_cases  # noqa: F401
-from rmtjax.benchmark._registry import CASES, Problem, expect
+from rmtjax.benchmark import _cases
+from rmtjax.benchmark._cases import Problem, expect, expect_close
 from rmtjax.linalg import _hermitian
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tridiagonal import extended_counts, semicircle_counts, tridiagonal
 
 FLOATS = (np.float32, np.float64)
-ROUTES = ("scan", "kernel")
 # F₂(-2), Bornemann (2010), On the numerical evaluation of Fredholm determinants, Math. Comp. 79, section 7.
 TRACY_WIDOM_AT = (-2.0, 0.413224142505123)
 
@@ -41,34 +38,23 @@ class Task:
         name: what is computed, and of which size.
         problem: the function, its arguments, and the check of its result, which may return (error, allowed error).
         dtype: of the numbers.
-        route: "scan" or "kernel" for Sturm sweeps; empty where the switch plays no part or is left alone.
         repeats: timed calls after the first; 0 takes the first call alone, where a call takes many seconds.
         rows: rows times points of all sweeps, where there is one sweep; 0 otherwise.
-        profile: whether to look how long the device computes.
+        profile: whether to count launches and to look how long the device computes.
         x64: whether JAX's default types have 64 bits.
     """
 
     name: str
     problem: Problem
     dtype: str
-    route: str = ""
     repeats: int = 5
     rows: int = 0
     profile: bool = False
     x64: bool = True
 
 
-def within(what: str, got: Any, expected: Any, allowed: float) -> tuple[float, float]:
-    """The largest error and the allowed one; NaN and other shapes are wrong."""
-    got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
-    expect(got.shape == expected.shape, f"{what}: shape {got.shape}, expected {expected.shape}")
-    error = float(np.max(np.abs(got - expected)))
-    expect(error <= allowed, f"{what}: off by {error:.3g}, allowed {allowed:.3g}")
-    return error, allowed
-
-
 def _task(name: str, dtype: Any, fn: Callable, args: tuple, check: Callable, *, jit: bool = True, **more: Any) -> Task:
-    problem = Problem("", 0, fn, args, check, jit=jit)
+    problem = Problem(fn, args, check, jit=jit)
     return Task(name, problem, np.dtype(dtype).name, **more)
 
 
@@ -88,11 +74,10 @@ def counts(small: bool) -> Iterator[Task]:
             points = jnp.asarray(2 * np.cos(np.pi * (number + 0.5) / (n + 1)), dtype)
             d, e = jnp.zeros((*shape, n), dtype), jnp.ones((*shape, n - 1), dtype)
             expected = np.broadcast_to(below, (*shape, 128))
-            check = lambda got, expected=expected: within("counts", got, expected, 0)
+            check = lambda got, expected=expected: expect_close("counts", got, expected, 0)
             name = f"128 counts, n = {n}" if batch is None else f"128 counts of each of {batch}, n = {n}"
-            for route in ROUTES:
-                rows = n * 128 * (batch or 1)
-                yield _task(name, dtype, _count, (d, e, points), check, route=route, rows=rows)
+            rows = n * 128 * (batch or 1)
+            yield _task(name, dtype, _count, (d, e, points), check, rows=rows, profile=True)
 
 
 def levels(small: bool) -> Iterator[Task]:
@@ -101,17 +86,15 @@ def levels(small: bool) -> Iterator[Task]:
         for dtype in FLOATS:
             d, e = tridiagonal(n, dtype, batch)
             name = f"all levels, n = {n}" if batch is None else f"all levels of {batch}, n = {n}"
-            check = partial(_certified, d, e)
-            for route in ROUTES:
-                yield _task(name, dtype, _levels, (jnp.asarray(d), jnp.asarray(e)), check, route=route)
+            args = jnp.asarray(d), jnp.asarray(e)
+            yield _task(name, dtype, _levels, args, partial(_certified, d, e), profile=True)
     n, some = (400, 5) if small else (1_000_000, 100)
     first = n // 2
     chain = jnp.zeros(n), jnp.ones(n - 1)
     expected = 2 * np.cos(np.pi * (n - np.arange(first, first + some)) / (n + 1))
-    check = lambda got: within("levels", got, expected, 8 * np.finfo(float).eps)
+    check = lambda got: expect_close("levels", got, expected, 8 * np.finfo(float).eps)
     fn = lambda d, e: rmt.SymTridiagonal(d, e).eigenvalues((first, first + some))
-    for route in ROUTES:
-        yield _task(f"{some} levels in the middle, n = {n}", float, fn, chain, check, route=route, repeats=0)
+    yield _task(f"{some} levels in the middle, n = {n}", float, fn, chain, check, repeats=0)
 
 
 def histograms(small: bool) -> Iterator[Task]:
@@ -122,11 +105,11 @@ def histograms(small: bool) -> Iterator[Task]:
         expected = semicircle_counts(n, np.asarray(edges))
         # Levels are rigid, and the points are rounded to float32.
         check = lambda got, n=n, expected=expected: (
-            within("sum", got.sum(), n, 0) and within("counts per bin", got, expected, 12 + 2e-6 * n)
+            expect_close("sum", got.sum(), n, 0) and expect_close("counts per bin", got, expected, 12 + 2e-6 * n)
         )
-        for route in ROUTES:
-            fn = lambda key, ensemble=ensemble: jnp.diff(ensemble.count_below(key, edges))
-            yield _task(f"key to histogram of 100 bins, n = {n}", np.float32, fn, (key,), check, route=route)
+        fn = lambda key, ensemble=ensemble: jnp.diff(ensemble.count_below(key, edges))
+        name, rows = f"key to histogram of 100 bins, n = {n}", n * edges.size
+        yield _task(name, np.float32, fn, (key,), check, rows=rows, profile=True)
 
 
 def simulate(small: bool) -> Iterator[Task]:
@@ -139,14 +122,13 @@ def simulate(small: bool) -> Iterator[Task]:
 
     def check(got: Any) -> tuple[float, float]:
         expect(bool((np.diff(got) >= 0).all()), "counts do not ascend")
-        return within("counts of each draw", got[:, 1:], np.broadcast_to(number, (draws, 100)), 12)
+        return expect_close("counts of each draw", got[:, 1:], np.broadcast_to(number, (draws, 100)), 12)
 
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(draws))
     whole = lambda key: rmt.simulate(one_draw, key, draws, progress=False)
-    title = f"counts of {draws} draws of GOE({n})"
-    for route in ROUTES:
-        yield _task(f"simulate, {title}", np.float32, whole, (key,), check, jit=False, route=route, profile=True)
-        yield _task(f"one program, {title}", np.float32, jax.vmap(one_draw), (keys,), check, route=route, profile=True)
+    title, rows = f"counts of {draws} draws of GOE({n})", n * draws * edges.size
+    yield _task(f"simulate, {title}", np.float32, whole, (key,), check, jit=False, rows=rows, profile=True)
+    yield _task(f"one program, {title}", np.float32, jax.vmap(one_draw), (keys,), check, rows=rows, profile=True)
 
 
 def _count(d: jax.Array, e: jax.Array, x: jax.Array) -> jax.Array:
@@ -177,45 +159,42 @@ def _certified(d: np.ndarray, e: np.ndarray, levels: Any) -> tuple[float, float]
 # The classic cases, at their published sizes
 
 
-def _classic(
-    name: str, small_size: int, size: int, repeats: int, routes: tuple[str, ...], small: bool
-) -> Iterator[Task]:
+def _classic(case: Callable, small_size: int, size: int, repeats: int, small: bool, **more: Any) -> Iterator[Task]:
     size = small_size if small else size
-    for route in routes:
-        with jax.enable_x64(False):
-            problems = list(CASES[name].problems(size, np.dtype(np.float32)))
-        for problem in problems:
-            yield Task(f"{name}, n = {size}", problem, "float32", route, repeats, x64=False)
+    with jax.enable_x64(False):
+        problems = list(case(size, np.dtype(np.float32)))
+    for problem in problems:
+        yield Task(f"{case.__name__}, n = {size}", problem, "float32", repeats, x64=False, **more)
 
 
 def goe(small: bool) -> Iterator[Task]:
     """The spectrum of a dense GOE matrix, directly and by its tridiagonal form; published at n = 15,000: 25.65 s."""
-    yield from _classic("wigner", 60, 15_000, 0, ("",), small)
-    (default,) = _classic("wigner", 60, 15_000, 0, ("kernel",), small)
+    (default,) = _classic(_cases.wigner, 60, 15_000, 0, small)
+    yield default
     ensemble = rmt.GOE(60 if small else 15_000, jnp.ones((), jnp.float32))
     by_sweeps = lambda key: _hermitian._reduced_levels(ensemble.sample(key))
-    problem = Problem("", ensemble.n, by_sweeps, default.problem.args, default.problem.check)
-    yield Task(f"{default.name}, by reduction and sweeps", problem, "float32", "kernel", 0, x64=False)
+    problem = Problem(by_sweeps, default.problem.args, default.problem.check)
+    yield Task(f"{default.name}, by reduction and sweeps", problem, "float32", 0, x64=False)
 
 
 def cat(small: bool) -> Iterator[Task]:
     """Wigner's cat, 100 matrices of N = 1000 from the key to the pooled histogram; published on a GPU: 24.37 s."""
-    return _classic("cat", 40, 1000, 3, ROUTES, small)
+    return _classic(_cases.cat, 40, 1000, 3, small, profile=True)
 
 
 def matmul(small: bool) -> Iterator[Task]:
     """A product of two matrices and its sum; published for n = 16,000 to 20,000: 46 to 48 TFLOP/s in float32."""
-    return _classic("matmul", 128, 20_000, 3, ("",), small)
+    return _classic(_cases.matmul, 128, 20_000, 3, small)
 
 
 def sharded(small: bool) -> Iterator[Task]:
     """A product over all devices, in blocks."""
-    return _classic("sharded_matmul", 128, 16_384, 3, ("",), small)
+    return _classic(_cases.sharded_matmul, 128, 16_384, 3, small)
 
 
 def recurrence(small: bool) -> Iterator[Task]:
     """100,000 products of a matrix and a vector in one loop."""
-    return _classic("recurrence", 64, 2048, 3, ("",), small)
+    return _classic(_cases.recurrence, 64, 2048, 3, small)
 
 
 # Laws, and the same programs on the CPU
@@ -230,21 +209,21 @@ def laws(small: bool) -> Iterator[Task]:
         x = at(-2, 2)
         exact = 0.5 + np.asarray(semicircle_counts(1, np.concatenate([[0.0], x]))).cumsum()
         semicircle = rmt.laws.Semicircle(2 * one)
-        check = lambda got, exact=exact, eps=eps: within("closed form", got, exact, 8 * eps)
+        check = lambda got, exact=exact, eps=eps: expect_close("closed form", got, exact, 8 * eps)
         yield _task(f"Semicircle.cdf, {size} points", dtype, semicircle.cdf, (x,), check)
         x = at(0.1, 2.9)
         r = np.asarray(x, float)
         lower, upper = (1 - 0.5**0.5) ** 2, (1 + 0.5**0.5) ** 2
         exact = np.sqrt(np.maximum((upper - r) * (r - lower), 0)) / (np.pi * r)
         # Next to an edge the root turns an error eps into √eps.
-        check = lambda got, exact=exact, eps=eps: within("closed form", got, exact, 4 * eps**0.5)
+        check = lambda got, exact=exact, eps=eps: expect_close("closed form", got, exact, 4 * eps**0.5)
         yield _task(f"MarchenkoPastur.pdf, {size} points", dtype, rmt.laws.MarchenkoPastur(one / 2).pdf, (x,), check)
         tracy_widom, (place, value) = rmt.laws.TracyWidom(2), TRACY_WIDOM_AT
         x = at(-6, 4).at[0].set(place)
-        check = lambda got, eps=eps, value=value: within("F₂(-2)", got[0], value, 16 * eps)
+        check = lambda got, eps=eps, value=value: expect_close("F₂(-2)", got[0], value, 16 * eps)
         yield _task(f"TracyWidom(2).cdf, {size} points", dtype, tracy_widom.cdf, (x,), check)
         p = at(0.001, 0.999)
-        check = lambda got, p=p, eps=eps, law=tracy_widom: within("cdf(ppf(p))", law.cdf(got), p, 64 * eps)
+        check = lambda got, p=p, eps=eps, law=tracy_widom: expect_close("cdf(ppf(p))", law.cdf(got), p, 64 * eps)
         yield _task(f"TracyWidom(2).ppf, {size} points", dtype, tracy_widom.ppf, (p,), check)
 
 
@@ -257,6 +236,7 @@ def agreement(small: bool) -> Iterator[Task]:
         a = jnp.asarray((a + a.T) / (2 * n) ** 0.5, dtype)
         d, e = map(jnp.asarray, tridiagonal(n, dtype))
         key, x = jax.random.key(0), jnp.linspace(-2.5, 2.5, 301, dtype=dtype)
+        above = jax.lax.complex(x, jnp.full_like(x, 0.01))
         gaps = np.convolve(scipy.linalg.eigvalsh_tridiagonal(*tridiagonal(n, float)), [1, 1]) / 2
         gaps = jnp.asarray(gaps[1:-1], dtype)  # a count is exact where no level is near
         inside = jnp.linspace(0.01, 0.99, 301, dtype=dtype)
@@ -267,14 +247,12 @@ def agreement(small: bool) -> Iterator[Task]:
             "gradient of the sum of its cubes": (jax.grad(lambda a: jnp.sum(rmt.eigvalsh(a) ** 3)), (a,), eps**0.5),
             f"tridiagonal levels, n = {n}": (_levels, (d, e), 16 * eps),
             "tridiagonal counts": (_count, (d, e, gaps), 0),
-            "Semicircle.stieltjes": (rmt.laws.Semicircle(2 * one).stieltjes, (x + 0.01j,), 64 * eps),
+            "Semicircle.stieltjes": (rmt.laws.Semicircle(2 * one).stieltjes, (above,), 64 * eps),
             "MarchenkoPastur.ppf": (rmt.laws.MarchenkoPastur(one / 2).ppf, (inside,), 256 * eps),
             "Spacing(2).pdf": (rmt.laws.Spacing(2).pdf, (3 * inside,), 64 * eps),
         }
         for name, (fn, args, allowed) in cases.items():
-            for route in ROUTES if name.startswith("tridiagonal") else ("",):
-                check = partial(_as_on, cpu, fn, args, allowed)
-                yield _task(name, dtype, fn, args, check, route=route, repeats=1)
+            yield _task(name, dtype, fn, args, partial(_as_on, cpu, fn, args, allowed), repeats=1)
 
 
 def _as_on(device: Any, fn: Callable, args: tuple, allowed: float, got: Any) -> tuple[float, float]:
@@ -282,10 +260,10 @@ def _as_on(device: Any, fn: Callable, args: tuple, allowed: float, got: Any) -> 
         expected = jax.jit(lambda *args: fn(*args))(*jax.device_put(args, device))
     if jnp.iscomplexobj(got):
         got, expected = (np.stack([np.real(a), np.imag(a)]) for a in (got, expected))
-    return within("difference from the CPU", got, expected, allowed)
+    return expect_close("difference from the CPU", got, expected, allowed)
 
 
-# What decides about the kernel comes first, as the table may be cut off.
+# Sturm sweeps come first, as the table may be cut off.
 SECTIONS: dict[str, Callable[[bool], Iterator[Task]]] = {
     "counts": counts,
     "levels": levels,

@@ -93,7 +93,7 @@ def costs_of_two_processes(repeats: int) -> dict[str, float]:
 def measured(repeats: int) -> dict[str, float]:
     """Median seconds of each part; runs in both processes."""
     from rmtjax.simulation._checkpoint import Saved, Store, packed
-    from rmtjax.simulation._mesh import resolve_mesh
+    from rmtjax.simulation._devices import resolve_mesh
     from rmtjax.simulation._processes import Processes
 
     processes = Processes(resolve_mesh(None))

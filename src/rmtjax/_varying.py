@@ -21,15 +21,6 @@ def varying_like(start: Array, *kinds: Any) -> Array:
     return jax.lax.pvary(start, axes)  # pyright: ignore[reportAttributeAccessIssue] # Its name in JAX 0.8.
 
 
-def shaped_like(a: Array, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
-    """The description of a result that differs between devices wherever the array does, as `pallas_call` asks for."""
-    kind = jax.typeof(a)
-    if hasattr(kind, "manual_axis_type"):
-        return jax.ShapeDtypeStruct(shape, dtype, manual_axis_type=kind.manual_axis_type)
-    # Its name in JAX 0.8.
-    return jax.ShapeDtypeStruct(shape, dtype, vma=_varies_over(kind))  # pyright: ignore[reportCallIssue]
-
-
 def _varies_over(kind: Any) -> frozenset:
     """Names of the device axes over which arrays of this type differ."""
     if hasattr(kind, "manual_axis_type"):

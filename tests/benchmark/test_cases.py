@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.benchmark import _compute_cases, _spectral_cases
-from rmtjax.benchmark._registry import CASES, Problem, WrongAnswer, device_grid, expect_close, run_case
+from rmtjax.benchmark import _cases
+from rmtjax.benchmark.__main__ import CASES
+from rmtjax.benchmark._cases import Problem, WrongAnswer, expect_close
 from tests.cases import daily
 
 FLOAT32 = np.dtype(np.float32)
-NAMES = ["matmul", "sharded_matmul", "recurrence", "while", "wigner", "cat", "derivatives", "spectral_radius"]
+NAMES = list(CASES)
 SIZES = {"cat": 150, "wigner": 60, "while": 200}
 
 
@@ -41,10 +42,6 @@ def answers(name):
 def refused(problem, wrong):
     with pytest.raises(WrongAnswer):
         problem.check(wrong)
-
-
-def test_the_classic_cases_are_registered():
-    assert sorted(CASES) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,12 +75,17 @@ def test_sharded_matmul_with_one_wrong_entry_is_refused():
     refused(problem, answers("sharded_matmul")[0].at[3, 4].add(0.1))
 
 
-def test_recurrence_with_one_step_too_few_or_no_feedback_is_refused():
-    args = only("recurrence").args
-    five, four = (_compute_cases.recurrence_problem(*args, steps) for steps in (5, 4))
-    five.check(answer(five))
-    refused(five, answer(four))
-    w, b, x = args
+def test_recurrence_with_one_step_too_few_or_no_feedback_is_refused(monkeypatch):
+    def after(steps):
+        monkeypatch.setattr(_cases, "_STEPS", {jax.default_backend(): steps})
+        (problem,) = _cases.recurrence(24, FLOAT32)
+        return problem, answer(problem)
+
+    (five, right), (_, four) = after(5), after(4)
+    work = five.check(right)
+    assert (work.flops, work.bytes_accessed) == (2 * 24**2 * 5, 4 * 24**2 * 5)
+    refused(five, four)
+    w, b, x = five.args
     for _ in range(5):
         x = jnp.tanh(w @ x + b)
     refused(five, x)
@@ -126,13 +128,10 @@ def test_cats_with_levels_lost_or_padded_otherwise_are_refused():
     refused(problem, replace(right, counts=both / 2))
 
 
-@pytest.mark.parametrize("variant", ["gradient", "hessian"])
-def test_derivatives_without_a_factor_or_of_another_entry_are_refused(variant):
-    problem = _spectral_cases.derivative_problem(variant, 5, FLOAT32)
-    right = answer(problem)
-    problem.check(right)
-    refused(problem, right / 2)
-    refused(problem, right.at[(0, 1) * (right.ndim // 2)].add(0.1))
+def test_derivatives_without_a_factor_or_of_another_entry_are_refused():
+    for problem, right in zip(problems("derivatives"), answers("derivatives"), strict=True):
+        refused(problem, right / 2)
+        refused(problem, right.at[(0, 1) * (right.ndim // 2)].add(0.1))
 
 
 def test_spectral_radii_that_are_norms_or_real_parts_are_refused():
@@ -152,28 +151,6 @@ def test_the_four_ways_to_spectral_radii_agree():
         np.testing.assert_allclose(other, first, rtol=1e-5)
 
 
-def test_run_case_refuses_a_wrong_answer_and_states_the_work(monkeypatch):
-    case = CASES["matmul"]
-    (row,) = run_case(case, size=16, repeats=1)
-    assert (row.case, row.size, row.measurement.work.flops) == ("matmul", 16, 2 * 16**3)
-    wrong = replace(only("matmul"), fn=lambda a, b: jnp.sum(a + b))
-    with pytest.raises(WrongAnswer, match="sum of AB: off by"):
-        list(run_case(replace(case, problems=lambda n, dtype: [wrong]), size=16, repeats=1))
-
-
-@pytest.mark.parametrize("size", [1, 0, 2.5])
-def test_size_must_be_a_whole_number(size):
-    with pytest.raises(ValueError, match="`size` must be an integer of at least 2"):
-        next(run_case(CASES["matmul"], size=size))
-
-
-def test_recurrence_counts_every_step():
-    problem = _compute_cases.recurrence_problem(*only("recurrence").args, 7)
-    work = problem.work(answer(problem))
-    assert work.flops == 2 * 24**2 * 7
-    assert work.bytes_accessed == 4 * 24**2 * 7
-
-
 def test_closeness_refuses_nan_and_other_shapes():
     expect_close("x", [1.0, 2.0], [1.0, 2.5], 0.5)
     for wrong in ([1.0, np.nan], [1.0], [1.0, 1.9]):
@@ -181,29 +158,23 @@ def test_closeness_refuses_nan_and_other_shapes():
             expect_close("x", wrong, [1.0, 2.5], 0.5)
 
 
-@pytest.mark.parametrize(("count", "grid"), [(1, (1, 1)), (2, (2, 1)), (6, (3, 2)), (7, (7, 1)), (8, (4, 2))])
-def test_device_grid_is_as_square_as_it_can_be(count, grid):
-    assert device_grid(count) == grid
-
-
 SHARDED = """
 import jax, numpy as np
-from rmtjax.benchmark import _compute_cases
-from rmtjax.benchmark._registry import CASES, run_case
-(row,) = run_case(CASES["sharded_matmul"], size=21, repeats=1)
-m = row.measurement
-(problem,) = CASES["sharded_matmul"].problems(21, np.dtype(np.float32))
+from rmtjax.benchmark import _cases, measure
+(problem,) = _cases.sharded_matmul(21, np.dtype(np.float32))
+m, c = measure(problem.fn, *problem.args, repeats=1), problem.fn(*problem.args)
 a, b = problem.args
-error = np.abs(np.asarray(problem.fn(a, b)) - np.asarray(a) @ np.asarray(b)).max()
-print(row.size, m.num_devices, round(m.xla_flops * m.num_devices / m.work.flops, 1), error < 1e-4)
+work, error = problem.check(c), np.abs(np.asarray(c) - np.asarray(a) @ np.asarray(b)).max()
+print(*a.sharding.mesh.axis_sizes, problem.size, m.num_devices)
+print(round(m.xla_flops * m.num_devices / work.flops, 1), error < 1e-4)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("devices", "size"), [(2, 22), (8, 24)])
-def test_sharded_matmul_over_several_devices(devices, size):
+@pytest.mark.parametrize(("devices", "grid", "size"), [(2, "2 1", 22), (6, "3 2", 24), (8, "4 2", 24)])
+def test_sharded_matmul_over_several_devices(devices, grid, size):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", SHARDED]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(size), str(devices), "1.0", "True"]
+    assert done.stdout.splitlines() == [f"{grid} {size} {devices}", "1.0 True"]

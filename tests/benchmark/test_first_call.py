@@ -1,5 +1,6 @@
 """The benchmark of first calls leaves no public name out, and counts what it claims to count."""
 
+import jax
 import pytest
 
 from benchmarks import first_call, first_call_cases
@@ -15,6 +16,12 @@ def test_every_public_name_is_called():
 def test_a_name_that_no_case_calls_is_told(monkeypatch):
     monkeypatch.setattr(first_call_cases, "SILENT", first_call_cases.SILENT[1:])
     assert "rmtjax.benchmark.measure" in first_call_cases.uncovered()
+
+
+@pytest.mark.slow
+def test_every_case_finds_its_arguments():
+    with jax.numpy_dtype_promotion("standard"):
+        assert all(callable(each.prepare()[0]) for each in first_call_cases.cases())
 
 
 def case(name):

@@ -15,7 +15,6 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import rmtjax as rmt
 from rmtjax.linalg import sharded_product
-from rmtjax.linalg._sturm_route import ROUTE
 from tests.linalg import tridiagonal_matrices as matrices
 
 
@@ -104,13 +103,6 @@ def data() -> dict:
             for size in (15 * count, 15 * count + 1)
         ],
     }
-
-
-def kernel() -> dict:
-    """The kernel finds each level by itself, so that no bit depends on the devices."""
-    matrix = chain(matrices.goe(21))
-    with ROUTE("interpret"):
-        return {"bits": differ(matrix.eigenvalues(), matrix.eigenvalues(mesh=all_devices()))}
 
 
 def cubes(mesh: Mesh | None, d: jax.Array, e: jax.Array) -> jax.Array:
@@ -318,7 +310,6 @@ CASES = {
     "ranges": lambda: ranges(matrices.ORDER),
     "ranges of a queue": lambda: ranges(1203),
     "data": data,
-    "kernel": kernel,
     "gradients": gradients,
     "ensembles": lambda: ensembles("GaussianBeta"),
     "mapped": mapped,

@@ -20,7 +20,6 @@ DAILY = (
     "set_mesh",
     "some hard",
     "data",
-    "kernel",
     "gradients",
     "ensembles",
     "refused",
@@ -76,11 +75,6 @@ def test_points_on_several_devices_are_counted_where_they_are(devices):
     assert result["collectives"] == 0
     # Levels stay in parts where these are equal.
     assert result["levels of a device"] == [15, 15 * devices + 1]
-
-
-@over
-def test_the_kernel_gives_the_bits_of_one_device(devices):
-    assert results(devices, "kernel") == {"bits": 0}
 
 
 @over

@@ -197,6 +197,14 @@ def test_points_of_any_order():
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_no_level_of_a_diagonal_matrix_is_below_itself(dtype):
+    # Every pivot at a level is exactly 0, and the floor under the off-diagonal must not move the counts.
+    d = np.random.default_rng(2).permutation(40)
+    below = SymTridiagonal(d.astype(dtype), np.zeros(39, dtype)).count_below(d.astype(dtype))
+    np.testing.assert_array_equal(below, d)
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
 def test_a_million_rows_are_counted(dtype):
     # The length needs more than one piece of the count, and is even, so that no level is at 0.
     n = (1 << 20) + 22
@@ -652,6 +660,7 @@ def test_a_lone_level_beside_a_cluster_is_orthogonal_to_it():
 @pytest.mark.parametrize("batch", [(0,), (2, 0)])
 def test_empty_batches(batch):
     d, e = jnp.zeros((*batch, 3)), jnp.zeros((*batch, 2))
+    assert SymTridiagonal(d, e).count_below(np.zeros(2)).shape == (*batch, 2)
     assert SymTridiagonal(d, e).eigenvectors().shape == (*batch, 3, 3)
     assert jax.grad(lambda d: SymTridiagonal(d, e).eigenvalues().sum())(d).shape == d.shape
 

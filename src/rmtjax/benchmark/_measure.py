@@ -2,9 +2,8 @@
 
 import statistics
 import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,8 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax import _checks
-
-_CACHE_HIT = "/jax/compilation_cache/cache_hits"
 
 
 @dataclass(frozen=True)
@@ -42,88 +39,65 @@ class Work:
 class Measurement:
     """The result of `measure`; a field is None if its quantity does not exist or the backend does not tell it.
 
+    It is immutable, and `dataclasses.asdict` makes plain values of it, for JSON.
+
     Args:
         device: kind of the device, e.g. `"cpu"`.
         num_devices: number of devices over which the result is spread.
         dtype: dtype of the floating-point results, or of the arguments if no result is floating-point.
-        jax_version: version of JAX in the run.
-        trace_seconds: time of tracing and lowering to the compiler's input.
-        compile_seconds: time of compiling.
-        compile_cached: whether the persistent compilation cache answered instead of the compiler.
         first_call_seconds: time of the first execution, until the result is ready.
         median_seconds: median time of the calls in the steady state.
         min_seconds: time of the fastest of them.
         max_seconds: time of the slowest of them.
         repeats: number of calls in the steady state.
+        trace_seconds: time of tracing and lowering to the compiler's input.
+        compile_seconds: time of compiling.
+        compile_cached: whether the persistent compilation cache answered instead of the compiler.
         xla_flops: operations of one device's program by XLA's cost analysis, which counts the body of a loop
             once and cannot see inside LAPACK calls.
         xla_bytes: bytes accessed by one device's program, by the same analysis.
         planned_bytes: arguments, results and temporaries of one device's program, as planned by the compiler.
-        peak_bytes: largest memory in use on one device since the process began.
         work: the work that the caller stated, for all devices together.
 
     Example:
         >>> record = measure(lambda x: x @ x, jax.numpy.ones((32, 32)), repeats=3)
         >>> record.min_seconds <= record.median_seconds <= record.max_seconds
         True
-        >>> Measurement.from_dict(record.to_dict()) == record
-        True
     """
 
     device: str
     num_devices: int
     dtype: str | None
-    jax_version: str
-    trace_seconds: float | None
-    compile_seconds: float | None
-    compile_cached: bool | None
     first_call_seconds: float
     median_seconds: float
     min_seconds: float
     max_seconds: float
     repeats: int
-    xla_flops: float | None
-    xla_bytes: float | None
-    planned_bytes: int | None
-    peak_bytes: int | None
+    trace_seconds: float | None = None
+    compile_seconds: float | None = None
+    compile_cached: bool | None = None
+    xla_flops: float | None = None
+    xla_bytes: float | None = None
+    planned_bytes: int | None = None
     work: Work | None = None
 
     @property
     def teraflops_per_second(self) -> float | None:
         """Achieved 10¹² operations per second, by the stated work if there is any, otherwise by XLA's count."""
-        flops = self.work.flops if self.work else self._over_all_devices(self.xla_flops)
-        return self._rate(flops, 1e12)
+        return self._rate(self.work.flops if self.work else self.xla_flops, 1e12)
 
     @property
     def gigabytes_per_second(self) -> float | None:
         """Achieved 10⁹ bytes per second, from the same source as `teraflops_per_second`."""
-        traffic = self.work.bytes_accessed if self.work else self._over_all_devices(self.xla_bytes)
-        return self._rate(traffic, 1e9)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain Python values, ready for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> "Measurement":
-        """The inverse of `to_dict`."""
-        work = record["work"]
-        return cls(**{**record, "work": None if work is None else Work(**work)})
-
-    def _over_all_devices(self, amount: float | None) -> float | None:
-        return None if amount is None else amount * self.num_devices
+        return self._rate(self.work.bytes_accessed if self.work else self.xla_bytes, 1e9)
 
     def _rate(self, amount: float | None, unit: float) -> float | None:
-        return None if amount is None else amount / self.median_seconds / unit
+        programs = 1 if self.work else self.num_devices  # XLA counts the program of one device
+        return None if amount is None else programs * amount / self.median_seconds / unit
 
 
 def measure(
-    fn: Callable[..., Any],
-    *args: Any,
-    repeats: int = 5,
-    warmup: int = 1,
-    jit: bool = True,
-    work: Work | None = None,
+    fn: Callable[..., Any], *args: Any, repeats: int = 5, jit: bool = True, work: Work | None = None
 ) -> Measurement:
     """Measure the stages of compiling a function and its steady state.
 
@@ -136,16 +110,12 @@ def measure(
     Args:
         fn: function of arrays or pytrees of arrays, without static or donated arguments.
         *args: its arguments, already on their devices.
-        repeats: number of timed calls in the steady state, at least 1.
-        warmup: number of calls before those, at least 1; the first of them gives `first_call_seconds`.
+        repeats: number of timed calls in the steady state, at least 1; they follow the first call.
         jit: False calls `fn` as it is; the first call then includes whatever it compiles.
         work: operations of one call from a formula, for functions that XLA's cost analysis cannot count.
 
-    Returns:
-        An immutable record.
-
     Raises:
-        ValueError: `fn` is not callable, or `repeats` or `warmup` is not an integer of at least 1.
+        ValueError: `fn` is not callable, or `repeats` is not an integer of at least 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -153,71 +123,57 @@ def measure(
         >>> print(record.repeats, record.num_devices, record.xla_flops > 0)
         5 1 True
     """
-    return measure_with_result(fn, *args, repeats=repeats, warmup=warmup, jit=jit, work=work)[0]
-
-
-def measure_with_result(
-    fn: Callable[..., Any],
-    *args: Any,
-    repeats: int = 5,
-    warmup: int = 1,
-    jit: bool = True,
-    work: Work | None = None,
-) -> tuple[Measurement, Any]:
-    """The measurement together with the result of the last call, so that the answer can be checked."""
     if not callable(fn):
         raise _checks.refusal("fn", "be callable", fn)
-    repeats = _checks.integer("repeats", repeats, at_least=1)
-    warmup = _checks.integer("warmup", warmup, at_least=1)
+    return measured(fn, args, _checks.integer("repeats", repeats, at_least=1), jit, work)[0]
+
+
+def measured(
+    fn: Callable[..., Any], args: tuple, repeats: int, jit: bool = True, work: Work | None = None
+) -> tuple[Measurement, Any]:
+    """The measurement and the result of the last call; without repeats the first call stands for them."""
     jax.block_until_ready(args)
-    stages, call = _staged(fn, args) if jit else (_NOT_COMPILED, fn)
+    stages, call = _staged(fn, args) if jit else ({}, fn)
     first_call, result = _timed(call, args)
-    for _ in range(warmup - 1):
-        _timed(call, args)
-    steady = []
+    steady = [] if repeats else [first_call]
     for _ in range(repeats):
         seconds, result = _timed(call, args)
         steady.append(seconds)
-    devices = _devices(result)
+    arrays = [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, jax.Array)]
+    devices = set().union(*(array.sharding.device_set for array in arrays)) or set(jax.devices()[:1])
     record = Measurement(
-        device=devices[0].device_kind,
+        device=min(devices, key=lambda device: device.id).device_kind,
         num_devices=len(devices),
         dtype=_floating_dtype(result) or _floating_dtype(args),
-        jax_version=jax.__version__,
         first_call_seconds=first_call,
         median_seconds=statistics.median(steady),
         min_seconds=min(steady),
         max_seconds=max(steady),
         repeats=repeats,
-        peak_bytes=_peak_bytes(devices),
         work=work,
         **stages,
     )
     return record, result
 
 
-_NOT_COMPILED: dict[str, Any] = dict.fromkeys(
-    ("trace_seconds", "compile_seconds", "compile_cached", "xla_flops", "xla_bytes", "planned_bytes")
-)
-
-
 def _staged(fn: Any, args: tuple) -> tuple[dict[str, Any], Callable[..., Any]]:
     # A new lambda at every call, so that no earlier trace or executable is found for it.
     jitted = fn if hasattr(fn, "lower") else jax.jit(lambda *a: fn(*a))
-    trace_seconds, lowered = _timed(lambda: jitted.lower(*args), ())
-    hits_before = _events()[_CACHE_HIT]
+    trace_seconds, lowered = _timed(jitted.lower, args)
+    hits_before = len(_cache_hits())
     compile_seconds, compiled = _timed(lowered.compile, ())
     executable = getattr(compiled, "compiled", compiled)  # equinox wraps the executable of jax
-    cost = executable.cost_analysis() or {}
-    if isinstance(cost, list):  # one dictionary per program, and there is one program
-        cost = cost[0] if cost else {}
+    cost, plan = executable.cost_analysis(), executable.memory_analysis()
+    # XLA reports -1 where it does not know the amount.
+    known = {name: amount for name, amount in cost.items() if amount >= 0} if isinstance(cost, dict) else {}
+    parts = ("argument_size_in_bytes", "output_size_in_bytes", "temp_size_in_bytes")
     stages = dict(
         trace_seconds=trace_seconds,
         compile_seconds=compile_seconds,
-        compile_cached=_events()[_CACHE_HIT] > hits_before,
-        xla_flops=_known(cost.get("flops")),
-        xla_bytes=_known(cost.get("bytes accessed")),
-        planned_bytes=_planned_bytes(executable),
+        compile_cached=len(_cache_hits()) > hits_before,
+        xla_flops=known.get("flops"),
+        xla_bytes=known.get("bytes accessed"),
+        planned_bytes=plan and sum(getattr(plan, part) for part in parts) - plan.alias_size_in_bytes,
     )
     return stages, compiled
 
@@ -229,39 +185,15 @@ def _timed(call: Callable[..., Any], args: tuple) -> tuple[float, Any]:
 
 
 @cache
-def _events() -> Counter[str]:
-    """The count of each event in JAX since the first call; jax 0.8 cannot remove a listener, so this one stays."""
-    events: Counter[str] = Counter()
-    jax.monitoring.register_event_listener(lambda event, **_: events.update([event]))
-    return events
-
-
-def _known(amount: float | None) -> float | None:
-    # XLA reports -1 where it does not know the amount.
-    return None if amount is None or amount < 0 else float(amount)
-
-
-def _planned_bytes(executable: Any) -> int | None:
-    plan = executable.memory_analysis()
-    if plan is None:
-        return None
-    used = plan.argument_size_in_bytes + plan.output_size_in_bytes + plan.temp_size_in_bytes
-    return used - plan.alias_size_in_bytes
-
-
-def _devices(result: Any) -> list[Any]:
-    arrays = [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, jax.Array)]
-    found = set().union(*(array.sharding.device_set for array in arrays))
-    return sorted(found, key=lambda device: device.id) or jax.devices()[:1]
-
-
-def _peak_bytes(devices: list[Any]) -> int | None:
-    peaks = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in devices]
-    return max((peak for peak in peaks if peak is not None), default=None)
+def _cache_hits() -> list[str]:
+    """The answers of the persistent cache since the first call; jax 0.8 cannot remove a listener, so this one stays."""
+    hits: list[str] = []
+    jax.monitoring.register_event_listener(lambda event, **_: hits.extend([event] * event.endswith("/cache_hits")))
+    return hits
 
 
 def _floating_dtype(tree: Any) -> str | None:
-    dtypes = [leaf.dtype for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype")]
+    dtypes = {leaf.dtype for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype")}
     floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)}
     if not jax.config.read("jax_enable_x64"):
         # What the host has merged in 64 bits was not computed in them.

@@ -21,7 +21,7 @@ comes out of it, so a state of two arrays would take twice the time.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,7 +34,6 @@ from jaxtyping import Array, Bool, Complex, Float, Int
 from rmtjax._mesh import spread
 from rmtjax._module import AbstractModule
 from rmtjax._varying import varying_like
-from rmtjax.linalg._sturm_route import routed
 
 # The default number of rows in one step of the scan: enough to hide the cost of a step.
 ROWS = 16
@@ -138,11 +137,6 @@ def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 def block(dtype: np.dtype) -> int:
     """Number of rows between two divisions; a step of so many rows makes small programs for sweeps of many points."""
     return _RANGES[np.dtype(dtype)].block
-
-
-def width(dtype: np.dtype) -> float:
-    """The final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
-    return float(jnp.finfo(dtype).eps)
 
 
 def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
@@ -273,31 +267,17 @@ def count(
 
     There may be up to 2²⁴ rows, as the count is a floating-point number; longer matrices must be cut in pieces.
     """
-    return routed(_count_by_kernel, _count_by_scan, matrix, ratio, x)
-
-
-def types(matrix: AbstractSturm) -> list[Any]:
-    """The types of the arrays of a matrix, with which the carry of a loop over it varies."""
-    return [jax.typeof(leaf) for leaf in jax.tree.leaves(matrix)]
-
-
-def _count_by_kernel(
-    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"], *, interpret: bool
-) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
-    # Pallas is imported only where it is used.
-    from rmtjax.linalg import _sturm_kernel
-
-    return _sturm_kernel.count(matrix, ratio, x, interpret=interpret)
-
-
-def _count_by_scan(
-    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
-) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
-    shift, sign = matrix.shift(x), sign_bit(x.dtype)
+    integer, shift = _integer(x.dtype), matrix.shift(x)
+    sign_bit = integer(jnp.finfo(x.dtype).bits - 1)
 
     def step(state: Complex[Array, "*shape"], row: Float[Array, "columns rows"]) -> tuple:
         ratio, total = state.real, state.imag
-        ratio, changes = sign_changes(matrix, _blocks(matrix, row), ratio, shift, sign)
+        blocks, changes = _blocks(matrix, row), jnp.zeros(x.shape, integer)
+        for some in blocks:
+            ratio, minors = matrix.block(some, ratio, shift)
+            bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
+            for p, previous in zip(bits[1:], bits[:-1], strict=True):
+                changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign_bit)
         return jax.lax.complex(ratio, total + changes.astype(x.dtype)), None
 
     start = varying_like(jax.lax.complex(ratio, jnp.zeros_like(ratio)), *types(matrix), jax.typeof(x))
@@ -305,26 +285,9 @@ def _count_by_scan(
     return state.real, state.imag.astype(jnp.int32)
 
 
-def sign_bit(dtype: np.dtype) -> Int[Array, ""]:
-    """The place of the sign in a floating-point number."""
-    return _integer(dtype)(jnp.finfo(dtype).bits - 1)
-
-
-def sign_changes(
-    matrix: AbstractSturm, blocks: Iterable[Any], ratio: Float[Array, "*shape"], shift: Shift, sign: Int[Array, ""]
-) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
-    """The ratio after some blocks of rows, and the number of sign changes in their minors; `sign` is the sign bit.
-
-    A block is an array of rows, or anything that has a shape and a dtype and gives the entry at (column, row).
-    """
-    integer = _integer(ratio.dtype)
-    changes = jnp.zeros(ratio.shape, integer)
-    for some in blocks:
-        ratio, minors = matrix.block(some, ratio, shift)
-        bits = [jax.lax.bitcast_convert_type(p, integer) for p in minors]
-        for p, previous in zip(bits[1:], bits[:-1], strict=True):
-            changes -= jax.lax.shift_right_arithmetic(p ^ previous, sign)
-    return ratio, changes
+def types(matrix: AbstractSturm) -> list[Any]:
+    """The types of the arrays of a matrix, with which the carry of a loop over it varies."""
+    return [jax.typeof(leaf) for leaf in jax.tree.leaves(matrix)]
 
 
 def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:

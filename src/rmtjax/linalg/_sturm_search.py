@@ -32,7 +32,6 @@ from rmtjax._mesh import in_parts, spread
 from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 from rmtjax.linalg import _sturm
-from rmtjax.linalg._sturm_route import routed
 
 # A sweep with fewer lanes than this is hardly cheaper.
 _FEWEST_LANES = 16
@@ -61,7 +60,7 @@ class _Brackets(NamedTuple):
 
     @property
     def wide(self) -> Bool[Array, " k"]:
-        return self.upper.real - self.lower.real > _sturm.width(self.lower.real.dtype)
+        return self.upper.real - self.lower.real > _width(self.lower.real.dtype)
 
 
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
@@ -78,25 +77,14 @@ def _some_levels(
     matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]
 ) -> Float[Array, " k"]:
     """The levels from number `level[0]` on, in the units of the rows; one for each of the numbers, which ascend."""
-    levels = routed(_bisected_by_kernel, _searched, matrix, order, level)
-    return jnp.clip(levels, matrix.lower, matrix.upper)
-
-
-def _bisected_by_kernel(
-    matrix: _sturm.AbstractSturm, _: int | Int[Array, ""], level: Int[Array, " k"], *, interpret: bool
-) -> Float[Array, " k"]:
-    # Pallas is imported only where it is used.
-    from rmtjax.linalg import _sturm_kernel
-
-    return _sturm_kernel.bisected(matrix, level, interpret=interpret)
+    return jnp.clip(_searched(matrix, order, level), matrix.lower, matrix.upper)
 
 
 def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]) -> Float[Array, " k"]:
     """The levels in the units of the rows, nearly in order, by the two rounds of the search."""
     first, size, dtype = level[0], level.size, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
-    ends = matrix.lower - _sturm.width(dtype), matrix.upper + _sturm.width(dtype)
-    low, high = (jnp.asarray(x, dtype) for x in ends)
+    low, high = (jnp.asarray(x, dtype) for x in (matrix.lower - _width(dtype), matrix.upper + _width(dtype)))
     # The numbers that fill up the last device's part repeat, but here each lane needs a level of its own.
     present = first + jnp.arange(size, dtype=first.dtype) < like(first, order)
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
@@ -108,6 +96,11 @@ def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: 
         0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
     )
     return (lower.real + upper.real) / 2
+
+
+def _width(dtype: jnp.dtype) -> float:
+    """The final width of a bracket, for a Gershgorin bound in [1/2, 1), which is at most √3 times the norm."""
+    return float(jnp.finfo(dtype).eps)
 
 
 def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
@@ -197,7 +190,7 @@ class _Search(NamedTuple):
 
     @property
     def open(self) -> Bool[Array, " k"]:
-        return jnp.abs(self.b.real - self.a.real) > _sturm.width(self.a.real.dtype)
+        return jnp.abs(self.b.real - self.a.real) > _width(self.a.real.dtype)
 
     @property
     def across(self) -> Bool[Array, " k"]:
@@ -253,5 +246,5 @@ def _proposal(s: _Search) -> Float[Array, " k"]:
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
     quadratic = at_a / (1 - at_a) * at_c / (1 - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) / (at_c - 1)
     t = jnp.where(safe, quadratic, 0.5)
-    least = jnp.minimum(_sturm.width(a.dtype) / jnp.abs(b - a), 0.5)
+    least = jnp.minimum(_width(a.dtype) / jnp.abs(b - a), 0.5)
     return a + jnp.clip(t, least, 1 - least) * (b - a)
