@@ -24,14 +24,15 @@ Prepared = tuple[Callable, tuple]
 SILENT = (
     r"rmtjax\.(adapters|benchmark|testing|plotting)\..*",
     r"rmtjax\.(ensembles|laws|simulation)\.Abstract.*",
-    r"rmtjax\.(Histogram|Moments|PaddedMatrix|enable_compilation_cache)",
+    r"rmtjax\.(Circle|Histogram|Interval|Moments|PaddedMatrix|enable_compilation_cache)",
     r"rmtjax\.inference\.(Denoised|DenoisedImage|DenoisedPatches|Fit|GoodnessOfFit|HardThreshold)",
     r"rmtjax\.inference\.(LargestRootTest|LikelihoodRatio|MarchenkoPasturFit|SignalRank|SpectraComparison)",
     r"rmtjax\.inference\.(SpectralDensityEstimate|SpectralOutliers|SpikeEstimates|TailFit)",
     r"rmtjax\.simulation\.(\w+Result|Collect|Covariance|Draws|Extremes|Interrupted|Jackknife|Keep|KeptDraws)",
     r"rmtjax\.simulation\.(MemoryPlan|memory_plan|Part|Quantiles|RareEvent)",
-    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree|Unfolded)",
-    r"rmtjax\.special\.(Airy|FredholmDeterminant|gauss_.*|chebyshev_nodes)",
+    r"rmtjax\.statistics\.(Estimate|FormFactor|LevelRepulsion|PolynomialDegree)",
+    r"rmtjax\.spectra\.(Line|Unfolding)",
+    r"rmtjax\.special\.(Airy|FredholmDeterminant)",
 )
 
 
@@ -240,7 +241,7 @@ def _method(name: str, method: str) -> Prepared:
     required = [
         parameter.name
         for parameter in inspect.signature(getattr(example, method)).parameters.values()
-        if parameter.default is parameter.empty
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
     arguments = {parameter: _argument(parameter, example) for parameter in required}
     static = {parameter: value for parameter, value in arguments.items() if isinstance(value, int | str)}
@@ -274,6 +275,10 @@ def _argument(parameter: str, example: Any) -> Any:
         "k": lambda: 3,
         "order": lambda: 2,
         "arrangement": lambda: "ascending",
+        "levels": lambda: jnp.array([0.2, 0.6, 1.3]),
+        "start": lambda: -3.0,
+        "end": lambda: 3.0,
+        "share": lambda: 0.5,
     }[parameter]()
 
 
@@ -290,7 +295,6 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     rare = lambda key: rmt.simulate_rare(rmt.GUE(30), "largest", 3.0, key).log_probability
     repulsion = lambda levels: rmt.statistics.level_repulsion(levels, 1e-3)
     exponents = lambda levels: rmt.statistics.over_samples(repulsion, levels, combine=lambda k: k.exponent).value
-    series = (jnp.ones((2, 5)), 0.0, 0.5, jnp.array([0.2, 0.7]))
     spaced = (jnp.cumsum(jax.random.exponential(key(), (200,))),)
 
     def outliers(diagonal: jax.Array) -> jax.Array:
@@ -331,5 +335,4 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.simulate": lambda: (histogram, (key(),)),
         "rmtjax.simulate_rare": lambda: (rare, (key(),)),
         "rmtjax.statistics.over_samples": lambda: (exponents, (jnp.linspace(0, 1, 600).reshape(20, 30) ** 2,)),
-        "rmtjax.special.piecewise_chebyshev": lambda: (rmt.special.piecewise_chebyshev, series),
     }

@@ -35,8 +35,8 @@ TIMES = np.linspace(0.002, 2, 1000)
 EDGES = np.linspace(0, 10, 51)
 
 
-def unfolded(levels: jax.Array) -> rmt.linalg.MaskedValues:
-    return rmt.statistics.unfold(levels, rmt.laws.Semicircle(2.0)).levels
+def unfolded(levels: jax.Array) -> rmt.Spectrum:
+    return rmt.statistics.unfold(levels, rmt.laws.Semicircle(2.0))
 
 
 def short_range(levels: jax.Array) -> tuple:

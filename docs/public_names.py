@@ -38,7 +38,7 @@ class Names:
                 self._ending[".".join(parts[start:])].add(name)
         self._packages = {name for name, found in self.objects.items() if isinstance(found, ModuleType)}
         for package in self._packages:
-            # Second names, as `HaarUnitary`, and the package in which an object of the top level lives.
+            # The package in which an object of the top level lives.
             for name, found in vars(self.objects[package]).items():
                 if id(found) in self._names_of and not isinstance(found, ModuleType):
                     full = f"{package}.{name}"

@@ -29,11 +29,10 @@ def ring(length: int) -> tuple[np.ndarray, np.ndarray]:
     return exchange, spins
 
 
-def middle_levels(key: jax.Array, disorder: jax.Array, exchange: jax.Array, spins: jax.Array) -> jax.Array:
+def middle_levels(key: jax.Array, disorder: jax.Array, exchange: jax.Array, spins: jax.Array) -> rmt.Spectrum:
     """The middle third of the spectrum, for independent fields that are uniform in (-h, h)."""
     fields = jax.random.uniform(key, spins.shape[1:], spins.dtype, -disorder, disorder)
-    levels = rmt.eigvalsh(exchange + jnp.diag(spins @ fields))
-    return levels[levels.size // 3 : -(levels.size // 3)]
+    return rmt.Spectrum(rmt.eigvalsh(exchange + jnp.diag(spins @ fields))).middle(1 / 3)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -43,8 +43,8 @@ def show_zeros(number: int, output: Path) -> None:
     print(f"{number:,} zeros up to t = {zeros[-1]:.6f}: {time.perf_counter() - start:.1f} s")
     # Turing's method: the difference of the two counts has the mean 0, and is 2 from a missing pair on.
     unfolded = statistics.unfold(zeros, smooth_count)
-    lead = unfolded.levels.values - jnp.arange(0.5, number)
-    print(f"their number less the smooth one, at the last tenth: {-lead[-number // 10 :].mean():.4f} on average")
+    lead = unfolded.report.deviation[-number // 10 :]
+    print(f"their number less the smooth one, at the last tenth: {-lead.mean():.4f} on average")
 
     # A hundred stretches are a hundred samples.
     for name, part in (("first tenth", zeros[: number // 10]), ("second half", zeros[number // 2 :])):
@@ -54,7 +54,7 @@ def show_zeros(number: int, output: Path) -> None:
     nearest = min(means, key=lambda beta: abs(means[beta] - ratio.value))
     print("  " + ", ".join(f"β = {beta}: {mean:.4f}" for beta, mean in means.items()) + f"; nearest: β = {nearest}")
 
-    stretches, height = unfolded.levels.values[number // 2 :].reshape(100, -1), zeros[3 * number // 4]
+    stretches, height = unfolded.values[number // 2 :].reshape(100, -1), zeros[3 * number // 4]
     lengths = jnp.linspace(0.25, min(40, stretches.shape[1] // 4), 80)
     variance = statistics.over_samples(partial(statistics.number_variance, lengths=lengths), stretches)
     for name, curve in (("the GUE", rmt.laws.number_variance(lengths, 2)), ("Berry", berry(lengths, height))):
@@ -91,7 +91,13 @@ def first_zeros(number: int) -> jax.Array:
 def root_between(fn: Callable[[jax.Array], jax.Array], lower: jax.Array, upper: jax.Array) -> jax.Array:
     """Where a function changes its sign, in each bracket."""
     sign = jnp.sign(fn(upper))
-    return rmt.special.bracketed_root(lambda t: sign * fn(t), lower, upper)
+
+    def halve(_: int, bracket: tuple) -> tuple:
+        middle = sum(bracket) / 2
+        above = sign * fn(middle) > 0
+        return jnp.where(above, bracket[0], middle), jnp.where(above, middle, bracket[1])
+
+    return sum(jax.lax.fori_loop(0, 60, halve, (lower, upper))) / 2
 
 
 def smooth_count(t: jax.Array) -> jax.Array:
@@ -122,8 +128,8 @@ def riemann_siegel(t: jax.Array) -> jax.Array:
     n, theta = jnp.floor(a), phase(t)
     term = lambda k, total: total + jnp.where(k <= n, jnp.cos(theta - t * jnp.log(k)) / jnp.sqrt(k), 0)
     main_sum = jax.lax.fori_loop(1, jnp.max(n).astype(int) + 1, term, jnp.zeros_like(t))
-    series = lambda c: rmt.special.chebyshev_series(c.coef.tolist(), 2 * (a - n) - 1)
-    remainder = sum(series(c) / a**k for k, c in enumerate(REMAINDER))
+    place = 2 * (a - n) - 1
+    remainder = sum(np.polynomial.chebyshev.chebval(place, c.coef) / a**k for k, c in enumerate(REMAINDER))
     return 2 * main_sum - (-1) ** n * remainder / jnp.sqrt(a)
 
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax.laws import GapRatio, Spacing, WignerSurmise
-from rmtjax.special import chebyshev_coefficients, chebyshev_nodes
+from rmtjax.special.internal import chebyshev_coefficients, chebyshev_nodes
 
 TABLE = Path(__file__).resolve().parents[1] / "src" / "rmtjax" / "laws" / "_spacings" / "interpolated.npz"
 BETAS = (1, 2, 4)

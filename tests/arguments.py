@@ -93,7 +93,7 @@ def _with(fn: Callable, /, *complex_valued: str, **given: Any) -> Arguments:
 
 
 def _of_levels(fn: Callable, **given: Any) -> Arguments:
-    return Arguments(fn, {"levels": LEVELS, "where": MASK, **given})
+    return Arguments(fn, {"levels": LEVELS, **given})
 
 
 def _of_unfolded(fn: Callable, **given: Any) -> Arguments:
@@ -110,9 +110,11 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.spectral_radius": _with(rmt.spectral_radius, "a", a=SYMMETRIC),
     "rmtjax.SymTridiagonal": _with(rmt.SymTridiagonal, diagonal=LEVELS, off_diagonal=LEVELS[1:]),
     "rmtjax.PaddedMatrix": _with(rmt.PaddedMatrix, "values", values=SYMMETRIC, order=2),
-    "rmtjax.PaddedSpectrum": _with(rmt.PaddedSpectrum, "values", values=LEVELS, order=6),
-    "rmtjax.PaddedSpectrum.of": _with(rmt.PaddedSpectrum.of, spectra=SPECTRA),
-    "rmtjax.linalg.MaskedValues": _with(linalg.MaskedValues, "values", values=LEVELS, mask=MASK),
+    "rmtjax.Circle": _with(rmt.Circle, period=7.0),
+    "rmtjax.Interval": _with(rmt.Interval, start=-1.0, end=8.0),
+    "rmtjax.Spectrum": _with(rmt.Spectrum, values=LEVELS, mask=MASK),
+    "rmtjax.Spectrum.of": _with(rmt.Spectrum.of, spectra=SPECTRA),
+    "rmtjax.spectra.MaskedValues": _with(rmt.spectra.MaskedValues, "values", values=LEVELS, mask=MASK),
     "rmtjax.linalg.logdet": _with(linalg.logdet, "a", a=SYMMETRIC),
     "rmtjax.linalg.matrix_function": _with(linalg.matrix_function, "a", f=jnp.square, a=SYMMETRIC),
     "rmtjax.linalg.schatten_norm": _with(linalg.schatten_norm, "a", a=SYMMETRIC, p=3.0),
@@ -137,28 +139,15 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.special.airy_kernel": _with(special.airy_kernel, x=POINTS, y=POINTS),
     "rmtjax.special.bessel_j": _with(special.bessel_j, order=2.0, x=POINTS),
     "rmtjax.special.bessel_kernel": _with(special.bessel_kernel, x=POINTS, y=[2.0, 4.0], alpha=1.0),
-    "rmtjax.special.bracketed_root": _with(special.bracketed_root, fn=lambda x: x - 2.5, lower=0.0, upper=5.0),
-    "rmtjax.special.chebyshev_coefficients": _with(special.chebyshev_coefficients, "values", values=LEVELS),
-    "rmtjax.special.chebyshev_nodes": _with(special.chebyshev_nodes, num_nodes=3),
-    "rmtjax.special.chebyshev_series": _with(
-        special.chebyshev_series, "coefficients", "x", coefficients=LEVELS, x=POINTS
-    ),
     "rmtjax.special.fredholm_det": _with(
         special.fredholm_det, "coupling", kernel=lambda x, y: x * y, interval=[0.0, 2.0], coupling=2.0, num_nodes=6
     ),
-    "rmtjax.special.gauss_hermite": _with(special.gauss_hermite, num_nodes=3),
-    "rmtjax.special.gauss_jacobi": _with(special.gauss_jacobi, num_nodes=3, alpha=1.0, beta=2.0),
-    "rmtjax.special.gauss_laguerre": _with(special.gauss_laguerre, num_nodes=3, alpha=1.0),
-    "rmtjax.special.gauss_legendre": _with(special.gauss_legendre, num_nodes=3),
     "rmtjax.special.hermite_kernel": _with(special.hermite_kernel, x=POINTS, y=[2.0, 4.0], n=4),
     "rmtjax.special.integrate": _with(special.integrate, fn=jnp.square, panels=POINTS, num_nodes=6),
-    "rmtjax.special.piecewise_chebyshev": _with(
-        special.piecewise_chebyshev, "table", "x", table=[[1.0, 2.0], [3.0, 4.0]], lower=0.0, width=2.0, x=POINTS
-    ),
     "rmtjax.special.sine_kernel": _with(special.sine_kernel, x=POINTS, y=[2.0, 4.0]),
     # Statistics
     "rmtjax.statistics.complex_spacing_ratios": _with(
-        statistics.complex_spacing_ratios, "levels", levels=LEVELS, where=MASK, block=64
+        statistics.complex_spacing_ratios, "levels", levels=LEVELS, centres=MASK, block=64
     ),
     "rmtjax.statistics.condition_number": _of_levels(statistics.condition_number),
     "rmtjax.statistics.form_factor": _of_levels(statistics.form_factor, times=POINTS),
@@ -175,7 +164,7 @@ FUNCTIONS: dict[str, Arguments] = {
     ),
     "rmtjax.statistics.number_probabilities": _of_unfolded(statistics.number_probabilities, lengths=2.0, max_count=2),
     "rmtjax.statistics.number_skewness": _of_unfolded(statistics.number_skewness, lengths=POINTS),
-    "rmtjax.statistics.number_variance": _of_unfolded(statistics.number_variance, lengths=POINTS, interval=[-1.0, 8.0]),
+    "rmtjax.statistics.number_variance": _of_unfolded(statistics.number_variance, lengths=POINTS),
     "rmtjax.statistics.pair_correlation": _of_unfolded(statistics.pair_correlation, edges=[0.0, 1.0, 2.0]),
     "rmtjax.statistics.participation_entropy": _with(
         statistics.participation_entropy, "vectors", vectors=SYMMETRIC, q=POINTS
@@ -185,10 +174,10 @@ FUNCTIONS: dict[str, Arguments] = {
         statistics.porter_thomas_intensities, "vectors", vectors=SYMMETRIC
     ),
     "rmtjax.statistics.power_spectrum": _of_unfolded(statistics.power_spectrum, frequencies=POINTS),
-    "rmtjax.statistics.rigidity": _of_unfolded(statistics.rigidity, lengths=POINTS, period=7.0),
+    "rmtjax.statistics.rigidity": _of_unfolded(statistics.rigidity, lengths=POINTS),
     "rmtjax.statistics.spacings": _of_levels(statistics.spacings, order=1),
     "rmtjax.statistics.spectral_ergodicity": _with(
-        statistics.spectral_ergodicity, levels=SPECTRA, edges=[0.0, 20.0, 70.0], where=MASK
+        statistics.spectral_ergodicity, levels=SPECTRA, edges=[0.0, 20.0, 70.0]
     ),
     "rmtjax.statistics.spectral_ergodicity_distance": _with(
         statistics.spectral_ergodicity_distance, ergodicity=POINTS, other=[2.0, 4.0]
@@ -274,9 +263,7 @@ FUNCTIONS: dict[str, Arguments] = {
         "groups",
         groups=DATA,
     ),
-    "rmtjax.inference.log_likelihood": _with(
-        inference.log_likelihood, law=laws.Uniform(0.0, 7e9), values=LEVELS, where=MASK
-    ),
+    "rmtjax.inference.log_likelihood": _with(inference.log_likelihood, law=laws.Uniform(0.0, 7e9), values=LEVELS),
     "rmtjax.inference.minimum_variance_loss": _with(
         inference.minimum_variance_loss, "estimate", "population", estimate=COVARIANCE, population=COVARIANCE
     ),
@@ -359,7 +346,9 @@ METHODS: dict[str, Arguments] = {
     "SymTridiagonal.count_below": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).count_below, x=POINTS),
     "SymTridiagonal.logdet": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).logdet, x=POINTS),
     "SymTridiagonal.resolvent_trace": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).resolvent_trace, "z", z=[5.0, 7.0]),
-    "PaddedSpectrum.count_below": _with(rmt.PaddedSpectrum([1.0, 3e9], 2).count_below, x=POINTS),
+    "Spectrum.bulk": _with(rmt.Spectrum([1.0, 3e9]).bulk, start=0.5, end=4.0),
+    "Spectrum.count_below": _with(rmt.Spectrum([1.0, 3e9]).count_below, x=POINTS),
+    "Spectrum.middle": _with(rmt.Spectrum([1.0, 3e9]).middle, share=0.5),
 }
 
 CALLS = {**CONSTRUCTORS, **FUNCTIONS, **METHODS}

@@ -22,8 +22,10 @@ Thunk = Callable[[], Any]
 Cast = Callable[[Any], Any]
 
 RATIOS = jnp.array([0.3, 0.6, 0.9])
-PADDED = rmt.PaddedSpectrum(jnp.stack([LEVELS, LEVELS.at[-1].set(jnp.inf)]), jnp.array([6, 5]))
-MASKED = rmt.linalg.MaskedValues(LEVELS, LEVELS != 1.8)
+PADDED = rmt.Spectrum.of([LEVELS, LEVELS[:-1]], unfolded=True)
+MASKED = rmt.Spectrum(LEVELS, LEVELS != 1.8, unfolded=True)
+ON_INTERVAL = rmt.Spectrum(LEVELS, domain=rmt.Interval(0.05, 6.4), unfolded=True)
+ON_CIRCLE = rmt.Spectrum(LEVELS, domain=rmt.Circle(8.0), unfolded=True)
 BATCH = jnp.stack([LEVELS, 1.2 * LEVELS])
 EDGES = jnp.array([0.0, 1.05, 2.55])
 TRIDIAGONAL = rmt.SymTridiagonal(SPECTRUM, SPECTRUM[1:])
@@ -40,7 +42,7 @@ def within_a_circle(levels: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf / 9 if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, levels)
 
 
-# Functions of levels, which the battery gives a spectrum, a batch, a padded, a masked and an unfolded one.
+# Functions of levels, which the battery gives in each of the `FORMS`.
 OF_LEVELS: dict[str, Callable] = {
     "condition_number": st.condition_number,
     "form_factor": lambda levels: st.form_factor(levels, RATIOS),
@@ -56,15 +58,9 @@ OF_LEVELS: dict[str, Callable] = {
     "number_probabilities": lambda levels: st.number_probabilities(levels, RATIOS, max_count=1),
     "number_skewness": lambda levels: st.number_skewness(levels, RATIOS),
     "number_variance": lambda levels: st.number_variance(levels, RATIOS),
-    "number_variance on an interval": lambda levels: st.number_variance(levels, RATIOS, interval=(0.2, 4.0)),
-    "number_variance on a circle": lambda levels: st.number_variance(levels, RATIOS, period=8.0),
     "pair_correlation": lambda levels: st.pair_correlation(levels, EDGES),
-    "pair_correlation on an interval": lambda levels: st.pair_correlation(levels, EDGES, interval=(0.2, 4.0)),
-    "pair_correlation on a circle": lambda levels: st.pair_correlation(levels, EDGES, period=8.0),
     "power_spectrum": lambda levels: st.power_spectrum(levels, RATIOS),
-    "power_spectrum on a circle": lambda levels: st.power_spectrum(levels, RATIOS, period=8.0),
     "rigidity": lambda levels: st.rigidity(levels, RATIOS),
-    "rigidity on a circle": lambda levels: st.rigidity(levels, RATIOS, period=8.0),
     "spacings": st.spacings,
     "spacings of order 2": lambda levels: st.spacings(levels, 2).mean(),
     "unfold": lambda levels: st.unfold(levels, laws.Semicircle(9.0)),
@@ -76,7 +72,17 @@ OF_LEVELS: dict[str, Callable] = {
     "unfold_polynomial": lambda levels: st.unfold_polynomial(levels, 2, drop=0.1),
     "unfold_polynomial one by one": lambda levels: st.unfold_polynomial(levels, 2, pooled=False),
 }
-FORMS = {"": LEVELS, "of a batch": BATCH, "of a padded spectrum": PADDED, "of masked values": MASKED}
+FORMS = {
+    "": LEVELS,
+    "of a batch": BATCH,
+    "of a padded spectrum": PADDED,
+    "of a masked spectrum": MASKED,
+    "on an interval": ON_INTERVAL,
+    "on a circle": ON_CIRCLE,
+}
+# Unfoldings by what a circle does not have, a first level, and of a circle alone.
+_NOT_FOR = dict.fromkeys(("unfold", "unfold_kernel", "unfold_local", "unfold_polynomial"), "on a circle")
+_NOT_FOR["unfold_phases"] = "on an interval"
 OF_A_BATCH: dict[str, Callable] = {
     "polynomial_degree": lambda levels: st.polynomial_degree(levels, (1, 2), folds=2),
     "spectral_ergodicity": lambda levels: st.spectral_ergodicity(levels, EDGES),
@@ -156,15 +162,24 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         }.items()
     ],
     "rmtjax.PaddedMatrix.mask": lambda cast: rmt.GOE(4).leading_block(KEY, jnp.asarray(2)).mask,
-    "rmtjax.PaddedSpectrum.mask": lambda cast: cast(PADDED).mask,
-    "rmtjax.PaddedSpectrum.of": lambda cast: rmt.PaddedSpectrum.of([cast(LEVELS), cast(SPECTRUM)]),
-    "rmtjax.PaddedSpectrum.count_below": lambda cast: jax.vmap(lambda one: one.count_below(cast(EDGES)))(cast(PADDED)),
-    "rmtjax.PaddedSpectrum.periodic": lambda cast: [
+    "rmtjax.Spectrum": lambda cast: rmt.Spectrum(cast(LEVELS), LEVELS < 4),
+    "rmtjax.Spectrum.count": lambda cast: cast(PADDED).count,
+    "rmtjax.Spectrum.of": lambda cast: rmt.Spectrum.of([cast(LEVELS), cast(SPECTRUM)]),
+    "rmtjax.Spectrum.count_below": lambda cast: jax.vmap(lambda one: one.count_below(cast(EDGES)))(cast(PADDED)),
+    "rmtjax.Spectrum.bulk": lambda cast: st.number_variance(cast(PADDED).bulk(0.2, cast(jnp.array([4.0, 4.1]))), 1.0),
+    "rmtjax.Spectrum.middle": lambda cast: [
+        rmt.Spectrum(cast(LEVELS)).middle(0.5),
+        cast(ON_INTERVAL).middle(0.5),
+        st.rigidity(cast(PADDED).middle(0.8), 1.0),
+    ],
+    "rmtjax.Spectrum.periodic": lambda cast: [
         cast(PADDED).periodic("random", KEY),
         cast(PADDED).periodic("magnitude"),
     ],
-    "rmtjax.linalg.MaskedValues.mean": lambda cast: cast(MASKED).mean(jnp.square),
-    "rmtjax.linalg.MaskedValues.count": lambda cast: cast(MASKED).count(),
+    "rmtjax.Interval": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Interval(0.0, cast(jnp.array([7.0, 9.0])))),
+    "rmtjax.Circle": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Circle(cast(jnp.array([7.0, 9.0])))),
+    "rmtjax.spectra.MaskedValues.mean": lambda cast: st.spacings(cast(MASKED)).mean(jnp.square),
+    "rmtjax.spectra.MaskedValues.count": lambda cast: st.spacings(cast(MASKED)).count(),
     "rmtjax.linalg.logdet of a batch": lambda cast: linalg.logdet(cast(jnp.stack([HERMITIAN, HERMITIAN]))),
     "rmtjax.linalg.matrix_function of a batch": lambda cast: linalg.matrix_function(
         jnp.exp, cast(jnp.stack([SYMMETRIC, SYMMETRIC]))
@@ -245,14 +260,6 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         lambda levels: st.form_factor(levels, RATIOS), cast(BATCH), combine=lambda k: (k.raw, k.connected)
     ),
     # Special functions
-    "rmtjax.special.chebyshev_nodes": lambda cast: special.chebyshev_nodes(3),
-    "rmtjax.special.gauss_hermite": lambda cast: special.gauss_hermite(3),
-    "rmtjax.special.gauss_jacobi": lambda cast: special.gauss_jacobi(3, 0.5, 0.5),
-    "rmtjax.special.gauss_laguerre": lambda cast: special.gauss_laguerre(3, 0.5),
-    "rmtjax.special.gauss_legendre": lambda cast: special.gauss_legendre(3),
-    "rmtjax.special.piecewise_chebyshev": lambda cast: special.piecewise_chebyshev(
-        cast(jnp.array([[0.5, 0.5], [1.0, 0.0]])), 0.0, 1.0, cast(jnp.array([0.25, 1.5]))
-    ),
     "rmtjax.special.bessel_j of an integer": lambda cast: special.bessel_j(2, cast(POSITIVE)),
     "rmtjax.special.integrate": lambda cast: special.integrate(jnp.cos, cast(LEVELS)),
     "rmtjax.special.fredholm_det of a kernel": lambda cast: special.fredholm_det(
@@ -404,12 +411,6 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.linalg.sharded_product of mixed arguments": lambda: linalg.sharded_product(
         DATA, SINGLE_DATA.T, jax.make_mesh((1,), ("d",))
     ),
-    "rmtjax.special.chebyshev_series of a mixed list": lambda: special.chebyshev_series(
-        [np.float64(0.3), ROW[1]], SINGLE
-    ),
-    "rmtjax.special.piecewise_chebyshev of mixed arguments": lambda: special.piecewise_chebyshev(
-        COLUMN, np.float64(0.1), ROW[1], SINGLE
-    ),
     "rmtjax.GOE.count_below of mixed arguments": lambda: rmt.GOE(4, SINGLE).count_below(KEY, COLUMN),
     "rmtjax.Wishart.count_below of mixed arguments": lambda: rmt.Wishart(4, 6, 1, SINGLE).count_below(KEY, COLUMN),
     "rmtjax.laws.Semicircle.cdf of mixed arguments": lambda: laws.Semicircle(SINGLE).cdf(COLUMN),
@@ -461,12 +462,11 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.special.airy_kernel of mixed arguments": lambda: special.airy_kernel(COLUMN, SINGLE_ROW),
     "rmtjax.special.bessel_kernel of mixed arguments": lambda: special.bessel_kernel(COLUMN, SINGLE, ROW),
     "rmtjax.special.bessel_j of mixed arguments": lambda: special.bessel_j(SINGLE_ROW, COLUMN),
-    "rmtjax.special.chebyshev_series of mixed arguments": lambda: special.chebyshev_series(SINGLE_ROW, COLUMN),
     "rmtjax.special.fredholm_det of mixed arguments": lambda: special.fredholm_det(
         lambda x, y: x * y, (0.0, SINGLE), coupling=ROW[0], num_nodes=6
     ),
     "rmtjax.statistics.number_variance of mixed arguments": lambda: st.number_variance(
-        BATCH.astype("float32"), COLUMN, interval=(ROW - 0.5, ROW + 3)
+        rmt.Spectrum(BATCH.astype("float32"), unfolded=True).bulk(ROW - 0.5, ROW + 3), COLUMN
     ),
     "rmtjax.statistics.form_factor of mixed arguments": lambda: st.form_factor(
         BATCH.astype("float32"), COLUMN, window=(ROW, 1.0)
@@ -509,12 +509,12 @@ EXEMPT = {
     "rmtjax.inference.SpikeEstimates": _MADE,
     "rmtjax.inference.TailFit": _MADE,
     "rmtjax.inference.spectral_outliers": "run by `rmtjax.inference.spectral_density_of`",
-    "rmtjax.linalg.MaskedValues": _MADE,
     "rmtjax.special.Airy": _MADE,
     "rmtjax.special.FredholmDeterminant": _MADE,
     "rmtjax.statistics.LevelRepulsion": _MADE,
     "rmtjax.statistics.PolynomialDegree": _MADE,
-    "rmtjax.statistics.Unfolded": _MADE,
+    "rmtjax.spectra.Line": "the domain of every array of levels",
+    "rmtjax.spectra.Unfolding": _MADE,
 }
 
 
@@ -573,7 +573,8 @@ def cases_with(cast: Cast) -> dict[str, Thunk]:
         if isinstance(call, Call):
             found[name] = lambda call=call: call.fn(*cast(call.args))
     for (name, fn), (form, levels) in ((one, other) for one in OF_LEVELS.items() for other in FORMS.items()):
-        found[f"rmtjax.statistics.{name} {form}".rstrip()] = lambda fn=fn, levels=levels: fn(cast(levels))
+        if form != _NOT_FOR.get(name.split()[0]):
+            found[f"rmtjax.statistics.{name} {form}".rstrip()] = lambda fn=fn, levels=levels: fn(cast(levels))
     for (name, fn), form in ((one, form) for one in OF_A_BATCH.items() for form in list(FORMS)[1:3]):
         found[f"rmtjax.statistics.{name} {form}"] = lambda fn=fn, form=form: fn(cast(FORMS[form]))
     return found | MIXED | {name: lambda fn=fn: fn(cast) for name, fn in FUNCTIONS.items()}

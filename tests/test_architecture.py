@@ -313,7 +313,6 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
         "rmt.laws.Semicircle": "laws.Semicircle",
         "laws.Semicircle": "laws.Semicircle",
         "rmtjax.linalg": "linalg",
-        "HaarUnitary": "CUE",
         "law.pdf": "laws.AbstractLaw.pdf",
         "pdf": "laws.AbstractLaw.pdf",
         "Semicircle.pdf": "laws.Semicircle.pdf",
@@ -357,6 +356,22 @@ def test_import_leaves_optional_packages_alone_and_starts_no_device():
     # The number of devices can be set only before JAX starts its backend.
     devices = "import jax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count('cpu'))"
     assert _run(f"{imported}\n{devices}").splitlines() == ["[]", "3"]
+
+
+def test_modules_of_extras_complete_and_name_their_extra():
+    listed = "import sys, rmtjax as rmt; print({'adapters', 'benchmark', 'plotting', 'testing'} <= {*dir(rmt)})"
+    assert _run(f"{listed}; print(rmt.plotting.spacings.__name__)").split() == ["True", "spacings"]
+    for module, package in {
+        "adapters.pandas": "pandas",
+        "adapters.scikit_learn": "sklearn",
+        "testing": "hypothesis",
+    }.items():
+        refused = f"import sys, rmtjax as rmt\nsys.modules[{package!r}] = None\ntry:\n    rmt.{module}\n"
+        words = _run(f"{refused}except ImportError as error:\n    print(error)")
+        extra = {"sklearn": "scikit-learn", "hypothesis": "test"}.get(package, package)
+        assert words == f'`rmtjax.{module}` needs {package}: pip install "rmtjax[{extra}]"'
+    with pytest.raises(AttributeError, match="module 'rmtjax' has no attribute 'ploting'"):
+        rmt.ploting  # noqa: B018
 
 
 # The registry

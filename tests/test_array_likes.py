@@ -67,7 +67,6 @@ DAILY = [
     "rmtjax.laws.pair_correlation",
     "rmtjax.linalg.spectral_density",
     "rmtjax.special.airy",
-    "rmtjax.special.chebyshev_series",
     "rmtjax.statistics.complex_spacing_ratios",
     "rmtjax.statistics.inverse_participation_ratio",
     "rmtjax.statistics.number_variance",
@@ -122,11 +121,11 @@ CASES: dict[str, Callable[[Callable], Any]] = {
     "SymTridiagonal": lambda c: rmt.SymTridiagonal(c(SPECTRUM), c(SPECTRUM[1:])).eigenvalues(),
     "its methods": lambda c: [MATRIX.count_below(c(POINTS)), MATRIX.logdet(c(POINTS)), MATRIX.matvec(c(RATIOS))],
     "its resolvent": lambda c: MATRIX.resolvent_trace(c(POINTS.astype(complex) + 1j)),
-    "PaddedSpectrum": lambda c: rmt.PaddedSpectrum(c(SPECTRUM[None]), c(jnp.array([3]))).mask,
-    "its counts": lambda c: rmt.PaddedSpectrum(SPECTRUM, 3).count_below(c(POINTS)),
-    "padded vectors": lambda c: rmt.PaddedSpectrum.of([c(SPECTRUM), c(POINTS)]).values,
+    "Spectrum": lambda c: rmt.Spectrum(c(SPECTRUM[None]), c(SPECTRUM > 0)).mask,
+    "its counts": lambda c: rmt.Spectrum(SPECTRUM).count_below(c(POINTS)),
+    "padded vectors": lambda c: rmt.Spectrum.of([c(SPECTRUM), c(POINTS)]).values,
     "PaddedMatrix": lambda c: rmt.PaddedMatrix(c(SYMMETRIC), 3).mask,
-    "MaskedValues": lambda c: rmt.linalg.MaskedValues(c(SPECTRUM), c(SPECTRUM > 0)).mean(),
+    "MaskedValues": lambda c: rmt.spectra.MaskedValues(c(SPECTRUM), c(SPECTRUM > 0)).mean(),
     "CorrelatedWishart": lambda c: rmt.CorrelatedWishart(c(SYMMETRIC + 5 * jnp.eye(3)), 5).sample(KEY),
     "Deformed": lambda c: rmt.Deformed(rmt.GOE(3), c(SPECTRUM)).sample(KEY),
     "Spiked": lambda c: rmt.Spiked(rmt.GOE(3), c(1 + POINTS)).outliers(),
@@ -146,19 +145,20 @@ CASES: dict[str, Callable[[Callable], Any]] = {
     "power spectrum": lambda c: rmt.laws.circular_power_spectrum(c(jnp.array([1.0, 2.0])), 5, 1),
     "mean ratio": lambda c: rmt.laws.mean_superposed_gap_ratio((1, 1), c(jnp.array([0.5, 0.5]))),
     "interval": lambda c: rmt.laws.hermite_gap_probabilities(3, c(POINTS), 2, 1),
-    "fit of spacings": lambda c: rmt.inference.fit_berry_robnik(c(LEVELS), where=c(LEVELS < 5)).value,
+    "fit of spacings": lambda c: (
+        rmt.inference.fit_berry_robnik(rmt.Spectrum(c(LEVELS), c(LEVELS < 5), unfolded=True)).value
+    ),
     "fit of a crossover": lambda c: rmt.inference.fit_crossover(c(LEVELS)).value,
     "image": lambda c: (
         rmt.inference.denoise_image(c(IMAGE), patch=(3, 3), noise=c(jnp.ones((5, 3))), mask=c(IMAGE[..., 0] > 0)).image
     ),
-    "piecewise": lambda c: rmt.special.piecewise_chebyshev(c(DATA), c(jnp.array(0.0)), c(jnp.array(1.0)), c(POINTS)),
     "variates": lambda c: [rmt.random.gamma(KEY, c(POINTS)), rmt.random.chi(KEY, c(POINTS))],
     "plot of statistics": lambda c: curves(plotting.number_variance(c(UNFOLDED), c(POINTS))),
     "plot of ratios": lambda c: curves(plotting.gap_ratios(c(UNFOLDED), bins=c(jnp.array([0.0, 0.5, 1.0])))),
     "plot of vectors": lambda c: curves(plotting.intensities(c(jnp.stack([DATA, DATA**2])))),
     "plot of levels": lambda c: curves(plotting.spectral_density(c(UNFOLDED), law=rmt.laws.Uniform(0.0, 9.0))),
 }
-CHEAP = ["law", "counts of an ensemble", "SymTridiagonal", "PaddedSpectrum", "MaskedValues", "Mixture", "Histogram"]
+CHEAP = ["law", "counts of an ensemble", "SymTridiagonal", "Spectrum", "MaskedValues", "Mixture", "Histogram"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -79,7 +79,7 @@ def test_what_are_no_numbers_is_refused_by_name(name):
             refused(call, argument, np.asarray(value) + 1j)
         if np.ndim(value):
             refused_or_taken(call, argument, 2.0)
-        if np.ndim(value) == 2 and name != "rmtjax.PaddedSpectrum.of":
+        if np.ndim(value) == 2 and name != "rmtjax.Spectrum.of":
             refused(call, argument, UNEVEN)
 
 
@@ -93,7 +93,7 @@ def test_masks_of_numpy_are_honoured_or_refused_by_name(name):
         if isinstance(got, str):
             assert f"`{argument}` must not be masked" in got
         else:
-            assert agree(got, outcome(call, argument, rmt.linalg.MaskedValues(value, ~mask)))
+            assert agree(got, outcome(call, argument, rmt.spectra.MaskedValues(value, ~mask)))
 
 
 def test_masks_of_numpy_are_refused_where_numbers_are_passed_on():
@@ -104,7 +104,7 @@ def test_masks_of_numpy_are_refused_where_numbers_are_passed_on():
         "statistic": lambda: rmt.statistics.over_samples(lambda x: x, masked),
         "args": lambda: rmt.simulate(lambda key, a: a, KEY, 2, args=(masked,)),
         "fn": lambda: rmt.simulate(lambda key: masked, KEY, 2),
-        "where": lambda: rmt.statistics.spacings([1.0, 2.0], where=masked > 0),
+        "mask": lambda: rmt.Spectrum([1.0, 2.0], masked > 0),
         "n": lambda: rmt.GOE(np.ma.array(3, mask=True)),
         "beta": lambda: rmt.laws.Spacing(np.ma.masked),
         "reference": lambda: estimate.z_score(np.ma.masked),

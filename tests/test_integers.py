@@ -23,17 +23,15 @@ DAILY = [
     *(name for name in CONSTRUCTORS if name not in LONG),
     "rmtjax.eigvalsh",
     "rmtjax.SymTridiagonal",
-    "rmtjax.PaddedSpectrum",
-    "rmtjax.PaddedSpectrum.of",
-    "rmtjax.linalg.MaskedValues",
+    "rmtjax.Spectrum",
+    "rmtjax.Spectrum.of",
+    "rmtjax.spectra.MaskedValues",
     "rmtjax.linalg.stieltjes",
     "rmtjax.Histogram",
     "rmtjax.simulation.Quantiles",
     "rmtjax.simulation.Keep",
     "rmtjax.simulate",
     "rmtjax.special.sine_kernel",
-    "rmtjax.special.chebyshev_series",
-    "rmtjax.special.gauss_jacobi",
     "rmtjax.statistics.spacings",
     "rmtjax.statistics.level_density",
     "rmtjax.statistics.inverse_participation_ratio",
@@ -147,9 +145,7 @@ def test_sizes_beyond_the_range_are_refused_by_name(name):
             assert agree(got, expected), argument
 
 
-@pytest.mark.parametrize(
-    "name", daily([name for name in CALLS if CALLS[name].masks()], only=["rmtjax.statistics.spacings"])
-)
+@pytest.mark.parametrize("name", daily([name for name in CALLS if CALLS[name].masks()], only=["rmtjax.Spectrum"]))
 def test_integers_are_no_mask(name):
     call = CALLS[name]
     for argument in call.masks():

@@ -18,6 +18,7 @@ import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import rmtjax as rmt
+from rmtjax.special.internal import bracketed_root
 from tests.cases import daily, further
 from tests.everything import CASES, ON_HOST, cases_with
 from tests.mapped import MAPPED, exists, on_axis, stacked
@@ -33,7 +34,7 @@ HOST = [name for name in CASES if name.startswith(ON_HOST)]
 OTHER_MESH = "rmtjax.linalg.sharded_product"
 SHARDED = cases_with(lambda tree: jax.tree.map(lambda leaf: on_axis(leaf, EXPLICIT), tree))
 # JAX maps over an axis of the mesh only what is not sharded along it elsewhere.
-MAPPED_BESIDE = "rmtjax.PaddedSpectrum.count_below"
+MAPPED_BESIDE = "rmtjax.Spectrum.count_below"
 
 some = lambda names: daily(names, only=names[::12])
 
@@ -101,7 +102,7 @@ def test_inside_shard_map(name, kind):
 
 
 def test_functions_with_closures_leak_no_tracers():
-    cube_root = lambda y: rmt.special.bracketed_root(lambda x: x**3 - y, jnp.zeros(()), jnp.full((), 9.0))
+    cube_root = lambda y: bracketed_root(lambda x: x**3 - y, jnp.zeros(()), jnp.full((), 9.0))
     exponential = lambda b: rmt.linalg.matrix_function(lambda x: jnp.exp(b * x), jnp.eye(2))
     with jax.checking_leaks():
         jax.jit(cube_root)(8.0)

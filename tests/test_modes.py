@@ -61,9 +61,9 @@ WITH_NAN = (
     "rmtjax.inference.fit_berry_robnik",
     "rmtjax.inference.fit_tail",
     "rmtjax.inference.signal_rank by tracy-widom",
-    "rmtjax.statistics.gap_ratios of masked values",
+    "rmtjax.statistics.gap_ratios of a masked spectrum",
     "rmtjax.statistics.level_repulsion",
-    "rmtjax.statistics.unfold_polynomial of masked values",
+    "rmtjax.statistics.unfold_polynomial of a masked spectrum",
 )
 WITH_KEYS = (
     "rmtjax.Mixed.periodic_eigenvalues",

@@ -59,7 +59,7 @@ SPACINGS = DRAW.pareto(1.5, size=60) + 1
 
 
 def unfolded(found: Any) -> dict[int, Any]:
-    return {0: (found.levels.values, found.levels.mask, found.residual, found.monotone)}
+    return {0: (found.values, found.mask, found.report.residual, found.report.monotone)}
 
 
 def masked(degree: int, found: Any) -> dict[int, Any]:
@@ -539,12 +539,17 @@ GRID = on_grid(DATA)
 
 def number_statistic(name: str, place: str, **options: Any) -> Callable[[Any, Any], Any]:
     def fn(x: Any, by: Any) -> Any:
-        bounds = {"interval": (by - 1.5, by + 20.25)} if place == "interval" else {}
-        if place == "circle":
-            bounds = {"period": 21.0}
-        return getattr(statistics, name)(x, jnp.asarray(LENGTHS, x.dtype), **bounds, **options)
+        return getattr(statistics, name)(on(place, x, by), jnp.asarray(LENGTHS, x.dtype), **options)
 
     return fn
+
+
+def on(place: str, x: Any, by: Any = 0) -> Any:
+    """Levels from `by` on, and where they were looked for."""
+    if place == "between levels":
+        return x
+    domain = rmt.Interval(by - 1.5, by + 20.25) if place == "interval" else rmt.Circle(21.0)
+    return rmt.Spectrum(x, domain=domain, unfolded=True)
 
 
 def rank_and_values(found: Any) -> Any:
@@ -564,7 +569,7 @@ SHIFTED: dict[str, Shifted] = {
     "statistics.pair_correlation on a circle": Shifted(number_statistic("pair_correlation", "circle"), UNFOLDED),
     "statistics.power_spectrum": Shifted(lambda x, _: statistics.power_spectrum(x, jnp.asarray([0.3, 2.0])), UNFOLDED),
     "statistics.power_spectrum on a circle": Shifted(
-        lambda x, _: statistics.power_spectrum(x, jnp.asarray([0.3, 2.0]), period=21.0), UNFOLDED
+        lambda x, _: statistics.power_spectrum(on("circle", x), jnp.asarray([0.3, 2.0])), UNFOLDED
     ),
     "statistics.form_factor": Shifted(
         lambda x, by: statistics.form_factor(x, jnp.asarray([0.25, 0.7]), window=(by + 10, 3)).raw, UNFOLDED, 1e3

@@ -2,14 +2,16 @@
 
 Data flows one way: key → ensemble → matrix → spectrum → law or statistic. Everything is a pure function of its
 arguments and composes with `jit`, `vmap`, `grad` and sharding. Ensembles and the few central functions are at the top
-level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rmtjax.special`, `rmtjax.statistics` and
-`rmtjax.inference` hold the rest.
-`rmtjax.plotting`, `rmtjax.testing`, `rmtjax.benchmark` and the modules of `rmtjax.adapters` have to be imported by
-name; `python -m rmtjax.doctor` checks the installation.
+level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rmtjax.special`, `rmtjax.spectra`,
+`rmtjax.statistics` and `rmtjax.inference` hold the rest.
+`rmtjax.plotting`, `rmtjax.testing`, `rmtjax.benchmark` and the modules of `rmtjax.adapters` are imported when they are
+first used; `python -m rmtjax.doctor` checks the installation.
 """
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
+from rmtjax import _lazy
 from rmtjax import ensembles as ensembles
 from rmtjax import inference as inference
 from rmtjax import laws as laws
@@ -17,6 +19,7 @@ from rmtjax import linalg as linalg
 from rmtjax import random as random
 from rmtjax import simulation as simulation
 from rmtjax import special as special
+from rmtjax import spectra as spectra
 from rmtjax import statistics as statistics
 from rmtjax._cache import enable_compilation_cache as enable_compilation_cache
 from rmtjax.ensembles import COE as COE
@@ -58,7 +61,6 @@ from rmtjax.ensembles import VarianceProfile as VarianceProfile
 from rmtjax.ensembles import Wigner as Wigner
 from rmtjax.ensembles import Wishart as Wishart
 from rmtjax.linalg import PaddedMatrix as PaddedMatrix
-from rmtjax.linalg import PaddedSpectrum as PaddedSpectrum
 from rmtjax.linalg import SymTridiagonal as SymTridiagonal
 from rmtjax.linalg import eigh as eigh
 from rmtjax.linalg import eigvalsh as eigvalsh
@@ -67,10 +69,18 @@ from rmtjax.simulation import Histogram as Histogram
 from rmtjax.simulation import Moments as Moments
 from rmtjax.simulation import simulate as simulate
 from rmtjax.simulation import simulate_rare as simulate_rare
+from rmtjax.spectra import Circle as Circle
+from rmtjax.spectra import Interval as Interval
+from rmtjax.spectra import Spectrum as Spectrum
 
-# Other names for the same measures.
-CircularQuaternion = HaarSymplectic
-CircularReal = HaarOrthogonal
-HaarUnitary = CUE
+if TYPE_CHECKING:
+    from rmtjax import adapters as adapters
+    from rmtjax import benchmark as benchmark
+    from rmtjax import plotting as plotting
+    from rmtjax import testing as testing
+else:  # a type checker would take every name for one of these modules
+    __getattr__, __dir__ = _lazy.on_first_use(
+        globals(), {"adapters": None, "benchmark": None, "plotting": "plot", "testing": "test"}
+    )
 
 __version__ = _version("rmtjax")

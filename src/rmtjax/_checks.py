@@ -176,7 +176,7 @@ def both(one: Any, other: Any) -> Any:
 
 
 def masked(valid: Any, tree: T) -> T:
-    """The arrays with NaN where they are not `valid`, in their derivatives too; integers become -1.
+    """The arrays with NaN where they are not `valid`, in their derivatives too; integers become -1, and booleans False.
 
     Args:
         valid: True, or booleans of a shape that broadcasts to that of every array.
@@ -191,6 +191,8 @@ def masked(valid: Any, tree: T) -> T:
 def _masked(valid: Array, leaf: Array) -> Array:
     if jnp.issubdtype(leaf.dtype, jnp.integer):
         return jnp.where(valid, leaf, -1)
+    if leaf.dtype == bool:
+        return leaf & valid
     if jnp.iscomplexobj(leaf):
         return jax.lax.complex(_masked(valid, leaf.real), _masked(valid, leaf.imag))
     if jnp.issubdtype(leaf.dtype, jnp.floating):

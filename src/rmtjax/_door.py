@@ -67,7 +67,9 @@ def floating(name: str, value: Any, must: str = "be numbers") -> Any:
         return numbers(name, value.__jax_array__(), must)
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and hasattr(value, "__array__"):
+            raise  # it says itself why it is none
         raise refusal(name, must, value) from None
     if array.dtype.kind in "biu":
         return array.astype(np.float64)

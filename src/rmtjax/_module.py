@@ -15,9 +15,9 @@ from jax.core import Tracer
 from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax._compile import SMALL_SIZE, is_small, programs
+from rmtjax._compile import is_small, programs
 from rmtjax._promotion import in_one_precision
-from rmtjax._threefry import looped, unrolled
+from rmtjax._threefry import looped
 
 R = TypeVar("R")
 
@@ -95,7 +95,7 @@ class AbstractModule(eqx.Module):
         valid = _checks.both(valid, self._valid())
         points = math.prod(options.get("shape", ()))
         leaves, structure = jax.tree.flatten((self, operands))
-        small = is_small(leaves, self._largest_size() if order is None else order) and points <= SMALL_SIZE
+        small = is_small(leaves, self._largest_size() if order is None else order, points=points)
         function, static = _function(hook, self), tuple(options.items())
         if all(map(_is_number, leaves)):
             return _checks.masked(valid, _program(small)(self, operands, function, static))
@@ -136,12 +136,13 @@ def _function(hook: Any, module: AbstractModule) -> _Function:
 
 def _call(module: AbstractModule, operands: tuple, hook: _Function, options: tuple[tuple[str, Any], ...]) -> Any:
     # The hooks of a user's own class get JAX's ordinary keys, as the user passed them.
-    keys = unrolled if type(module).__module__.startswith("rmtjax.") else looped
+    if not type(module).__module__.startswith("rmtjax."):
+        operands = looped(operands)
     # A draw depends on the parameters alone: the points that it is compared with do not change its precision.
     apart = any(map(_checks.is_key, operands))
     module, operands = (in_one_precision(module), operands) if apart else in_one_precision((module, operands))
     bound = (module,) if hook.takes_module else ()
-    return hook.function(*bound, *keys(operands), **dict(options))
+    return hook.function(*bound, *operands, **dict(options))
 
 
 def _call_parts(numbers: list, others: tuple, structure: Any, hook: _Function, options: tuple) -> Any:

@@ -3,7 +3,8 @@
 The generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw 2011, Proc. SC11, article 16, figure 2).
 On a CPU, JAX lowers it as a loop over the rounds, which takes XLA half a second to compile at each place where bits are
 drawn. Unrolled, as JAX lowers it on other platforms, it becomes one kernel that compiles in 0.07 s and runs twice as
-fast. Public methods turn their keys into keys of this implementation; all of `jax.random` then uses it.
+fast. Programs of the library (`_compile.programs`) turn their keys into keys of this implementation; all of
+`jax.random` then uses it.
 """
 
 import math

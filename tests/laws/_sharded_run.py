@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.sharding import AxisType, PartitionSpec
 
 from rmtjax import laws
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 FUNCTIONS = {
     "a mixture's quantile": lambda x: laws.Mixture([0.3, 0.7], [laws.Semicircle(1.0), laws.Arcsine(2.0)]).ppf(x),

@@ -9,7 +9,7 @@ from rmtjax.testing import check_composable, check_derivatives
 from tests.linalg.reference import DTYPES, REAL_DTYPES, adjoint, eps, hermitian, with_levels
 
 LEVELS = np.array([-1.0, 0.25, 2.0])
-PADDED = rmt.PaddedSpectrum(jnp.array([*LEVELS, jnp.inf, jnp.inf]), jnp.array(3))
+PADDED = rmt.Spectrum([*LEVELS, np.inf, np.inf], np.arange(5) < 3)
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)
@@ -34,18 +34,22 @@ def test_sign_convention_of_stieltjes():
     np.testing.assert_allclose(1e8 * stieltjes(jnp.asarray(LEVELS), 1e8j), -1j, rtol=1e-7)
 
 
-def test_a_padded_spectrum_counts_its_levels_only():
+MIDDLE = rmt.Spectrum([-9.0, -1.0, 0.0, 0.25, 2.0, 9.0], [False, True, False, True, True, False])
+
+
+@pytest.mark.parametrize("spectrum", [PADDED, MIDDLE, rmt.Spectrum([-9.0, *LEVELS, 9.0]).bulk(-2.0, 3.0)])
+def test_a_spectrum_counts_its_levels_only(spectrum):
     z = jnp.array([0.5j, 3.0 + 0j])
-    np.testing.assert_allclose(stieltjes(PADDED, z), stieltjes(jnp.asarray(LEVELS), z), rtol=1e-14)
+    np.testing.assert_allclose(stieltjes(spectrum, z), stieltjes(jnp.asarray(LEVELS), z), rtol=1e-14)
     grid = jnp.linspace(-2, 2, 5)
     np.testing.assert_allclose(
-        spectral_density(PADDED, grid, 0.3), spectral_density(jnp.asarray(LEVELS), grid, 0.3), rtol=1e-14
+        spectral_density(spectrum, grid, 0.3), spectral_density(jnp.asarray(LEVELS), grid, 0.3), rtol=1e-14
     )
 
 
 @pytest.mark.parametrize("z", [0.0, 3.0])
 def test_derivative_of_stieltjes_of_a_padded_spectrum(z):
-    transform = lambda z, values: stieltjes(rmt.PaddedSpectrum(values, PADDED.order), z).real
+    transform = lambda z, values: stieltjes(rmt.Spectrum(values, PADDED.mask), z).real
     by_z, by_levels = jax.grad(transform, (0, 1))(z, PADDED.values)
     np.testing.assert_allclose(by_z, -np.mean((z - LEVELS) ** -2), rtol=1e-13)
     np.testing.assert_allclose(by_levels, [*(z - LEVELS) ** -2 / 3, 0, 0], rtol=1e-13)

@@ -83,7 +83,9 @@ def test_connected_form_factor_by_the_jackknife():
 @pytest.mark.parametrize("period", [None, 40, 250])
 def test_power_spectrum_on_logarithmic_axes_with_curves_of_so_many_levels(period):
     levels = SPECTRA if period != 250 else np.sort(np.random.default_rng(0).uniform(0, 250, (5, 250)))
-    ax = plotting.power_spectrum(levels, np.array([0.01, 0.5, 3.0]), betas=[0, 2], period=period)
+    if period is not None:
+        levels = rmt.Spectrum(levels, domain=rmt.Circle(period), unfolded=True)
+    ax = plotting.power_spectrum(levels, np.array([0.01, 0.5, 3.0]), betas=[0, 2])
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     omega, independent = ax.lines[1].get_data()
     n = 40 if period == 40 else 100
@@ -92,7 +94,7 @@ def test_power_spectrum_on_logarithmic_axes_with_curves_of_so_many_levels(period
     np.testing.assert_allclose(independent, factor / (2 - 2 * np.cos(omega)))
     waves = np.arange(1, 1 + omega.size)
     np.testing.assert_allclose(ax.lines[2].get_ydata(), rmt.laws.circular_power_spectrum(waves, n, 2), rtol=1e-5)
-    each = statistics.power_spectrum(levels, np.array([0.01, 0.5, 3.0]), period=period)
+    each = statistics.power_spectrum(levels, np.array([0.01, 0.5, 3.0]))
     np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-5)
     low, high = ax.get_ylim()
     assert 0 < low < min(line.get_ydata().min() for line in ax.lines)
@@ -101,7 +103,8 @@ def test_power_spectrum_on_logarithmic_axes_with_curves_of_so_many_levels(period
 
 def test_form_factor_on_a_circle_has_the_curve_of_so_many_levels():
     levels = np.sort(np.random.default_rng(1).uniform(0, 20, (5, 20)), axis=1)
-    ax = plotting.form_factor(levels, np.arange(3, 31) / 20, betas=[0, 2, 4], period=20, connected=False)
+    spectra = rmt.Spectrum(levels, domain=rmt.Circle(20), unfolded=True)
+    ax = plotting.form_factor(spectra, np.arange(3, 31) / 20, betas=[0, 2, 4], connected=False)
     _, independent, unitary, symplectic = ax.lines
     times, values = independent.get_data()
     np.testing.assert_allclose(times, np.arange(3, 31) / 20)
@@ -143,8 +146,9 @@ def test_without_a_frequency_of_the_curves_there_is_none():
 
 
 def test_interval_of_pair_correlation():
-    ax = plotting.pair_correlation(SPECTRA, EDGES, interval=(3.0, 12.0), betas=[])
-    each = statistics.pair_correlation(SPECTRA, EDGES, interval=(3.0, 12.0))
+    bulk = rmt.Spectrum(SPECTRA, unfolded=True).bulk(3.0, 12.0)
+    ax = plotting.pair_correlation(bulk, EDGES, betas=[])
+    each = statistics.pair_correlation(bulk, EDGES)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-5)
 
 

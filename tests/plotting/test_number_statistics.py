@@ -4,7 +4,6 @@ import math
 import sys
 from functools import reduce
 
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -69,21 +68,22 @@ def test_mean_with_band_over_spectra_and_exact_curves(plot, statistic, law):
 
 def test_on_a_circle_the_curve_is_that_of_so_many_levels():
     levels = np.sort(np.random.default_rng(1).uniform(0, 20, (5, 20)), axis=1)
-    ax = plotting.number_variance(levels, np.linspace(0, 20, 9), betas=[0, 2], period=20)
+    spectra = rmt.Spectrum(levels, domain=rmt.Circle(20), unfolded=True)
+    ax = plotting.number_variance(spectra, np.linspace(0, 20, 9), betas=[0, 2])
     estimate, independent, unitary = ax.lines
     assert estimate.get_ydata()[-1] == pytest.approx(0, abs=1e-6)  # the whole circle holds all of the levels
     length, values = independent.get_data()
     np.testing.assert_allclose(values, length * (1 - length / 20), atol=1e-5)
     np.testing.assert_allclose(unitary.get_ydata(), rmt.laws.circular_number_variance(length, 20, 2), atol=1e-5)
-    length, values = plotting.rigidity(levels, np.linspace(1, 20, 9), betas=[2], period=20).lines[1].get_data()
+    length, values = plotting.rigidity(spectra, np.linspace(1, 20, 9), betas=[2]).lines[1].get_data()
     np.testing.assert_allclose(values, rmt.laws.circular_rigidity(length, 20, 2), rtol=1e-5)
     assert abs(values - rmt.laws.rigidity(length, 2)).max() > 2e-3
 
 
 def test_interval_and_mask_are_those_of_the_statistic():
-    where, interval = np.arange(20) != 7, (2.0, 15.0)
-    ax = plotting.number_variance(SPECTRA, LENGTHS, where=where, interval=interval, betas=[])
-    each = statistics.number_variance(SPECTRA, np.sort(LENGTHS), where=where, interval=interval)
+    spectra = rmt.Spectrum(SPECTRA, np.arange(20) != 7, unfolded=True).bulk(2.0, 15.0)
+    ax = plotting.number_variance(spectra, LENGTHS, betas=[])
+    each = statistics.number_variance(spectra, np.sort(LENGTHS))
     np.testing.assert_allclose(ax.lines[0].get_ydata(), np.mean(each, axis=0), rtol=1e-6)
     assert names(ax) == ["5 spectra"]
 
@@ -106,7 +106,7 @@ def test_all_axes_of_a_batch_are_spectra():
 
 
 def test_where_a_spectrum_is_too_short_the_line_has_a_gap():
-    padded = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
+    padded = rmt.Spectrum.of([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0]], unfolded=True)
     ax = plotting.number_variance(padded, [0.5, 2.0])
     np.testing.assert_array_equal(np.isnan(ax.lines[0].get_ydata()), [False, True])
     assert np.isfinite(ax.get_ylim()).all()
@@ -210,7 +210,7 @@ def test_bad_input_of_skewness_and_probabilities(plot, lengths, options, message
         (SPECTRA, [100.0], {}, "`lengths` must be shorter"),
         (SPECTRA, LENGTHS, {"betas": [1, 3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
         (SPECTRA[:0], LENGTHS, {}, "`levels` must be those of at least one spectrum"),
-        (SPECTRA, LENGTHS, {"interval": (2, 1)}, "`interval`"),
+        (rmt.Spectrum(SPECTRA), LENGTHS, {}, "`levels` must be unfolded"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_drawn(levels, lengths, options, message):

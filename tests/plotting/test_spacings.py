@@ -2,7 +2,6 @@
 
 import math
 
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ from tests.plotting.drawn import band, names
 
 # Student's quantile of 97.5 % with 297 degrees of freedom, by table.
 STUDENT = 1.9680
-# Spectra of different size, with infinite padding; the last two have neither spacings nor ratios.
+# Spectra of different size; the last two have neither spacings nor ratios.
 SIZES = np.append(np.random.default_rng(1).integers(3, 16, 298), [1, 0])
 SPECTRA = np.cumsum(np.random.default_rng(0).exponential(size=(300, 15)), axis=1)
-PADDED = rmt.PaddedSpectrum(jnp.asarray(np.where(np.arange(15) < SIZES[:, None], SPECTRA, np.inf)), jnp.asarray(SIZES))
+PADDED = rmt.Spectrum(SPECTRA, np.arange(15) < SIZES[:, None], unfolded=True)
 SPACINGS = [np.diff(row[:size]) for row, size in zip(SPECTRA, SIZES, strict=True)]
 RATIOS = [np.minimum(s[1:], s[:-1]) / np.maximum(s[1:], s[:-1]) for s in SPACINGS]
 EDGES = np.array([0.0, 0.3, 0.5, 0.9])
@@ -89,8 +88,7 @@ def test_values_on_edges_and_outside_of_them():
 
 
 def test_mask_leaves_out_what_a_level_belongs_to():
-    where = np.arange(15) != 4
-    ax = plotting.spacings(SPECTRA, where=where, bins=EDGES)
+    ax = plotting.spacings(rmt.Spectrum(SPECTRA, np.arange(15) != 4), bins=EDGES)
     kept = np.delete(np.diff(SPECTRA, axis=1), [3, 4], axis=1)
     height = np.histogram(kept, EDGES)[0] / kept.size / np.diff(EDGES)
     np.testing.assert_allclose(ax.patches[0].get_data().values, height, rtol=1e-5)

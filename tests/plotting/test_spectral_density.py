@@ -70,9 +70,7 @@ def test_bars_are_the_density_with_binomial_errors(samples, bins):
 def test_errors_over_spectra_of_different_size():
     sizes = np.append(np.random.default_rng(0).integers(3, 16, 298), [1, 0])
     values = np.random.default_rng(1).normal(size=(300, 15))
-    spectra = rmt.PaddedSpectrum(
-        jnp.asarray(np.sort(np.where(np.arange(15) < sizes[:, None], values, np.inf), axis=1)), jnp.asarray(sizes)
-    )
+    spectra = rmt.Spectrum.of([np.sort(row[:size]) for row, size in zip(values, sizes, strict=True)])
     edges = np.array([-1.0, 0.0, 0.5, 2.0])
     ax = spectral_density(spectra, bins=edges, errors="spectra")
     counts = np.array([np.histogram(row[:size], edges)[0] for row, size in zip(values, sizes, strict=True)])[:299]
@@ -98,7 +96,7 @@ def test_errors_over_draws_of_levels_that_come_together(getkey):
 
 
 def test_padding_is_left_out():
-    spectra = rmt.PaddedSpectrum(jnp.array([[-1.0, 0.5, jnp.inf], [-2.0, 1.0, 2.0]]), jnp.array([2, 3]))
+    spectra = rmt.Spectrum.of([[-1.0, 0.5], [-2.0, 1.0, 2.0]])
     ax = spectral_density(spectra, bins=np.array([-3.0, 0.0, 3.0]))
     np.testing.assert_allclose(bars(ax)[0].get_data().values, np.array([2, 3]) / (5 * 3.0))
 

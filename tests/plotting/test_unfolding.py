@@ -11,13 +11,14 @@ from tests.plotting.drawn import band, names
 # Student's quantile of 97.5 % with 39 degrees of freedom, by table.
 STUDENT = 2.0227
 LEVELS = np.sort(np.random.default_rng(0).uniform(size=(40, 30)), axis=1)
-WHERE = np.random.default_rng(1).uniform(size=(40, 30)) < 0.8
+MASK = np.random.default_rng(1).uniform(size=(40, 30)) < 0.8
+SPECTRA = rmt.Spectrum(LEVELS, MASK)
 UNIFORM = rmt.laws.Uniform()
 
 
 def test_mean_in_bins_with_band_and_single_spectra():
-    ax = plotting.unfolding(statistics.unfold(LEVELS, UNIFORM, where=WHERE), bins=5)
-    y = [row[kept] * kept.sum() for row, kept in zip(LEVELS, WHERE, strict=True)]
+    ax = plotting.unfolding(statistics.unfold(SPECTRA, UNIFORM), bins=5)
+    y = [row[kept] * kept.sum() for row, kept in zip(LEVELS, MASK, strict=True)]
     deviations = [each - np.arange(each.size) - 0.5 for each in y]
     edges = np.linspace(min(each[0] for each in y), max(each[-1] for each in y), 6)
     numbers = np.array([np.histogram(each, edges)[0] for each in y])
@@ -51,7 +52,7 @@ def test_a_wrong_density_is_a_trend():
     assert (high > x / 11 - 0.5).all()
     assert low[-1] > 0.5
     value, error = map(float, names(ax)[0].removeprefix("40 spectra, trend ").split(" ± "))
-    trend = np.asarray(unfolded.trend)
+    trend = np.asarray(unfolded.report.trend)
     assert value == pytest.approx(trend.mean(), abs=0.06 * error)
     assert error == pytest.approx(trend.std(ddof=1) / 40**0.5, rel=0.05)
 
@@ -77,7 +78,8 @@ def test_one_spectrum_has_no_band_and_further_ones_another_colour():
     ("unfolded", "options", "message"),
     [
         (LEVELS, {}, "`unfolded` must be the result of an unfolding, got 'ndarray'"),
-        (statistics.unfold(LEVELS, UNIFORM, where=WHERE & False), {}, "`unfolded` must have levels"),
+        (SPECTRA, {}, "`unfolded` must be the result of an unfolding, got 'Spectrum'"),
+        (statistics.unfold(rmt.Spectrum(LEVELS, False), UNIFORM), {}, "`unfolded` must have levels"),
         (statistics.unfold(LEVELS, UNIFORM), {"bins": 0}, "`bins` must be .* at least 1, got 0"),
     ],
 )

@@ -24,11 +24,11 @@ def walk(key: jax.Array) -> jax.Array:
     return jax.lax.fori_loop(0, 3, lambda i, x: x + jax.random.normal(jax.random.fold_in(key, i)), 0.0)
 
 
-def levels(key: jax.Array) -> rmt.PaddedSpectrum:
+def levels(key: jax.Array) -> rmt.Spectrum:
     """A spectrum of 1 to 12 levels; only the ensemble below has matrices, which would be compiled for every case."""
     order = jax.random.randint(key, (), 1, 13)
     values = jnp.where(jnp.arange(12) < order, jax.random.normal(key, (12,)), jnp.inf)
-    return rmt.PaddedSpectrum(jnp.sort(values), order)
+    return rmt.Spectrum(jnp.sort(values), jnp.arange(12) < order)
 
 
 def main() -> None:

@@ -37,8 +37,8 @@ def test_output_is_any_pytree(getkey):
     drawn = rmt.simulate(fn, getkey(), 5)
     assert jax.tree.map(jnp.shape, drawn) == {"u": (5, 3), "pair": ((5,), (5, 2))}
     spectra = rmt.simulate(rmt.Mixed(rmt.Wigner(4), 0.5).eigenvalues, getkey(), 6)
-    assert isinstance(spectra, rmt.PaddedSpectrum)
-    assert (spectra.values.shape, spectra.order.shape) == ((6, 4), (6,))
+    assert isinstance(spectra, rmt.Spectrum)
+    assert (spectra.values.shape, spectra.count.shape) == ((6, 4), (6,))
 
 
 def test_numbers_and_numpy_arrays_as_results(getkey):

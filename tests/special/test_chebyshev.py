@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
-from rmtjax.special import chebyshev_coefficients, chebyshev_nodes, chebyshev_series, piecewise_chebyshev
+from rmtjax.special.internal import chebyshev_coefficients, chebyshev_nodes, chebyshev_series, piecewise_chebyshev
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 COEFFICIENTS = np.array([0.3, -1.2, 0.7, 0.05, -0.4])

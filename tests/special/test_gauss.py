@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import beta as euler_beta
 
-from rmtjax.special import gauss_hermite, gauss_jacobi, gauss_laguerre, gauss_legendre
+from rmtjax.special._gauss import gauss_hermite, gauss_jacobi, gauss_laguerre, gauss_legendre
 
 
 @pytest.mark.parametrize("num_nodes", [1, 2, 7, 200])

@@ -6,7 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from rmtjax.special import airy_kernel, bessel_kernel, gauss_legendre, hermite_kernel, sine_kernel
+from rmtjax.special import airy_kernel, bessel_kernel, hermite_kernel, sine_kernel
+from rmtjax.special.internal import gauss_legendre
 from tests.cases import further
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]

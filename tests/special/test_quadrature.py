@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from rmtjax.special import gauss_legendre, integrate
+from rmtjax.special import integrate
+from rmtjax.special.internal import gauss_legendre
 from rmtjax.testing import check_derivatives, check_dtypes, check_jit
 
 DTYPES = [pytest.param(np.float32, 2e-6, marks=pytest.mark.float32), (np.float64, 1e-13)]

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 from rmtjax.testing import check_derivatives
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]

@@ -8,7 +8,7 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax import statistics
-from rmtjax.linalg import MaskedValues
+from rmtjax.spectra import MaskedValues
 from rmtjax.statistics import Estimate, over_samples
 from tests.statistical import assert_mean
 
@@ -75,11 +75,11 @@ def test_intervals_hold_the_truth(getkey, statistic):
     # Levels on a circle, where the mean over many spectra is the truth, as the statistic has no bias.
     n, repetitions, samples = 12, 400, 20
     phases = rmt.simulate(rmt.CUE(n).eigenphases, getkey(), repetitions * samples)
-    levels = rmt.statistics.unfold_phases(phases).levels
+    levels = rmt.statistics.unfold_phases(phases)
     if statistic == "gap_ratios":
         values = rmt.statistics.gap_ratios(levels).mean()
     else:
-        values = getattr(rmt.statistics, statistic)(levels, 3.0, period=n)
+        values = getattr(rmt.statistics, statistic)(levels, 3.0)
     truth, error = values.mean(), values.std() / len(values) ** 0.5
     lower, upper = over_samples(lambda x: x, values.reshape(repetitions, samples).T).interval()
     held = np.mean((lower < truth) & (truth < upper))
@@ -92,23 +92,23 @@ N = 12
 # Statistics of levels of CUE(12) on the circle, and functions of their means, with the exact value where one is known.
 COVERED = {
     "number_variance": (
-        lambda x: statistics.number_variance(x, 3.0, period=N),
+        lambda x: statistics.number_variance(x, 3.0),
         None,
         lambda: rmt.laws.circular_number_variance(3.0, N, 2),
     ),
-    "rigidity": (lambda x: statistics.rigidity(x, 3.0, period=N), None, None),
+    "rigidity": (lambda x: statistics.rigidity(x, 3.0), None, None),
     "skewness": (
-        lambda x: (statistics.number_skewness(x, 0.7, period=N), statistics.number_variance(x, 0.7, period=N)),
+        lambda x: (statistics.number_skewness(x, 0.7), statistics.number_variance(x, 0.7)),
         lambda mean: mean[0] / mean[1] ** 1.5,
         None,
     ),
     "number_probabilities": (
-        lambda x: statistics.number_probabilities(x, 1.0, max_count=0, period=N)[..., 0],
+        lambda x: statistics.number_probabilities(x, 1.0, max_count=0)[..., 0],
         None,
         None,
     ),
     "pair_correlation": (
-        lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]), period=N)[..., 0],
+        lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]))[..., 0],
         None,
         None,
     ),
@@ -123,7 +123,7 @@ COVERED = {
         lambda: rmt.laws.circular_form_factor(5, N, 2),
     ),
     "power_spectrum": (
-        lambda x: statistics.power_spectrum(x, jnp.pi / 2, period=N),
+        lambda x: statistics.power_spectrum(x, jnp.pi / 2),
         None,
         lambda: rmt.laws.circular_power_spectrum(3, N, 2),
     ),
@@ -142,7 +142,7 @@ def test_nominal_intervals_hold_the_truth(getkey, name):
     statistic, combine, truth = COVERED[name]
     repetitions, samples = 2000, 100
     phases = rmt.simulate(rmt.CUE(N).eigenphases, getkey(), repetitions * samples)
-    each = statistic(rmt.statistics.unfold_phases(phases).levels)
+    each = statistic(rmt.statistics.unfold_phases(phases))
     parts = jax.tree.map(lambda leaf: leaf.reshape(repetitions, samples).T, each)
     lower, upper = over_samples(lambda x: x, parts, combine=combine).interval()
     if truth is None:
@@ -240,6 +240,10 @@ LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
         (
             lambda: over_samples(lambda x: [MaskedValues(x, x > 0)], LEVELS, combine=lambda mean: mean[0].mean()),
             "`statistic` must return numbers that all count",
+        ),
+        (
+            lambda: over_samples(lambda x: rmt.Spectrum(x).middle(0.5), LEVELS),
+            r"`statistic` must return numbers that all count, .* got Spectrum",
         ),
         (lambda: over_samples(lambda x: x.mean, LEVELS), "`statistic` must be numbers, got <"),
         (

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from rmtjax import Mixed, PaddedMatrix, PaddedSpectrum, Wigner
+from rmtjax import Mixed, PaddedMatrix, Spectrum, Wigner
 from rmtjax._module import AbstractModule
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.testing import check_ensemble
@@ -39,6 +39,11 @@ class Faulty(AbstractModule):
 
 def _levels(change):
     return lambda base: lambda key: change(base.eigenvalues(key))
+
+
+def _with(spectrum, **fields):
+    """The spectrum with fields that its constructor would not give it."""
+    return eqx.tree_at(lambda s: [getattr(s, name) for name in fields], spectrum, [*fields.values()])
 
 
 def _matrix(change):
@@ -95,11 +100,12 @@ def test_a_matrix_that_is_not_hermitian_passes_on_request():
 @pytest.mark.parametrize(
     ("method", "replacement", "message"),
     [
-        ("eigenvalues", _levels(lambda s: PaddedSpectrum(s.values.at[-1].set(0), s.order)), "padding is"),
-        ("eigenvalues", _levels(lambda s: PaddedSpectrum(s.values, s.order + 9)), "the order is"),
+        ("eigenvalues", _levels(lambda s: _with(s, values=s.values.at[-1].set(0))), "padding is"),
+        ("eigenvalues", _levels(lambda s: _with(s, mask=s.mask | True)), "not finite"),
+        ("eigenvalues", _levels(lambda s: Spectrum(s.values, s.mask & False)), "the order is 0"),
         ("sample", _matrix(lambda s: PaddedMatrix(s.values + 1, s.order)), "not zero outside its block"),
     ],
-    ids=["spectrum", "order", "matrix"],
+    ids=["spectrum", "mask", "order", "matrix"],
 )
 def test_wrong_padding_is_found(method, replacement, message):
     with pytest.raises(AssertionError, match=message):

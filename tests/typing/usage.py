@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 import rmtjax as rmt
 from rmtjax import inference, laws, linalg, plotting, simulation, special, statistics
 from rmtjax.simulation import CovarianceResult, ExtremesResult, HistogramResult, KeptDraws, MomentsResult
-from rmtjax.statistics import Estimate, Unfolded
+from rmtjax.spectra import MaskedValues, Spectrum
+from rmtjax.statistics import Estimate
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -40,7 +41,7 @@ assert_type(wishart.law().ratio, Array)
 assert_type(goe.soft_edge("lower").levels([1.0]), Array)
 assert_type(rmt.Ginibre(8).law(), laws.CircularLaw)
 assert_type(rmt.CUE(8).eigenphases(key), Array)
-assert_type(rmt.Mixed(goe, 0.7, normalize="reference").eigenvalues(key), rmt.PaddedSpectrum)
+assert_type(rmt.Mixed(goe, 0.7, normalize="reference").eigenvalues(key), Spectrum)
 assert_type(rmt.Wigner(4, entries="rademacher").sample(key), Array)
 assert_type(rmt.AltlandZirnbauer("D", 4).eigenvalues(key), Array)
 spectra = assert_type(jax.vmap(goe.eigenvalues)(jax.random.split(key, 5)), Array)
@@ -78,12 +79,15 @@ assert_type(rmt.SymTridiagonal([1.0, 2.0], [0.5]).eigenvalues(), Array)
 assert_type(special.airy([0.0, 1.0]).ai, Array)
 
 # Statistics.
-unfolded = assert_type(statistics.unfold(levels, goe.law()), Unfolded)
-assert_type(statistics.spacings(unfolded), linalg.MaskedValues)
+unfolded = assert_type(statistics.unfold(levels, goe.law()), Spectrum)
+assert_type(statistics.spacings(unfolded), MaskedValues)
 assert_type(statistics.gap_ratios(np.sort(np.random.default_rng(0).random(9)), ties="nan").mean(), Array)
 assert_type(statistics.number_variance(unfolded, [0.5, 1.0]), Array)
 assert_type(statistics.form_factor([0.1, 0.5, 1.7, 2.0], [0.3]).power, Array)
-assert_type(statistics.number_variance([0.1, 0.5, 1.7, 2.0], 0.5, where=[True, True, True, False]), Array)
+few = Spectrum([0.1, 0.5, 1.7, 2.0], [True, True, True, False], domain=rmt.Interval(0, 2.5), unfolded=True)
+assert_type(statistics.number_variance(few, 0.5), Array)
+assert_type(unfolded.bulk(20.0, 80.0).middle(0.5), Spectrum)
+assert_type(Spectrum.of([[0.1, 0.5], np.array([1.0])]).count, Array)
 
 
 def mean_ratio(levels: Array) -> Array:
@@ -131,7 +135,7 @@ class Total(simulation.AbstractReducer):
 
 assert_type(rmt.simulate(goe.eigenvalues, key, 10), Array)
 assert_type(rmt.simulate(trace, key, 10, args=(1.0,), batch_size=5), Array)
-assert_type(rmt.simulate(rmt.Mixed(goe, 0.7).eigenvalues, key, 10), rmt.PaddedSpectrum)
+assert_type(rmt.simulate(rmt.Mixed(goe, 0.7).eigenvalues, key, 10), Spectrum)
 histogram = assert_type(rmt.simulate(goe.eigenvalues, key, 10, reduce=rmt.Histogram([-3, 0, 3])), HistogramResult)
 assert_type(histogram.total, int)
 assert_type(rmt.simulate(trace, key, 10, args=(1.0,), reduce=rmt.Moments(order=4)), MomentsResult)

@@ -1,1 +1,15 @@
-"""Faces for other packages, one module for each, imported by name: `from rmtjax.adapters import scipy_stats`."""
+"""Faces for other packages, one module for each, imported when it is first used: `rmt.adapters.scipy_stats`."""
+
+from typing import TYPE_CHECKING
+
+from rmtjax import _lazy
+
+if TYPE_CHECKING:
+    from rmtjax.adapters import numpyro as numpyro
+    from rmtjax.adapters import pandas as pandas
+    from rmtjax.adapters import scikit_learn as scikit_learn
+    from rmtjax.adapters import scipy_stats as scipy_stats
+else:
+    __getattr__, __dir__ = _lazy.on_first_use(
+        globals(), {"numpyro": "numpyro", "pandas": "pandas", "scikit_learn": "scikit-learn", "scipy_stats": None}
+    )

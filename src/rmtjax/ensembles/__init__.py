@@ -43,8 +43,3 @@ from rmtjax.ensembles._wigner.rosenzweig_porter import RosenzweigPorter as Rosen
 from rmtjax.ensembles._wigner.variance_profile import Banded as Banded
 from rmtjax.ensembles._wigner.variance_profile import VarianceProfile as VarianceProfile
 from rmtjax.ensembles._wigner.wigner import Wigner as Wigner
-
-# Other names for the same measures.
-CircularQuaternion = HaarSymplectic
-CircularReal = HaarOrthogonal
-HaarUnitary = CUE

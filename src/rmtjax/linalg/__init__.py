@@ -4,9 +4,7 @@ from rmtjax.linalg._general import spectral_radius as spectral_radius
 from rmtjax.linalg._hermitian import eigh as eigh
 from rmtjax.linalg._hermitian import eigvalsh as eigvalsh
 from rmtjax.linalg._matrix_function import matrix_function as matrix_function
-from rmtjax.linalg._padded import MaskedValues as MaskedValues
 from rmtjax.linalg._padded import PaddedMatrix as PaddedMatrix
-from rmtjax.linalg._padded import PaddedSpectrum as PaddedSpectrum
 from rmtjax.linalg._sharded_product import sharded_product as sharded_product
 from rmtjax.linalg._spectral import logdet as logdet
 from rmtjax.linalg._spectral import schatten_norm as schatten_norm

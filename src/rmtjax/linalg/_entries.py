@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax._module import AbstractModule
@@ -28,6 +29,18 @@ class AbstractEntries(AbstractModule):
         """The shape parameters of the gamma variates of each row; of a normal one it is not used."""
 
     @abstractmethod
+    def without_one(self) -> "AbstractEntries":
+        """The model of n - 1 levels with the same weight."""
+
+    @abstractmethod
+    def log_weight(self, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+        r"""The logarithm of $(Z_{n-1}/Z_n)\,w(x)$, but for the factor that all weights have."""
+
+    @abstractmethod
+    def soft_edge(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Where the bulk ends, in the unit of the weight, and the rate at which tails fall one fluctuation beyond."""
+
+    @abstractmethod
     def matrix(self, first: Float[Array, " n"], second: Float[Array, " n"]) -> SymTridiagonal:
         """The tridiagonal matrix made of these variates, in the unit of the ensemble."""
 
@@ -47,6 +60,15 @@ class HermiteEntries(AbstractEntries):
     def shapes(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
         left = jnp.arange(self.n - 1, -1, -1, dtype=self.beta.dtype)
         return jnp.ones_like(left), self.beta * left / 2
+
+    def without_one(self) -> "HermiteEntries":
+        return HermiteEntries(self.n - 1, self.beta, self.unit)
+
+    def log_weight(self, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+        return -jnp.log(2 * jnp.pi) / 2 - x**2 / 2
+
+    def soft_edge(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return jnp.sqrt(2 * self.beta * self.n), jnp.sqrt(2 * self.beta) * self.n ** (1 / 6)
 
     def matrix(self, first: Float[Array, " n"], second: Float[Array, " n"]) -> SymTridiagonal:
         return SymTridiagonal(self.unit * first, self.unit * jnp.sqrt(second[: self.n - 1]))
@@ -68,6 +90,20 @@ class LaguerreEntries(AbstractEntries):
     def shapes(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
         row = jnp.arange(self.n, dtype=self.beta.dtype)
         return self.a - self.beta * row / 2, self.beta * (self.n - 1 - row) / 2
+
+    def without_one(self) -> "LaguerreEntries":
+        return LaguerreEntries(self.n - 1, self.a - self.beta / 2, self.beta, self.unit)
+
+    def log_weight(self, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
+        power = self.a - (self.n - 1) * self.beta / 2 - 1
+        inside = x > 0
+        safe = jnp.where(inside, x, 1)
+        return jnp.where(inside, -gammaln(self.a) + power * jnp.log(safe) - safe, -jnp.inf)
+
+    def soft_edge(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        root, freedom = self.n**0.5, 2 * self.a / self.beta
+        width = (jnp.sqrt(freedom) + root) * (1 / jnp.sqrt(freedom) + 1 / root) ** (1 / 3)
+        return self.beta / 2 * (jnp.sqrt(freedom) + root) ** 2, 2 / width
 
     def matrix(self, first: Float[Array, " n"], second: Float[Array, " n"]) -> SymTridiagonal:
         below = second[: self.n - 1]

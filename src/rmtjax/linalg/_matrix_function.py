@@ -26,7 +26,7 @@ from rmtjax._staging import opened
 from rmtjax._typing import ArrayLike
 from rmtjax._varying import varying_like
 from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 # With five nodes the error of the integral is f⁽¹¹⁾(x-y)¹⁰/3e12. It takes over from the quotient near |x - y| = 1 in
 # float32 and 0.3 in float64, where for a smooth f the quotient is still right to a few ulp.

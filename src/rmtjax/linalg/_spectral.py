@@ -12,19 +12,10 @@ from rmtjax._automatic import on_automatic_axes
 from rmtjax._promotion import aligned, common_dtype, complex_dtype, in_one_precision, like
 from rmtjax._typing import ArrayLike, RealLike, RealScalarLike
 from rmtjax.linalg._hermitian import eigvalsh
-from rmtjax.linalg._padded import PaddedSpectrum
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import checked_in_plane
 
-SpectrumLike = TypeAliasType("SpectrumLike", RealLike | PaddedSpectrum)
-
-
-def values_and_mask(spectrum: SpectrumLike) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
-    """The levels of a plain or padded spectrum, with 0 for padding, and a mask of them."""
-    if isinstance(spectrum, PaddedSpectrum):
-        return jnp.where(spectrum.mask, spectrum.values, 0), spectrum.mask
-    values = _checks.real("spectrum", spectrum)
-    if values.ndim == 0:
-        raise _checks.refusal("spectrum", "have an axis of levels", values.shape)
-    return values, jnp.ones(values.shape, bool)
+SpectrumLike = TypeAliasType("SpectrumLike", RealLike | Spectrum)
 
 
 def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
@@ -36,7 +27,7 @@ def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
     $-\operatorname{Im} G(x + i0)/\pi$. Many texts on covariance matrices use $m(z) = -G(z)$.
 
     Args:
-        spectrum: levels, with any batch axes first, or a `PaddedSpectrum`.
+        spectrum: levels, with any batch axes first, or a `Spectrum`.
         z: points of any shape off the spectrum.
 
     Returns:
@@ -50,7 +41,8 @@ def stieltjes(spectrum: SpectrumLike, z: ArrayLike) -> Complex[Array, "..."]:
     References:
         Anderson, Guionnet and Zeitouni (2010), An Introduction to Random Matrices, definition 2.4.1 (with -G).
     """
-    return _stieltjes(*values_and_mask(spectrum), _checks.numbers("z", z))
+    spectra, points = checked_in_plane(spectrum, name="spectrum"), _checks.numbers("z", z)
+    return spectra.masked(_stieltjes(_checks.real("spectrum", spectra.values), spectra.mask, points), points.ndim)
 
 
 @on_automatic_axes
@@ -74,7 +66,7 @@ def spectral_density(
     = \frac1n \sum_k \frac{\eta/\pi}{(x - \lambda_k)^2 + \eta^2}$, with integral 1 over the line.
 
     Args:
-        spectrum: levels, with any batch axes first, or a `PaddedSpectrum`.
+        spectrum: levels, with any batch axes first, or a `Spectrum`.
         grid: points at which the density is evaluated.
         width: the half-width at half-maximum η > 0, in the units of the levels.
 
@@ -94,8 +86,8 @@ def spectral_density(
         Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, equation 6.8.
     """
     grid, width = _checks.real("grid", grid), _checks.positive("width", width)
-    if not isinstance(spectrum, PaddedSpectrum):
-        given, (spectrum, _) = spectrum, values_and_mask(spectrum)
+    if not isinstance(spectrum, Spectrum):
+        given, spectrum = spectrum, _checks.real("spectrum", spectrum)
         _checks.deviations_kept("spectrum", given, spectrum, -1)
     dtype = common_dtype(grid, width)
     return (

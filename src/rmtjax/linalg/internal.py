@@ -18,11 +18,7 @@ from rmtjax.linalg._entries import HermiteEntries as HermiteEntries
 from rmtjax.linalg._entries import LaguerreEntries as LaguerreEntries
 from rmtjax.linalg._hermitian import hermitian_eigenvalues as hermitian_eigenvalues
 from rmtjax.linalg._matrix_function import divided_differences as divided_differences
-from rmtjax.linalg._padded import count_below as count_below
-from rmtjax.linalg._padded import first_for_rest as first_for_rest
-from rmtjax.linalg._padded import inside_block as inside_block
 from rmtjax.linalg._padded import leading_block_spectrum as leading_block_spectrum
-from rmtjax.linalg._padded import periodic_counts as periodic_counts
 from rmtjax.linalg._singular_function import singular_function_tangent as singular_function_tangent
 from rmtjax.linalg._stream import counts_of_stream as counts_of_stream
 from rmtjax.linalg._tridiagonal import block_counts as block_counts

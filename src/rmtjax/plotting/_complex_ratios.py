@@ -11,9 +11,9 @@ from jaxtyping import Complex, Float
 from rmtjax import _checks, laws, statistics
 from rmtjax._typing import MaskLike, RealLike
 from rmtjax.laws import AbstractPlanarLaw
-from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _bins, _estimates, _style
-from rmtjax.statistics.internal import PlanarLevelsLike
+from rmtjax.spectra import MaskedValues
+from rmtjax.spectra.internal import PlanarLevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,6 @@ def complex_spacing_ratios(
     *,
     betas: Literal[0, 2] | Iterable[Literal[0, 2]] = (0, 2),
     bins: RealLike = 25,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     centres: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     axes: "tuple[Axes, Axes] | None" = None,
@@ -43,11 +42,10 @@ def complex_spacing_ratios(
     that are not near the axis.
 
     Args:
-        levels: complex levels in any order, `(..., n)`, or `linalg.MaskedValues`; the spectra are independent.
+        levels: complex levels in any order, `(..., n)`, or `MaskedValues`; the spectra are independent.
         betas: which laws: 0 for independent levels, whose ratios are uniform, `laws.CircularLaw`, or 2 for complex
             Ginibre matrices, `laws.ComplexSpacingRatio`. Without any all of the disc is filled by the ratios.
         bins: a number of bins of the moduli between 0 and 1, or their edges.
-        where: which of the levels count.
         centres: the levels whose ratios are taken, such as those of the bulk; by default each.
         label: name of the spectra in the legend; by default their number and the mean of |z|, with its standard error.
         axes: where to draw disc and histogram, by default a new figure.
@@ -71,7 +69,7 @@ def complex_spacing_ratios(
         Sá, Ribeiro and Prosen (2020), Phys. Rev. X 10, 021019.
     """
     edges, references = _bins.chosen(bins, 0.0, 1.0), _estimates.of_each(_law, betas)
-    found = statistics.complex_spacing_ratios(levels, where=where, centres=centres)
+    found = statistics.complex_spacing_ratios(levels, centres=centres)
     if not jnp.iscomplexobj(found.values):
         raise _checks.refusal("levels", "be complex", found.values.dtype.name)
     ratios = np.asarray(found.values)[np.asarray(found.mask)]

@@ -4,15 +4,15 @@ import math
 from collections.abc import Iterable
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import DysonIndexOrZero, IntervalLike, MaskLike, RealLike, RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealLike
 from rmtjax.plotting import _estimates
-from rmtjax.statistics.internal import LevelsLike
+from rmtjax.spectra.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +26,6 @@ def pair_correlation(
     edges: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -39,13 +36,10 @@ def pair_correlation(
     those of large spectra; on a circle of n levels they are right up to terms of order 1/n².
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         edges: of the bins of distances, ascending from 0 or above.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -59,13 +53,13 @@ def pair_correlation(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
-        >>> ax = rmt.plotting.pair_correlation(unfolded, jnp.linspace(0, 3, 31), betas=[2], period=30)
+        >>> unfolded = rmt.statistics.unfold_phases(phases)
+        >>> ax = rmt.plotting.pair_correlation(unfolded, jnp.linspace(0, 3, 31), betas=[2])
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
     """
     ends = _checks.vector("edges", edges)
-    values = statistics.pair_correlation(levels, ends, where=where, interval=interval, period=period)
+    values = statistics.pair_correlation(levels, ends)
     names, middle = ("r", r"pair correlation $R_2(r)$"), (ends[1:] + ends[:-1]) / 2
     return _estimates.curve(middle, values, laws.pair_correlation, betas, names=names, label=label, ax=ax)
 
@@ -77,8 +71,6 @@ def form_factor(
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     connected: bool = True,
     window: IntervalLike | None = None,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    period: RealScalarLike | None = None,
     log: bool = False,
     label: str | None = None,
     ax: "Axes | None" = None,
@@ -86,19 +78,17 @@ def form_factor(
     r"""Draw the form factor of unfolded spectra, with its error, and the exact curves.
 
     The line is that of `statistics.form_factor` over the spectra, with a band that holds it with 95 % confidence. The
-    curves are `laws.form_factor`, those of large spectra, or, for `period=n`, `laws.circular_form_factor`, which is
-    exact for n levels; it is drawn at the times k/n with an integer k, as between them the form factor of a circle
-    depends on where it is cut. So give these times: `times=jnp.arange(1, 2 * n) / n`.
+    curves are `laws.form_factor`, those of large spectra, or, on a circle of length n, `laws.circular_form_factor`,
+    which is exact for n levels; it is drawn at the times k/n with an integer k, as between them the form factor of a
+    circle depends on where it is cut. So give these times: `times=jnp.arange(1, 2 * n) / n`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         times: a vector of τ, in units of the Heisenberg time.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
         connected: without the square of the mean amplitude, which takes several spectra to be known; or raw.
         window: centre and width of Gaussian weights, as for `statistics.form_factor`.
-        where: which of the levels count.
-        period: the length of the circle if the levels lie on one.
         log: whether both axes are logarithmic, as is usual where slope, dip, ramp and plateau shall be seen.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
@@ -114,13 +104,13 @@ def form_factor(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
+        >>> unfolded = rmt.statistics.unfold_phases(phases)
         >>> ax = rmt.plotting.form_factor(unfolded, jnp.linspace(0, 2, 41), betas=[1, 2])
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 1', 'β = 2']
     """
     points = _checks.vector("times", times)
-    values = statistics.form_factor(levels, points, window=window, where=where)
+    values = statistics.form_factor(levels, points, window=window)
     if connected and values.raw.size == points.size:
         raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
     part = attrgetter("connected" if connected else "raw")
@@ -129,9 +119,9 @@ def form_factor(
         "combine": part,
         "log": "xy" if log else "",
     }
-    if period is None:
+    n = _estimates.levels_on_circle(levels)
+    if n is None:
         return _estimates.curve(points, values, laws.form_factor, betas, label=label, ax=ax, **options)
-    n = max(1, round(float(period)))
     return _estimates.curve(
         points, values, partial(_circular, n), betas, label=label, ax=ax, grid=_waves(points, n) / n, **options
     )
@@ -142,8 +132,6 @@ def power_spectrum(
     frequencies: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -152,15 +140,13 @@ def power_spectrum(
     The line is the mean of `statistics.power_spectrum` over the spectra, with a band that holds the true mean with 95 %
     confidence; a single spectrum has none. Both axes are logarithmic, so that the slopes -1 and -2 of chaos and of
     independent levels are seen. The curves are those of `laws.circular_power_spectrum` at n = 100, which differ from
-    the limit of large spectra by 4e-5, from ω = 2π/100 on; for `period=n` with a smaller n they are exact.
+    the limit of large spectra by 4e-5, from ω = 2π/100 on; on a circle of length n with a smaller n they are exact.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         frequencies: a vector of ω between 0 and 2π.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -180,9 +166,9 @@ def power_spectrum(
         ['50 spectra', 'independent levels', 'β = 1']
     """
     points = _checks.vector("frequencies", frequencies)
-    values = statistics.power_spectrum(levels, points, where=where, period=period)
-    size = None if period is None else max(2, round(float(period)))
-    n = _MANY if size is None else min(_MANY, size)
+    values = statistics.power_spectrum(levels, points)
+    size = _estimates.levels_on_circle(levels)
+    n = _MANY if size is None else max(2, min(_MANY, size))
     waves = _waves(points / (2 * np.pi), n)
     reference = partial(_power, n, 1.0 if size is None else size / (size + 1))
     names = r"$\omega$", r"power spectrum $S(\omega)$"

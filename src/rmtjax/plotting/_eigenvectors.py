@@ -11,8 +11,8 @@ from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
 from rmtjax._typing import ArrayLike, RealLike, RealOrComplex, RealScalarLike
-from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _bins, _estimates, _means
+from rmtjax.spectra import MaskedValues
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

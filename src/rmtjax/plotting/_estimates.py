@@ -8,15 +8,29 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from rmtjax import _checks
-from rmtjax.linalg import MaskedValues
 from rmtjax.plotting import _means, _style
 from rmtjax.special.internal import decimals
+from rmtjax.spectra import Circle, MaskedValues, Spectrum
 
 T = TypeVar("T")
 # The number of points of a reference curve.
 _FINE = 401
 # The mark of what `curve` and `histogram` have drawn on given axes, so that the next one looks different.
 _MARK = "estimate"
+
+
+def levels_on_circle(levels: Any) -> int | None:
+    """The length of the circle on which all spectra lie, as a number of levels; None where there is no such circle."""
+    if not isinstance(levels, Spectrum) or not isinstance(levels.domain, Circle):
+        return None
+    periods = np.unique(np.asarray(levels.domain.period))
+    return max(1, round(float(periods[0]))) if periods.size == 1 else None
+
+
+def on_circle(levels: Any, law: Callable[..., Any], circular: Callable[..., Any]) -> Callable[[np.ndarray, Any], Any]:
+    """The curve of large spectra, or the exact one of the circle on which the levels lie."""
+    n = levels_on_circle(levels)
+    return law if n is None else lambda points, beta: circular(points, n, beta)
 
 
 def curve(

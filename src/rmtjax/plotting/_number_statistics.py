@@ -1,17 +1,17 @@
 """Plots of how the number of levels in an interval fluctuates."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import DysonIndexOrZero, IntervalLike, MaskLike, RealLike, RealScalarLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.plotting import _estimates
-from rmtjax.statistics.internal import LevelsLike
+from rmtjax.spectra.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +22,6 @@ def number_variance(
     lengths: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -32,16 +29,14 @@ def number_variance(
 
     The line is the mean of `statistics.number_variance` over the spectra, and the band around it holds the true mean
     with 95 % confidence. A single spectrum has no band: its windows overlap and say nothing about the error. The curves
-    are `laws.number_variance`, or, for `period=n`, `laws.circular_number_variance`, which is exact for n levels.
+    are `laws.number_variance`, or, on a circle of length n, `laws.circular_number_variance`, which is exact for n
+    levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         lengths: a vector of L ≥ 0. Where one of the spectra is too short the line has a gap.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -56,14 +51,14 @@ def number_variance(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
-        >>> ax = rmt.plotting.number_variance(unfolded, jnp.linspace(0, 15, 31), betas=[2], period=30)
+        >>> unfolded = rmt.statistics.unfold_phases(phases)
+        >>> ax = rmt.plotting.number_variance(unfolded, jnp.linspace(0, 15, 31), betas=[2])
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
     """
     points = _checks.vector("lengths", lengths)
-    values = statistics.number_variance(levels, points, where=where, interval=interval, period=period)
-    reference = laws.number_variance if period is None else partial(_on_circle, laws.circular_number_variance, period)
+    values = statistics.number_variance(levels, points)
+    reference = _estimates.on_circle(levels, laws.number_variance, laws.circular_number_variance)
     names = "L", r"number variance $\Sigma^2(L)$"
     return _estimates.curve(points, values, reference, betas, names=names, label=label, ax=ax)
 
@@ -73,25 +68,19 @@ def rigidity(
     lengths: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     r"""Draw the spectral rigidity of unfolded spectra, with its error, and the exact curves.
 
     The line is the mean of `statistics.rigidity` over the spectra, with a band as in `plotting.number_variance`. The
-    curves are `laws.rigidity`, or, for `period=n`, `laws.circular_rigidity`, which is exact for n levels.
+    curves are `laws.rigidity`, or, on a circle of length n, `laws.circular_rigidity`, which is exact for n levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         lengths: a vector of L > 0. Where one of the spectra is too short the line has a gap.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -110,8 +99,8 @@ def rigidity(
         ['50 spectra', 'independent levels', 'β = 1', 'β = 2']
     """
     points = _checks.vector("lengths", lengths)
-    values = statistics.rigidity(levels, points, where=where, interval=interval, period=period)
-    reference = laws.rigidity if period is None else partial(_on_circle, laws.circular_rigidity, period)
+    values = statistics.rigidity(levels, points)
+    reference = _estimates.on_circle(levels, laws.rigidity, laws.circular_rigidity)
     names = "L", r"rigidity $\Delta_3(L)$"
     return _estimates.curve(points, values, reference, betas, names=names, label=label, ax=ax)
 
@@ -121,9 +110,6 @@ def number_skewness(
     lengths: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -137,13 +123,10 @@ def number_skewness(
     levels, else the sums over `laws.bulk_gap_probabilities`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         lengths: a vector of L > 0. Where one of the spectra is too short the line has a gap.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -167,11 +150,7 @@ def number_skewness(
     points = _checks.vector("lengths", lengths)
     if (points == 0).any():
         raise _checks.refusal("lengths", "be above 0 for a skewness", lengths)
-    options = {"where": where, "interval": interval, "period": period}
-    values = (
-        statistics.number_variance(levels, points, **options),
-        statistics.number_skewness(levels, points, **options),
-    )
+    values = statistics.number_variance(levels, points), statistics.number_skewness(levels, points)
     names = "L", r"skewness $\gamma_1(L)$"
     options = {"names": names, "label": label, "ax": ax, "combine": _skewness, "grid": _grid(points), "signed": True}
     return _estimates.curve(points, values, _skewness_of_many, betas, **options)
@@ -183,9 +162,6 @@ def number_probabilities(
     *,
     max_count: int = 3,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealScalarLike | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -196,14 +172,11 @@ def number_probabilities(
     curves are those of large spectra, `laws.bulk_gap_probabilities` or, for independent levels, $L^k e^{-L}/k!$.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         lengths: a vector of L ≥ 0. Where one of the spectra is too short the lines have a gap.
         max_count: the largest k, at least 0.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
-        interval: the part of the axis that is used, e.g. the bulk; by default from the first level to the last.
-        period: the length of the circle if the levels lie on one.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -217,8 +190,8 @@ def number_probabilities(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
-        >>> ax = rmt.plotting.number_probabilities(unfolded, jnp.linspace(0, 3, 31), betas=[2], period=30)
+        >>> unfolded = rmt.statistics.unfold_phases(phases)
+        >>> ax = rmt.plotting.number_probabilities(unfolded, jnp.linspace(0, 3, 31), betas=[2])
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
 
@@ -226,8 +199,7 @@ def number_probabilities(
         Mehta (2004), Random Matrices, section 6.1.
     """
     points = _checks.vector("lengths", lengths)
-    options = {"where": where, "interval": interval, "period": period, "max_count": max_count}
-    values = statistics.number_probabilities(levels, points, **options)
+    values = statistics.number_probabilities(levels, points, max_count=max_count)
     reference, names = partial(_probabilities, max_count), ("L", "probability $E(k; L)$")
     options = {"names": names, "label": label, "ax": ax, "grid": _grid(points), "lines": max_count + 1}
     axes = _estimates.curve(points, values, reference, betas, **options)
@@ -274,7 +246,3 @@ def _number_lines(axes: Any, count: int) -> None:
         if str(k) not in there and np.isfinite(y).any():
             place = np.nanargmax(y)
             axes.annotate(str(k), (x[place], y[place]), (0, 6), textcoords="offset points", ha="center", zorder=4)
-
-
-def _on_circle(law: Callable[..., Array], period: RealScalarLike, lengths: np.ndarray, beta: DysonIndexOrZero) -> Array:
-    return law(lengths, round(float(period)), beta)

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import DysonIndexOrZero, MaskLike, RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.plotting import _bins, _estimates
-from rmtjax.special import gauss_legendre
-from rmtjax.statistics.internal import LevelsLike
+from rmtjax.special.internal import gauss_legendre
+from rmtjax.spectra.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,6 @@ def spacings(
     order: int = 1,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     bins: RealLike = 40,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -34,12 +33,11 @@ def spacings(
     laws are `laws.Spacing`, and `laws.PoissonSpacing` for independent levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         order: k for the distance from a level to the k-th after it.
         betas: which laws: 0 for independent levels, 1, 2 or 4. A law that is on the axes is not drawn again.
         bins: a number of bins between 0 and `order` + 3, or their edges. Spacings outside count in the total.
-        where: which of the levels count.
         label: name of the spectra in the legend; by default their number and the mean of the spacings, with its
             standard error.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
@@ -55,14 +53,14 @@ def spacings(
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> ax = rmt.plotting.spacings(rmt.statistics.unfold_phases(phases).levels, betas=[1, 2], label="CUE")
+        >>> ax = rmt.plotting.spacings(rmt.statistics.unfold_phases(phases), betas=[1, 2], label="CUE")
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['CUE', 'β = 1', 'β = 2']
 
     References:
         Mehta (2004), Random Matrices, section 1.5.
     """
-    values = statistics.spacings(levels, order, where=where)
+    values = statistics.spacings(levels, order)
     edges = _bins.chosen(bins, 0.0, order + 3.0)
     references = _estimates.of_each(lambda beta: _spacing_law(beta, order).pdf, betas)
     return _estimates.histogram(values, edges, references, name="spacings", label=label, ax=ax)
@@ -73,7 +71,6 @@ def gap_ratios(
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
     bins: RealLike = 25,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -83,10 +80,9 @@ def gap_ratios(
     `laws.mean_gap_ratio`. The laws are `laws.GapRatio`, and `laws.PoissonGapRatio` for independent levels.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the spectra are independent.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`; the spectra are independent.
         betas: which laws: 0 for independent levels, 1, 2 or 4. A law that is on the axes is not drawn again.
         bins: a number of bins between 0 and 1, or their edges.
-        where: which of the levels count.
         label: name of the spectra in the legend; by default their number and the mean of the ratios, with its standard
             error.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
@@ -109,7 +105,7 @@ def gap_ratios(
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101.
     """
     edges, references = _bins.chosen(bins, 0.0, 1.0), _estimates.of_each(lambda beta: _ratio_law(beta).pdf, betas)
-    values = statistics.gap_ratios(levels, where=where)
+    values = statistics.gap_ratios(levels)
     return _estimates.histogram(values, edges, references, name="ratios", label=label, ax=ax)
 
 
@@ -118,7 +114,6 @@ def level_repulsion(
     cutoffs: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -133,11 +128,10 @@ def level_repulsion(
     with the distribution function F of `laws.Spacing`, or of `laws.PoissonSpacing` for independent levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the
-            spectra are independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
+            independent.
         cutoffs: a vector of $s_c > 0$. Where a spectrum alone has all of the spacings below it, the line has a gap.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count.
         label: name of the spectra in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -152,7 +146,7 @@ def level_repulsion(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
         >>> phases = rmt.simulate(rmt.CUE(30).eigenphases, jax.random.key(0), 50)
-        >>> unfolded = rmt.statistics.unfold_phases(phases).levels
+        >>> unfolded = rmt.statistics.unfold_phases(phases)
         >>> ax = rmt.plotting.level_repulsion(unfolded, jnp.linspace(0.3, 1, 15))
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'independent levels', 'β = 1', 'β = 2']
@@ -161,7 +155,7 @@ def level_repulsion(
         Hill (1975), Ann. Statist. 3, 1163.
     """
     points = _checks.vector("cutoffs", cutoffs)
-    values = statistics.level_repulsion(levels, points, where=where)
+    values = statistics.level_repulsion(levels, points)
     names = "cutoff $s_c$", r"exponent of $P(s) \sim s^\beta$"
     exponent = attrgetter("exponent")
     return _estimates.curve(

@@ -10,16 +10,16 @@ from jaxtyping import Bool, Float
 from rmtjax import _checks
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
-from rmtjax.linalg import PaddedSpectrum
 from rmtjax.plotting import _bins, _means, _style
 from rmtjax.simulation import HistogramResult
+from rmtjax.spectra import Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def spectral_density(
-    samples: RealLike | PaddedSpectrum | HistogramResult,
+    samples: RealLike | Spectrum | HistogramResult,
     *,
     law: AbstractLaw | Mapping[str, AbstractLaw] | None = None,
     bins: str | RealLike = "auto",
@@ -44,7 +44,7 @@ def spectral_density(
     the highest bar.
 
     Args:
-        samples: levels of any shape; a `PaddedSpectrum` of any batch, whose padding is left out; or the
+        samples: levels of any shape; a `Spectrum`; or the
             result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
         law: a law, or several by their labels in the legend.
         bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`. The bins of a rule are shifted
@@ -120,14 +120,12 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
 def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
     """The levels in float64, and which of them are no padding."""
     try:
-        values = np.asarray(samples.values if isinstance(samples, PaddedSpectrum) else samples)
+        values = np.asarray(samples.values if isinstance(samples, Spectrum) else samples)
     except (TypeError, RuntimeError):  # JAX's errors for random keys and for a deleted array
         values = np.array(None)
     if not (jnp.issubdtype(values.dtype, jnp.floating) or jnp.issubdtype(values.dtype, jnp.integer)):
-        raise _checks.refusal(
-            "samples", "be real levels, a `PaddedSpectrum` or a `HistogramResult`", type(samples).__name__
-        )
-    mask = np.asarray(samples.mask) if isinstance(samples, PaddedSpectrum) else np.ones(values.shape, bool)
+        raise _checks.refusal("samples", "be real levels, a `Spectrum` or a `HistogramResult`", type(samples).__name__)
+    mask = np.asarray(samples.mask) if isinstance(samples, Spectrum) else np.ones(values.shape, bool)
     levels = values[mask].astype(np.float64)
     if levels.size == 0:
         raise _checks.refusal("samples", "hold at least one level", values.shape)

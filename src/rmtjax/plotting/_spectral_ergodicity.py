@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from rmtjax import _checks, laws, statistics
-from rmtjax._typing import DysonIndexOrZero, MaskLike, RealLike
+from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.plotting import _estimates, _means
-from rmtjax.statistics.internal import LevelsLike
+from rmtjax.spectra.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,6 @@ def spectral_ergodicity(
     edges: RealLike,
     *,
     betas: DysonIndexOrZero | Iterable[DysonIndexOrZero] = (0, 1, 2),
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -37,11 +36,10 @@ def spectral_ergodicity(
     which is exact, and $\Sigma^2(L)/\langle n \rangle$ by `laws.number_variance` for the bulk of random matrices.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; the matrices on all of the
+        levels: ascending levels, `(..., n)`, or a `Spectrum`; the matrices on all of the
             leading axes are one ensemble.
         edges: of the bins, ascending.
         betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        where: which of the levels count; a matrix without any is left out.
         label: name of the matrices in the legend; by default their number.
         ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
 
@@ -62,8 +60,8 @@ def spectral_ergodicity(
     References:
         Thirumalai and Mountain (1990), Phys. Rev. A 42, 4574; Süzen, Weber and Cerdà (2017), arXiv:1704.08303.
     """
-    density = np.asarray(statistics.level_density(levels, edges, where=where), np.float64)
-    size = np.asarray(statistics.linear_statistic(levels, jnp.ones_like, where=where), np.float64).ravel()
+    density = np.asarray(statistics.level_density(levels, edges), np.float64)
+    size = np.asarray(statistics.linear_statistic(levels, jnp.ones_like), np.float64).ravel()
     ends = np.asarray(edges, np.float64)
     some = size > 0
     if np.sum(some) < 2:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rmtjax import _checks
 from rmtjax.plotting import _bins, _estimates, _means
-from rmtjax.statistics import Unfolded
+from rmtjax.spectra import Spectrum, Unfolding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FEW = 20
 
 
-def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None) -> "Axes":
+def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None) -> "Axes":
     r"""Draw how far unfolded levels are from those of a perfect ladder, $y_i - (i - \tfrac12)$, over the levels.
 
     A wrong density is seen as a trend or a wave that all spectra have in common. So their mean is drawn, in bins of the
@@ -49,16 +49,18 @@ def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, a
     References:
         Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299, section 3.2.1.
     """
-    if not isinstance(unfolded, Unfolded):
+    report = unfolded._report if isinstance(unfolded, Spectrum) else None
+    if report is None:
         raise _checks.refusal("unfolded", "be the result of an unfolding", type(unfolded).__name__)
-    levels, mask = np.asarray(unfolded.levels.values, np.float64), np.asarray(unfolded.levels.mask)
-    deviation = np.asarray(unfolded.deviation, np.float64)
+    mask = np.asarray(unfolded.mask)
+    levels = np.where(mask, np.asarray(unfolded.values, np.float64), np.nan)
+    deviation = np.asarray(report.deviation, np.float64)
     if not mask.any():
         raise _checks.refusal("unfolded", "have levels", mask.shape)
     edges = _bins.over(levels[mask], _checks.integer("bins", bins, at_least=1))
     each = _means.binned(levels, mask, edges, deviation), _means.binned(levels, mask, edges)
     names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
-    label = _named(unfolded) if label is None else label
+    label = _named(report) if label is None else label
     axes = _estimates.curve(
         middle, each, _nothing, (), names=names, label=label, ax=ax, combine=_means.quotient, signed=True
     )
@@ -66,8 +68,8 @@ def unfolding(unfolded: Unfolded, *, bins: int = 40, label: str | None = None, a
     return axes
 
 
-def _named(unfolded: Unfolded) -> str:
-    trend = np.asarray(unfolded.trend, np.float64).ravel()
+def _named(report: Unfolding) -> str:
+    trend = np.asarray(report.trend, np.float64).ravel()
     number, trend = trend.size, trend[np.isfinite(trend)]
     if trend.size == 0:
         return _estimates.spectra(number)

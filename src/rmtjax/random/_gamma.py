@@ -8,7 +8,6 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._varying import varying_like
 from rmtjax.random._bits import normal_variates, random_words
@@ -134,7 +133,7 @@ def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
     """
     boosted = a < 1
     b = jnp.where(boosted, a + 1, a)
-    y, excess = _accepted(unrolled(key), b)
+    y, excess = _accepted(key, b)
     below_one = jnp.where(boosted, a, 1)
     boost = jnp.log1p(below_one) - jnp.log(below_one) - excess / below_one
     return 3 * jnp.log1p(y) + jnp.log1p(-1 / (3 * b)) + jnp.where(boosted, boost, 0)

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from rmtjax._compile import compiled
 from rmtjax._varying import varying_like
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 # Nodes of the quadrature in float64 and float32. With tails cut at e^-38 and e^-19 its errors are 6e-15 and 7e-7 times
 # the sum of the derivative and its typical size, min(1/a, a^-3/2).

@@ -15,8 +15,8 @@ from rmtjax._compile import quick_options
 from rmtjax._mesh import devices_are_busy
 from rmtjax._threefry import looped, unrolled
 from rmtjax.simulation import _reduction
+from rmtjax.simulation._devices import draw_axes, width
 from rmtjax.simulation._draw import one_draw
-from rmtjax.simulation._mesh import draw_axes, width
 from rmtjax.simulation._reducers.base import Draws
 from rmtjax.simulation._structure import Structure, kept_for_structure
 

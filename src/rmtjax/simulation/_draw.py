@@ -138,6 +138,6 @@ def _program(
             raise
         raise ValueError(
             "`fn` must have an output shape that does not depend on the key or on `args`, and no Python branch on its "
-            "values or number made of them (return arrays of static size with a mask, like `rmt.PaddedSpectrum`; bind "
+            "values or number made of them (return arrays of static size with a mask, like `rmt.Spectrum`; bind "
             "a size with `functools.partial`)."
         ) from error

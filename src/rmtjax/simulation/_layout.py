@@ -5,9 +5,9 @@ from typing import Any
 
 from jax.sharding import Mesh
 
+from rmtjax.simulation._devices import local_devices, width
 from rmtjax.simulation._draw import Trace
 from rmtjax.simulation._memory import memory_budget
-from rmtjax.simulation._mesh import local_devices, width
 
 # A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20

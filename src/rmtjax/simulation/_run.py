@@ -11,9 +11,9 @@ import jax
 from jaxtyping import PyTree
 
 from rmtjax.simulation._chunk import Chunks, Plan
+from rmtjax.simulation._devices import is_ready
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupts
-from rmtjax.simulation._mesh import is_ready
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import Advance
 from rmtjax.simulation._saver import Saver

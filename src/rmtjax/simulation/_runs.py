@@ -14,8 +14,8 @@ from rmtjax._automatic import on_automatic_axes
 from rmtjax._mesh import devices_are_busy
 from rmtjax.simulation import _reduction
 from rmtjax.simulation._checkpoint import Saved, packed, unpacked
+from rmtjax.simulation._devices import draw_axes, on_host, width
 from rmtjax.simulation._goal import largest_standard_error
-from rmtjax.simulation._mesh import draw_axes, on_host, width
 from rmtjax.simulation._run import AbstractRun, Surroundings
 
 

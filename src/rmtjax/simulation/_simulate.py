@@ -15,11 +15,11 @@ from rmtjax import _checks
 from rmtjax._staging import uninspected
 from rmtjax._typing import KeyScalar, PyTree, overload
 from rmtjax.simulation._checkpoint import Store
+from rmtjax.simulation._devices import surrounded_by
 from rmtjax.simulation._fingerprint import facts
 from rmtjax.simulation._goal import Goal
 from rmtjax.simulation._interrupts import Interrupted, noted_interrupts
 from rmtjax.simulation._layout import longest_chunk
-from rmtjax.simulation._mesh import surrounded_by
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import shown_progress
 from rmtjax.simulation._results import Reducer, Same

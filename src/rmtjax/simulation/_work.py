@@ -20,8 +20,8 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, PyTree
 from rmtjax.simulation import _digest, _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
+from rmtjax.simulation._devices import local_devices, on_every_device, resolve_mesh, surrounded_by, width
 from rmtjax.simulation._memory import device_memory, memory_budget
-from rmtjax.simulation._mesh import local_devices, on_every_device, resolve_mesh, surrounded_by, width
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._structure import Structure, split
 

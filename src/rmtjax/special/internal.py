@@ -1,8 +1,12 @@
 """Functions for the packages above `special`, besides its public ones: weights, logarithms of integrals, tails.
 
-Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
+Nothing here is part of the public interface, and few of it checks its arguments; each docstring is the contract.
 """
 
+from rmtjax.special._chebyshev import chebyshev_coefficients as chebyshev_coefficients
+from rmtjax.special._chebyshev import chebyshev_nodes as chebyshev_nodes
+from rmtjax.special._chebyshev import chebyshev_series as chebyshev_series
+from rmtjax.special._chebyshev import piecewise_chebyshev as piecewise_chebyshev
 from rmtjax.special._classical_weights import AbstractWeight as AbstractWeight
 from rmtjax.special._classical_weights import HermiteWeight as HermiteWeight
 from rmtjax.special._classical_weights import JacobiWeight as JacobiWeight
@@ -17,6 +21,9 @@ from rmtjax.special._elementary import whole_powers as whole_powers
 from rmtjax.special._error_functions import erf_ratio as erf_ratio
 from rmtjax.special._error_functions import erfcx as erfcx
 from rmtjax.special._fredholm import nodes_and_weights as nodes_and_weights
+from rmtjax.special._gauss import gauss_hermite as gauss_hermite
+from rmtjax.special._gauss import gauss_laguerre as gauss_laguerre
+from rmtjax.special._gauss import gauss_legendre as gauss_legendre
 from rmtjax.special._incomplete import log_beta_density as log_beta_density
 from rmtjax.special._incomplete import log_beta_tails as log_beta_tails
 from rmtjax.special._incomplete import log_gamma_density as log_gamma_density
@@ -26,6 +33,7 @@ from rmtjax.special._incomplete import log_gamma_tails as log_gamma_tails
 from rmtjax.special._kernels import hermite_functions as hermite_functions
 from rmtjax.special._kernels import scaled_gaussian as scaled_gaussian
 from rmtjax.special._quadrature import panel_nodes as panel_nodes
+from rmtjax.special._root import bracketed_root as bracketed_root
 from rmtjax.special._root import implicit_root as implicit_root
 from rmtjax.special._selberg import log_circular_vandermonde as log_circular_vandermonde
 from rmtjax.special._selberg import log_dyson as log_dyson

@@ -26,7 +26,6 @@ from rmtjax.statistics._spacings.level_repulsion import LevelRepulsion as LevelR
 from rmtjax.statistics._spacings.level_repulsion import level_repulsion as level_repulsion
 from rmtjax.statistics._spacings.spacings import gap_ratios as gap_ratios
 from rmtjax.statistics._spacings.spacings import spacings as spacings
-from rmtjax.statistics._unfolded import Unfolded as Unfolded
 from rmtjax.statistics._unfolding.degree import PolynomialDegree as PolynomialDegree
 from rmtjax.statistics._unfolding.degree import polynomial_degree as polynomial_degree
 from rmtjax.statistics._unfolding.kernel import unfold_kernel as unfold_kernel

@@ -18,8 +18,8 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import PyTree, overload
 from rmtjax._units import in_unit, times
-from rmtjax.linalg import MaskedValues, PaddedSpectrum
 from rmtjax.special.internal import decimals, student_interval
+from rmtjax.spectra import MaskedValues, Spectrum
 
 S = TypeVar("S")
 T = TypeVar("T", default=Any)
@@ -168,7 +168,7 @@ def over_samples(
 
     Raises:
         ValueError: there are fewer than two samples, a leading axis has another length, the statistic returns
-            `linalg.MaskedValues`, a record without `combine`, or numbers of NumPy in double precision that lose how
+            `MaskedValues`, a record without `combine`, or numbers of NumPy in double precision that lose how
             they vary where JAX's default is single precision.
 
     Example:
@@ -189,7 +189,7 @@ def over_samples(
     each = statistic(*samples)
     for node in _records(each):
         kind = _checks.Words(type(node).__name__)
-        if isinstance(node, MaskedValues | PaddedSpectrum):
+        if isinstance(node, MaskedValues | Spectrum):
             must = "return numbers that all count, such as the `mean()` of each spectrum"
             raise _checks.refusal("statistic", must, kind)
         if combine is None:

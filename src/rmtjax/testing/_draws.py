@@ -9,14 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax._typing import KeyScalar
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg import PaddedMatrix
+from rmtjax.spectra import Spectrum
 from rmtjax.testing._compare import fail, host, is_inexact, require, require_finite
 from rmtjax.testing._transformations import check_vmap, require_hashable
 
 
 def array_of(draw: Any) -> jax.Array:
     """The array of a draw, padded or not."""
-    return draw.values if isinstance(draw, PaddedMatrix | PaddedSpectrum) else draw
+    return draw.values if isinstance(draw, PaddedMatrix | Spectrum) else draw
 
 
 def gaps(levels: np.ndarray) -> np.ndarray:

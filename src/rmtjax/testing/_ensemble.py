@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax._typing import KeyScalar
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg import PaddedMatrix
+from rmtjax.spectra import Spectrum
 from rmtjax.testing._arguments import stacked
 from rmtjax.testing._compare import ROUNDING_ULPS, host, require
 from rmtjax.testing._draws import (
@@ -63,7 +64,7 @@ def _check_spectrum(spectrum: Any, n: int) -> np.ndarray:
     values = host(array_of(spectrum))
     require(values.shape == (n,), _CHECK, f"eigenvalues have shape {values.shape}, not ({n},).")
     require(jnp.issubdtype(values.dtype, jnp.floating), _CHECK, f"eigenvalues are {values.dtype}, not real.")
-    order = int(spectrum.order) if isinstance(spectrum, PaddedSpectrum) else n
+    order = int(spectrum.count) if isinstance(spectrum, Spectrum) else n
     require(1 <= order <= n, _CHECK, f"the order is {order}, not between 1 and {n}.")
     levels, padding = values[:order], values[order:]
     require(np.isfinite(levels), _CHECK, f"eigenvalues are not finite: {levels}.")

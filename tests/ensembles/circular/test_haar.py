@@ -288,12 +288,6 @@ def test_without_64_bit_types():
         assert rmt.HaarSymplectic(4).joint_logpdf(jnp.array([0.3, 1.0])).dtype == jnp.float32
 
 
-def test_other_names():
-    assert rmt.HaarUnitary is rmt.ensembles.HaarUnitary is rmt.CUE
-    assert rmt.CircularReal is rmt.ensembles.CircularReal is rmt.HaarOrthogonal
-    assert rmt.CircularQuaternion is rmt.ensembles.CircularQuaternion is rmt.HaarSymplectic
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

@@ -114,7 +114,7 @@ def test_mixed_samples_and_spectra_have_one_law(getkey, beta):
     keys = jax.random.split(getkey(), 4000)
     matrices, spectra = jax.jit(jax.vmap(lambda key: (mixed.sample(key), mixed.eigenvalues(key))))(keys)
     per_level = 2 if beta == 4 else 1
-    order = np.asarray(spectra.order)
+    order = np.asarray(spectra.count)
     np.testing.assert_array_equal(matrices.order, per_level * order)
     per_order = [scipy.stats.binom.pmf(k, n, mixture) for k in range(n + 1)]
     per_order[2] += per_order[0] + per_order[1]

@@ -83,6 +83,9 @@ def test_whole_spectra(scale):
     np.testing.assert_allclose(fit.log_likelihood, -found.fun, rtol=1e-9)
     np.testing.assert_allclose(fit.law.scale, free(np.exp(found.x[1])), rtol=1e-5)
     assert (fit.errors, fit.parameter, fit.number) == ("information", "beta", 18)
+    of_spectrum = jax.jit(lambda x: fit_beta(x, by="levels", scale=scale).value)
+    np.testing.assert_allclose(of_spectrum(rmt.Spectrum(levels)), fit.value, rtol=1e-12)
+    assert np.isnan(of_spectrum(rmt.Spectrum(levels, np.arange(6) < 5)))
     # The information of the profile: its curvature in log β, at the best scale for each β.
     search = {"bounds": (-2, 2), "options": {"xatol": 1e-9}}
     at = lambda b: -scipy.optimize.minimize_scalar(lambda u: loss((b, u)), **search).fun
@@ -95,7 +98,7 @@ def test_whole_spectra(scale):
     [
         (np.arange(9.0), {"by": "gaps"}, "`by` must be one of"),
         (np.arange(9.0), {"scale": 1.0}, "`scale` must be None"),
-        (np.arange(9.0), {"by": "levels", "where": np.ones(9, bool)}, "`where` must be None"),
+        (rmt.Spectrum(np.arange(9.0), np.arange(9) < 8), {"by": "levels"}, "be whole spectra.*got 1 of 9 levels"),
         (np.array([0.0, 1.0, 1.0, 3.0, 5.0]), {}, "differ from their neighbours.*2 spacings or ratios of 0"),
         (np.array([0.0, 1.0, 3.0]), {}, "at least 2 values that count, got 1"),
         (np.array([3.0, 1.0]), {"by": "levels"}, "strictly ascending"),
@@ -109,13 +112,14 @@ def test_bad_input(levels, options, message):
 def test_likelihood_sums_over_what_counts():
     law = rmt.laws.GapRatio(2)
     values = rmt.statistics.gap_ratios(jnp.asarray([[0.0, 1.0, 1.5, 1.9, 2.9], [0.0, 0.4, 1.5, 1.9, 2.6]]))
-    where = np.array([[True, False, True], [True, True, True]])
-    expected = np.where(where, law.logpdf(values.values), 0).sum(-1)
-    np.testing.assert_allclose(log_likelihood(law, values, where=where), expected, rtol=1e-12)
-    np.testing.assert_allclose(log_likelihood(law, values.values, where=where), expected, rtol=1e-12)
+    mask = np.array([[True, False, True], [True, True, True]])
+    expected = np.where(mask, law.logpdf(values.values), 0).sum(-1)
+    some = rmt.spectra.MaskedValues(values.values, mask)
+    np.testing.assert_allclose(log_likelihood(law, some), expected, rtol=1e-12)
+    everywhere = np.asarray(law.logpdf(values.values)).sum(-1)
+    np.testing.assert_allclose(log_likelihood(law, values), everywhere, rtol=1e-12)
+    np.testing.assert_allclose(log_likelihood(law, values.values), everywhere, rtol=1e-12)
     assert log_likelihood(law, jnp.array([0.5, 1.5])) == -np.inf
-    with pytest.raises(ValueError, match="broadcast to the shape"):
-        log_likelihood(law, values, where=np.ones(4, bool))
     with pytest.raises(ValueError, match="NaN"):
         log_likelihood(law, jnp.array([0.5, jnp.nan]))
 
@@ -155,6 +159,6 @@ def test_errors_cover(getkey):
 def test_spectra_without_values_are_no_groups(getkey):
     levels = jnp.cumsum(jax.random.exponential(getkey(), (24, 30)), axis=-1)
     few = fit_beta(levels[:21])
-    some = fit_beta(levels, where=jnp.broadcast_to(jnp.arange(24)[:, None] < 21, levels.shape))
+    some = fit_beta(rmt.Spectrum(levels, jnp.arange(24)[:, None] < 21))
     assert some.groups == few.groups == 21
     np.testing.assert_allclose(some.interval(), few.interval(), rtol=1e-8)

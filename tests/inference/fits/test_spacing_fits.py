@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
+import rmtjax as rmt
 from rmtjax.inference import fit_berry_robnik, fit_beta, fit_brody, fit_crossover, log_likelihood
 from rmtjax.inference._fits.maximum import Groups, usable
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
@@ -55,7 +56,8 @@ def test_boundary_and_mask():
     assert np.isnan(fit.standard_error)
     # A level far away leaves the fit alone where it does not count.
     levels = jnp.append(jnp.asarray(LEVELS[1:]), 1e3)
-    masked, whole = fit_brody(levels, where=levels < 500), fit_brody(LEVELS[1:])
+    spectrum = rmt.Spectrum(levels, levels < 500, unfolded=True)
+    masked, whole = fit_brody(spectrum), fit_brody(LEVELS[1:])
     np.testing.assert_allclose(masked.value, whole.value, rtol=1e-10)
     assert masked.number == whole.number == 39
 
@@ -81,6 +83,11 @@ def test_levels_that_are_not_unfolded_are_refused():
         for fit in (fit_brody, fit_berry_robnik, fit_crossover, partial(fit_beta, by="spacings")):
             with pytest.raises(ValueError, match=r"`levels` must have a mean spacing of 1 .*statistics.unfold"):
                 fit(factor * LEVELS)
+            with pytest.raises(
+                ValueError, match=r"`levels` must be unfolded .*statistics.unfold.* a spectrum that is not"
+            ):
+                fit(rmt.Spectrum(LEVELS))
+    assert fit_beta(rmt.Spectrum(1e3 * LEVELS)).number == 39
     assert fit_beta(1e3 * LEVELS).number == 39
     # The limits, by SciPy's gamma distribution of the sum of unit exponentials, of which the bound is one from above.
     for mean, kept in ((0.15, False), (0.2, True), (2.8, True), (3.2, False)):

@@ -12,7 +12,7 @@ import scipy.stats
 from rmtjax.inference import kolmogorov_smirnov
 from rmtjax.inference._goodness.kolmogorov import kolmogorov_tail
 from rmtjax.laws import Uniform
-from rmtjax.linalg import MaskedValues
+from rmtjax.spectra import MaskedValues
 from tests.cases import further
 
 FAR = 10.0 ** -np.array([1, 1.5, 2, 3, 4, 6, 10, 15, 20, 30])

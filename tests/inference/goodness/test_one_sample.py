@@ -44,11 +44,11 @@ def test_independent_values_are_tested_as_in_scipy(test):
 @pytest.mark.parametrize("test", [anderson_darling, *further(kolmogorov_smirnov, cramer_von_mises)])
 def test_what_does_not_count_is_left_out(test):
     mask = VALUES > 0.2
-    masked = rmt.linalg.MaskedValues(jnp.asarray(np.where(mask, VALUES, np.nan)), jnp.asarray(mask))
+    masked = rmt.spectra.MaskedValues(jnp.asarray(np.where(mask, VALUES, np.nan)), jnp.asarray(mask))
     found = test(masked, UNIFORM, calibration="independent")
     assert found.n == mask.sum()
     np.testing.assert_allclose(found.statistic, literal(test, VALUES[mask]), rtol=1e-6)
-    empty = test(rmt.linalg.MaskedValues(masked.values, masked.mask & False), UNIFORM, calibration="independent")
+    empty = test(rmt.spectra.MaskedValues(masked.values, masked.mask & False), UNIFORM, calibration="independent")
     assert empty.n == 0
     assert np.isnan([empty.statistic, empty.p_value]).all()
 

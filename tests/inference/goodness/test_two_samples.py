@@ -61,7 +61,7 @@ def test_a_function_is_permuted_as_well():
 
 def test_masked_values_and_sizes_that_differ():
     # Levels that do not count may be anything, and a spectrum weighs the same with fewer of them.
-    spectra = rmt.PaddedSpectrum.of([np.sort(A[0]), np.sort(A[1])[:4], np.sort(A[2])])
+    spectra = rmt.Spectrum.of([np.sort(A[0]), np.sort(A[1])[:4], np.sort(A[2])])
     found = compare_spectra(spectra, B[:, :3], key=jax.random.key(0), permutations=9)
     points = np.concatenate([A[0], np.sort(A[1])[:4], A[2], B[:, :3].ravel()])
     f = np.mean([(row <= points[:, None]).mean(1) for row in (A[0], np.sort(A[1])[:4], A[2])], axis=0)

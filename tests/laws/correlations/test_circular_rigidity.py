@@ -79,8 +79,7 @@ def test_matrices(ensemble):
     beta, lengths = round(float(ensemble._beta())), jnp.array([0.7, 2.2, 5.0])
 
     def measure(key):
-        levels = 6 * ensemble.eigenphases(key) / (2 * jnp.pi)
-        return rmt.statistics.rigidity(levels, lengths, period=6)
+        return rmt.statistics.rigidity(rmt.statistics.unfold_phases(ensemble.eigenphases(key)), lengths)
 
     draws = np.asarray(rmt.simulate(measure, jax.random.key(8), 10000))
     for values, mean in zip(draws.T, circular_rigidity(lengths, 6, beta), strict=True):

@@ -97,7 +97,7 @@ def test_matrices():
         imaginary = jax.random.normal(keys[1], (n, n)) / np.sqrt(2 * n)
         matrix = jax.lax.complex(goe.sample(keys[0]), epsilon * (imaginary - imaginary.T))
         levels = n * law.cdf(jnp.linalg.eigvalsh(matrix) / np.sqrt(1 + epsilon**2))
-        return statistics.number_variance(levels, lengths, interval=(0.35 * n, 0.65 * n))
+        return statistics.number_variance(rmt.Spectrum(levels, unfolded=True).bulk(0.35 * n, 0.65 * n), lengths)
 
     samples = np.asarray(rmt.simulate(variances, jax.random.key(8), draws))
     # The mean of the square of the density over that interval, against the middle of the spectrum.

@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 import rmtjax as rmt
 from rmtjax.laws import GapRatio, GapRatioSurmise, Spacing, mean_gap_ratio
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 from tests.cases import further
 
 BETAS = [1, 2, 4]

@@ -13,7 +13,7 @@ def draw(key: jax.Array) -> dict:
     """A spectrum of 1 to 6 levels, and three numbers."""
     order = jax.random.randint(key, (), 1, 7)
     levels = jnp.where(jnp.arange(6) < order, jax.random.normal(key, (6,)), jnp.inf)
-    return {"levels": rmt.PaddedSpectrum(jnp.sort(levels), order), "rest": jax.random.uniform(key, (3,))}
+    return {"levels": rmt.Spectrum(jnp.sort(levels), jnp.arange(6) < order), "rest": jax.random.uniform(key, (3,))}
 
 
 def share(histogram: rmt.simulation.HistogramResult) -> np.ndarray:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import rmtjax as rmt
 from rmtjax.simulation import _reduction
+from rmtjax.spectra import internal
 
 # The number of draws in all of these tests, since a new shape is a new compilation.
 DRAWS = 12
@@ -26,18 +27,16 @@ def numbers(shape: tuple[int, ...], elements: st.SearchStrategy) -> st.SearchStr
     return st.lists(elements, min_size=size, max_size=size).map(array)
 
 
-def padded(values: Any, orders: Sequence[int]) -> rmt.PaddedSpectrum:
-    """Spectra of these orders, from the first columns of an array."""
-    values = np.sort(values, axis=1)
-    order = np.array(orders)
-    return rmt.PaddedSpectrum(jnp.where(np.arange(values.shape[1]) < order[:, None], values, np.inf), order)
+def padded(values: Any, orders: Sequence[int]) -> rmt.Spectrum:
+    """Spectra of these orders, from the first columns of an array, which may be infinite."""
+    return internal.padded(jnp.asarray(np.sort(values, axis=1)), jnp.asarray(orders))
 
 
 def padded_spectrum(key):
-    """A spectrum of 1 to 6 levels, ascending, with the padding of `rmt.Mixed`."""
+    """A spectrum of 1 to 6 levels, as `rmt.Mixed` has them."""
     order = jax.random.randint(key, (), 1, 7)
     levels = jnp.where(jnp.arange(6) < order, jax.random.normal(key, (6,)), jnp.inf)
-    return rmt.PaddedSpectrum(jnp.sort(levels), order)
+    return rmt.Spectrum(jnp.sort(levels), jnp.arange(6) < order)
 
 
 def padded_matrix(key):

@@ -93,5 +93,5 @@ def test_what_is_not_defined_is_nan_or_refused(getkey):
     assert np.isnan(constant.correlation[0, 1])
     with pytest.raises(ValueError, match="`fn` must return real values for covariances, got 'complex"):
         rmt.simulate(lambda key: jnp.array(1j), getkey(), 3, reduce=Covariance())
-    with pytest.raises(ValueError, match=r"`fn` must return arrays without padding .* got 'PaddedSpectrum'"):
+    with pytest.raises(ValueError, match=r"`fn` must return arrays without padding .* got 'Spectrum'"):
         rmt.simulate(padded_spectrum, getkey(), 3, reduce=Covariance())

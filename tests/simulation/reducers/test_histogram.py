@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import rmtjax as rmt
 from rmtjax.simulation._reducers import _exact
+from rmtjax.spectra import internal
 from tests.cases import daily
 from tests.simulation.reducers.draws import (
     DRAWS,
@@ -50,7 +51,7 @@ def test_histogram_leaves_padding_out_and_counts_every_leaf(getkey):
     key = getkey()
     fn = lambda k: (padded_spectrum(k), jnp.array([0.1, 0.2]))
     result = rmt.simulate(fn, key, 50, reduce=rmt.Histogram([-9.0, 0.0, 9.0]))
-    orders = rmt.simulate(padded_spectrum, key, 50).order
+    orders = rmt.simulate(padded_spectrum, key, 50).count
     assert result.overflow == 0
     assert result.total == orders.sum() + 100
 
@@ -142,12 +143,12 @@ def test_squares_are_those_of_every_draw(getkey, monkeypatch, size, of_mixed_ord
     def fn(key):
         values = jax.random.uniform(key, (size,), jnp.float32)
         order = jax.random.randint(key, (), 0, size + 1)
-        return rmt.PaddedSpectrum(values, order) if of_mixed_order else values
+        return internal.padded(values, order) if of_mixed_order else values
 
     key = getkey()
     result = rmt.simulate(fn, key, 30, reduce=rmt.Histogram(edges), batch_size=11)
     drawn = rmt.simulate(fn, key, 30)
-    levels = [np.asarray(x[:k]) for x, k in zip(drawn.values, drawn.order, strict=True)] if of_mixed_order else drawn
+    levels = [np.asarray(x[:k]) for x, k in zip(drawn.values, drawn.count, strict=True)] if of_mixed_order else drawn
     counts = np.array([np.histogram(each, edges)[0] for each in levels])
     np.testing.assert_array_equal(result.counts, counts.sum(0))
     np.testing.assert_allclose(result.counts_standard_error, 30**0.5 * counts.std(0, ddof=1), rtol=1e-12)
@@ -157,13 +158,13 @@ def test_squares_are_those_of_every_draw(getkey, monkeypatch, size, of_mixed_ord
 def test_squares_of_draws_with_many_values_are_exact(getkey):
     # 70000² does not fit into 32 bits.
     constant = lambda key: jnp.where(jnp.arange(70_001) < 70_000, 0.5, 2.0)
-    fn = lambda key: rmt.PaddedSpectrum(constant(key), jnp.where(jax.random.bernoulli(key), 70_000, 70_001))
+    fn = lambda key: internal.padded(constant(key), jnp.where(jax.random.bernoulli(key), 70_000, 70_001))
     histogram, key = rmt.Histogram([0.0, 1.0]), getkey()
     drawn = rmt.simulate(fn, key, 5)
     draws = rmt.simulation.Draws(drawn, jnp.arange(5, dtype=jnp.uint32), jnp.ones(5, bool))
     empty = histogram.init(jax.eval_shape(fn, key))
     state = histogram.merge(empty, jax.tree.map(np.asarray, histogram.update(jax.tree.map(jnp.asarray, empty), draws)))
-    orders = [int(order) for order in drawn.order]
+    orders = [int(order) for order in drawn.count]
     assert list(_exact.integers(state.squares))[1:3] == [5 * 70_000**2, orders.count(70_001)]
     assert list(_exact.integers(state.products))[1] == 70_000 * sum(orders)
     assert list(_exact.integers(state.lengths)) == [sum(order**2 for order in orders)]

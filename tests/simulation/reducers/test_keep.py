@@ -32,7 +32,7 @@ def test_draws_are_kept_as_they_are(getkey, batch_size):
             np.testing.assert_allclose(one, np.asarray(other)[kept.index], rtol=1e-6)
     np.testing.assert_array_equal(many.index, np.arange(50))
     np.testing.assert_array_equal(everything.index, np.arange(50))
-    assert isinstance(few.values[0], rmt.PaddedSpectrum)
+    assert isinstance(few.values[0], rmt.Spectrum)
 
 
 @pytest.mark.float32

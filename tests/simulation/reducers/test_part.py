@@ -20,7 +20,7 @@ Part = rmt.simulation.Part
 class Pair(NamedTuple):
     """A draw with attributes and positions."""
 
-    levels: rmt.PaddedSpectrum
+    levels: rmt.Spectrum
     rest: dict
 
 

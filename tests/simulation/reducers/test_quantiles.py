@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rmtjax as rmt
@@ -55,6 +55,7 @@ def test_few_values_have_exact_quantiles(getkey, batch_size):
 
 @pytest.mark.float32
 @given(numbers((3,), some_number), st.lists(st.integers(0, 3), min_size=DRAWS, max_size=DRAWS), cuts)
+@example(np.repeat([-np.inf, -1.0], 18).reshape(DRAWS, 3), [0, 0, 0, 0, 0, 2, 3, 3, 3, 3, 3, 3], [0, 0])
 def test_any_division_of_the_draws_gives_the_same(values, orders, ends):
     spectra = padded(values, orders)
     few, many = check_monoid((Quantiles(P, size=4), Quantiles(P)), spectra, ends, equal)

@@ -54,10 +54,18 @@ def straight_lines(u, length):
     return (f2 - f0**2 / length - 12 * f1**2 / length**3) / length
 
 
-def expected(statistic, length, circle):
-    levels, first = LEVELS, LEVELS[0]
-    last = first + PERIOD if circle else LEVELS[-1] - length
-    if circle:
+# Where the levels are looked at: the beginning, and the end for windows that do not go round.
+PLACES = {
+    "line": (rmt.spectra.Line(), LEVELS[0], LEVELS[-1]),
+    "interval": (rmt.Interval(-0.125, 8.5), Fraction(-1, 8), Fraction(17, 2)),
+    "circle": (rmt.Circle(float(PERIOD)), LEVELS[0], None),
+}
+
+
+def expected(statistic, length, place):
+    _, first, end = PLACES[place]
+    levels, last = LEVELS, first + PERIOD if end is None else end - length
+    if end is None:
         levels = [*LEVELS, *(x + PERIOD for x in LEVELS), *(x + 2 * PERIOD for x in LEVELS)]
     if statistic is rigidity:
         return mean(lambda inside, x: least_squares(inside, x, length), levels, length, first, last)
@@ -65,12 +73,12 @@ def expected(statistic, length, circle):
 
 
 @pytest.mark.float32
-@pytest.mark.parametrize("circle", [False, True])
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("statistic", [number_variance, number_skewness, rigidity])
-def test_rational_arithmetic(statistic, circle):
-    period = float(PERIOD) if circle else None
-    found = statistic(jnp.array(list(map(float, LEVELS))), jnp.array(list(map(float, LENGTHS))), period=period)
-    exact = [float(expected(statistic, length, circle)) for length in LENGTHS]
+def test_rational_arithmetic(statistic, place):
+    levels = rmt.Spectrum(list(map(float, LEVELS)), domain=PLACES[place][0], unfolded=True)
+    found = statistic(levels, jnp.array(list(map(float, LENGTHS))))
+    exact = [float(expected(statistic, length, place)) for length in LENGTHS]
     eps = float(jnp.finfo(found.dtype).eps)
     np.testing.assert_allclose(found, exact, rtol=200 * eps, atol=200 * eps)
 
@@ -79,43 +87,44 @@ def test_rational_arithmetic(statistic, circle):
 def test_sampled_windows(period):
     rng = np.random.default_rng(0)
     levels = np.sort(rng.uniform(0, 30, 31))
+    spectrum = rmt.Spectrum(levels, domain=rmt.Circle(period), unfolded=True) if period else levels
     for length in (0.7, 4.0):
         last = levels[0] + period if period else levels[-1] - length
         left = levels[0] + (last - levels[0]) * (np.arange(100_000) + 0.5) / 100_000
         repeated = np.concatenate([levels, levels + 30.0]) if period else levels
         inside = np.searchsorted(repeated, left + length, "right") - np.searchsorted(repeated, left, "right")
-        options = {"period": period}
         # Without overlap of the two rounds in a window: the levels in it, from its centre, and nothing for the others.
         u = repeated - left[:, None] - length / 2
         u = np.where((u > -length / 2) & (u <= length / 2), u, np.nan)
-        lines = straight_lines(u, length)
-        assert abs(rigidity(levels, length, **options) - lines.mean()) < 1e-5
-        assert abs(number_variance(levels, length, **options) - ((inside - length) ** 2).mean()) < 1e-3
-        shares = number_probabilities(levels, length, max_count=31, **options)
+        lines, variance = straight_lines(u, length), number_variance(spectrum, length)
+        assert abs(rigidity(spectrum, length) - lines.mean()) < 1e-5
+        assert abs(variance - ((inside - length) ** 2).mean()) < 1e-3
+        shares = number_probabilities(spectrum, length, max_count=31)
         np.testing.assert_allclose(shares, np.bincount(inside, minlength=32) / 1e5, atol=1e-3)
         np.testing.assert_allclose(shares.sum(), 1)
-        np.testing.assert_allclose(shares @ (np.arange(32) - length) ** 2, number_variance(levels, length, **options))
+        np.testing.assert_allclose(shares @ (np.arange(32) - length) ** 2, variance)
 
 
 def test_windows_stay_in_the_interval():
     levels = jnp.sort(jax.random.uniform(jax.random.key(0), (60,), maxval=60.0))
     part = levels[(levels > 20) & (levels < 40)]
+    observed = rmt.Spectrum(part, domain=rmt.Interval(20.0, 40.0), unfolded=True)
     for statistic in (number_variance, rigidity, number_skewness):
         # The levels beyond do not matter, and without any at the ends there would be too few in windows there.
-        one = statistic(levels, jnp.array([0.5, 3.0]), interval=(20.0, 40.0))
-        np.testing.assert_allclose(statistic(part, jnp.array([0.5, 3.0]), interval=(20.0, 40.0)), one)
+        one = statistic(rmt.Spectrum(levels, unfolded=True).bulk(20.0, 40.0), jnp.array([0.5, 3.0]))
+        np.testing.assert_allclose(statistic(observed, jnp.array([0.5, 3.0])), one)
 
 
 def test_batches_masks_and_padding():
     levels = jnp.sort(jax.random.uniform(jax.random.key(1), (2, 3, 12), maxval=12.0), axis=-1)
     lengths = jnp.array([[0.5, 1.0], [2.0, 3.0]])
     mask = jax.random.bernoulli(jax.random.key(2), 0.7, levels.shape)
-    found = number_variance(levels, lengths, where=mask)
+    found = number_variance(rmt.Spectrum(levels, mask, unfolded=True), lengths)
     assert found.shape == (2, 3, 2, 2)
     each = [number_variance(levels[i, j][mask[i, j]], lengths) for i in range(2) for j in range(3)]
     np.testing.assert_allclose(found.reshape(6, 2, 2), jnp.stack(each), rtol=1e-12)
     order = jnp.array([[3, 12, 7], [5, 9, 11]])
-    padded = rmt.PaddedSpectrum(jnp.where(np.less(np.arange(12), order[..., None]), levels, jnp.inf), order)
+    padded = rmt.Spectrum(levels, np.arange(12) < np.asarray(order)[..., None], unfolded=True)
     found = rigidity(padded, 0.3)
     each = [rigidity(levels[i, j, : order[i, j]], 0.3) for i in range(2) for j in range(3)]
     np.testing.assert_allclose(found.ravel(), jnp.stack(each), rtol=1e-12)
@@ -132,8 +141,8 @@ def test_vmap_is_a_batch_of_long_and_short_spectra():
 
 
 def test_what_is_not_there_is_nan():
-    assert np.isnan(number_variance(jnp.array([1.0, 2.0, 9.0]), 1.0, where=jnp.zeros(3, bool)))
-    two = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
+    assert np.isnan(number_variance(rmt.Spectrum([1.0, 2.0, 9.0], np.zeros(3, bool), unfolded=True), 1.0))
+    two = rmt.Spectrum.of([[0.0, 1.0, 2.0, 3.0], [0.0, 1.0]], unfolded=True)
     np.testing.assert_array_equal(
         np.isnan(number_variance(two, jnp.array([0.5, 2.0]))), [[False, False], [False, True]]
     )
@@ -155,12 +164,14 @@ def test_digits_of_long_spectra(statistic, limit):
 def test_levels_far_from_0(place):
     """Single precision has steps of 1/16 and 1/4 there; the windows between such levels are those of doubles."""
     levels = jnp.asarray(place + np.sort(np.random.default_rng(0).uniform(0, 400, 400)), jnp.float32)
-    lengths, ends = np.array([0.1, 1, 5]), (place + 20, place + 390)
-    for statistic in (number_variance, rigidity, number_skewness):
-        for interval in (None, ends):
-            found = statistic(levels, lengths.astype(np.float32), interval=interval)
-            expected = statistic(levels.astype(float), np.float32(lengths).astype(float), interval=interval)
-            np.testing.assert_allclose(found, expected, rtol=1e-4)
+    lengths = np.array([0.1, 1, 5])
+    single, double = (rmt.Spectrum(x, unfolded=True) for x in (levels, levels.astype(float)))
+    ends = place + 20, place + 390
+    for one, other in ((single, double), (single.bulk(*ends), double.bulk(*ends))):
+        for statistic in (number_variance, rigidity, number_skewness):
+            found = statistic(one, lengths.astype(np.float32))
+            assert found.dtype == jnp.float32
+            np.testing.assert_allclose(found, statistic(other, np.float32(lengths).astype(float)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("statistic", [number_variance, rigidity])
@@ -190,16 +201,17 @@ ENSEMBLES = {0: None, 1: rmt.GOE, 2: rmt.GUE, 4: rmt.GSE}
 
 def unfolded(beta, n, samples):
     if beta == 0:
-        return jnp.sort(jax.random.uniform(jax.random.key(3), (samples, n), maxval=float(n)), axis=-1)
+        levels = jnp.sort(jax.random.uniform(jax.random.key(3), (samples, n), maxval=float(n)), axis=-1)
+        return rmt.Spectrum(levels, domain=rmt.Interval(0, n), unfolded=True)
     ensemble = ENSEMBLES[beta](n)
     levels = rmt.simulate(ensemble.eigenvalues, jax.random.key(beta), samples)
-    return rmt.statistics.unfold(levels, ensemble.law()).levels
+    return rmt.statistics.unfold(levels, ensemble.law())
 
 
 def assert_curves(beta, n, samples, lengths, most=4.5):
-    levels, bulk = unfolded(beta, n, samples), (n / 4, 3 * n / 4)
+    bulk = unfolded(beta, n, samples).bulk(n / 4, 3 * n / 4)
     for statistic, law in ((number_variance, rmt.laws.number_variance), (rigidity, rmt.laws.rigidity)):
-        found = over_samples(lambda x, statistic=statistic: statistic(x, lengths, interval=bulk), levels)
+        found = over_samples(lambda x, statistic=statistic: statistic(x, lengths), bulk)
         assert distance(found, law(lengths, beta)) < 4.5, (statistic.__name__, beta)
 
 
@@ -218,7 +230,7 @@ def test_exact_curves_of_large_spectra(beta):
 @cache
 def on_circle(ensemble, n, samples):
     phases = rmt.simulate(ensemble(n).eigenphases, jax.random.key(5), samples)
-    return rmt.statistics.unfold_phases(phases).levels
+    return rmt.statistics.unfold_phases(phases)
 
 
 def distance(found, exact):
@@ -230,19 +242,20 @@ def test_counts_of_the_cue():
     # The number of levels in an arc is a sum of independent zeros and ones, whose means are the eigenvalues of the
     # projection on the arc among polynomials (Diaconis and Evans 2001, Trans. Amer. Math. Soc. 353, 2615).
     n, length = 40, 2.0
-    levels, far = on_circle(rmt.CUE, n, 400), {"interval": (-n / 2 - 2.0, n / 2 + 2.0)}
+    levels = on_circle(rmt.CUE, n, 400)
+    far = rmt.Spectrum(levels.values, unfolded=True).bulk(-n / 2 - 2.0, n / 2 + 2.0)
     apart = np.arange(n)[:, None] - np.arange(n)
     p = np.linalg.eigvalsh(length / n * np.sinc(apart * length / n))
     exact = np.ones(1)
     for share in p:
         exact = np.convolve(exact, [1 - share, share])
-    counts = lambda **options: over_samples(lambda x: number_probabilities(x, length, max_count=4, **options), levels)
-    assert distance(counts(period=n), exact[:5]) < 4.5
-    skewness = lambda **options: over_samples(lambda x: number_skewness(x, length, **options), levels)
+    counts = lambda levels: over_samples(lambda x: number_probabilities(x, length, max_count=4), levels)
+    assert distance(counts(levels), exact[:5]) < 4.5
+    skewness = lambda levels: over_samples(lambda x: number_skewness(x, length), levels)
     third_moment = (p * (1 - p) * (1 - 2 * p)).sum()
-    assert distance(skewness(period=n), third_moment) < 4.5
+    assert distance(skewness(levels), third_moment) < 4.5
     # Windows that overhang the ends count too little.
-    assert min(distance(counts(**far), exact[:5]), distance(skewness(**far), third_moment)) > 10
+    assert min(distance(counts(far), exact[:5]), distance(skewness(far), third_moment)) > 10
 
 
 @pytest.mark.parametrize(
@@ -253,11 +266,11 @@ def test_counts_against_the_limit(ensemble, beta):
     # At n = 40 the circle differs from the limit by 1e-4.
     length = 0.8
     levels, exact = on_circle(ensemble, 40, 400), rmt.laws.bulk_gap_probabilities(length, beta, 6)
-    found = over_samples(lambda x: number_probabilities(x, length, max_count=3, period=40), levels)
+    found = over_samples(lambda x: number_probabilities(x, length, max_count=3), levels)
     assert distance(found, exact[:4]) < 4.5
     for other in {1, 2, 4} - {beta}:
         assert distance(found, rmt.laws.bulk_gap_probabilities(length, other, 3)) > 10
-    found = over_samples(lambda x: number_skewness(x, length, period=40), levels)
+    found = over_samples(lambda x: number_skewness(x, length), levels)
     assert distance(found, jnp.sum((jnp.arange(7.0) - length) ** 3 * exact)) < 4.5
 
 
@@ -272,22 +285,26 @@ def test_independent_levels_have_no_bias_from_the_first_to_the_last():
 def test_exact_curves_of_large_circles():
     n, lengths = 2000, jnp.linspace(0.5, 50, 30)
     phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(6), 400)
-    levels = rmt.statistics.unfold_phases(phases).levels
+    levels = rmt.statistics.unfold_phases(phases)
     for statistic, law in (
         (number_variance, rmt.laws.circular_number_variance),
         (rigidity, rmt.laws.circular_rigidity),
     ):
-        found = over_samples(lambda x, statistic=statistic: statistic(x, lengths, period=n), levels)
+        found = over_samples(lambda x, statistic=statistic: statistic(x, lengths), levels)
         assert np.abs(found.z_score(law(lengths, n, 2))).max() < 4, statistic.__name__
 
 
 def test_circle():
     n, lengths = 40, jnp.array([0.5, 1.0, 3.0, 20.0])
     levels = on_circle(rmt.CUE, n, 400)
-    found = over_samples(lambda x: number_variance(x, lengths, period=n), levels)
+    found = over_samples(lambda x: number_variance(x, lengths), levels)
     assert distance(found, rmt.laws.circular_number_variance(lengths, n, 2)) < 4.5
     # A whole turn without the point that it begins with: the count is that of all levels.
-    assert number_variance(levels, float(n), period=n).max() < 1e-6
+    assert number_variance(levels, float(n)).max() < 1e-6
+
+
+FENCE = rmt.Spectrum(np.arange(5.0), unfolded=True)
+ROUND = rmt.Spectrum(np.arange(5.0), domain=rmt.Circle(5), unfolded=True)
 
 
 @pytest.mark.parametrize(
@@ -297,34 +314,16 @@ def test_circle():
         (lambda: number_variance(jnp.array([1.0, jnp.nan]), 0.1), "`levels` must be ascending numbers"),
         (lambda: number_variance(jnp.array([1.0, 2.0, jnp.inf]), 0.1), "`levels` must be ascending .* finite"),
         (
-            lambda: number_variance(jnp.array([0.0, 5, 9, 1, 2]), 0.1, where=jnp.array([1, 1, 0, 1, 1], bool)),
+            lambda: number_variance(np.ma.masked_array([0.0, 5, 9, 1, 2], [0, 0, 1, 0, 0]), 0.1),
             "`levels` must be ascending numbers",
         ),
         (lambda: number_variance(jnp.array([1.0, 2j]), 0.1), "`levels` must be real"),
         (lambda: number_variance(1.0, 0.1), "`levels` must have an axis of levels"),
         (lambda: number_variance(jnp.arange(5.0), -1.0), "`lengths` must be finite and not negative"),
         (lambda: rigidity(jnp.arange(5.0), 4.0), "`lengths` must be shorter than a spectrum"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(0, 3)), "`lengths` must be shorter than the interval"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(3, 0)), "`interval` must be a pair of ascending"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(0, 3, 4)), "`interval` must be a pair of ascending"),
-        (
-            lambda: rigidity(jnp.zeros((2, 5)), 3.0, interval=(jnp.arange(2), 1)),
-            "`interval` must be a pair of ascending",
-        ),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval="bulk"), "`interval` must be a pair of ascending"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(jnp.zeros(2), 4)), "`interval` must broadcast to the shape"),
-        (
-            lambda: rigidity(jnp.arange(5.0), 3.0, interval=(0, 50)),
-            "`interval` must be observed.* at most 36",
-        ),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(50, 60)), "`interval` must be observed"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, interval=(-jnp.inf, 4)), "`interval` must be observed"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, period=3.9), "`period` must be at least the distance"),
-        (lambda: rigidity(jnp.arange(5.0), 5.5, period=5), "`lengths` must be no longer than the period"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, period=0), "`period` must be positive"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, period=5, interval=(0, 3)), "`interval` must be None on a circle"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, where=jnp.arange(5)), "`where` must be booleans"),
-        (lambda: rigidity(jnp.arange(5.0), 3.0, where=jnp.ones(4, bool)), "`where` must broadcast to the shape"),
+        (lambda: rigidity(FENCE.bulk(0, 3), 3.0), "`lengths` must be shorter than the interval"),
+        (lambda: rigidity(ROUND, 5.5), "`lengths` must be no longer than the period"),
+        (lambda: rigidity(rmt.Spectrum(np.arange(5.0)), 3.0), "`levels` must be unfolded"),
         (
             lambda: number_probabilities(jnp.arange(5.0), 1.0, max_count=-1),
             "`max_count` must be an integer of at least",

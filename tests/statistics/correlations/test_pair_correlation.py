@@ -23,6 +23,10 @@ def counted(levels, edges, around=None):
     return np.array([sum(low <= d < high for d in distances) for low, high in pairwise(edges)])
 
 
+def on_circle(levels, period, mask=None):
+    return rmt.Spectrum(levels, mask, rmt.Circle(period), unfolded=True)
+
+
 @pytest.mark.float32
 def test_counts():
     eps = float(jnp.finfo(jnp.result_type(float)).eps)
@@ -30,21 +34,25 @@ def test_counts():
     found = pair_correlation(jnp.asarray(LEVELS), EDGES)
     np.testing.assert_allclose(found, counted(LEVELS, EDGES) / (width * (5 - middle)), rtol=10 * eps)
     part = LEVELS[(LEVELS >= 0.375) & (LEVELS <= 4)]
-    found = pair_correlation(jnp.asarray(LEVELS), EDGES, interval=(0.375, 4.0))
+    found = pair_correlation(rmt.Spectrum(LEVELS, unfolded=True).bulk(0.375, 4.0), EDGES)
     np.testing.assert_allclose(found, counted(part, EDGES) / (width * (3.625 - middle)), rtol=10 * eps)
-    found = pair_correlation(jnp.asarray(LEVELS), EDGES, period=6)
+    found = pair_correlation(on_circle(LEVELS, 6), EDGES)
     np.testing.assert_allclose(found, counted(LEVELS, EDGES, 6) / (6 * width), rtol=10 * eps)
 
 
 def test_batches_masks_and_padding():
     levels = np.sort(np.random.default_rng(0).uniform(0, 12, (2, 3, 12)), axis=-1)
     mask = np.random.default_rng(1).uniform(size=levels.shape) < 0.7
-    for options in ({}, {"interval": (1.0, 11.0)}, {"period": 13.0}):
-        found = pair_correlation(levels, EDGES, where=mask, **options)
+    for made in (
+        lambda x, mask=None: rmt.Spectrum(x, mask, unfolded=True),
+        lambda x, mask=None: rmt.Spectrum(x, mask, unfolded=True).bulk(1.0, 11.0),
+        lambda x, mask=None: on_circle(x, 13.0, mask),
+    ):
+        found = pair_correlation(made(levels, mask), EDGES)
         assert found.shape == (2, 3, 4)
-        each = [pair_correlation(levels[i, j][mask[i, j]], EDGES, **options) for i in range(2) for j in range(3)]
+        each = [pair_correlation(made(levels[i, j][mask[i, j]]), EDGES) for i in range(2) for j in range(3)]
         np.testing.assert_allclose(found.reshape(6, 4), jnp.stack(each), rtol=1e-12)
-    padded = rmt.PaddedSpectrum(jnp.array([[0.0, 1.0, 2.5, 3.5], [0.0, 1.0, jnp.inf, jnp.inf]]), jnp.array([4, 2]))
+    padded = rmt.Spectrum.of([[0.0, 1.0, 2.5, 3.5], [0.0, 1.0]], unfolded=True)
     found = pair_correlation(padded, jnp.array([0.0, 0.75, 3.0]))
     np.testing.assert_allclose(found, [[0, 5 / (2.25 * 1.625)], [0, np.nan]])
     assert np.isnan(pair_correlation(jnp.zeros(0), EDGES)).all()
@@ -67,11 +75,13 @@ def test_independent_levels():
     edges = np.array([0, 0.3, 1, 4, 9])
     number = jax.random.poisson(jax.random.key(0), 20.0, (3000,))
     levels = jax.random.uniform(jax.random.key(1), (3000, 60), maxval=20.0)
-    levels = jnp.sort(jnp.where(jnp.arange(60)[None] < number[:, None], levels, jnp.inf), axis=-1)
-    samples = rmt.PaddedSpectrum(levels, number)
-    found = over_samples(lambda x: pair_correlation(x, edges, interval=(0.0, 20.0)), samples)
+    mask = jnp.arange(60)[None] < number[:, None]
+    levels = jnp.sort(jnp.where(mask, levels, jnp.inf), axis=-1)
+    samples = rmt.Spectrum(levels, mask, rmt.Interval(0.0, 20.0), unfolded=True)
+    found = over_samples(lambda x: pair_correlation(x, edges), samples)
     assert_close(found, 1.0)
     # From the first level to the last the ends are levels themselves.
+    samples = rmt.Spectrum(levels, mask, unfolded=True)
     found = over_samples(lambda x: pair_correlation(x, edges[:2]), samples)
     assert 1.5 / 20 < found.value[0] - 1 < 3 / 20
 
@@ -79,14 +89,15 @@ def test_independent_levels():
 def test_a_bin_may_end_with_the_interval():
     # Of 0, 1, 3 the pairs from 1 to 3 apart, but not 3 itself.
     np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [1.0, 3.0]), [2 / 2.0])
-    np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [1.0, 4.0], interval=(-0.5, 3.5)), [3 / 4.5])
-    np.testing.assert_allclose(pair_correlation(jnp.array([0.0, 1, 3]), [2.0, 4.0], period=4.0), [4 / 8])
+    observed = rmt.Spectrum([0.0, 1, 3], domain=rmt.Interval(-0.5, 3.5), unfolded=True)
+    np.testing.assert_allclose(pair_correlation(observed, [1.0, 4.0]), [3 / 4.5])
+    np.testing.assert_allclose(pair_correlation(on_circle([0.0, 1, 3], 4.0), [2.0, 4.0]), [4 / 8])
 
 
 def test_circle():
     n, edges = 20, np.linspace(0, 4, 9)
     phases = rmt.simulate(rmt.CUE(n).eigenphases, jax.random.key(2), 1000)
-    found = over_samples(lambda x: pair_correlation(x, edges, period=n), unfold_phases(phases).levels)
+    found = over_samples(lambda x: pair_correlation(x, edges), unfold_phases(phases))
     cluster = lambda r: (np.sin(np.pi * r) / (n * np.sin(np.pi * r / n))) ** 2 if r else 1.0
     assert_close(found, bin_means(lambda r: 1 - cluster(r), edges))
 
@@ -96,8 +107,8 @@ def test_circle():
 def test_bulk(ensemble, beta):
     n, edges = 400, np.linspace(0, 5, 26)
     levels = rmt.simulate(ensemble(n).eigenvalues, jax.random.key(beta), 300)
-    levels = unfold(levels, ensemble(n).law()).levels
-    found = over_samples(lambda x: pair_correlation(x, edges, interval=(120.0, 280.0)), levels)
+    bulk = unfold(levels, ensemble(n).law()).bulk(120.0, 280.0)
+    found = over_samples(lambda x: pair_correlation(x, edges), bulk)
     exact = bin_means(lambda r: float(rmt.laws.pair_correlation(r, beta)), edges, lambda r: 160 - r)
     assert_close(found, exact)
 
@@ -110,10 +121,15 @@ def test_bulk(ensemble, beta):
         (lambda: pair_correlation(jnp.arange(9.0), [-1.0, 1.0]), "`edges` must not be negative"),
         (lambda: pair_correlation(jnp.arange(9.0), [1.0, 1.0]), "`edges` must be finite and strictly ascending"),
         (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.0]), "`edges` must be no longer than a spectrum"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=7), "`period` must be at least the distance"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 9.5], period=9), "`edges` must be no longer than the period"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 5.5], interval=(1, 6)), "`edges` .* than the interval"),
-        (lambda: pair_correlation(jnp.arange(9.0), [0.0, 1.0], period=9, interval=(0, 1)), "`interval` must be None"),
+        (
+            lambda: pair_correlation(on_circle(np.arange(9.0), 9), [0.0, 9.5]),
+            "`edges` must be no longer than the period",
+        ),
+        (
+            lambda: pair_correlation(rmt.Spectrum(np.arange(9.0), unfolded=True).bulk(1, 6), [0.0, 5.5]),
+            "`edges` must be no longer than the interval",
+        ),
+        (lambda: pair_correlation(rmt.Spectrum(np.arange(9.0)), [0.0, 1.0]), "`levels` must be unfolded"),
     ],
 )
 def test_refusals(call, message):

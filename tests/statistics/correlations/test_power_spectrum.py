@@ -12,6 +12,12 @@ LEVELS = np.sort(np.random.default_rng(0).uniform(0, 12, (2, 3, 13)), axis=-1)
 OMEGA = np.array([[0.1, 0.7, 2.0], [np.pi, 4.0, 6.2]])
 
 
+def placed(levels, period, mask=None):
+    """On a circle, or on the line if its period is None."""
+    domain = rmt.spectra.Line() if period is None else rmt.Circle(period)
+    return rmt.Spectrum(levels, mask, domain, unfolded=True)
+
+
 def by_definition(levels, omega):
     excess = np.diff(levels) - 1
     total = (excess * np.exp(1j * omega[..., None] * np.arange(excess.size))).sum(-1)
@@ -34,19 +40,19 @@ def test_the_fourier_transform_of_the_deviations():
     omega = 2 * np.pi * np.arange(1, 12) / 12
     np.testing.assert_allclose(power_spectrum(levels, omega), expected, rtol=1e-11)
     # The same levels on a circle, on which the last is the first.
-    np.testing.assert_allclose(power_spectrum(levels[:-1], omega, period=12), expected, rtol=1e-11)
+    np.testing.assert_allclose(power_spectrum(placed(levels[:-1], 12), omega), expected, rtol=1e-11)
 
 
 def test_masks_and_few_levels():
     mask = np.random.default_rng(1).uniform(size=LEVELS.shape) < 0.7
     for period in (None, 13.0):
-        found = power_spectrum(LEVELS, OMEGA, where=mask, period=period)
-        each = [power_spectrum(x[kept], OMEGA, period=period) for x, kept in zip(LEVELS[0], mask[0], strict=True)]
+        found = power_spectrum(placed(LEVELS, period, mask), OMEGA)
+        each = [power_spectrum(placed(x[kept], period), OMEGA) for x, kept in zip(LEVELS[0], mask[0], strict=True)]
         np.testing.assert_allclose(found[0], jnp.stack(each), rtol=1e-11)
     for few in (jnp.zeros(0), jnp.ones(1)):
         assert np.isnan(power_spectrum(few, 1.0))
-    np.testing.assert_allclose(power_spectrum(jnp.ones(1), 1.0, period=3.0), 4 / (4 * np.sin(0.5) ** 2))
-    padded = rmt.PaddedSpectrum(jnp.array([0.0, 1.0, 2.5, jnp.inf]), jnp.array(3))
+    np.testing.assert_allclose(power_spectrum(placed(jnp.ones(1), 3.0), 1.0), 4 / (4 * np.sin(0.5) ** 2))
+    padded = rmt.Spectrum(jnp.array([0.0, 1.0, 2.5, jnp.inf]), np.arange(4) < 3, unfolded=True)
     np.testing.assert_allclose(power_spectrum(padded, OMEGA), power_spectrum(jnp.array([0.0, 1.0, 2.5]), OMEGA))
 
 
@@ -62,7 +68,7 @@ def test_independent_levels(kind):
         levels = levels[:, :n] * n / levels[:, n:]  # uniform in (0, n)
         m, factor, period = (n - 1, n**2 / ((n + 1) * (n + 2)), None) if kind == "ends" else (n, n / (n + 1), n)
     omega = 2 * np.pi * k / m
-    found = over_samples(lambda x: power_spectrum(x, omega, period=period), levels)
+    found = over_samples(lambda x: power_spectrum(x, omega), placed(levels, period))
     distance = (found.value - factor / (4 * np.sin(omega / 2) ** 2)) / found.standard_error
     assert np.abs(distance).max() < 5
     if kind == "circle":
@@ -89,7 +95,7 @@ def test_circle(ensemble, beta):
     n = 20
     k = np.arange(1, n // 2 + 1)
     phases = rmt.simulate(ensemble(n).eigenphases, jax.random.key(3), 3000)
-    found = over_samples(lambda x: power_spectrum(x, 2 * np.pi * k / n, period=n), unfold_phases(phases).levels)
+    found = over_samples(lambda x: power_spectrum(x, 2 * np.pi * k / n), unfold_phases(phases))
     distance = (found.value - rmt.laws.circular_power_spectrum(k, n, beta)) / found.standard_error
     assert np.abs(distance).max() < 5
 
@@ -98,7 +104,7 @@ def test_circle(ensemble, beta):
 def test_one_over_f_noise_of_the_bulk():
     # In the bulk of GOE(600) as on the circle, up to terms of order 1/n.
     levels = rmt.simulate(rmt.GOE(600).eigenvalues, jax.random.key(4), 400)
-    levels = rmt.statistics.unfold(levels, rmt.GOE(600).law()).levels.values[:, 200:401]
+    levels = rmt.statistics.unfold(levels, rmt.GOE(600).law()).values[:, 200:401]
     k = np.array([4, 8, 16, 32, 48])
     found = over_samples(lambda x: power_spectrum(x, 2 * np.pi * k / 96), levels)
     exact = rmt.laws.circular_power_spectrum(k, 96, 1)
@@ -112,7 +118,7 @@ def test_one_over_f_noise_of_the_bulk():
         (lambda: power_spectrum([2.0, 1.0], 0.5), "`levels` must be ascending numbers"),
         (lambda: power_spectrum([1.0, 2.0], 0.0), "`frequencies` must lie between 0 and 2π"),
         (lambda: power_spectrum([1.0, 2.0], 7.0), "`frequencies` must lie between 0 and 2π"),
-        (lambda: power_spectrum([1.0, 4.0], 1.0, period=2), "`period` must be at least the distance"),
+        (lambda: power_spectrum(rmt.Spectrum([1.0, 2.0]), 1.0), "`levels` must be unfolded"),
     ],
 )
 def test_refusals(call, message):

@@ -1,4 +1,4 @@
-"""Intervals, periods and windows of single spectra: one call, a batch, compiled and mapped."""
+"""Intervals, circles and windows of single spectra: one call, a batch, compiled and mapped."""
 
 import jax
 import jax.numpy as jnp
@@ -13,38 +13,56 @@ LEVELS = np.array(
     [[1.5, 2.0, 3.25, 4.0, 5.5, 6.0], [0.5, 1.0, 1.5, 4.0, 0, 0], [3.0, 3.5, 3.75, 4.5, 5.0, 0], [0.0] * 6]
 )
 MASK = np.arange(6) < np.array([6, 4, 5, 0])[:, None]
-INTERVAL = {"interval": (np.array([1.0, 0, 2.5, 0]), np.array([6.5, 4.5, 5.5, 9]))}
-PERIOD = {"period": np.array([5.0, 4.5, 3, 9])}
-WINDOW = {"window": (np.array([3.0, 2, 4, 3]), np.array([1.0, 2, 0.5, 1]))}
+INTERVAL = rmt.Interval(np.array([1.0, 0, 2.5, 0]), np.array([6.5, 4.5, 5.5, 9]))
+CIRCLE = rmt.Circle(np.array([5.0, 4.5, 3, 9]))
+LINE = rmt.spectra.Line()
+WINDOW = np.array([3.0, 2, 4, 3]), np.array([1.0, 2, 0.5, 1])
 SIZES, EDGES = np.array([0.5, 1.25]), np.array([0, 0.5, 2])
 MANY = np.linspace(0.5, 3, 200)
+# The statistics, and where they look at the spectra.
 STATISTICS = {
-    "number_variance": (lambda *a, **k: statistics.number_variance(*a, SIZES, **k), INTERVAL, PERIOD),
-    "rigidity": (lambda *a, **k: statistics.rigidity(*a, SIZES, **k), INTERVAL, PERIOD),
-    "number_skewness": (lambda *a, **k: statistics.number_skewness(*a, SIZES, **k), INTERVAL, PERIOD),
-    "number_probabilities": (
-        lambda *a, **k: statistics.number_probabilities(*a, SIZES, max_count=2, **k),
-        INTERVAL,
-        PERIOD,
-    ),
-    "pair_correlation": (lambda *a, **k: statistics.pair_correlation(*a, EDGES, **k), INTERVAL, PERIOD),
-    "power_spectrum": (lambda *a, **k: statistics.power_spectrum(*a, SIZES, **k), PERIOD),
-    "form_factor": (lambda *a, **k: statistics.form_factor(*a, SIZES, **k).raw, WINDOW),
+    "number_variance": (lambda x: statistics.number_variance(x, SIZES), INTERVAL, CIRCLE),
+    "rigidity": (lambda x: statistics.rigidity(x, SIZES), INTERVAL, CIRCLE),
+    "number_skewness": (lambda x: statistics.number_skewness(x, SIZES), INTERVAL, CIRCLE),
+    "number_probabilities": (lambda x: statistics.number_probabilities(x, SIZES, max_count=2), INTERVAL, CIRCLE),
+    "pair_correlation": (lambda x: statistics.pair_correlation(x, EDGES), INTERVAL, CIRCLE),
+    "power_spectrum": (lambda x: statistics.power_spectrum(x, SIZES), LINE, CIRCLE),
+    "form_factor": (lambda x, window=None: statistics.form_factor(x, SIZES, window=window).raw, LINE),
 }
+
+
+def assert_one_by_one(of, whole):
+    """A function of arrays has the same values for a batch, however it is mapped, and for each spectrum of it."""
+    expected = jnp.stack([of(*jax.tree.map(lambda leaf, i=i: leaf[i], whole)) for i in range(4)])
+    assert np.isfinite(expected[:3]).all()
+    assert np.isnan(expected[3]).all()
+    in_two_axes = of(*jax.tree.map(lambda leaf: leaf.reshape(2, 2, *leaf.shape[1:]), whole))
+    for found in (of(*whole), jax.jit(of)(*whole), jax.vmap(of)(*whole), in_two_axes):
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_every_spectrum_has_its_own_place(name):
     statistic, *places = STATISTICS[name]
     for place in places:
-        of = lambda levels, mask, place: statistic(levels, where=mask, **place)
-        whole = LEVELS, MASK, place
-        expected = jnp.stack([of(*jax.tree.map(lambda leaf, i=i: leaf[i], whole)) for i in range(4)])
-        assert np.isfinite(expected[:3]).all()
-        assert np.isnan(expected[3]).all()
-        in_two_axes = of(*jax.tree.map(lambda leaf: leaf.reshape(2, 2, *leaf.shape[1:]), whole))
-        for found in (of(*whole), jax.jit(of)(*whole), jax.vmap(of)(*whole), in_two_axes):
-            np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-12)
+        of = lambda levels, mask, place: statistic(rmt.Spectrum(levels, mask, place, unfolded=True))
+        assert_one_by_one(of, (LEVELS, MASK, place))
+        # A spectrum that was made before goes through transformations as its arrays do.
+        assert_one_by_one(statistic, (rmt.Spectrum(LEVELS, MASK, place, unfolded=True),))
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+def test_every_spectrum_has_its_own_bulk(name):
+    statistic = STATISTICS[name][0]
+    of = lambda spectra, start, end: statistic(spectra.bulk(start, end))
+    for whole in (LINE, rmt.Circle(np.array([5.0, 4.5, 3, 9])), rmt.Interval(-1.0, 9.0)):
+        spectra = rmt.Spectrum(LEVELS, MASK, whole, unfolded=True)
+        assert_one_by_one(of, (spectra, np.array([1.75, 0.25, 2.75, 0]), np.array([5.75, 3.5, 5.0, 9])))
+
+
+def test_every_spectrum_has_its_own_window():
+    of = lambda levels, mask, window: STATISTICS["form_factor"][0](rmt.Spectrum(levels, mask), window)
+    assert_one_by_one(of, (LEVELS, MASK, WINDOW))
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -60,14 +78,16 @@ def test_memory_is_linear_in_levels_and_lengths(name):
 def test_an_interval_far_from_the_levels_is_nan_under_jit():
     # Two mean spacings beyond the levels are observed empty space, and forty are a mistake.
     levels, ends = jnp.arange(60.0), jnp.array([[-2.0, 61.0], [-2.0, 99.0], [-40.0, 61.0], [5.0, 4.0]])
-    found = jax.jit(jax.vmap(lambda pair: statistics.number_variance(levels, 1.0, interval=(pair[0], pair[1]))))(ends)
+    spectrum = rmt.Spectrum(levels, unfolded=True)
+    found = jax.jit(jax.vmap(lambda pair: statistics.number_variance(spectrum.bulk(pair[0], pair[1]), 1.0)))(ends)
     np.testing.assert_array_equal(np.isnan(found), [False, True, True, True])
     periods = jnp.array([60.0, 58.0, -3.0])
-    found = jax.jit(jax.vmap(lambda period: statistics.number_variance(levels, 1.0, period=period)))(periods)
+    on_circle = lambda period: rmt.Spectrum(levels, domain=rmt.Circle(period), unfolded=True)
+    found = jax.jit(jax.vmap(lambda period: statistics.number_variance(on_circle(period), 1.0)))(periods)
     np.testing.assert_array_equal(np.isnan(found), [False, True, True])
     # Between levels an empty stretch may be as long as it likes.
-    clusters = jnp.repeat(jnp.arange(0.0, 500, 100), 100)
-    assert np.isfinite(statistics.number_variance(clusters, 1.0, interval=(50.0, 350.0)))
+    clusters = rmt.Spectrum(jnp.repeat(jnp.arange(0.0, 500, 100), 100), unfolded=True)
+    assert np.isfinite(statistics.number_variance(clusters.bulk(50.0, 350.0), 1.0))
 
 
 @pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
@@ -82,16 +102,42 @@ def test_levels_that_are_not_unfolded(name):
     np.testing.assert_array_equal(missing, np.array([True, False, False, True])[:, None] & np.ones_like(missing))
 
 
-def test_only_the_interval_and_the_circle_need_unit_density():
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+def test_spectra_that_are_not_unfolded(name):
+    statistic, *places = STATISTICS[name]
+    for place in (LINE, *places):
+        spectra = rmt.Spectrum(LEVELS, MASK, place)
+        for of in (statistic, jax.jit(statistic)):
+            with pytest.raises(ValueError, match=r"`levels` must be unfolded \(`statistics\.unfold` and its rel"):
+                of(spectra)
+
+
+def test_what_is_said_to_be_unfolded_is_taken_as_it_is():
     # The middle of a semicircle is unfolded by the density at its centre, and there only.
     levels = rmt.laws.Semicircle(2.0).ppf((jnp.arange(2000.0) + 0.5) / 2000) * 2000 / np.pi
-    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 1\.27"):
+    with pytest.raises(ValueError, match=r"mean spacing of 1, .*`unfolded=True`.* got 1\.27"):
         statistics.number_variance(levels, 1.0)
-    assert statistics.number_variance(levels, 1.0, interval=(-200, 200)) < 0.01
-    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 5"):
-        statistics.rigidity(jnp.arange(50.0), 1.0, period=250)
-    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 50"):
-        statistics.rigidity(jnp.array([0.0, 100]), 1.0, interval=(20, 70))
+    assert statistics.number_variance(rmt.Spectrum(levels, unfolded=True).bulk(-200, 200), 1.0) < 0.01
+    # Where the density is off, the square of the mean deviation comes on top: of 1/5 levels on average, and 50 windows
+    # of 250.
+    sparse = rmt.Spectrum(jnp.arange(50.0), domain=rmt.Circle(250), unfolded=True)
+    np.testing.assert_allclose(statistics.number_variance(sparse, 1.0), 200 / 250)
+
+
+def test_degenerate_shells_of_a_known_interval():
+    # Two shells have a mean density of 1 on the interval, but twice that from the first level to the last.
+    levels = np.repeat([100.0, 300.0], 200)
+    with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 0\.501"):
+        statistics.number_variance(levels, 1.0)
+    shells = rmt.Spectrum(levels, domain=rmt.Interval(0.0, 400.0), unfolded=True)
+    # Two in 399 positions of a window of length 1 are around a shell.
+    np.testing.assert_allclose(statistics.number_variance(shells, 1.0), (397 + 2 * 199**2) / 399)
+    shares = statistics.number_probabilities(shells, 1.0, max_count=200)
+    np.testing.assert_allclose(shares[np.array([0, 200])], [397 / 399, 2 / 399])
+    on_circle = rmt.Spectrum(levels, domain=rmt.Circle(400.0), unfolded=True)
+    np.testing.assert_allclose(statistics.number_variance(on_circle, 1.0), (398 + 2 * 199**2) / 400)
+    for statistic, *_ in STATISTICS.values():
+        assert np.isfinite(statistic(shells)).all()
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -110,7 +156,8 @@ def test_derivatives_where_one_length_is_0():
 def test_no_window_is_longer_than_the_circle(name):
     statistic, levels = getattr(statistics, name), jnp.arange(20.0)
     lengths = jnp.array([19.5, 20.0, 20.5, 45.0])
-    found = jax.jit(lambda levels, lengths: statistic(levels, lengths, period=20))(levels, lengths)
+    on_circle = lambda levels: rmt.Spectrum(levels, domain=rmt.Circle(20), unfolded=True)
+    found = jax.jit(lambda levels, lengths: statistic(on_circle(levels), lengths))(levels, lengths)
     np.testing.assert_array_equal(np.isnan(found), [False, False, True, True])
 
 

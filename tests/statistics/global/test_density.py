@@ -24,7 +24,7 @@ def literal(levels, mask, edges):
 @pytest.mark.float32
 @pytest.mark.parametrize("mask", MASKS, ids=["all", "first", "some", "none"])
 def test_density_by_the_definition(mask):
-    found = level_density(LEVELS, EDGES, where=mask)
+    found = level_density(rmt.Spectrum(LEVELS, mask), EDGES)
     for density, levels in zip(found, LEVELS, strict=True):
         counts, number = literal(levels, mask, EDGES)
         expected = counts / (number * np.diff(EDGES)) if number else np.full(3, np.nan)
@@ -32,7 +32,7 @@ def test_density_by_the_definition(mask):
 
 
 def test_padded_spectra_and_no_levels():
-    padded = rmt.PaddedSpectrum(jnp.array([[0.1, 0.2, jnp.inf], [0.1, 0.6, 0.7]]), jnp.array([2, 3]))
+    padded = rmt.Spectrum.of([[0.1, 0.2], [0.1, 0.6, 0.7]])
     np.testing.assert_allclose(level_density(padded, [0.0, 0.5, 1.0]), [[2, 0], [2 / 3, 4 / 3]])
     spaced = rmt.statistics.spacings(jnp.array([0.0, 0.1, 0.3]))
     np.testing.assert_allclose(level_density(spaced, [0.0, 0.15, 1.0]), [1 / 0.3, 1 / 1.7])
@@ -64,7 +64,7 @@ def test_density_of_the_gue_with_errors_over_matrices(getkey):
 @pytest.mark.float32
 @pytest.mark.parametrize("mask", MASKS[:3], ids=["all", "first", "some"])
 def test_ergodicity_by_the_definition(mask):
-    found = spectral_ergodicity(np.stack([LEVELS, LEVELS[::-1]]), EDGES, where=mask)
+    found = spectral_ergodicity(rmt.Spectrum(np.stack([LEVELS, LEVELS[::-1]]), mask), EDGES)
     counts = np.stack([literal(levels, mask, EDGES)[0] for levels in LEVELS])
     number = literal(LEVELS[0], mask, EDGES)[1]
     # As in the paper, the variance of the counts over the matrices, divided by the order.
@@ -78,7 +78,7 @@ def mixed_orders(key, ensembles, n=40):
     order = jnp.broadcast_to(jnp.repeat(jnp.array([3, 10, n]), 4), (ensembles, 12))
     every = jax.random.uniform(jax.random.fold_in(key, 1), values.shape)
     inside = jnp.argsort(every, axis=-1).argsort(axis=-1) < order[..., None]  # any of the levels, not the lowest
-    return rmt.PaddedSpectrum(jnp.sort(jnp.where(inside, values, jnp.inf), axis=-1), order)
+    return rmt.Spectrum(values, inside)
 
 
 def test_independent_levels(getkey):
@@ -115,9 +115,9 @@ def test_matrices_without_levels_are_left_out():
     mask = np.array([[True] * 3, [False] * 3, [True] * 3])
     levels = np.array([[0.1, 0.2, 0.6], [5.0, 6.0, 7.0], [0.3, 0.7, 0.8]])
     edges = [0.0, 0.5, 1.0]
-    found = spectral_ergodicity(levels, edges, where=mask)
+    found = spectral_ergodicity(rmt.Spectrum(levels, mask), edges)
     np.testing.assert_allclose(found, spectral_ergodicity(levels[::2], edges))
-    assert np.isnan(spectral_ergodicity(levels, edges, where=mask & [[True], [True], [False]])).all()
+    assert np.isnan(spectral_ergodicity(rmt.Spectrum(levels, mask & [[True], [True], [False]]), edges)).all()
 
 
 @pytest.mark.float32

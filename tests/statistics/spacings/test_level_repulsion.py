@@ -40,7 +40,7 @@ def test_definition():
     logs = [np.sum(np.log(cutoff / np.array(s))) for cutoff, s in zip((0.5, 2.0), small, strict=True)]
     np.testing.assert_allclose(found.logarithms[:, 0], logs, rtol=1e-6)
     np.testing.assert_allclose(found.exponent[:, 0], np.array([3, 5]) / logs - 1, rtol=1e-5)
-    masked = level_repulsion(jnp.where(mask, levels, jnp.nan), 2.0, where=mask)
+    masked = level_repulsion(rmt.Spectrum(jnp.where(mask, levels, jnp.nan), mask, unfolded=True), 2.0)
     np.testing.assert_allclose(masked.logarithms, np.sum(np.log(2 / np.array([0.2, 0.3, 1.75]))), rtol=1e-6)
 
 
@@ -102,3 +102,5 @@ def exponent(mean):
 def test_refusals(cutoff):
     with pytest.raises(ValueError, match="`cutoffs` must be positive and finite"):
         level_repulsion(jnp.arange(3.0), cutoff)
+    with pytest.raises(ValueError, match="`levels` must be unfolded"):
+        level_repulsion(rmt.Spectrum(jnp.arange(3.0)), 1.0)

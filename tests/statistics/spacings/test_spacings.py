@@ -26,11 +26,12 @@ def test_definition(order):
     levels = np.array([-2.0, -1.5, -1.5, -1.5, 0.25, 1.0, 1.0, 4.0, 4.5])
     for mask in (np.ones(9, bool), np.arange(9) < 6, np.arange(9) != 4, np.zeros(9, bool)):
         spaced, ratios = by_hand(levels, mask, order)
-        found = spacings(jnp.where(mask, levels, jnp.nan), order, where=mask)
+        spectrum = rmt.Spectrum(jnp.where(mask, levels, jnp.nan), mask)
+        found = spacings(spectrum, order)
         np.testing.assert_array_equal(found.mask, [s is not None for s in spaced])
         np.testing.assert_array_equal(found.values, [np.nan if s is None else s for s in spaced])
         for ties, tie in (("drop", None), ("nan", np.nan), ("zero", 0.0)):
-            found = gap_ratios(levels, order, where=mask, ties=ties)
+            found = gap_ratios(spectrum, order, ties=ties)
             each = [tie if r == (0, 0) else None if r is None else r[0] / r[1] for r in ratios]
             np.testing.assert_array_equal(found.mask, [r is not None for r in each])
             np.testing.assert_allclose(found.values, [np.nan if r is None else r for r in each])
@@ -55,7 +56,7 @@ def test_padded_spectra_in_a_simulation(getkey):
     fn = lambda key: gap_ratios(mixed.eigenvalues(key))
     key = getkey()
     result = rmt.simulate(fn, key, 50, reduce=rmt.Histogram([0.0, 0.5, 1.0]))
-    orders = rmt.simulate(mixed.eigenvalues, key, 50).order
+    orders = rmt.simulate(mixed.eigenvalues, key, 50).count
     assert result.total == (orders - 2).sum()
 
 
@@ -101,12 +102,27 @@ def test_second_neighbours_of_independent_levels(getkey):
         (lambda: gap_ratios(jnp.arange(4.0), 2), "`order` must leave room for 5 levels, of 4, got 2"),
         (lambda: gap_ratios(jnp.arange(3.0), ties="skip"), "`ties` must be one of 'drop', 'nan', 'zero', got 'skip'"),
         (lambda: gap_ratios(-jnp.arange(3.0)), "`levels` must be ascending numbers"),
-        (
-            lambda: rmt.linalg.MaskedValues(jnp.zeros(2), jnp.zeros(3, bool)),
-            r"`mask` must be booleans of the shape \(2",
-        ),
     ],
 )
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_on_a_circle_the_first_level_comes_after_the_last(order):
+    levels = np.sort(np.random.default_rng(0).random((3, 7)) * 10, axis=1)
+    further = np.concatenate([levels, levels + 10], axis=1)
+    spectra = rmt.Spectrum(levels, domain=rmt.Circle(10.0))
+    each = spacings(spectra, order)
+    np.testing.assert_allclose(each.values, further[:, order : order + 7] - levels, rtol=1e-5)
+    left, right = (further[:, k + order : k + order + 7] - further[:, k : k + 7] for k in (0, order))
+    expected = np.minimum(left, right) / np.maximum(left, right)
+    np.testing.assert_allclose(gap_ratios(spectra, order).values, expected, rtol=1e-5)
+    # Padded, each spectrum closes behind its own last level; masked, the two sides of a gap are no neighbours.
+    ragged = spacings(rmt.Spectrum.of([levels[0], levels[1, :5], levels[2, :2], []], domain=rmt.Circle(10.0)), order)
+    np.testing.assert_array_equal(ragged.count(), [7, 5, 2 if order < 2 else 0, 0])
+    alone = spacings(rmt.Spectrum(levels[1, :5], domain=rmt.Circle(10.0)), order)
+    np.testing.assert_allclose(ragged.values[1, :5], alone.values, rtol=1e-5)
+    masked = spacings(rmt.Spectrum(levels, np.arange(7) != 3, domain=rmt.Circle(10.0)), order)
+    np.testing.assert_array_equal(np.flatnonzero(~masked.mask[0]), np.arange(3 - order, 4))

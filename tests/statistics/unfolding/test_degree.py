@@ -31,7 +31,7 @@ def test_scores_are_numpys(getkey):
     levels = np.sort(np.asarray(jax.random.normal(getkey(), (7, 20))), axis=-1)
     mask = np.arange(20) < np.array([20, 20, 15, 20, 18, 20, 20])[:, None]
     degrees = (1, 2, 4, 5)
-    found = polynomial_degree(jnp.where(mask, levels, jnp.nan), degrees, folds=3, where=mask)
+    found = polynomial_degree(rmt.Spectrum(jnp.where(mask, levels, jnp.nan), mask), degrees, folds=3)
     each = scores_by_numpy(levels, mask, degrees, 3)
     scores = each.mean(-1)
     rtol = 1e4 * np.finfo(levels.dtype).eps
@@ -63,10 +63,10 @@ def test_semicircle(getkey):
     assert choice.scores[0] > 3 * choice.scores.min()
     assert 5 <= choice.degree <= 13
     unfolded = unfold_polynomial(levels, int(choice.degree), drop=0.2)
-    found = over_samples(lambda x: number_variance(x, 20.0), unfolded.levels)
+    found = over_samples(lambda x: number_variance(x, 20.0), unfolded)
     assert found.standard_error < 0.04
     assert abs(found.value - rmt.laws.number_variance(20.0, 1)) < 4 * found.standard_error
-    wrong = over_samples(lambda x: number_variance(x, 20.0), unfold_polynomial(levels, 1, drop=0.2).levels)
+    wrong = over_samples(lambda x: number_variance(x, 20.0), unfold_polynomial(levels, 1, drop=0.2))
     assert wrong.value > 2 * found.value
 
 
@@ -93,7 +93,7 @@ def test_spectra_of_several_sizes(getkey):
     pick = lambda phases: jnp.interp(phases / (2 * jnp.pi) + 0.5, 3 * grid**2 - 2 * grid**3, grid)
     small, large = (pick(rmt.simulate(rmt.CUE(n).eigenphases, getkey(), 60)) for n in (20, 40))
     levels = jnp.concatenate([jnp.pad(small, ((0, 0), (0, 20)), constant_values=jnp.nan), large])
-    found = polynomial_degree(levels, range(1, 9), where=jnp.isfinite(levels))
+    found = polynomial_degree(rmt.Spectrum(levels, jnp.isfinite(levels)), range(1, 9))
     assert found.degree == 3
     assert found.scores[2] < 0.5  # of a picket of this kind, and 30 if staircases were pooled as they are
 
@@ -108,6 +108,7 @@ def test_spectra_of_several_sizes(getkey):
         (lambda x: polynomial_degree(x, (0, 1)), "`degrees` must be an integer of at least 1"),
         (lambda x: polynomial_degree(x, (1, 2), folds=1), "`folds` must be an integer of at least 2"),
         (lambda x: polynomial_degree(0 * x, (1, 2)), "`degrees` must be below the number of distinct levels, 1, got 2"),
+        (lambda x: polynomial_degree(rmt.Spectrum(x, domain=rmt.Circle(9)), (1,)), "`levels` must lie on the line"),
         (lambda x: polynomial_degree(x, (1, 2), folds=7), "`folds` must be at most the number of spectra, 6"),
     ],
 )

@@ -23,13 +23,13 @@ def test_definition(getkey):
     levels = np.sort(np.asarray(jax.random.normal(getkey(), (3, 40))), axis=-1)
     found = unfold_kernel(levels, 0.2, pooled=False)
     each = [by_hand(row.astype(float), row, 0.2) for row in levels]
-    np.testing.assert_allclose(found.levels.values, each, atol=400 * np.finfo(levels.dtype).eps)
-    assert found.monotone.all()
+    np.testing.assert_allclose(found.values, each, atol=400 * np.finfo(levels.dtype).eps)
+    assert found.report.monotone.all()
     mask = np.arange(40) < np.array([[40], [30], [0]])
-    masked = unfold_kernel(jnp.where(mask, levels, jnp.inf), 0.2, pooled=False, where=mask)
+    masked = unfold_kernel(rmt.Spectrum(levels, mask), 0.2, pooled=False)
     expected = by_hand(levels[1, :30].astype(float), levels[1, :30], 0.2)
-    np.testing.assert_allclose(masked.levels.values[1, :30], expected, atol=400 * np.finfo(levels.dtype).eps)
-    assert np.isnan(masked.mean_spacing[2])
+    np.testing.assert_allclose(masked.values[1, :30], expected, atol=400 * np.finfo(levels.dtype).eps)
+    assert np.isnan(masked.report.mean_spacing[2])
 
 
 def test_pool(getkey):
@@ -37,30 +37,30 @@ def test_pool(getkey):
     h = 2 * np.pi / 50  # two spacings in the middle
     found = unfold_kernel(levels, h)
     expected = by_hand(levels.ravel(), levels.ravel(), h).reshape(levels.shape) / 40
-    errors = np.abs(found.levels.values - expected)
+    errors = np.abs(found.values - expected)
     assert errors.max() < 0.01
     assert errors[np.abs(levels) < 1.5].max() < 2e-5
     # A pool of one is a spectrum of its own, and the order of the spectra does not matter.
-    one = unfold_kernel(levels[:1], h).levels.values
-    np.testing.assert_allclose(one, unfold_kernel(levels[:1], h, pooled=False).levels.values, rtol=1e-13)
-    np.testing.assert_allclose(unfold_kernel(levels[::-1], h).levels.values[::-1], found.levels.values, rtol=1e-12)
+    one = unfold_kernel(levels[:1], h).values
+    np.testing.assert_allclose(one, unfold_kernel(levels[:1], h, pooled=False).values, rtol=1e-13)
+    np.testing.assert_allclose(unfold_kernel(levels[::-1], h).values[::-1], found.values, rtol=1e-12)
 
 
 def test_equal_distances_remain_equal():
     found = unfold_kernel(3 + 0.1 * jnp.arange(30.0), 0.45)
-    np.testing.assert_allclose(found.levels.values, np.arange(30) + 0.5, atol=1e-5)
+    np.testing.assert_allclose(found.values, np.arange(30) + 0.5, atol=1e-5)
     kept = unfold_kernel(jnp.arange(30.0), 4.0, drop=0.1)
-    np.testing.assert_array_equal(kept.levels.mask.nonzero()[0], np.arange(3, 27))
+    np.testing.assert_array_equal(kept.mask.nonzero()[0], np.arange(3, 27))
 
 
 def test_few_levels():
-    assert unfold_kernel(jnp.zeros((2, 0)), 1.0).levels.values.shape == (2, 0)
-    np.testing.assert_allclose(unfold_kernel(jnp.array([7.0]), 1.0).levels.values, [0.5])
-    np.testing.assert_allclose(unfold_kernel(jnp.array([0.0, 0.0, 9.0, 9.0]), 1.0).levels.values, [1, 1, 3, 3])
+    assert unfold_kernel(jnp.zeros((2, 0)), 1.0).values.shape == (2, 0)
+    np.testing.assert_allclose(unfold_kernel(jnp.array([7.0]), 1.0).values, [0.5])
+    np.testing.assert_allclose(unfold_kernel(jnp.array([0.0, 0.0, 9.0, 9.0]), 1.0).values, [1, 1, 3, 3])
 
 
 def test_derivative(getkey):
-    total = lambda x: jnp.sum(unfold_kernel(x, 0.7).levels.values ** 2)
+    total = lambda x: jnp.sum(unfold_kernel(x, 0.7).values ** 2)
     x = jnp.cumsum(jax.random.exponential(getkey(), (7,)).astype(float))
     slope = [(total(x + e) - total(x - e)) / 2e-5 for e in 1e-5 * jnp.eye(7)]
     np.testing.assert_allclose(jax.grad(total)(x), slope, rtol=1e-6, atol=1e-7)
@@ -71,11 +71,11 @@ def test_what_the_width_takes_away(getkey):
     # A fit to each spectrum: Σ² levels off at 0.467 w for independent levels, in first order of the fluctuations.
     levels, w = jnp.cumsum(jax.random.exponential(getkey(), (200, 400)), axis=-1), 10.0
     variance = lambda x: number_variance(x, jnp.array([1.0, 60.0]))
-    each = over_samples(variance, unfold_kernel(levels, w, pooled=False).levels)
+    each = over_samples(variance, unfold_kernel(levels, w, pooled=False))
     assert each.standard_error[1] < 0.05 * 0.467 * w
     assert abs(each.value[1] - 2 * (2**0.5 - 1) * w / np.pi**0.5) < 0.1 * 0.467 * w
     # The pooled staircase leaves the fluctuations as they are.
-    pooled = over_samples(variance, unfold_kernel(levels, w).levels)
+    pooled = over_samples(variance, unfold_kernel(levels, w))
     assert abs(pooled.value[1] - 60) < 5 * pooled.standard_error[1]
 
 
@@ -84,7 +84,7 @@ def test_matrices(getkey):
     levels = rmt.simulate(rmt.GUE(100).eigenvalues, getkey(), 200)
     unfolded = unfold_kernel(levels, 0.1, drop=0.2)
     lengths = jnp.array([1.0, 10.0])
-    found = over_samples(lambda x: number_variance(x, lengths), unfolded.levels)
+    found = over_samples(lambda x: number_variance(x, lengths), unfolded)
     expected = rmt.laws.number_variance(lengths, 2)
     assert (abs(found.value - expected) < 5 * found.standard_error).all()
     assert (found.standard_error < 0.02).all()

@@ -16,7 +16,7 @@ def test_polynomials_are_numpys(getkey, pooled):
     levels = np.sort(np.asarray(jax.random.normal(getkey(), (3, 40))), axis=-1)
     found = unfold_polynomial(levels, 5, pooled=pooled)
     flat = np.sort(levels.ravel())
-    for x, values in zip(levels, np.asarray(found.levels.values), strict=True):
+    for x, values in zip(levels, np.asarray(found.values), strict=True):
         at, count = (flat, (np.arange(120) + 0.5) / 3) if pooled else (x, np.arange(40) + 0.5)
         expected = np.polynomial.Chebyshev.fit(at.astype(float), count, 5)(x.astype(float))
         np.testing.assert_allclose(values, expected, atol=2e3 * np.finfo(levels.dtype).eps)
@@ -25,12 +25,12 @@ def test_polynomials_are_numpys(getkey, pooled):
 def test_masks_and_ends(getkey):
     levels = jnp.sort(jax.random.uniform(getkey(), (2, 30)), axis=-1)
     mask = jnp.arange(30)[None] < jnp.array([[30], [20]])
-    found = unfold_polynomial(jnp.where(mask, levels, jnp.inf), 3, where=mask, pooled=False, drop=0.1)
-    np.testing.assert_array_equal(found.levels.mask.sum(-1), [24, 16])
-    np.testing.assert_allclose(found.below, 0.1)
-    np.testing.assert_allclose(found.above, 0.1)
+    found = unfold_polynomial(rmt.Spectrum(levels, mask), 3, pooled=False, drop=0.1)
+    np.testing.assert_array_equal(found.mask.sum(-1), [24, 16])
+    np.testing.assert_allclose(found.report.below, 0.1)
+    np.testing.assert_allclose(found.report.above, 0.1)
     alone = unfold_polynomial(levels[1, :20], 3, drop=0.1)
-    np.testing.assert_allclose(found.levels.values[1, 2:18], alone.levels.values[2:18], rtol=1e-9)
+    np.testing.assert_allclose(found.values[1, 2:18], alone.values[2:18], rtol=1e-9)
 
 
 @pytest.mark.float32
@@ -46,7 +46,7 @@ def test_all_digits_of_high_degrees(getkey):
             column = column - (each @ column) * each
         basis.append(column / (column @ column) ** 0.5)
     expected = sum((each @ (np.arange(40) + 0.5)) * each for each in basis)
-    found = unfold_polynomial(levels, 15).levels.values
+    found = unfold_polynomial(levels, 15).values
     np.testing.assert_allclose(found, expected.astype(float), atol=1e3 * np.finfo(levels.dtype).eps)
 
 
@@ -61,55 +61,103 @@ def test_spectra_of_several_sizes(getkey):
     grid = np.linspace(0, 1, 20_001)
     small, large = (rmt.simulate(rmt.CUE(n).eigenphases, getkey(), 100) for n in (20, 40))
     phases = jnp.concatenate([jnp.pad(small, ((0, 0), (0, 20)), constant_values=jnp.nan), large])
-    levels, mask = jnp.interp(phases / (2 * jnp.pi) + 0.5, Cubic.cdf(grid), grid), jnp.isfinite(phases)
-    exact = unfold(levels, Cubic(), where=mask)
-    fitted = unfold_polynomial(levels, 3, where=mask)
+    mask = jnp.isfinite(phases)
+    levels = rmt.Spectrum(jnp.interp(phases / (2 * jnp.pi) + 0.5, Cubic.cdf(grid), grid), mask)
+    exact = unfold(levels, Cubic())
+    fitted = unfold_polynomial(levels, 3)
     # The number of levels of CUE(40) in an arc has a variance of up to 0.8, and m = 200 spectra are pooled.
     off = 5 * 40 * (200 * 0.8) ** 0.5 / float(mask.sum())
     assert off < 0.45
-    np.testing.assert_allclose(fitted.levels.values, exact.levels.values, atol=off)
-    np.testing.assert_allclose(fitted.trend, exact.trend, atol=off / 20)
-    np.testing.assert_allclose(fitted.residual, exact.residual, atol=off)
+    np.testing.assert_allclose(fitted.values, exact.values, atol=off)
+    np.testing.assert_allclose(fitted.report.trend, exact.report.trend, atol=off / 20)
+    np.testing.assert_allclose(fitted.report.residual, exact.report.residual, atol=off)
     for size in (slice(100), slice(100, 200)):
-        mean, error = fitted.trend[size].mean(), fitted.trend[size].std() / 10
+        mean, error = fitted.report.trend[size].mean(), fitted.report.trend[size].std() / 10
         assert error < 4e-3
         assert abs(mean) < 5 * error
     # A kernel of width h adds h²/2 of the second derivative.
-    smooth = unfold_kernel(levels, 0.02, where=mask, drop=0.15).levels
-    expected = jnp.where(smooth.mask, exact.levels.values, jnp.nan)
+    smooth = unfold_kernel(levels, 0.02, drop=0.15)
+    expected = jnp.where(smooth.mask, exact.values, jnp.inf)
     np.testing.assert_allclose(smooth.values, expected, atol=off + 40 * 6 * 0.02**2 / 2)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("pooled", [False, True])
+def test_the_ends_of_an_interval(pooled):
+    # Of levels at the quantiles of a cubic law those in the interval have a cubic staircase.
+    grid = np.linspace(0, 1, 200_001)
+    levels = np.interp((np.arange(200) + 0.5) / 200, Cubic.cdf(grid), grid)
+    ends = np.array([0.2, 0.3]), np.array([0.9, 0.65])
+    exact = 200 * np.array([Cubic.cdf(end) for end in ends])
+    below = np.floor(exact[0] + 0.5)
+    exact = exact - below
+    levels = rmt.Spectrum(np.stack([levels, levels]))
+    eps = float(jnp.finfo(levels.values.dtype).eps)
+    for drop in (0.0, 0.1):
+        if not pooled:
+            found = unfold_polynomial(levels.bulk(*ends), 3, pooled=False, drop=drop)
+        else:  # spectra of one normalised density share their interval
+            found = unfold_polynomial(levels.bulk(ends[0][0], ends[1][0]), 3, drop=drop)
+            exact, below = exact[:, [0, 0]], below[[0, 0]]
+        left_out = drop * (exact[1] - exact[0])
+        atol = 1e4 * eps
+        np.testing.assert_allclose(found.domain.start, exact[0] + left_out, atol=atol)
+        np.testing.assert_allclose(found.domain.end, exact[1] - left_out, atol=atol)
+        ranks = np.arange(200) + 0.5 - below[:, None]
+        inside = (ranks > (exact[0] + left_out)[:, None]) & (ranks < (exact[1] - left_out)[:, None])
+        np.testing.assert_array_equal(found.mask, inside)
+        np.testing.assert_allclose(found.values, np.where(inside, ranks, np.inf), atol=atol)
+        np.testing.assert_allclose(found.report.below, drop, atol=0.02)
+        # The empty space at the ends is observed: half a level on average, and no more than one.
+        np.testing.assert_allclose(found.count, found.domain.end - found.domain.start, atol=1)
+
+
+def test_a_polynomial_that_does_not_ascend():
+    # A parabola turns down at levels that are far from most.
+    levels = np.append(np.linspace(0, 1, 79), [4.0, 7.0, 10.0])
+    wave = unfold_polynomial(levels, 2)
+    assert not wave.report.monotone
+    said = r"`levels` must be spectra of ascending numbers in their domain, got 1 of 1 that are not\."
+    with pytest.raises(ValueError, match=said):
+        number_variance(wave, 1.0)
+    assert np.isnan(jax.jit(lambda x: number_variance(unfold_polynomial(x, 2), 1.0))(levels))
+    # Of a batch the others are as they were.
+    both = unfold_polynomial(np.stack([np.linspace(0, 10, 82), levels]), 2, pooled=False)
+    np.testing.assert_array_equal(both.report.monotone, [True, False])
+    with pytest.raises(ValueError, match=r"got 1 of 2 that are not, the first at \[1\]"):
+        number_variance(both, 1.0)
+    np.testing.assert_allclose(number_variance(both[0], 1.0), number_variance(jnp.arange(82.0), 1.0), atol=1e-6)
 
 
 def test_a_pool_of_equal_sizes_is_the_mean_staircase(getkey):
     levels = jnp.sort(jax.random.normal(getkey(), (3, 40)), axis=-1)
-    padded = jnp.concatenate([levels, jnp.full((3, 5), jnp.nan)], axis=-1)
-    found = unfold_polynomial(padded, 5, where=jnp.isfinite(padded)).levels.values[:, :40]
-    np.testing.assert_allclose(found, unfold_polynomial(levels, 5).levels.values, rtol=1e-5, atol=1e-5)
-    with_none = jnp.concatenate([padded, jnp.full((1, 45), jnp.nan)])
-    found = unfold_polynomial(with_none, 5, where=jnp.isfinite(with_none))
-    np.testing.assert_allclose(found.levels.values[:3, :40], unfold_polynomial(levels, 5).levels.values, atol=1e-5)
-    assert jnp.isnan(found.residual[3])
+    padded = rmt.Spectrum(jnp.concatenate([levels, jnp.full((3, 5), jnp.nan)], axis=-1), jnp.arange(45) < 40)
+    found = unfold_polynomial(padded, 5).values[:, :40]
+    np.testing.assert_allclose(found, unfold_polynomial(levels, 5).values, rtol=1e-5, atol=1e-5)
+    with_none = rmt.Spectrum.of([*levels, []])
+    found = unfold_polynomial(with_none, 5)
+    np.testing.assert_allclose(found.values[:3, :40], unfold_polynomial(levels, 5).values, atol=1e-5)
+    assert jnp.isnan(found.report.residual[3])
 
 
 def test_too_few_distinct_levels():
     tied = jnp.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]])
     found = unfold_polynomial(tied, 3, pooled=False)
-    assert jnp.isnan(found.levels.values[0]).all()
-    np.testing.assert_allclose(found.levels.values[1], np.arange(6) + 0.5, atol=1e-5)
+    assert jnp.isnan(found.values[0]).all()
+    np.testing.assert_allclose(found.values[1], np.arange(6) + 0.5, atol=1e-5)
     with pytest.raises(ValueError, match="`degree` must be below the number of distinct levels, 2, got 3"):
         unfold_polynomial(tied[0], 3)
-    assert jnp.isnan(jax.jit(lambda x: unfold_polynomial(x, 3).levels.values)(tied[0])).all()
+    assert jnp.isnan(jax.jit(lambda x: unfold_polynomial(x, 3).values)(tied[0])).all()
     # Equal levels get one value, halfway up their steps.
-    np.testing.assert_allclose(unfold_polynomial(tied[0], 1).levels.values, [1.5] * 3 + [4.5] * 3, atol=1e-5)
-    mask = jnp.arange(6) < 3
+    np.testing.assert_allclose(unfold_polynomial(tied[0], 1).values, [1.5] * 3 + [4.5] * 3, atol=1e-5)
     with pytest.raises(ValueError, match="`degree` must be below the number of distinct levels, 3, got 3"):
-        unfold_polynomial(tied[1], 3, where=mask)
+        unfold_polynomial(rmt.Spectrum(tied[1], np.arange(6) < 3), 3)
     with pytest.raises(ValueError, match="`degree` must be below the number of distinct levels, 1, got 1"):
         unfold_polynomial(jnp.zeros((2, 3)), 1)
 
 
 def test_derivative(getkey):
-    total = lambda x: jnp.sum(unfold_polynomial(x, 3).levels.values ** 3)
+    total = lambda x: jnp.sum(unfold_polynomial(x, 3).values ** 3)
     x = jnp.cumsum(jax.random.exponential(getkey(), (8,)).astype(float))
     slope = [(total(x + e) - total(x - e)) / 2e-5 for e in 1e-5 * jnp.eye(8)]
     np.testing.assert_allclose(jax.grad(total)(x), slope, rtol=1e-6, atol=1e-6)
@@ -142,7 +190,7 @@ TAKEN = {3: 0.04, 5: 0.07, 9: 0.17, 15: 0.31}
 def test_bias_of_the_degree(matrices, degree):
     found = {
         pooled: over_samples(
-            lambda x: number_variance(x, LENGTH), unfold_polynomial(matrices, degree, pooled=pooled, drop=0.2).levels
+            lambda x: number_variance(x, LENGTH), unfold_polynomial(matrices, degree, pooled=pooled, drop=0.2)
         )
         for pooled in (True, False)
     }
@@ -157,8 +205,8 @@ def test_bias_of_the_degree(matrices, degree):
 
 
 def test_a_known_density_has_no_bias(matrices):
-    levels = unfold(matrices, rmt.GOE(200).law()).levels
-    found = over_samples(lambda x: number_variance(x, LENGTH, interval=(40, 160)), levels)
+    bulk = unfold(matrices, rmt.GOE(200).law()).bulk(40, 160)
+    found = over_samples(lambda x: number_variance(x, LENGTH), bulk)
     assert found.standard_error < 0.03
     assert abs(found.value - rmt.laws.number_variance(LENGTH, 1)) < 5 * found.standard_error
 

@@ -8,6 +8,7 @@ import pytest
 import rmtjax as rmt
 from rmtjax.statistics import (
     polynomial_degree,
+    spacings,
     unfold,
     unfold_kernel,
     unfold_local,
@@ -19,32 +20,72 @@ from rmtjax.statistics import (
 def test_the_record_sees_what_is_wrong():
     x = jnp.linspace(0, 1, 50)
     wave = unfold(x, lambda x: 50 * x + 3 * jnp.sin(40 * x))
-    assert not wave.monotone
-    assert 1.5 < wave.residual < 2.5  # 3/√2
-    assert unfold(x, lambda x: 50 * x).monotone
-    np.testing.assert_allclose(unfold_phases(jnp.linspace(-3.0, -3.0 + 2 * np.pi * 0.98, 50)).residual, 0, atol=1e-5)
+    assert not wave.report.monotone
+    assert 1.5 < wave.report.residual < 2.5  # 3/√2
+    assert unfold(x, lambda x: 50 * x).report.monotone
+    np.testing.assert_allclose(
+        unfold_phases(jnp.linspace(-3.0, -3.0 + 2 * np.pi * 0.98, 50)).report.residual, 0, atol=1e-5
+    )
+
+
+NOT_ON_A_CIRCLE = {
+    "unfold": lambda x: unfold(x, rmt.laws.Uniform(0.0, 9.0)),
+    "function": lambda x: unfold(x, lambda x: x),
+    "local": lambda x: unfold_local(x, 1),
+    "polynomial": lambda x: unfold_polynomial(x, 1),
+    "kernel": lambda x: unfold_kernel(x, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ON_A_CIRCLE)
+def test_a_circle_is_not_unfolded_as_a_line(name):
+    circle = rmt.Spectrum(np.arange(9.0), domain=rmt.Circle(9.0))
+    with pytest.raises(ValueError, match=r"`levels` must lie on the line \(`unfold_phases` unfolds a circle\)"):
+        NOT_ON_A_CIRCLE[name](circle)
+    with pytest.raises(ValueError, match="`phases` must lie on a circle"):
+        unfold_phases(circle.bulk(1.0, 5.0))
+
+
+@pytest.mark.parametrize("name", NOT_ON_A_CIRCLE)
+def test_what_comes_out(name):
+    levels = np.linspace(0.5, 8.5, 20)
+    for domain in (rmt.spectra.Line(), rmt.Interval(0.25, 9.0)):
+        found = NOT_ON_A_CIRCLE[name](rmt.Spectrum(levels, domain=domain))
+        assert found.unfolded
+        assert isinstance(found.report, rmt.spectra.Unfolding)
+        kept = name in ("local", "kernel") or isinstance(domain, rmt.spectra.Line)
+        assert isinstance(found.domain, rmt.spectra.Line if kept else rmt.Interval)
+        np.testing.assert_array_equal(np.isfinite(found.values), found.mask)
+        # A part of it, or what is not unfolded, has no report.
+        assert found.bulk(2, 5)._report is found.middle(0.5)._report is rmt.Spectrum(levels)._report is None
 
 
 def test_slopes_of_the_residual():
     levels = jnp.arange(5.0) + 0.5
-    residual = lambda x: unfold(x, lambda x: x).residual
+    residual = lambda x: unfold(x, lambda x: x).report.residual
     np.testing.assert_array_equal(jax.grad(residual)(levels), np.zeros(5))
     # Elsewhere they are those of the root.
     np.testing.assert_allclose(jax.grad(residual)(levels + 0.1), np.full(5, 0.2), rtol=1e-5)
 
 
+INTERVAL = rmt.Interval(0.0, 3.25)
 EACH = {
-    "unfold": lambda x, mask: unfold(x, rmt.laws.Uniform(0.0, 3.0), where=mask),
-    "function": lambda x, mask: unfold(x, lambda x: x**2, where=mask),
-    "phases": lambda x, mask: unfold_phases(x, where=mask),
-    "local": lambda x, mask: unfold_local(x, 2, where=mask),
-    "polynomial": lambda x, mask: unfold_polynomial(x, 2, pooled=False, where=mask),
-    "kernel": lambda x, mask: unfold_kernel(x, 0.3, pooled=False, where=mask),
+    "unfold": lambda x, mask: unfold(rmt.Spectrum(x, mask), rmt.laws.Uniform(0.0, 3.0)),
+    "unfold an interval": lambda x, mask: unfold(rmt.Spectrum(x, mask, INTERVAL), rmt.laws.Uniform(0.0, 4.0)),
+    "function": lambda x, mask: unfold(rmt.Spectrum(x, mask), lambda x: x**2),
+    "function on an interval": lambda x, mask: unfold(rmt.Spectrum(x, mask, INTERVAL), lambda x: 2 * x),
+    "phases": lambda x, mask: unfold_phases(rmt.Spectrum(x, mask)),
+    "circle": lambda x, mask: unfold_phases(rmt.Spectrum(x, mask, rmt.Circle(3.5))),
+    "local": lambda x, mask: unfold_local(rmt.Spectrum(x, mask), 2),
+    "polynomial": lambda x, mask: unfold_polynomial(rmt.Spectrum(x, mask), 2, pooled=False),
+    "polynomial on an interval": lambda x, mask: unfold_polynomial(rmt.Spectrum(x, mask, INTERVAL), 1, pooled=False),
+    "kernel": lambda x, mask: unfold_kernel(rmt.Spectrum(x, mask), 0.3, pooled=False),
 }
 POOLED = {
-    "polynomial": lambda x, mask: unfold_polynomial(x, 2, where=mask),
-    "kernel": lambda x, mask: unfold_kernel(x, 0.3, where=mask),
-    "degree": lambda x, mask: polynomial_degree(x, (1, 2, 3), folds=2, where=mask),
+    "polynomial": lambda x, mask: unfold_polynomial(rmt.Spectrum(x, mask), 2),
+    "polynomial on an interval": lambda x, mask: unfold_polynomial(rmt.Spectrum(x, mask, INTERVAL), 1),
+    "kernel": lambda x, mask: unfold_kernel(rmt.Spectrum(x, mask), 0.3),
+    "degree": lambda x, mask: polynomial_degree(rmt.Spectrum(x, mask), (1, 2, 3), folds=2),
 }
 
 
@@ -53,6 +94,18 @@ def agree(found, expected, atol):
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=atol, atol=atol)
+
+
+def assert_nan(found):
+    """Whether all numbers are those of what is not valid, a spectrum or another record."""
+    if not isinstance(found, rmt.Spectrum):
+        assert all((jnp.isnan(leaf) | (leaf == -1)).all() for leaf in jax.tree.leaves(found))
+        return
+    np.testing.assert_array_equal(np.isnan(found.values), found.mask)
+    assert all(jnp.isnan(leaf).all() for leaf in jax.tree.leaves(found.report) if leaf.dtype != bool)
+    assert np.isnan(jax.jit(lambda found: spacings(found).mean())(found)).all()
+    with pytest.raises(ValueError, match="`levels` must be spectra of ascending numbers in their domain"):
+        spacings(found)
 
 
 @pytest.fixture
@@ -74,8 +127,8 @@ def test_a_batch_is_its_spectra_one_by_one(spectra, name):
     agree(jax.vmap(jax.vmap(EACH[name]))(x, mask), batch, atol)
     agree(jax.jit(EACH[name])(x, mask), batch, atol)
     # Out of order under `jit`: NaN, and the other spectra are as they were.
-    wrong = jax.jit(EACH[name])(x.at[0, 0].set(-x[0, 0]), mask)
-    assert all(jnp.isnan(leaf[0, 0]).all() for leaf in jax.tree.leaves(wrong) if leaf.dtype != bool)
+    wrong = jax.jit(EACH[name])(x.at[0, 0].set(3 - x[0, 0]), mask)
+    assert_nan(jax.tree.map(lambda leaf: leaf[0, 0], wrong))
     agree(jax.tree.map(lambda leaf: leaf[1:], wrong), jax.tree.map(lambda leaf: leaf[1:], batch), atol)
 
 
@@ -86,6 +139,5 @@ def test_pools_side_by_side(spectra, name):
     apart = [POOLED[name](*each) for each in zip(x, mask, strict=True)]
     agree(jax.vmap(POOLED[name])(x, mask), jax.tree.map(lambda *leaves: jnp.stack(leaves), *apart), atol)
     agree(jax.jit(POOLED[name])(x[0], mask[0]), apart[0], atol)
-    wrong = jax.jit(POOLED[name])(x[0].at[0].set(-x[0, 0]), mask[0])
-    for leaf in jax.tree.leaves(wrong):
-        assert leaf.dtype == bool or (jnp.isnan(leaf) | (leaf == -1)).all()
+    wrong = jax.jit(POOLED[name])(x[0].at[0].set(3 - x[0, 0]), mask[0])
+    assert_nan(wrong)

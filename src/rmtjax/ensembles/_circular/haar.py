@@ -23,7 +23,6 @@ class HaarOrthogonal(AbstractHaar):
 
     The determinant is 1 or -1, each with probability 1/2. If it is 1, the eigenphases are those of
     `HaarSpecialOrthogonal`; if it is -1, the angles have another density and other eigenvalues are forced.
-    `CircularReal` is another name for this ensemble.
 
     Convention: invariant under $O \to V O W$ for orthogonal V and W. For odd n the phases are (n - 1)/2 pairs ±θ, and 0
     for the determinant 1 or π for -1. For even n they are n/2 pairs for the determinant 1, and n/2 - 1 pairs, 0 and π
@@ -107,8 +106,7 @@ class HaarSymplectic(AbstractHaar):
     r"""Unitary symplectic matrices with the Haar measure of USp(n), the circular quaternion ensemble.
 
     The angles of the n/2 pairs have the joint density $\propto \prod_{j<k} (\cos\theta_j - \cos\theta_k)^2
-    \prod_k \sin^2\theta_k$ over (0, π); `joint_logpdf` takes these angles. `CircularQuaternion` is another name for
-    this ensemble.
+    \prod_k \sin^2\theta_k$ over (0, π); `joint_logpdf` takes these angles.
 
     Convention: n is the size of the complex matrix, whose rows hold n/2 quaternions; much of the literature writes
     USp(2N) or Sp(N). $U^T Z U = Z$ if Z has n/2 blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$. Each 2×2 block

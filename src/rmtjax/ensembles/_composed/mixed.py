@@ -15,8 +15,9 @@ from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.laws import AbstractLaw, PeriodicPadding, Symmetrized
 from rmtjax.laws.internal import clip_order
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum
-from rmtjax.linalg.internal import count_below, periodic_counts
+from rmtjax.linalg import PaddedMatrix
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import count_below, padded, periodic_counts
 
 
 def _keys(key: KeyScalar) -> Key[Array, "3"]:
@@ -35,8 +36,8 @@ class Mixed(AbstractModule):
 
     Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2
     for `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum
-    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: spectra are padded with `+inf` under a mask. Periodic padding must be
-    requested by name, through `arrangement`; it is what produces Wigner's cat.
+    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: a spectrum says which of its N places hold a level. Periodic padding
+    must be requested by name, through `arrangement`; it is what produces Wigner's cat.
 
     For one key, `count_below` counts the levels that `eigenvalues` returns; `sample` is a different draw from the
     measure.
@@ -52,7 +53,7 @@ class Mixed(AbstractModule):
     Example:
         >>> import jax, rmtjax as rmt
         >>> spectrum = Mixed(rmt.GOE(6), mixture=0.5).eigenvalues(jax.random.key(1))
-        >>> print(spectrum.values.shape, bool(spectrum.order == spectrum.mask.sum()))
+        >>> print(spectrum.values.shape, bool(2 <= spectrum.count <= 6))
         (6,) True
 
     References:
@@ -85,20 +86,20 @@ class Mixed(AbstractModule):
         block = self.base._leading_block(key_block, order)
         return PaddedMatrix(like(block, self._factor(order)) * block, self.base._rows(order))
 
-    def eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
+    def eigenvalues(self, key: KeyScalar) -> Spectrum:
         """The spectrum of a draw of random order; not that of `sample(key)` with the same key."""
         return self._run(self._eigenvalues, _checks.typed_key(key))
 
-    def _eigenvalues(self, key: KeyScalar) -> PaddedSpectrum:
+    def _eigenvalues(self, key: KeyScalar) -> Spectrum:
         return self._spectrum(*_keys(key)[:2])
 
-    def _spectrum(self, key_order: KeyScalar, key_block: KeyScalar) -> PaddedSpectrum:
+    def _spectrum(self, key_order: KeyScalar, key_block: KeyScalar) -> Spectrum:
         order = self._order(key_order)
         spectrum = self.base._leading_block_eigenvalues(key_block, order)
-        return PaddedSpectrum(self._factor(order) * spectrum.values, order)
+        return padded(self._factor(order) * spectrum.values, order)
 
     def periodic_eigenvalues(self, key: KeyScalar, arrangement: Arrangement) -> Float[Array, " n"]:
-        """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `PaddedSpectrum.periodic`."""
+        """The spectrum `eigenvalues(key)` repeated cyclically up to length N; see `Spectrum.periodic`."""
         _checks.choice("arrangement", arrangement, Arrangement)
         return self._run(self._periodic_eigenvalues, _checks.typed_key(key), arrangement=arrangement)
 

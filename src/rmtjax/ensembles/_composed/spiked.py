@@ -13,18 +13,18 @@ from typing_extensions import TypeAliasType
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike
-from rmtjax.ensembles._composed.spiked_models import AbstractSpikedModel, SpikedHermite, SpikedLaguerre
+from rmtjax.ensembles._composed.spiked_models import AbstractSpikedModel, model_class
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
-from rmtjax.ensembles._gaussian.beta import AbstractGaussian, GaussianBeta
+from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.laws import AbstractLaw
 
 # Spikes are added to a Gaussian matrix, where any finite number will do; over a Wishart base they are variances.
 _SPIKES = _checks.Rule(
-    lambda theta, base: ((theta > (-math.inf if isinstance(base, AbstractGaussian) else 0)) & (theta < math.inf)).all(),
-    lambda base: "be finite" if isinstance(base, AbstractGaussian) else "be positive and finite",
+    lambda theta, base: ((theta > model_class(base).limits(base)[1]) & (theta < math.inf)).all(),
+    lambda base: "be positive and finite" if model_class(base).limits(base)[1] == 0 else "be finite",
 )
 _QUIET = _checks.Rule(lambda excess: excess < 1, "stay below the threshold of outliers on that side, in units of it")
 
@@ -71,13 +71,11 @@ class Spiked(AbstractEnsemble):
     spikes: Annotated[Float[Array, " r"], _SPIKES, "base"]
 
     def __init__(self, base: SpikedBase, spikes: Annotated[RealLike, "r"]):
-        if not isinstance(base, AbstractGaussian | LaguerreBeta | Wishart):
-            raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
+        most = model_class(base).limits(base)[0]
         self.n, self.base = base.n, base
         theta = _checks.real("spikes", spikes)
         if not isinstance(spikes, jax.Array | np.ndarray | np.generic):  # Python numbers take the dtype of the base
             theta = theta.astype(common_dtype(*jax.tree.leaves(base)))
-        most = 1 if isinstance(base, GaussianBeta | LaguerreBeta) else base.n
         if theta.ndim != 1 or not 1 <= theta.size <= most:
             raise _checks.refusal("spikes", f"be a vector of 1 to {most} numbers over this base", theta.shape)
         self.spikes = theta
@@ -100,9 +98,7 @@ class Spiked(AbstractEnsemble):
         return self._model().outliers()
 
     def _model(self) -> AbstractSpikedModel:
-        if isinstance(self.base, AbstractGaussian):
-            return SpikedHermite(base=self.base, spikes=self.spikes)
-        return SpikedLaguerre(base=self.base, spikes=self.spikes)
+        return model_class(self.base)(self.base, self.spikes)
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
         matrix = self.base._sample(key)

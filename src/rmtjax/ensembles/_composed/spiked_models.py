@@ -1,18 +1,21 @@
 """Reduced models of spiked ensembles: a tridiagonal or bidiagonal matrix for one spike, a band for several."""
 
+import math
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Inexact, Int
 
+from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar
 from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._gaussian.beta import AbstractGaussian
+from rmtjax.ensembles._gaussian.beta import AbstractGaussian, GaussianBeta
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.linalg import SymTridiagonal
@@ -20,10 +23,10 @@ from rmtjax.linalg.internal import (
     block_counts,
     block_singular_values,
     block_square_counts,
-    count_below,
     hermitian_eigenvalues,
 )
 from rmtjax.random.internal import lower_band, triangular_band, unchecked_chi
+from rmtjax.spectra.internal import count_below
 
 Entries = tuple[Float[Array, " k"], Float[Array, " k-1"]]
 
@@ -33,6 +36,11 @@ class AbstractSpikedModel(AbstractModule):
 
     base: eqx.AbstractVar[AbstractEnsemble]
     spikes: eqx.AbstractVar[Float[Array, " r"]]
+
+    @staticmethod
+    @abstractmethod
+    def limits(base: Any) -> tuple[int, float]:
+        """How many spikes the base may have, and above what each of them has to be."""
 
     @abstractmethod
     def outliers(self) -> Float[Array, " r"]:
@@ -65,6 +73,10 @@ class SpikedHermite(AbstractSpikedModel):
 
     base: AbstractGaussian
     spikes: Float[Array, " r"]
+
+    @staticmethod
+    def limits(base: Any) -> tuple[int, float]:
+        return (1 if isinstance(base, GaussianBeta) else base.n), -math.inf
 
     def excess(self) -> Float[Array, " r"]:
         return quotient(self.spikes, self.base.scale)
@@ -107,6 +119,10 @@ class SpikedLaguerre(AbstractSpikedModel):
 
     base: Wishart | LaguerreBeta
     spikes: Float[Array, " r"]
+
+    @staticmethod
+    def limits(base: Any) -> tuple[int, float]:
+        return (1 if isinstance(base, LaguerreBeta) else base.n), 0.0
 
     def excess(self) -> Float[Array, " r"]:
         return (self.spikes - 1) / jnp.sqrt(jnp.asarray(self.base._law().ratio))
@@ -156,6 +172,26 @@ class SpikedLaguerre(AbstractSpikedModel):
         band = triangular_band(key, n, m, beta, self.spikes.size, _dtype(self))
         root = _filled(jnp.repeat(jnp.sqrt(self.spikes), _copies(beta)), band.shape[0], 1)
         return like(band, root)[:, None] * (band / like(band, jnp.sqrt(largest))), base.scale**2 / (beta * m) * largest
+
+
+# The model of each kind of base. A further one is a class here and an entry.
+_MODELS: dict[type, type[AbstractSpikedModel]] = {
+    AbstractGaussian: SpikedHermite,
+    LaguerreBeta: SpikedLaguerre,
+    Wishart: SpikedLaguerre,
+}
+
+
+def model_class(base: Any) -> type[AbstractSpikedModel]:
+    """The class of the model of a base with spikes.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for kind, model in _MODELS.items():
+        if isinstance(base, kind):
+            return model
+    raise _checks.refusal("base", "be a Gaussian or a Wishart ensemble", base)
 
 
 def _copies(beta: int) -> int:

@@ -20,8 +20,10 @@ from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
-from rmtjax.linalg import PaddedMatrix, PaddedSpectrum, eigvalsh
-from rmtjax.linalg.internal import AbstractEntries, count_below, hermitian_part, inside_block, leading_block_spectrum
+from rmtjax.linalg import PaddedMatrix, eigvalsh
+from rmtjax.linalg.internal import AbstractEntries, hermitian_part, leading_block_spectrum
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import count_below, inside_block
 
 
 class AbstractEnsemble(AbstractModule):
@@ -289,7 +291,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         rows = inside_block(self._rows(order), matrix.shape[-1])
         return jnp.where(rows[:, None] & rows[None, :], matrix, 0)
 
-    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> Spectrum:
         return leading_block_spectrum(
             hermitian_part(_checks.square_matrix("sample", self._leading_block(key, order))), order
         )
@@ -312,7 +314,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         order, valid = self._checked(order)
         return self._run(self._padded_leading_block, _checks.typed_key(key), order, valid=valid)
 
-    def leading_block_eigenvalues(self, key: KeyScalar, order: IntegerLike) -> PaddedSpectrum:
+    def leading_block_eigenvalues(self, key: KeyScalar, order: IntegerLike) -> Spectrum:
         """The spectrum of the leading block of a draw; not that of `leading_block(key, order)` with the same key.
 
         Args:
@@ -320,7 +322,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            `order` ascending eigenvalues padded with `+inf` to length n.
+            A spectrum of length n, of which `order` levels count.
         """
         order, valid = self._checked(order)
         return self._run(self._leading_block_eigenvalues, _checks.typed_key(key), order, valid=valid)

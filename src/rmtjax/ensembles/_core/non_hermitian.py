@@ -21,8 +21,8 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
 from rmtjax.laws import AbstractPlanarLaw
-from rmtjax.linalg.internal import count_below
 from rmtjax.special.internal import log_vandermonde
+from rmtjax.spectra.internal import count_below
 
 
 class AbstractNonHermitianEnsemble(AbstractModule):

@@ -15,9 +15,11 @@ from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import gaussian_soft_edge, has_soft_edge
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._gaussian import edge_levels, tridiagonal
-from rmtjax.linalg import PaddedSpectrum, SymTridiagonal
-from rmtjax.linalg.internal import HermiteEntries, block_counts, block_eigenvalues, inside_block
+from rmtjax.linalg import SymTridiagonal
+from rmtjax.linalg.internal import HermiteEntries, block_counts, block_eigenvalues
 from rmtjax.special.internal import log_mehta, log_vandermonde
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import inside_block, padded
 
 # The largest n: row numbers and counts are 32-bit integers, and the last chunk of rows may run past n.
 _MOST_LEVELS = 2_000_000_000
@@ -137,10 +139,10 @@ class AbstractGaussian(AbstractSemicircular):
         x = quotient(levels, unit)
         return beta * log_vandermonde(x) - jnp.sum(x**2) / 2 - log_mehta(self.n, beta) - self.n * jnp.log(unit)
 
-    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> Spectrum:
         levels = block_eigenvalues(0, self.n, *self._entries(key), order)
         inside = inside_block(order, self.n)
-        return PaddedSpectrum(jnp.where(inside, self.scale * jnp.where(inside, levels, 0), jnp.inf), order)
+        return padded(self.scale * jnp.where(inside, levels, 0), order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         return block_counts(*self._entries(key), order, quotient(x, self.scale))

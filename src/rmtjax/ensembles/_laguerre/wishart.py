@@ -15,10 +15,11 @@ from rmtjax.ensembles._core.gram_matrix import gram
 from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
-from rmtjax.linalg import PaddedSpectrum
-from rmtjax.linalg.internal import block_singular_values, block_square_counts, inside_block
+from rmtjax.linalg.internal import block_singular_values, block_square_counts
 from rmtjax.random.internal import gaussian_matrix, unchecked_chi
 from rmtjax.special.internal import LaguerreWeight
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import inside_block, padded
 
 
 class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
@@ -115,12 +116,12 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         entries = unchecked_chi(key, self.beta * jnp.concatenate([degrees, below])) / jnp.sqrt(largest)
         return entries[: self.n], entries[self.n :], self.scale**2 / (self.beta * self.m) * largest
 
-    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> Spectrum:
         diagonal, below, unit = self._block_bidiagonal(key, order)
         inside, index = inside_block(order, self.n), jnp.arange(self.n, dtype=order.dtype)
         singular = jnp.where(inside, block_singular_values(0, self.n, diagonal, below, order), 0)
         levels = jnp.where(index < order - self.m, 0, unit * singular**2)
-        return PaddedSpectrum(jnp.where(inside, levels, jnp.inf), order)
+        return padded(levels, order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         diagonal, below, unit = self._block_bidiagonal(key, order)

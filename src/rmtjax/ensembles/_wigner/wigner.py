@@ -14,9 +14,9 @@ from rmtjax._threefry import looped
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
-from rmtjax.linalg import PaddedSpectrum
 from rmtjax.linalg.internal import hermitian_eigenvalues, leading_block_spectrum
 from rmtjax.special.internal import square_root
+from rmtjax.spectra import Spectrum
 
 Name = Literal["normal", "rademacher", "uniform"]
 _Draw = Callable[[KeyScalar, tuple[int, ...]], Array]
@@ -93,7 +93,7 @@ class Wigner(AbstractSemicircular):
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
 
-    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> PaddedSpectrum:
+    def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> Spectrum:
         return leading_block_spectrum(self._leading_block(key, order), order)
 
     def _draw(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:

@@ -8,7 +8,6 @@ import jax
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
-from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._core.data import rounding
 
@@ -50,7 +49,6 @@ def for_each(
     if key is None:
         found = jax.vmap(lambda vector: fn(vector, *others))(vectors)
     else:
-        fast: Any = unrolled(key)  # each place where bits are drawn then compiles in a seventh of the time
-        keys = jax.random.split(fast, vectors.shape[0]) if batch else fast[None]
+        keys = jax.random.split(key, vectors.shape[0]) if batch else key[None]
         found = jax.vmap(lambda vector, own: fn(vector, *others, own))(vectors, keys)
     return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)

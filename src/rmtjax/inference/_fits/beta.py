@@ -6,7 +6,7 @@ $M = n + \beta n (n - 1)/2$ the likelihood is largest at $s^2 = \beta n B/2M$, $
 """
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +14,15 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import MaskLike, RealScalarLike, overload
+from rmtjax._typing import RealScalarLike, overload
 from rmtjax._units import unit_of
 from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import LevelsLike, refuse_raw
 from rmtjax.statistics import gap_ratios, spacings
-from rmtjax.statistics.internal import LevelsLike
 
 _BETAS = (0.0, 0.1, 0.3, 0.7, 1.4, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, 100.0)
 # At β = 0 whole spectra have no density.
@@ -36,7 +37,6 @@ def fit_beta(
     *,
     by: Literal["ratios", "spacings"] = "ratios",
     scale: RealScalarLike | None = None,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Fit[InterpolatedGapRatio | InterpolatedSpacing]: ...
 @overload
 def fit_beta(
@@ -44,14 +44,12 @@ def fit_beta(
     *,
     by: Literal["levels"],
     scale: RealScalarLike | None = None,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Fit[GaussianBeta]: ...
 def fit_beta(
     levels: LevelsLike,
     *,
     by: By = "ratios",
     scale: RealScalarLike | None = None,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Fit:
     r"""Which β does a spectrum have?
 
@@ -71,12 +69,10 @@ def fit_beta(
     many levels.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, `linalg.MaskedValues`, or the record of an unfolding,
-            without the edges of the spectrum. All spectra of a batch are fitted together. By "levels" all levels of
-            each, `(..., n)`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`, without the edges of the spectrum: `middle` leaves them
+            out. All spectra of a batch are fitted together. By "levels" all levels of each, `(..., n)`.
         by: "ratios", "spacings" or "levels"; static.
         scale: that of the ensemble, by "levels"; None if it is to be fitted.
-        where: which of the levels count; not by "levels".
 
     Returns:
         A `Fit` of β, from 0 to 100; differentiable in the levels.
@@ -99,13 +95,12 @@ def fit_beta(
     """
     _checks.choice("by", by, By)
     if by == "levels":
-        if where is not None:
-            raise _checks.refusal("where", "be None for whole spectra", where)
         return _fit_levels(levels, scale)
     if scale is not None:
         raise _checks.refusal("scale", 'be None unless `by` is "levels"', scale)
-    values = gap_ratios(levels, where=where) if by == "ratios" else spacings(levels, where=where)
-    groups, errors = grouped(values)
+    if by == "spacings":
+        refuse_raw(levels)
+    groups, errors = grouped(gap_ratios(levels) if by == "ratios" else spacings(levels))
     return _checks.masked(usable(groups, spacings=by == "spacings"), _most_likely(groups, by, errors))
 
 
@@ -121,11 +116,21 @@ _ASCENDING = _checks.Rule(
 )
 
 
+_WHOLE = _checks.Rule(
+    lambda mask: mask.all(),
+    'be whole spectra where `by` is "levels"',
+    lambda mask: f"{(~mask).sum()} of {mask.size} levels that do not count",
+)
+
+
 def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
+    whole = True
+    if isinstance(levels, Spectrum):
+        whole, levels = _WHOLE.kept("levels", levels.mask), levels.values
     array = _checks.real("levels", levels)
     if array.ndim == 0 or array.shape[-1] < 2 or array.size == 0:
         raise _checks.refusal("levels", "have at least 2 levels on the last axis", array.shape)
-    valid = _ASCENDING.kept("levels", array)
+    valid = _checks.both(whole, _ASCENDING.kept("levels", array))
     scale = None if scale is None else jnp.asarray(_checks.positive("scale", scale), array.dtype)
     return _checks.masked(valid, _most_likely_levels(array.reshape(-1, array.shape[-1]), scale))
 

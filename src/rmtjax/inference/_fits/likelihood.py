@@ -1,23 +1,20 @@
 """The likelihood of any law, for optimisers and samplers."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import MaskLike, RealLike
+from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
-from rmtjax.linalg import MaskedValues
-from rmtjax.linalg.internal import first_for_rest
+from rmtjax.spectra import MaskedValues, Spectrum
+from rmtjax.spectra.internal import first_for_rest
 
 
 def log_likelihood(
-    law: AbstractLaw,
-    values: Annotated[RealLike, "*batch n"] | MaskedValues,
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
+    law: AbstractLaw, values: Annotated[RealLike, "*batch n"] | MaskedValues | Spectrum
 ) -> Float[Array, "*batch"]:
     r"""The sum of $\log p(x_i)$ over the values that count.
 
@@ -27,15 +24,14 @@ def log_likelihood(
 
     Args:
         law: any law.
-        values: the values on the last axis, or `linalg.MaskedValues`, such as `statistics.gap_ratios` returns.
-        where: which of them count.
+        values: the values on the last axis, or `MaskedValues`, such as `statistics.gap_ratios` returns.
 
     Returns:
         One number for each vector; -inf with a value outside of the support, and 0 without any value.
 
     Raises:
-        ValueError: `law` is no law, but a class of them, say; the values are not real, or `where` does not broadcast to
-            them; a value that counts is NaN.
+        ValueError: `law` is no law, but a class of them, say; the values are not real; a value that counts is
+            NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -46,18 +42,11 @@ def log_likelihood(
     """
     if not isinstance(law, AbstractLaw):
         raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters", law)
-    counts: Any = True if where is None else _checks.booleans("where", where)
-    if isinstance(values, MaskedValues):
-        values, given = values.values, values.mask
-    else:
-        given = True
-    array = _checks.real("values", values)
+    array, mask = (values.values, values.mask) if isinstance(values, MaskedValues | Spectrum) else (values, True)
+    array = _checks.real("values", array)
     if array.ndim == 0:
         raise _checks.refusal("values", "have an axis of values", array.shape)
-    try:
-        mask = jnp.broadcast_to(counts & given, array.shape)
-    except ValueError:
-        raise _checks.refusal("where", f"broadcast to the shape {array.shape}", jnp.shape(counts)) from None
+    mask = jnp.broadcast_to(jnp.asarray(mask), array.shape)
     array, valid = _checks.points("values", first_for_rest(array, mask))
     return _checks.masked(valid if valid is True else valid.all(-1), _total(law.logpdf(array), mask))
 

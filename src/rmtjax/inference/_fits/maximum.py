@@ -30,9 +30,9 @@ from rmtjax._automatic import on_automatic_axes
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import common_dtype, like
 from rmtjax._varying import varying_like
-from rmtjax.linalg import MaskedValues
-from rmtjax.linalg.internal import first_for_rest
 from rmtjax.special.internal import student_interval
+from rmtjax.spectra import MaskedValues
+from rmtjax.spectra.internal import first_for_rest
 
 # So many groups have a variance of their own: fewer spectra are cut into blocks.
 _GROUPS = 20
@@ -132,7 +132,9 @@ _KEPT = _checks.Rule(lambda mask: mask.sum() >= 2, "leave at least 2 values that
 _POSITIVE = _checks.Rule(
     lambda values, mask: ((values > 0) | ~mask).all(),
     "differ from their neighbours, as a continuous law does not give equal ones",
-    lambda values, mask: f"{((values <= 0) & mask).sum()} spacings or ratios of 0; `where` leaves levels out",
+    lambda values, mask: (
+        f"{((values <= 0) & mask).sum()} spacings or ratios of 0; the mask of a `Spectrum` leaves levels out"
+    ),
 )
 
 

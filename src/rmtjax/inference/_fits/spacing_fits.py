@@ -1,15 +1,14 @@
 """Laws of spacings with one parameter, fitted to unfolded levels."""
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import MaskLike
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, most_likely, usable
 from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSurmise
+from rmtjax.spectra.internal import LevelsLike, refuse_raw
 from rmtjax.statistics import spacings
-from rmtjax.statistics.internal import LevelsLike
 
 # The range of each parameter, and points in it that are dense enough for Newton's method from the best one.
 _BRODY = (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -18,16 +17,15 @@ _FROM_POISSON = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0
 _FROM_GOE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 
-def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit[Brody]:
+def fit_brody(levels: LevelsLike) -> Fit[Brody]:
     r"""Fit Brody's law to the spacings of unfolded levels.
 
     Its q belongs to no Hamiltonian; it is a name for how far spacings are from independent levels, q = 0, to the GOE, q
     = 1.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, `linalg.MaskedValues`, or the record
-            of an unfolding. All spectra of a batch are fitted together.
-        where: which of the levels count.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. All spectra of a batch are
+            fitted together.
 
     Returns:
         A `Fit` of q, from -0.9 to 5; differentiable in the levels.
@@ -45,15 +43,14 @@ def fit_brody(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | No
     References:
         Brody et al. (1981), Rev. Mod. Phys. 53, 385, equation 5.6.
     """
-    return _fit_spacings("brody", levels, where)
+    return _fit_spacings("brody", levels)
 
 
-def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Fit[BerryRobnik]:
+def fit_berry_robnik(levels: LevelsLike) -> Fit[BerryRobnik]:
     r"""Fit the law of Berry and Robnik to the spacings of unfolded levels: the share ρ of regular levels.
 
     Args:
         levels: ascending levels of mean spacing 1, as for `fit_brody`.
-        where: which of the levels count.
 
     Returns:
         A `Fit` of ρ, from 0 to 1; differentiable in the levels.
@@ -71,14 +68,13 @@ def fit_berry_robnik(levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n
     References:
         Berry and Robnik (1984), J. Phys. A 17, 2413, section 3.
     """
-    return _fit_spacings("berry-robnik", levels, where)
+    return _fit_spacings("berry-robnik", levels)
 
 
 def fit_crossover(
     levels: LevelsLike,
     *,
     start: Literal["poisson", "goe"] = "poisson",
-    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> Fit[PoissonCrossoverSurmise | CrossoverSurmise]:
     r"""Fit the surmise of a crossover to the spacings of unfolded levels.
 
@@ -89,7 +85,6 @@ def fit_crossover(
     Args:
         levels: ascending levels of mean spacing 1, as for `fit_brody`.
         start: "poisson" for λ, from 0 to 10, or "goe" for ε, from 0 to 1; static.
-        where: which of the levels count.
 
     Returns:
         A `Fit`; differentiable in the levels.
@@ -108,7 +103,7 @@ def fit_crossover(
         Lenz and Haake (1991), Phys. Rev. Lett. 67, 1; Lenz and Haake (1990), Phys. Rev. Lett. 65, 2325.
     """
     _checks.choice("start", start, Literal["poisson", "goe"])
-    return _fit_spacings(start, levels, where)
+    return _fit_spacings(start, levels)
 
 
 # For each name the law, its parameter and the range.
@@ -120,8 +115,9 @@ _LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
 }
 
 
-def _fit_spacings(name: str, levels: LevelsLike, where: Any) -> Fit:
-    groups, errors = grouped(spacings(levels, where=where))
+def _fit_spacings(name: str, levels: LevelsLike) -> Fit:
+    refuse_raw(levels)
+    groups, errors = grouped(spacings(levels))
     return _checks.masked(usable(groups, spacings=True), _most_likely(groups, name, errors))
 
 

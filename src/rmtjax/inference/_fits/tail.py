@@ -28,8 +28,6 @@ from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 # The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
 _LEVEL = 0.05
 _MOST_DRIFT = 0.7
-# So many comparisons of a value with a law are a small computation: 0.05 s without all of XLA's passes.
-_SMALL = 2**22
 VERDICTS = "power law", "not a power law", "undecided"
 
 
@@ -163,7 +161,7 @@ def fit_tail(
     else:
         _checks.typed_key(key)
     compared = replicates * array.size * (1 if start is not None else _places(array.shape[-1], number).size)
-    fit = _programs(is_small((array, start, key)) and compared <= _SMALL)
+    fit = _programs(is_small((array, start, key), work=compared))
     return _checks.masked(valid, fit(array, start, key, number, replicates))
 
 

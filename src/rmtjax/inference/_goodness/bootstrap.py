@@ -13,13 +13,13 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled, is_small
 from rmtjax._module import AbstractModule
-from rmtjax._threefry import looped, unrolled
+from rmtjax._threefry import looped
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles import AbstractEnsemble, AbstractUnitaryEnsemble
 from rmtjax.inference._goodness.distances import distance
 from rmtjax.laws import AbstractLaw
 from rmtjax.simulation import memory_plan, simulate
-from rmtjax.statistics.internal import Levels, checked_values
+from rmtjax.spectra.internal import Levels, checked_values
 
 Draw = Callable[[KeyScalar], Any]
 
@@ -27,9 +27,6 @@ Draw = Callable[[KeyScalar], Any]
 # the last batch makes some for nothing: 99, 199 and 999 draws then cost one more. All 999 draws of GOE(100) in one
 # batch would take a tenth less time, and a program of their own.
 _CALL, _BATCH = 512, 100
-# Draws times the square of the number of levels, in proportion to which a draw takes time. 999 draws of GOE(40) take
-# 0.1 s by the small program, which compiles in a fourth of the time, and 0.03 s by the other.
-_SMALL = 2**22
 
 
 def drawer(calibration: Any) -> Draw:
@@ -62,7 +59,8 @@ def null(
     one = partial(_distance, draw, law, test=test, spectra=shape[:-1])
     known = isinstance(calibration, AbstractModule) and isinstance(law, AbstractLaw)
     # Inside of a user's program nothing comes back to the host, though the levels alone may be traced.
-    if known and is_small((calibration, law, key)) and draws * int(np.prod(shape)) * shape[-1] <= _SMALL:
+    # A draw of n levels takes some n² steps.
+    if known and is_small((calibration, law, key), work=draws * int(np.prod(shape)) * shape[-1]):
         dtype = jax.eval_shape(one, key).dtype
         bounds = [(start, min(start + _CALL, draws)) for start in range(0, draws, _CALL)]
         calls = [_some(test, shape[:-1], dtype, calibration, law, key, np.array(pair)) for pair in bounds]
@@ -83,7 +81,7 @@ def _some(
     draw, start = drawer(calibration), bounds[0]
 
     def one(i: Int[Array, ""], found: Float[Array, " call"]) -> Float[Array, " call"]:
-        fresh = looped(jax.random.fold_in(unrolled(key), i))
+        fresh = looped(jax.random.fold_in(key, i))
         return found.at[i - start].set(_distance(draw, law, fresh, test=test, spectra=spectra))
 
     return jax.lax.fori_loop(start, bounds[1], one, jnp.zeros(_CALL, dtype))

@@ -23,7 +23,7 @@ from rmtjax.inference._goodness.distances import distance
 from rmtjax.inference._goodness.kolmogorov import kolmogorov_tail
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.laws import AbstractLaw
-from rmtjax.statistics.internal import Levels, LevelsLike, checked_values
+from rmtjax.spectra.internal import Levels, ValuesLike, checked_values
 
 Fit = Callable[[Any], AbstractLaw]
 Calibration = TypeAliasType(
@@ -81,7 +81,7 @@ class GoodnessOfFit(AbstractModule):
 
 
 def kolmogorov_smirnov(
-    levels: LevelsLike,
+    levels: ValuesLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,
@@ -100,8 +100,8 @@ def kolmogorov_smirnov(
     function that fits them instead, and it will be applied to the draws as well.
 
     Args:
-        levels: values `(n,)`, or those of m independent spectra `(m, n)`, also a `PaddedSpectrum`,
-            `linalg.MaskedValues` or the record of an unfolding; levels, spacings or ratios, in any order. Further axes
+        levels: values `(n,)`, or those of m independent spectra `(m, n)`, also a `Spectrum` or
+            `MaskedValues`; levels, spacings or ratios, in any order. Further axes
             are further spectra of the same sample; `jax.vmap` tests several samples.
         law: any law of `laws`, or a function of levels that fits one. Values at a point mass do not count, as their
             number is known from the rank of a matrix; the others are held against the rest of the law. A function is
@@ -138,7 +138,7 @@ def kolmogorov_smirnov(
 
 
 def cramer_von_mises(
-    levels: LevelsLike,
+    levels: ValuesLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,
@@ -176,7 +176,7 @@ def cramer_von_mises(
 
 
 def anderson_darling(
-    levels: LevelsLike,
+    levels: ValuesLike,
     law: AbstractLaw | Fit,
     *,
     calibration: Calibration,

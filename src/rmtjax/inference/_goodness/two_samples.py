@@ -15,11 +15,10 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision, like
-from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.simulation import simulate
-from rmtjax.statistics.internal import Levels, LevelsLike, checked_values
+from rmtjax.spectra.internal import Levels, ValuesLike, checked_values
 
 # Distribution functions are compared at all values of both sets, or at so many of them. At 4096 of 40,000 values the
 # supremum is missed by 1e-4 at most of what a set of spectra can change between two points.
@@ -68,8 +67,8 @@ class SpectraComparison(AbstractModule):
 
 
 def compare_spectra(
-    a: LevelsLike,
-    b: LevelsLike,
+    a: ValuesLike,
+    b: ValuesLike,
     *,
     key: KeyScalar,
     statistic: Name | Callable[[Any, Any], Any] = "cramer-von-mises",
@@ -183,7 +182,7 @@ def _by_name(permutations: int, key: KeyScalar, a: Levels, b: Levels) -> dict[st
         }
 
     # Batches of one size, the last of which may go beyond what is asked for.
-    batches, key = -(-permutations // _AT_ONCE), unrolled(key)
+    batches = -(-permutations // _AT_ONCE)
     numbers = jnp.arange(batches * -(-permutations // batches)).reshape(batches, -1)
     shuffled = lambda i: distances(jax.random.permutation(jax.random.fold_in(key, i), weights))
     null = jax.lax.map(jax.vmap(shuffled), numbers)

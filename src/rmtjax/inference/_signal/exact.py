@@ -34,7 +34,7 @@ from jaxtyping import Array, Float
 
 from rmtjax._promotion import like
 from rmtjax.ensembles.internal import largest_laguerre_level
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 # The law of the largest level is 0 or 1 to rounding so far from its centre, in units of its scale; a few levels end
 # like exp(-x/2), which needs LAST more.

@@ -26,7 +26,7 @@ from rmtjax.laws._composed.orders import order_distribution
 from rmtjax.laws._composed.symmetrized import CONTINUOUS, Symmetrized
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._spectra.semicircle import Semicircle
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 
 class PeriodicPadding(AbstractLaw):

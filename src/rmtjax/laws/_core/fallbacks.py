@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, PyTree
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.orders import no_more_than
-from rmtjax.special import bracketed_root, integrate
-from rmtjax.special.internal import panel_nodes
+from rmtjax.special import integrate
+from rmtjax.special.internal import bracketed_root, panel_nodes
 
 
 class Law(Protocol):

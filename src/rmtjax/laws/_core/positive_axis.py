@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax._promotion import common_dtype
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 # Laws are evaluated only at x above this multiple of the smallest normal number; smaller quantiles become 0.
 _UNDERFLOW = 2.0**20

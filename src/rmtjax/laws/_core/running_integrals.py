@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 
 def unit_rule(num_nodes: int) -> tuple[np.ndarray, np.ndarray]:

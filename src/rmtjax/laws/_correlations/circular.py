@@ -44,8 +44,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
-from rmtjax.special import gauss_laguerre
-from rmtjax.special.internal import sine_integral
+from rmtjax.special.internal import gauss_laguerre, sine_integral
 
 # From this number of levels on a rule of so many nodes is right to 1e-16.
 _MANY, _NUM_NODES = 6, 24

@@ -34,7 +34,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax._varying import varying_like
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 
 def circular_power_spectrum(waves: RealLike, n: int, beta: DysonIndexOrZero) -> Float[Array, "..."]:

@@ -12,7 +12,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import aligned
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.circular import circular_number_variance
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 # A rule of so many nodes integrates so many periods of a wave times a smooth function to 1e-16.
 _NUM_NODES, _PERIODS = 48, 8

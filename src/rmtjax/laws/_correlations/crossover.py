@@ -17,7 +17,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
-from rmtjax.special import gauss_laguerre, gauss_legendre
+from rmtjax.special.internal import gauss_laguerre, gauss_legendre
 
 # Up to this exponent the exponential is integrated by a Gauss-Legendre rule; beyond it has decayed at the other end.
 _DECAY = 40.0

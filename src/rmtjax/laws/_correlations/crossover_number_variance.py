@@ -37,7 +37,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, complex_dtype, like
 from rmtjax._typing import RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
-from rmtjax.special import gauss_laguerre, gauss_legendre
+from rmtjax.special.internal import gauss_laguerre, gauss_legendre
 
 # Up to this length V is integrated over r.
 _SHORT = 6.0

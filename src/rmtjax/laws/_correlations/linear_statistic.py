@@ -20,7 +20,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, in_one_precision
 from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealScalarLike
 from rmtjax.laws._correlations.circular import circular_form_factor
-from rmtjax.special import chebyshev_coefficients
+from rmtjax.special.internal import chebyshev_coefficients
 
 Function = Callable[[Float[Array, " q"]], Inexact[Array, " q"]]
 

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
-from rmtjax.special import bessel_j, gauss_legendre
+from rmtjax.special import bessel_j
+from rmtjax.special.internal import gauss_legendre
 
 # At this argument J_a equals its leading power to rounding.
 _SMALL = 1e-8

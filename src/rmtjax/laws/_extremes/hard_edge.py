@@ -19,14 +19,14 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._extremes.bessel_operator import ALPHA, bessel_order, hard_edge_operator
 from rmtjax.linalg.internal import decompose_one_by_one
-from rmtjax.special import (
-    bessel_j,
+from rmtjax.special import bessel_j
+from rmtjax.special.internal import (
     chebyshev_coefficients,
     chebyshev_nodes,
     chebyshev_series,
+    log_one_minus_exp,
     piecewise_chebyshev,
 )
-from rmtjax.special.internal import log_one_minus_exp
 
 # Nodes of the determinants by the bits of the dtype; panels, and nodes in each, of the Bessel function's interpolation.
 _NODES = {64: 64, 32: 36}

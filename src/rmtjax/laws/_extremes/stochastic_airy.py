@@ -15,8 +15,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.tabulated import not_too_far
 from rmtjax.laws._extremes.stochastic_airy_equation import LOWER, TAIL, UPPER, left_leading, right_tail, table, unit
-from rmtjax.special import bracketed_root, piecewise_chebyshev
-from rmtjax.special.internal import log_one_minus_exp, panel_nodes
+from rmtjax.special.internal import bracketed_root, log_one_minus_exp, panel_nodes, piecewise_chebyshev
 
 # The least β by the bits of the dtype: below it the march loses its digits.
 _LEAST = {64: 0.001, 32: 0.05}

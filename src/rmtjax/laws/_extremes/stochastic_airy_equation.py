@@ -41,7 +41,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from rmtjax._promotion import complex_dtype, like
-from rmtjax.special import chebyshev_coefficients, chebyshev_nodes
+from rmtjax.special.internal import chebyshev_coefficients, chebyshev_nodes
 
 # Number of nodes in θ by the bits of the dtype (in float32 rounding grows as its square), stages of the Radau IIA
 # method, which has order 11, and Newton iterations in each step.

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
-from rmtjax.special import chebyshev_series, piecewise_chebyshev
+from rmtjax.special.internal import chebyshev_series, piecewise_chebyshev
 
 # For β = 4, the factor from x in each convention to the scaling of Bornemann, which the table and expansions use.
 Convention = Literal["tracy-widom", "bornemann", "stochastic-airy"]

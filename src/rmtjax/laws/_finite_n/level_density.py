@@ -18,7 +18,7 @@ from rmtjax.laws._core.orders import as_number, no_more_than
 from rmtjax.laws._core.tabulated import not_too_far
 from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import breakpoints, moment, table
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 
 class ClassicalSpectrum(NamedTuple):

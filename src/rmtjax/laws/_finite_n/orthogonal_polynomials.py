@@ -34,8 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rmtjax.special import gauss_legendre
-from rmtjax.special.internal import AbstractWeight, HermiteWeight, JacobiWeight, Values
+from rmtjax.special.internal import AbstractWeight, HermiteWeight, JacobiWeight, Values, gauss_legendre
 
 # A tail is integrated, with this many nodes, until the density has fallen by a factor of at least e^-40.
 REACH = 40.0

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax.laws._finite_n.orthogonal_polynomials import ClassicalEnsemble, Side, log_density, log_tail
 from rmtjax.laws._finite_n.panels import is_hard, ladder, lower_bound, panels
-from rmtjax.special import gauss_legendre
+from rmtjax.special.internal import gauss_legendre
 
 _NUM_TERMS = 32  # terms of each Legendre series, and nodes in each panel
 _NODES, _WEIGHTS = gauss_legendre(_NUM_TERMS)

@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.planar import AbstractPlanarLaw, polar_sample
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 
 class EllipticLaw(AbstractPlanarLaw):

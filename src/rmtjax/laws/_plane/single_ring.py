@@ -19,7 +19,7 @@ from rmtjax import _checks
 from rmtjax._promotion import aligned, common_dtype
 from rmtjax._typing import RealLike
 from rmtjax.laws._plane.radial import AbstractRadialLaw
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 _SINGULAR_VALUES = _checks.Rule(
     lambda x: ((x > 0) & (x < math.inf)).all() & (x.max() > x.min()), "be positive, finite and not all equal"

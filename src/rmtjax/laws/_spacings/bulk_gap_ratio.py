@@ -19,8 +19,7 @@ from rmtjax import _checks
 from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.tabulated import load
-from rmtjax.special import chebyshev_series
-from rmtjax.special.internal import log_one_minus_exp
+from rmtjax.special.internal import chebyshev_series, log_one_minus_exp
 
 
 class _Series(NamedTuple):

@@ -11,7 +11,7 @@ from jaxtyping import Array, Complex, Float
 from rmtjax._typing import KeyScalar
 from rmtjax.laws._core.planar import AbstractPlanarLaw
 from rmtjax.laws._core.tabulated import load
-from rmtjax.special import bracketed_root, chebyshev_series
+from rmtjax.special.internal import bracketed_root, chebyshev_series
 
 
 @functools.cache

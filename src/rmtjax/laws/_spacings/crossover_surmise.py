@@ -26,8 +26,7 @@ from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
-from rmtjax.special import gauss_legendre
-from rmtjax.special.internal import erf_ratio, erfcx, exp_slope, log_one_minus_exp
+from rmtjax.special.internal import erf_ratio, erfcx, exp_slope, gauss_legendre, log_one_minus_exp
 
 # From this y on erf y is 1 to all digits; up to it a rule of so many nodes integrates the density.
 _LARGE, _NUM_NODES = 6.5, 40

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from rmtjax._typing import DysonIndex
 from rmtjax.laws._spacings.spacing import REACH, WIDTH, Spacing, table, variable_beyond
-from rmtjax.special import chebyshev_series, gauss_legendre, piecewise_chebyshev
+from rmtjax.special.internal import chebyshev_series, gauss_legendre, piecewise_chebyshev
 
 # Coefficients of the series on each panel, and of the series beyond the panels.
 _ON_PANEL, _BEYOND = 18, 16

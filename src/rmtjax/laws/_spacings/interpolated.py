@@ -31,7 +31,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.tabulated import load
-from rmtjax.special import chebyshev_series, gauss_legendre
+from rmtjax.special.internal import chebyshev_series, gauss_legendre
 
 # The unit τ of β: ratios of 10⁶ spacings at β = 0.1 and 12 decide between 0.6 and 1, those in between do not.
 _RATIO_UNIT, _SPACING_UNIT = 0.8, 1.0

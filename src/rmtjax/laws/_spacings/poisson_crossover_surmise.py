@@ -36,8 +36,7 @@ from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
-from rmtjax.special import gauss_hermite, gauss_legendre
-from rmtjax.special.internal import erfcx, log_one_minus_exp
+from rmtjax.special.internal import erfcx, gauss_hermite, gauss_legendre, log_one_minus_exp
 
 # Up to this t the series serve, which then need so many terms.
 _SPLIT, _NUM_TERMS = 6.5, 120

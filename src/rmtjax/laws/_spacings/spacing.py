@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
-from rmtjax.special import chebyshev_series, piecewise_chebyshev
+from rmtjax.special.internal import chebyshev_series, piecewise_chebyshev
 
 # The panels of the table, each of width WIDTH, fill [0, REACH]; the expansion beyond is fitted up to _FARTHEST.
 REACH = 20.0

@@ -18,7 +18,6 @@ $$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum
 which is the semicircle law's formula for each point, in which nothing cancels. The mass above x has π - θ instead of θ.
 """
 
-from functools import partial
 from typing import Annotated
 
 import jax
@@ -33,8 +32,7 @@ from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
-from rmtjax.special import bracketed_root
-from rmtjax.special.internal import t_minus_sin_t
+from rmtjax.special.internal import bracketed_root, t_minus_sin_t
 
 
 class DeformedSemicircle(AbstractLaw):
@@ -161,20 +159,14 @@ class DeformedSemicircle(AbstractLaw):
         return tuple(moments[k] for k in orders)
 
 
-# The functions below are compiled, so that calls outside `jit` do not compile the loops each time.
-
-
-@jax.jit
 def _heights(law: DeformedSemicircle, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.vectorize(lambda y: law._height(law._subordinate(y)))(x)
 
 
-@partial(jax.jit, static_argnames="sign")
 def _masses(law: DeformedSemicircle, x: Float[Array, "..."], sign: int) -> Float[Array, "..."]:
     return jnp.vectorize(lambda y: law._mass(law._subordinate(y), sign))(x)
 
 
-@jax.jit
 def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The quantiles, from a search in u, of which the mass and x are closed expressions."""
     lowest, highest = jnp.min(law.locations) - law._sigma(), jnp.max(law.locations) + law._sigma()
@@ -187,7 +179,6 @@ def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, 
     return jnp.vectorize(invert)(p, q)
 
 
-@jax.jit
 def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array, ""]]:
     def end(outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
         # The distance from the outermost point is at most σ, and the search never evaluates 0.
@@ -198,7 +189,6 @@ def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array,
     return end(jnp.min(law.locations), -1), end(jnp.max(law.locations), 1)
 
 
-@jax.jit
 def _all_ends(law: DeformedSemicircle) -> Float[Array, " 2k"]:
     lower, upper = _outer_ends(law)
     # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.

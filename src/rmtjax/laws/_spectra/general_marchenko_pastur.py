@@ -14,7 +14,7 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, pole, reciprocal
 from rmtjax.laws._spectra.silverstein import Silverstein
-from rmtjax.special import bracketed_root
+from rmtjax.special.internal import bracketed_root
 
 _POPULATION = _checks.Rule(
     lambda t: ((t >= 0) & (t < math.inf)).all() & (t > 0).any(), "be finite, not negative and not all 0"
@@ -165,29 +165,22 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return common_dtype(x, self.ratio, self.population, self.weights)
 
 
-# The functions below are compiled, so that calls outside `jit` do not compile the loops each time.
-
-
-@jax.jit
 def _outer_ends(law: GeneralMarchenkoPastur) -> tuple[Float[Array, ""], Float[Array, ""]]:
     equation = law._equation()
     lower, upper = equation.outer_ends()
     return jnp.maximum(equation.image(lower), 0), equation.image(upper)
 
 
-@jax.jit
 def _inner_ends(law: GeneralMarchenkoPastur) -> Float[Array, " 2k-2"]:
     return law._equation().inner_ends()
 
 
-@jax.jit
 def _densities(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> Float[Array, "..."]:
     inside, x = law._inside(x)
     equation = law._equation()
     return jnp.where(inside, jnp.vectorize(lambda y: equation.density(equation.subordinate(y)))(x), 0)
 
 
-@jax.jit
 def _masses(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     inside, x = law._inside(x)
     equation, atom = law._equation(), law._mass_at_zero()
@@ -195,7 +188,6 @@ def _masses(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> tuple[Float[
     return jnp.where(inside, below, atom), jnp.where(inside, above, 1 - atom)
 
 
-@jax.jit
 def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
     """The quantiles, from a search in the radius, of which the masses and x are closed expressions."""
     equation = law._equation()
@@ -211,7 +203,6 @@ def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."], q: Float[Arr
     return jnp.vectorize(invert)(p.astype(law._dtype(p)), q.astype(law._dtype(q)))
 
 
-@jax.jit
 def _transforms(law: GeneralMarchenkoPastur, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
     equation = law._equation()
 

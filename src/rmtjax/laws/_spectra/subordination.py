@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from rmtjax.special import bracketed_root
-from rmtjax.special.internal import implicit_root
+from rmtjax.special.internal import bracketed_root, implicit_root
 
 
 def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:

@@ -22,9 +22,8 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
-from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
-from rmtjax.linalg.internal import AbstractEntries, HermiteEntries, LaguerreEntries
+from rmtjax.linalg.internal import AbstractEntries
 from rmtjax.random.internal import log_ratio
 
 # Rounds of the search for a tilt that agrees with its own mean. Each halves the distance or better; any tilt is exact.
@@ -39,28 +38,18 @@ class _Rows(NamedTuple):
     pivots: Float[Array, " m"]  # at the tilted means
 
 
-def soft_edge(entries: AbstractEntries) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Where the bulk ends, in the unit of the weight, and the rate at which tails fall one fluctuation beyond."""
-    n, beta = entries.n, entries.beta
-    if isinstance(entries, LaguerreEntries):
-        freedom = 2 * entries.a / beta
-        width = (jnp.sqrt(freedom) + n**0.5) * (1 / jnp.sqrt(freedom) + n**-0.5) ** (1 / 3)
-        return beta / 2 * (jnp.sqrt(freedom) + n**0.5) ** 2, 2 / width
-    return jnp.sqrt(2 * beta * n), jnp.sqrt(2 * beta) * n ** (1 / 6)
-
-
 def log_weights(
     entries: AbstractEntries, threshold: Float[Array, ""], key: KeyScalar, num_samples: int
 ) -> Float[Array, " m"]:
     """Logarithms of independent unbiased estimates of P(λ_max > threshold)."""
     t = threshold / entries.unit
-    edge, least_rate = soft_edge(entries)
+    edge, least_rate = entries.soft_edge()
     # The tilt is that at the threshold, or at the edge of the bulk for a threshold inside.
     base = jnp.maximum(t, edge)
     rows = _tilted(entries, base)
     slope = jax.grad(lambda x: _log_last_level(entries, x) + _log_determinant(entries, x, _means(entries, rows)))(base)
     rate = jnp.hypot(jnp.maximum(-slope, 0), least_rate)
-    key_x, key_rows = jax.random.split(unrolled(key))
+    key_x, key_rows = jax.random.split(key)
     excess = jax.random.exponential(key_x, (num_samples,), t.dtype)
     x = t + excess / rate
     return _log_last_level(entries, x) + excess - jnp.log(rate) + _log_tilted_determinants(entries, x, rows, key_rows)
@@ -70,19 +59,7 @@ def _log_last_level(entries: AbstractEntries, x: Float[Array, "*m"]) -> Float[Ar
     """The logarithm of n (Z_{n-1}/Z_n) w(x)."""
     n, beta = entries.n, entries.beta
     common = jnp.log(jnp.asarray(n, beta.dtype)) + gammaln(1 + beta / 2) - gammaln(1 + n * beta / 2)
-    if isinstance(entries, LaguerreEntries):
-        power = entries.a - (n - 1) * beta / 2 - 1
-        inside = x > 0
-        safe = jnp.where(inside, x, 1)
-        return jnp.where(inside, common - gammaln(entries.a) + power * jnp.log(safe) - safe, -jnp.inf)
-    return common - jnp.log(2 * jnp.pi) / 2 - x**2 / 2
-
-
-def _others(entries: AbstractEntries) -> AbstractEntries:
-    """The model of the other n - 1 levels, with the same weight."""
-    if isinstance(entries, LaguerreEntries):
-        return LaguerreEntries(entries.n - 1, entries.a - entries.beta / 2, entries.beta, entries.unit)
-    return HermiteEntries(entries.n - 1, entries.beta, entries.unit)
+    return common + entries.log_weight(x)
 
 
 def _start(entries: AbstractEntries, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
@@ -131,7 +108,7 @@ def _means(entries: AbstractEntries, rows: _Rows) -> tuple[Float[Array, " m"], F
 
 def _tilted(entries: AbstractEntries, x: Float[Array, ""]) -> _Rows:
     """The tilt that is the slope of β log det(x - T) at the means that it makes itself."""
-    shapes = _others(entries).shapes()
+    shapes = entries.without_one().shapes()
     zeros = jnp.zeros_like(shapes[0])
     slopes = jax.grad(lambda means: _log_determinant(entries, x, means))
 

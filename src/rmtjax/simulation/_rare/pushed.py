@@ -32,7 +32,6 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln, log_ndtr, ndtr, ndtri
 from jaxtyping import Array, Float
 
-from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import HermiteEntries
 from rmtjax.random.internal import log_ratio
@@ -65,7 +64,7 @@ def log_weights(
     before = jax.tree.map(lambda column: jnp.pad(column, (1, 0))[:-1], rows)
     index = jnp.arange(entries.n - 1, dtype=jnp.uint32)
     zeros = jnp.zeros((num_groups, GROUP), t.dtype)
-    step = partial(_step, t, unrolled(key))
+    step = partial(_step, t, key)
     (u, weights), _ = jax.lax.scan(step, (zeros, zeros), (index, before, rows))
     last = jax.tree.map(lambda column: column[-1] if entries.n > 1 else jnp.zeros((), t.dtype), rows)
     weights += log_ndtr(t - u) - _future(last, u)

@@ -19,8 +19,8 @@ from rmtjax.simulation._rare.result import RareEvent, complement, mean_and_error
 
 # With fewer groups of particles the standard error itself would not be known.
 _FEWEST_GROUPS = 32
-# Rows times draws up to which a program is compiled quickly, to run for a second at most.
-_SMALL_WORK = 1 << 16
+# Elementary steps of a row of one draw.
+_STEPS = 64
 
 
 def _largest(matrix: SymTridiagonal) -> Float[Array, ""]:
@@ -150,7 +150,7 @@ def simulate_rare(
             raise _checks.refusal("threshold", "lie beyond the end of the bulk for the method 'importance'", threshold)
         if way != "pulled":
             num_samples = pushed.GROUP * max(_FEWEST_GROUPS, -(-num_samples // pushed.GROUP))
-        small = is_small((entries, level, key), entries.n) and num_samples * entries.n <= _SMALL_WORK
+        small = is_small((entries, level, key), entries.n, work=_STEPS * num_samples * entries.n)
         result = _program(small)(entries, level, key, num_samples, way, above)
     log_probability, error = _checks.masked(valid, result)
     return RareEvent(log_probability, error, num_samples, method)
@@ -172,7 +172,7 @@ def _way(entries: AbstractEntries, level: Float[Array, ""]) -> str | None:
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((entries, level))):
         return "either" if both else "pulled or NaN"
     with at_once():
-        beyond = bool(level >= entries.unit * pulled.soft_edge(entries)[0])
+        beyond = bool(level >= entries.unit * entries.soft_edge()[0])
     return "pulled" if beyond else "pushed" if both else None
 
 
@@ -194,7 +194,7 @@ def _importance(
         return from_pushed()
     if way == "pulled":
         return from_pulled()
-    beyond = level >= entries.unit * pulled.soft_edge(entries)[0]
+    beyond = level >= entries.unit * entries.soft_edge()[0]
     if way == "either":
         return jax.lax.cond(beyond, from_pulled, from_pushed)
     return _checks.masked(beyond, from_pulled())

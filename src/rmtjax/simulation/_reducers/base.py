@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, UInt32
 
 from rmtjax._module import AbstractModule
 from rmtjax._typing import PyTree
-from rmtjax.linalg import MaskedValues, PaddedMatrix, PaddedSpectrum
+from rmtjax.linalg import PaddedMatrix
+from rmtjax.spectra import MaskedValues, Spectrum
 
 
 @jax.tree_util.register_dataclass
@@ -40,11 +42,13 @@ class Draws:
     def entries(self) -> Iterator[tuple[Array, Bool[Array, "..."]]]:
         """The arrays among the values, each with a mask that broadcasts against it.
 
-        The mask is False for draws that are not valid, for the padding of a `PaddedSpectrum` or `PaddedMatrix`, and for
-        what does not count in `MaskedValues`.
+        The mask is False for draws that are not valid, for what does not count in a `Spectrum` or in
+        `MaskedValues`, and for the padding of a `PaddedMatrix`.
         """
         for leaf in jax.tree.leaves(self.values, is_leaf=is_padded):
             values, mask = (leaf.values, leaf.mask) if is_padded(leaf) else (leaf, True)
+            if isinstance(leaf, Spectrum):
+                values = jnp.where(leaf.valid[..., None], values, jnp.nan)  # a product would lose subnormal numbers
             yield values, mask & self.valid.reshape(-1, *(1,) * (values.ndim - 1))
 
 
@@ -82,4 +86,4 @@ class AbstractReducer(AbstractModule):
 
 def is_padded(node: object) -> bool:
     """Whether a node is a container with padding, whose arrays belong together."""
-    return isinstance(node, PaddedSpectrum | PaddedMatrix | MaskedValues)
+    return isinstance(node, Spectrum | PaddedMatrix | MaskedValues)

@@ -114,7 +114,7 @@ class Covariance(AbstractReducer):
     $m \operatorname{var} r = \mu_{22} + \tfrac14 r^2 (\mu_{40} + \mu_{04} + 2\mu_{22}) - r (\mu_{31} + \mu_{13})$.
 
     Raises:
-        ValueError: the function returns complex values, or a `PaddedSpectrum` or `PaddedMatrix`, whose entries are not
+        ValueError: the function returns complex values, or a `Spectrum` or `PaddedMatrix`, whose entries are not
             present in all draws.
 
     Example:

@@ -64,7 +64,7 @@ class _State(NamedTuple):
 class Extremes(AbstractReducer):
     """Keeps the k smallest and the k largest of all values, and the numbers of their draws.
 
-    Every real array that the function returns counts, a `PaddedSpectrum` or `PaddedMatrix` without its padding. Of
+    Every real array that the function returns counts, a `Spectrum` or `PaddedMatrix` with what counts. Of
     equal values those of earlier draws are kept.
 
     Args:

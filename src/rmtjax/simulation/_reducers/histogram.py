@@ -43,7 +43,7 @@ class Histogram(AbstractReducer):
     r"""Counts all values of all draws into bins, exactly.
 
     Bins are half-open, [a, b), and the last one is closed, as in numpy. Every real array that the function returns is
-    counted, a `PaddedSpectrum` or `PaddedMatrix` without its padding. Totals are 64-bit integers whatever the dtype of
+    counted, a `Spectrum` or `PaddedMatrix` with what counts. Totals are 64-bit integers whatever the dtype of
     the values.
 
     Values of one draw depend on one another: levels repel, so that their counts fluctuate much less than those of

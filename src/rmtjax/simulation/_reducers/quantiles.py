@@ -41,7 +41,7 @@ class _State(NamedTuple):
 class Quantiles(AbstractReducer):
     r"""Quantiles of all values of all draws, of unknown range and scale, from exact counts in cells.
 
-    Every real array that the function returns counts, a `PaddedSpectrum` or `PaddedMatrix` without its padding.
+    Every real array that the function returns counts, a `Spectrum` or `PaddedMatrix` with what counts.
 
     Two floating-point numbers are in one cell if their bits agree but for the last r, so that cells are narrower where
     numbers are smaller. At most `size` cells are kept; r is the least for which they suffice. Counts and cells depend
@@ -118,7 +118,8 @@ class Quantiles(AbstractReducer):
         if state.not_a_number:
             raise nan_refused(int(state.not_a_number), int(state.not_a_number + counts.sum()))
         kept = _keep(state.kept.values[0].shape[1]).finish(state.kept)
-        p = np.asarray(self.probabilities, np.float64)
+        # The shortest decimals: 0.1 of single precision is above 1/10, and of 20 values would pass the second.
+        p = np.array([float(str(each)) for each in np.asarray(self.probabilities)])
         unknown = np.full(p.shape, np.nan)
         result = QuantilesResult(p, lower, upper, counts, unknown, kept.draws, len(kept.index))
         total = int(counts.sum())

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +16,12 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import complex_dtype, like
 from rmtjax._staging import at_once
-from rmtjax._typing import IntervalLike, MaskLike, RealLike
+from rmtjax._typing import IntervalLike, RealLike
 from rmtjax._units import in_unit, quotient
 from rmtjax._varying import varying_like
+from rmtjax.spectra.internal import Levels, LevelsLike, checked, origin, outermost
 from rmtjax.statistics._correlations.stretch import pair
 from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
-from rmtjax.statistics._levels import Levels, LevelsLike, checked, origin, outermost
 
 
 class FormFactor(AbstractModule):
@@ -74,7 +74,6 @@ def form_factor(
     times: RealLike,
     *,
     window: IntervalLike | None = None,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
 ) -> FormFactor:
     r"""Spectral form factor of unfolded spectra.
 
@@ -99,12 +98,11 @@ def form_factor(
     `laws.circular_form_factor`.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         times: τ, of any shape.
         window: a pair, centre c and width σ > 0 of the weights in the unit of the levels, each a number or an array
             that broadcasts to the batch; by default all weights are 1. A width of a sixth of the spectrum or less
             leaves nothing of its ends.
-        where: which of the levels count.
 
     Returns:
         A `FormFactor`, with NaN where no level counts. Differentiable in levels, times and window.
@@ -115,7 +113,7 @@ def form_factor(
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
         >>> phases = jax.vmap(rmt.CUE(20).eigenphases)(jax.random.split(jax.random.key(0), 200))
-        >>> levels = rmt.statistics.unfold_phases(phases).levels
+        >>> levels = rmt.statistics.unfold_phases(phases)
         >>> each = lambda x: form_factor(x, jnp.array([0.5, 2.0]))
         >>> k = rmt.statistics.over_samples(each, levels, combine=lambda k: k.connected)
         >>> print((abs(k.value - jnp.array([0.5, 1.0])) < 3 * k.standard_error).all())
@@ -125,7 +123,7 @@ def form_factor(
         Haake (2010), Quantum Signatures of Chaos, chapter 4; Prange (1997), Phys. Rev. Lett. 78, 2280, on why it is
         not self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
     """
-    spectra = checked(levels, where)
+    spectra = checked(levels)
     with at_once():  # known times stay known under a transformation of the levels
         tau = _checks.ALL_FINITE("times", _checks.real("times", times))
     spectra, ends = (spectra, None) if window is None else _window(window, spectra)

@@ -2,18 +2,19 @@
 
 import math
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import IntervalLike, MaskLike, RealLike
+from rmtjax._typing import RealLike
+from rmtjax.spectra import Circle
+from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
 from rmtjax.statistics._correlations import windows
-from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
+from rmtjax.statistics._correlations.stretch import refuse_longer, stretch
 from rmtjax.statistics._correlations.windows import Measure, Track, Window
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _LENGTHS = _checks.Rule(lambda x: ((x >= 0) & (x < math.inf)).all(), "be finite and not negative")
 
@@ -21,10 +22,6 @@ _LENGTHS = _checks.Rule(lambda x: ((x >= 0) & (x < math.inf)).all(), "be finite 
 def number_variance(
     levels: LevelsLike,
     lengths: RealLike,
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Number variance $\Sigma^2(L)$ of unfolded spectra: mean squared deviation of the count from L.
 
@@ -33,22 +30,17 @@ def number_variance(
     with the number N of levels in (x, x + L]. The integral over the position is exact, not sampled, and takes O(n) for
     each length: the count is piecewise constant. No window reaches beyond (a, b), where counts would be too small.
 
-    With `interval` the mean over independent spectra is unbiased for levels of unit density; where the density is off,
-    the square of the mean deviation comes on top. Without, (a, b) goes from the first level to the last, and windows
+    Here (a, b) is the domain of a `Spectrum` on an `Interval`, as its `bulk` has. The mean over independent spectra is
+    then unbiased for levels of unit density; where the density is off, the square of the mean deviation comes on top.
+    On a `Circle` windows go round. Levels on the line have (a, b) from the first level to the last, and windows
     near its ends stand beside a level instead of anywhere. For independent levels that is no bias either: given the
     ends the others are uniform, and (n - 2)/(b - a) has the mean 1. For levels that repel each other it is of order
     1/n; 12 neighbours of the CUE have a value too small by 1.4 % at L = 1/2 and 0.6 % at L = 1. Windows of one
     spectrum overlap, so that errors come from several spectra: see `over_samples`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         lengths: L ≥ 0, of any shape.
-        where: which of the levels count.
-        interval: the stretch (a, b) of the axis that was observed, in which no level is missing, e.g. the bulk; it may
-            begin before the first level, as the empty space there is part of what was observed. By default from the
-            first level to the last. Each end is a number, or an array that broadcasts to the batch.
-        period: the length of the circle if the levels lie on one, e.g. n, or an array of lengths that broadcasts to the
-            batch; windows then go round, and `interval` must be None.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
@@ -56,9 +48,8 @@ def number_variance(
         is that of some √n values for each spectrum and length.
 
     Raises:
-        ValueError: the levels are not ascending numbers, a length is negative, infinite or longer than every spectrum,
-            `interval` is not ascending or ends more than 36 mean spacings beyond the levels of a spectrum (for
-            independent levels the chance is 10⁻¹⁶), or `period` is shorter than a spectrum.
+        ValueError: the levels are not ascending numbers or not unfolded, or a length is negative, infinite or longer
+            than every spectrum.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,16 +60,12 @@ def number_variance(
         Mehta (2004), Random Matrices, section 16.1; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299,
         equation 3.47.
     """
-    return _averages("number_variance", levels, lengths, where, interval, period)
+    return _averages("number_variance", levels, lengths)
 
 
 def rigidity(
     levels: LevelsLike,
     lengths: RealLike,
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of unfolded spectra, averaged over all positions of the interval.
 
@@ -88,7 +75,7 @@ def rigidity(
 
     with the exact integral over the position x, which is piecewise a polynomial of degree 4. It takes O(n) for each
     length. Unlike the number variance it does not depend on the unit of the levels to first order. The mean over
-    independent spectra is unbiased with `interval`. Without, it is so for independent levels only; for levels that
+    independent spectra is unbiased on an `Interval`. On the line it is so for independent levels only; for levels that
     repel each other the bias is of order 1/n, for the reason that `number_variance` gives, and 12 neighbours of the CUE
     have a value too small by 5 % at L = 1/2 and 2 % at L = 1.
 
@@ -96,11 +83,8 @@ def rigidity(
     0.001, the error is below 0.001 of the value, while that of the number variance stays below 1e-5.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         lengths: L > 0, of any shape.
-        where: which of the levels count.
-        interval: the observed stretch of the axis, as in `number_variance`.
-        period: the length of the circle if the levels lie on one.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
@@ -110,23 +94,20 @@ def rigidity(
         ValueError: as for `number_variance`.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{rigidity(jnp.arange(50.0), 10.0, period=50):.4f}")  # a picket fence, 1/12 for long windows
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> fence = rmt.Spectrum(jnp.arange(50.0), domain=rmt.Circle(50), unfolded=True)
+        >>> print(f"{rigidity(fence, 10.0):.4f}")  # 1/12 for long windows
         0.0832
 
     References:
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Bohigas and Giannoni (1975), Ann. Phys. 89, 393.
     """
-    return _averages("rigidity", levels, lengths, where, interval, period)
+    return _averages("rigidity", levels, lengths)
 
 
 def number_skewness(
     levels: LevelsLike,
     lengths: RealLike,
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Third moment of the number of levels in an interval, $\langle [N(x, x + L) - L]^3 \rangle_x$.
 
@@ -135,11 +116,8 @@ def number_skewness(
     `over_samples(…, combine=…)` computes it with its error. It is L for independent levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         lengths: L ≥ 0, of any shape.
-        where: which of the levels count.
-        interval: the observed stretch of the axis, as in `number_variance`.
-        period: the length of the circle if the levels lie on one.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`, NaN as those of `number_variance`.
@@ -149,14 +127,15 @@ def number_skewness(
         ValueError: as for `number_variance`.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> print(number_skewness(jnp.arange(20.0), 0.25, period=20))  # a quarter of the windows holds one level
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> fence = rmt.Spectrum(jnp.arange(20.0), domain=rmt.Circle(20), unfolded=True)
+        >>> print(number_skewness(fence, 0.25))  # a quarter of the windows holds one level
         0.09375
 
     References:
         Bohigas, Haq and Pandey (1985), Phys. Rev. Lett. 54, 1645.
     """
-    return _averages("number_skewness", levels, lengths, where, interval, period)
+    return _averages("number_skewness", levels, lengths)
 
 
 def number_probabilities(
@@ -164,19 +143,13 @@ def number_probabilities(
     lengths: RealLike,
     *,
     max_count: int,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""The share E(k; L) of positions in which an interval of length L holds exactly k levels, for k up to `max_count`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         lengths: L ≥ 0, of any shape.
         max_count: the largest k, at least 0; static.
-        where: which of the levels count.
-        interval: the observed stretch of the axis, as in `number_variance`.
-        period: the length of the circle if the levels lie on one.
 
     Returns:
         Shares for k = 0, …, `max_count`, on a last axis behind those of the batch and of `lengths`, NaN as the values
@@ -187,15 +160,16 @@ def number_probabilities(
         ValueError: as for `number_variance`, or `max_count` is no whole number.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> print(number_probabilities(jnp.arange(20.0), 1.25, max_count=2, period=20))
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> fence = rmt.Spectrum(jnp.arange(20.0), domain=rmt.Circle(20), unfolded=True)
+        >>> print(number_probabilities(fence, 1.25, max_count=2))
         [0.   0.75 0.25]
 
     References:
         Mehta (2004), Random Matrices, section 6.1; the theory is `laws.bulk_gap_probabilities`.
     """
     max_count = _checks.integer("max_count", max_count, at_least=0)
-    return _averages("number_probabilities", levels, lengths, where, interval, period, max_count)
+    return _averages("number_probabilities", levels, lengths, max_count)
 
 
 def _squared_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]) -> Float[Array, "b k"]:
@@ -221,24 +195,22 @@ _MEASURES: dict[str, Measure] = {
 }
 
 
-def _averages(
-    name: str, levels: Any, lengths: Any, where: Any, interval: Any, period: Any, max_count: int | None = None
-) -> Array:
+def _averages(name: str, levels: Any, lengths: Any, max_count: int | None = None) -> Array:
     """The averages of the measure of that name, for spectra and lengths of any shape."""
-    spectra, bounds = bounded(checked(levels, where), interval, period)
+    spectra = unit_density(levels)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
-    refuse_longer("lengths", sizes, spectra, bounds)
-    result = _batch(name, max_count, spectra, bounds, sizes)
+    refuse_longer("lengths", sizes, spectra)
+    result = _batch(name, max_count, spectra, sizes)
     return _checks.masked(valid, spectra.masked(result, result.ndim - spectra.values.ndim + 1))
 
 
 @partial(compiled, static_argnums=(0, 1))
-def _batch(name: str, max_count: int | None, spectra: Levels, bounds: Bounds, lengths: Float[Array, "..."]) -> Array:
+def _batch(name: str, max_count: int | None, spectra: Levels, lengths: Float[Array, "..."]) -> Array:
     measure = _MEASURES[name] if max_count is None else partial(_each_count, max_count)
-    part, sizes = stretch(spectra, bounds), lengths.reshape(1, -1).astype(spectra.values.dtype)
+    part, sizes = stretch(spectra), lengths.reshape(1, -1).astype(spectra.values.dtype)
     start, end, count = part.start[:, None], part.end[:, None], part.levels.shape[1]
-    if bounds.period is None:
+    if not isinstance(spectra.domain, Circle):
         levels, last, events = part.levels, end - sizes, 2 * count + 1
     else:
         # A level comes twice: before the first position, and when the window has gone round.

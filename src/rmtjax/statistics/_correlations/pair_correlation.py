@@ -9,10 +9,11 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import IntervalLike, MaskLike, RealLike
+from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._correlations.stretch import Bounds, bounded, refuse_longer, stretch
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
+from rmtjax.spectra import Circle
+from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
+from rmtjax.statistics._correlations.stretch import refuse_longer, stretch
 
 _NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 
@@ -20,10 +21,6 @@ _NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 def pair_correlation(
     levels: LevelsLike,
     edges: Annotated[RealLike, "bins_and_one"],
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    interval: IntervalLike | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "*batch bins"]:
     r"""Pair correlation $R_2(r)$ of unfolded spectra: the density of levels at distance r from a level, by bins of r.
 
@@ -31,16 +28,12 @@ def pair_correlation(
 
     for levels in an interval of length W. The denominator is the number of such pairs among independent levels of unit
     density, so no distance is too rare near the ends. The mean over spectra is that of $R_2$ in the bin with the weight
-    W - r, without bias if the ends are fixed by `interval`; from the first level to the last the bias is of order 1/n,
+    W - r, without bias on an `Interval`; from the first level to the last the bias is of order 1/n,
     and 2/n at short distances for independent levels, as the ends are levels themselves.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         edges: of the bins, ascending from 0 or above, up to the length of the interval; a bin holds its lower edge.
-        where: which of the levels count.
-        interval: the observed stretch (a, b) of the axis, as in `number_variance`.
-        period: the length of the circle if the levels lie on one; distances then are those in the direction of rising
-            levels, up to the period, and `interval` must be None.
 
     Returns:
         A value for each bin, on a last axis behind those of the batch; NaN where a bin reaches beyond the interval. As
@@ -48,38 +41,36 @@ def pair_correlation(
 
     Raises:
         ValueError: the levels are not ascending numbers, the edges are not two or more ascending numbers from 0 on or
-            reach beyond every spectrum; for `interval` and `period` as in `number_variance`.
+            reach beyond every spectrum.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> print(pair_correlation(jnp.arange(20.0), jnp.array([0.25, 0.75, 1.25]), period=20))  # a picket fence
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> fence = rmt.Spectrum(jnp.arange(20.0), domain=rmt.Circle(20), unfolded=True)
+        >>> print(pair_correlation(fence, [0.25, 0.75, 1.25]))
         [0. 2.]
 
     References:
         Mehta (2004), Random Matrices, section 6.1; the theory is `laws.pair_correlation`.
     """
-    spectra, bounds = bounded(checked(levels, where), interval, period)
+    spectra = unit_density(levels)
     ends = _checks.edges("edges", edges)
     kept = (rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE))
     valid = _checks.both(*kept)
-    refuse_longer("edges", ends, spectra, bounds, whole=True)
-    densities = _densities(spectra, bounds, ends)
+    refuse_longer("edges", ends, spectra, whole=True)
+    densities = _densities(spectra, ends)
     return _checks.masked(valid, spectra.masked(densities, 1))
 
 
 @compiled
-def _densities(spectra: Levels, bounds: Bounds, edges: Float[Array, " bins_and_one"]) -> Float[Array, "*batch bins"]:
-    part, edges = stretch(spectra, bounds), edges.astype(spectra.values.dtype)
+def _densities(spectra: Levels, edges: Float[Array, " bins_and_one"]) -> Float[Array, "*batch bins"]:
+    part, edges = stretch(spectra), edges.astype(spectra.values.dtype)
     place, length = jnp.arange(part.levels.shape[1], dtype=part.number.dtype)[None], part.length[:, None]
     widths, lower, upper = (each[None] for each in (jnp.diff(edges), edges[:-1], edges[1:]))
-    counted, among = place < part.number[:, None], part.levels
-    if bounds.period is not None:
+    counted = place < part.number[:, None]
+    if isinstance(spectra.domain, Circle):
         among, weight = part.two_rounds, length * widths
     else:
-        start, end = part.start[:, None], part.end[:, None]
-        counted &= (part.levels >= start) & (part.levels <= end)
-        among = jnp.where(part.levels <= end, part.levels, jnp.inf)
-        weight = widths * ((length - lower) + (length - upper)) / 2
+        among, weight = part.levels, widths * ((length - lower) + (length - upper)) / 2
     pairs = jax.vmap(_pairs, in_axes=(0, 0, 0, None))(among, part.levels, counted, edges)
     fits = (part.number[:, None] > 0) & (upper <= length)
     densities = jnp.where(fits, pairs / jnp.where(fits, weight, 1), jnp.nan)

@@ -1,7 +1,6 @@
 """The power spectrum of levels, taken as a signal in discrete time."""
 
 import math
-from typing import Annotated
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,10 +9,11 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import MaskLike, RealLike
-from rmtjax.statistics._correlations.stretch import Bounds, bounded, stretch
+from rmtjax._typing import RealLike
+from rmtjax.spectra import Circle
+from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
+from rmtjax.statistics._correlations.stretch import stretch
 from rmtjax.statistics._correlations.waves import halves, product, wave_sums
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
 
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
 
@@ -21,9 +21,6 @@ _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie 
 def power_spectrum(
     levels: LevelsLike,
     frequencies: RealLike,
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-    period: RealLike | None = None,
 ) -> Float[Array, "..."]:
     r"""Power spectrum of the deviations $\delta_l = x_{l + 1} - x_1 - l$ of unfolded levels from a picket fence.
 
@@ -41,43 +38,41 @@ def power_spectrum(
     of order 1/n.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
         frequencies: ω between 0 and 2π, of any shape; S(2π - ω) = S(ω).
-        where: which of the levels count; the two sides of one that does not are taken for neighbours.
-        period: the length of the circle if the levels lie on one, or an array of lengths that broadcasts to the batch;
-            the spacing across its end is then the last.
 
     Returns:
         Values of the shape of the batch followed by that of the frequencies; NaN for less than two levels, or one on
         a circle. Differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers, `period` is shorter than a spectrum, or a frequency is out of
-            range.
+        ValueError: the levels are not ascending numbers or not unfolded, or a frequency is out of range.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{power_spectrum(jnp.array([0.0, 0.5, 2.0, 2.5]), jnp.pi, period=4.0):.4f}")  # of period 2
+        >>> import jax.numpy as jnp, rmtjax as rmt
+        >>> alternating = rmt.Spectrum([0.0, 0.5, 2.0, 2.5], domain=rmt.Circle(4), unfolded=True)
+        >>> print(f"{power_spectrum(alternating, jnp.pi):.4f}")
         0.2500
 
     References:
         Relaño, Gómez, Molina, Retamosa and Faleiro (2002), Phys. Rev. Lett. 89, 244102; Riser, Osipov and Kanzieper
         (2017), Phys. Rev. Lett. 118, 204101.
     """
-    spectra, bounds = bounded(checked(levels, where), None, period)
+    spectra = unit_density(levels)
     omega = _checks.real("frequencies", frequencies)
     valid = _FREQUENCIES.kept("frequencies", omega)
-    powers = _powers(spectra, bounds, omega)
+    powers = _powers(spectra, omega)
     return _checks.masked(valid, spectra.masked(powers, omega.ndim))
 
 
 @compiled
-def _powers(spectra: Levels, bounds: Bounds, frequencies: Float[Array, "..."]) -> Float[Array, "*batch k"]:
-    part, omega = stretch(spectra, bounds), frequencies.ravel().astype(spectra.values.dtype)
+def _powers(spectra: Levels, frequencies: Float[Array, "..."]) -> Float[Array, "*batch k"]:
+    part, omega = stretch(spectra), frequencies.ravel().astype(spectra.values.dtype)
     levels, number, place = part.levels, part.number[:, None], jnp.arange(part.levels.shape[1], dtype=part.number.dtype)
-    count = number - 1 if bounds.period is None else number
+    on_circle = isinstance(spectra.domain, Circle)
+    count = number if on_circle else number - 1
     following = jnp.roll(levels, -1, axis=1)
-    if bounds.period is not None:
+    if on_circle:
         following = jnp.where(place[None] == number - 1, part.end[:, None], following)
     inside = place[None] < count
     excess = jnp.where(inside, jnp.where(inside, following, 1) - jnp.where(inside, levels, 0) - 1, 0)

@@ -1,6 +1,6 @@
 """Densities of spectra on bins, and how much they differ within an ensemble."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -8,15 +8,13 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import aligned, like
-from rmtjax._typing import MaskLike, RealLike
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
+from rmtjax._typing import RealLike
+from rmtjax.spectra.internal import Levels, LevelsLike, checked
 
 _DISTRIBUTION = _checks.Rule(lambda values: ~(values < 0).any(), "not be negative")
 
 
-def level_density(
-    levels: LevelsLike, edges: RealLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> Float[Array, "*batch k"]:
+def level_density(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k"]:
     r"""Density of the levels of each spectrum on bins, normalised by the number of levels.
 
     $$\rho(b_k) = \frac{N(b_k)}{n\,|b_k|}$$
@@ -27,10 +25,9 @@ def level_density(
     would have it, the more so the wider the bin.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         edges: at least two finite numbers, strictly ascending; compared in the dtype of the levels. A level on an edge
             belongs to the bin above it, and one on the last edge to the last bin, as for `rmt.Histogram`.
-        where: which of the levels count.
 
     Returns:
         A value for each bin, on a last axis behind those of the batch; NaN where no level counts. The counts are exact,
@@ -50,14 +47,12 @@ def level_density(
     References:
         Mehta (2004), Random Matrices, chapter 4; the theory is `laws.LevelDensity` and the law of the ensemble.
     """
-    spectra, bins, valid = _checked(levels, edges, where)
+    spectra, bins, valid = _checked(levels, edges)
     density = _density(spectra.compact, jnp.sum(spectra.mask, axis=-1), bins)
     return _checks.masked(valid, spectra.masked(density, 1))
 
 
-def spectral_ergodicity(
-    levels: LevelsLike, edges: RealLike, *, where: Annotated[MaskLike, "*batch m n"] | None = None
-) -> Float[Array, "*batch k"]:
+def spectral_ergodicity(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k"]:
     r"""The metric of Thirumalai and Mountain: how far single spectra are from the average over their ensemble.
 
     $$\Omega(b_k) = \frac1M \sum_{j=1}^M n_j \big[p_j(b_k) - \bar p(b_k)\big]^2, \qquad
@@ -71,15 +66,14 @@ def spectral_ergodicity(
 
     Matrices of mixed order can also be made comparable by repeating their levels periodically, as Süzen does:
     `spectral_ergodicity(spectra.periodic("random", key), edges)`. Which levels are repeated is a choice that the result
-    depends on, see `PaddedSpectrum.periodic`; without it nothing is repeated, and a large matrix weighs more.
+    depends on, see `Spectrum.periodic`; without it nothing is repeated, and a large matrix weighs more.
 
     Convention: counts and not densities, as in Süzen's paper; the bins may differ in width.
 
     Args:
-        levels: ascending levels of M ≥ 2 matrices, `(..., M, n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; axes
+        levels: ascending levels of M ≥ 2 matrices, `(..., M, n)`, or a `Spectrum`; axes
             before these two are a batch of ensembles. An error comes from several ensembles, by `over_samples`.
         edges: as in `level_density`.
-        where: which of the levels count; a matrix without any is left out.
 
     Returns:
         A value for each bin; NaN where fewer than two matrices have levels. A step function of the levels, whose
@@ -97,7 +91,7 @@ def spectral_ergodicity(
         Thirumalai and Mountain (1990), Phys. Rev. A 42, 4574; Süzen, Weber and Cerdà (2017), arXiv:1704.08303; Süzen,
         Cerdà and Weber (2019), arXiv:1911.07831, for periodic spectra.
     """
-    spectra, bins, valid = _checked(levels, edges, where)
+    spectra, bins, valid = _checked(levels, edges)
     if spectra.values.ndim < 2 or spectra.values.shape[-2] < 2:
         raise _checks.refusal("levels", "be those of at least two matrices, `(..., M, n)`", spectra.values.shape)
     of_all = spectra.valid if spectra.valid is True else spectra.valid.all(-1, keepdims=True)
@@ -140,9 +134,9 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
     return _checks.masked(valid, _distance(*jnp.broadcast_arrays(*aligned(one, two))))
 
 
-def _checked(levels: Any, edges: Any, where: Any) -> tuple[Levels, Float[Array, " k+1"], Any]:
+def _checked(levels: Any, edges: Any) -> tuple[Levels, Float[Array, " k+1"], Any]:
     """The levels, the edges in their dtype, and whether the edges are valid."""
-    spectra = checked(levels, where)
+    spectra = checked(levels)
     bins = _checks.edges("edges", edges).astype(spectra.values.dtype)
     return spectra, bins, _checks.STRICTLY_ASCENDING.kept("edges", bins)
 

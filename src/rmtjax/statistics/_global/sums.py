@@ -1,7 +1,6 @@
 """Sums and extremes over the levels of each spectrum."""
 
 from collections.abc import Callable
-from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -10,14 +9,11 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import MaskLike
 from rmtjax._units import quotient
-from rmtjax.statistics._levels import LevelsLike, checked
+from rmtjax.spectra.internal import LevelsLike, checked
 
 
-def linear_statistic(
-    levels: LevelsLike, f: Callable[[Array], Array], *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> Inexact[Array, "..."]:
+def linear_statistic(levels: LevelsLike, f: Callable[[Array], Array]) -> Inexact[Array, "..."]:
     r"""The sum of a function over the levels of each spectrum, $\sum_i f(x_i)$.
 
     For a smooth function it becomes normal as n → ∞ and its variance, unlike that for independent levels, does not
@@ -25,11 +21,10 @@ def linear_statistic(
     `laws.linear_statistic_mean`; on the circle `laws.circular_linear_statistic_variance` is exact at every n.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         f: elementwise on an array of levels; real or complex, with further axes behind those of the levels if it has
             several values for each, as `lambda x: jnp.exp(1j * times * x[..., None])` has. It sees levels that count
             only, and may close over traced values.
-        where: which of the levels count.
 
     Returns:
         A sum for each spectrum, followed by the further axes of f; 0 where no level counts. As differentiable as f.
@@ -45,7 +40,7 @@ def linear_statistic(
     References:
         Johansson (1998), Duke Math. J. 91, 151; Lytova and Pastur (2009), Ann. Probab. 37, 1778.
     """
-    spectra = checked(levels, where, spaced=False)
+    spectra = checked(levels, spaced=False)
     points = spectra.filled
     result = f(points)
     # A constant is a number of Python: an array without axes comes from a function that has taken a sum already.
@@ -57,17 +52,14 @@ def linear_statistic(
     return spectra.masked(_total(heights, spectra.mask), heights.ndim - points.ndim)
 
 
-def log_determinant(
-    levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> Float[Array, "*batch"]:
+def log_determinant(levels: LevelsLike) -> Float[Array, "*batch"]:
     r"""Logarithm of the absolute determinant, $\sum_i \log|x_i|$.
 
     Its variance grows with the logarithm of n where 0 lies within the spectrum, as for Gaussian ensembles. From
     matrices rather than levels it comes by `linalg.logdet`.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
-        where: which of the levels count.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
 
     Returns:
         One number for each spectrum; -inf with a level 0, whose derivative is then 0, and 0 where no level counts.
@@ -84,19 +76,16 @@ def log_determinant(
         Goodman (1963), Ann. Math. Stat. 34, 178, for Wishart matrices; Edelman and La Croix (2015), Random Matrices
         Theory Appl. 4, 1550021, for the GUE; Tao and Vu (2012), Adv. Math. 231, 74, for the limit.
     """
-    spectra = checked(levels, where, spaced=False)
+    spectra = checked(levels, spaced=False)
     return spectra.masked(_log_determinant(spectra.values, spectra.mask), 0)
 
 
-def condition_number(
-    levels: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> Float[Array, "*batch"]:
+def condition_number(levels: LevelsLike) -> Float[Array, "*batch"]:
     r"""The largest absolute value of a level over the smallest, $\max|x_i| / \min|x_i|$.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`. For a rectangular matrix
+        levels: ascending levels, `(..., n)`, or a `Spectrum`. For a rectangular matrix
             take its singular values.
-        where: which of the levels count.
 
     Returns:
         One number of at least 1 for each spectrum; infinite, with the derivative 0, where a level is 0, and NaN where
@@ -113,7 +102,7 @@ def condition_number(
     References:
         Edelman (1988), SIAM J. Matrix Anal. Appl. 9, 543; the law of the smallest level is `laws.HardEdge`.
     """
-    spectra = checked(levels, where, spaced=False)
+    spectra = checked(levels, spaced=False)
     return spectra.masked(_condition_number(spectra.values, spectra.mask), 0)
 
 

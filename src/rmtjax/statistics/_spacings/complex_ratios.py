@@ -10,15 +10,14 @@ from jaxtyping import Array, Bool, Inexact, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import MaskLike
-from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import PlanarLevelsLike, checked_in_plane, mask_of
+from rmtjax.spectra import MaskedValues
+from rmtjax.spectra.internal import PlanarLevelsLike, checked_in_plane, mask_of
 from rmtjax.statistics._spacings.spacings import Ties, divided
 
 
 def complex_spacing_ratios(
     levels: PlanarLevelsLike,
     *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
     centres: Annotated[MaskLike, "*batch n"] | None = None,
     ties: Ties = "drop",
     block: int = 128,
@@ -36,21 +35,20 @@ def complex_spacing_ratios(
     All pairs are compared, O(n²) in time, in blocks of rows: the memory is O(n · block) besides that of the levels.
 
     Args:
-        levels: complex levels in any order, `(..., n)`, or `linalg.MaskedValues`; real ones are points on a line, and
+        levels: complex levels in any order, `(..., n)`, or `MaskedValues`; real ones are points on a line, and
             have real ratios in [-1, 1].
-        where: which of the levels count; the others are no neighbours.
         centres: the levels whose ratios are taken, with all that count as their neighbours; by default each.
         ties: what 0/0 is, where a level is threefold or more: `"drop"` leaves it out, `"nan"` and `"zero"` give this
             value. In all cases its derivative is 0; static.
         block: number of rows, at least 1; static.
 
     Returns:
-        `linalg.MaskedValues` with `(..., n)` values, one for each level; without two neighbours it does not count. Of
+        `MaskedValues` with `(..., n)` values, one for each level; without two neighbours it does not count. Of
         neighbours at one distance that of the smaller index is the nearest. Differentiable in the levels where no two
         distances are equal.
 
     Raises:
-        ValueError: the levels are not finite numbers, `where` or `centres` is no mask of them, `block` is no whole
+        ValueError: the levels are not finite numbers, `centres` is no mask of them, `block` is no whole
             number of at least 1, or there is no such rule for ties.
 
     Example:
@@ -64,7 +62,7 @@ def complex_spacing_ratios(
     """
     block = _checks.integer("block", block, at_least=1)
     _checks.choice("ties", ties, Ties)
-    spectra = checked_in_plane(levels, where)
+    spectra = checked_in_plane(levels)
     inside = spectra.mask
     if centres is not None:
         inside = inside & mask_of("centres", centres, inside.shape)

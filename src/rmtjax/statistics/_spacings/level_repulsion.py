@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +10,9 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._typing import MaskLike, RealLike
+from rmtjax._typing import RealLike
 from rmtjax._units import quotient
-from rmtjax.statistics._levels import LevelsLike, checked
+from rmtjax.spectra.internal import Levels, LevelsLike, checked, refuse_raw
 from rmtjax.statistics._spacings.spacings import spaced_where_counted
 
 _CUTOFFS = _checks.Rule(lambda s: ((s > 0) & (s < math.inf)).all(), "be positive and finite")
@@ -43,9 +42,7 @@ class LevelRepulsion(AbstractModule):
         return _exponent(self.count, self.logarithms)
 
 
-def level_repulsion(
-    levels: LevelsLike, cutoffs: RealLike, *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> LevelRepulsion:
+def level_repulsion(levels: LevelsLike, cutoffs: RealLike) -> LevelRepulsion:
     r"""The exponent β of the law of small spacings, $P(s) \sim s^\beta$, by maximum likelihood below a cutoff.
 
     $$\hat\beta = \frac{k}{\sum_{s_i < s_c} \log(s_c/s_i)} - 1$$
@@ -59,10 +56,9 @@ def level_repulsion(
     $-8\pi^2/35$ for β = 1, 2, 4, and $\gamma = 1$, $c = -1$ for independent levels. Several cutoffs show it.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`. Only the
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. Only the
             spacings matter, so `unfold_local` will do.
         cutoffs: $s_c > 0$, of any shape, in units of the mean spacing. Each takes O(n).
-        where: which of the levels count. The two sides of a level that does not are no neighbours.
 
     Returns:
         `LevelRepulsion`, with sums of the shape of the batch followed by that of `cutoffs`. Equal levels are left out;
@@ -85,8 +81,9 @@ def level_repulsion(
     """
     sizes = _checks.real("cutoffs", cutoffs)
     valid = _CUTOFFS.kept("cutoffs", sizes)
-    spectra = checked(levels, where)
-    sums = _sums(spectra.values, spectra.mask, sizes)
+    refuse_raw(levels)
+    spectra = checked(levels)
+    sums = _sums(spectra, sizes)
     return LevelRepulsion(*(_checks.masked(valid, spectra.masked(each, sizes.ndim)) for each in sums))
 
 
@@ -97,10 +94,9 @@ def _exponent(count: Float[Array, "..."], logarithms: Float[Array, "..."]) -> Fl
 
 
 @partial(compiled, nan_is_an_answer=True)
-def _sums(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], cutoffs: Float[Array, "..."]
-) -> list[Float[Array, "..."]]:
-    distances, inside = spaced_where_counted(values, mask, 1)
+def _sums(spectra: Levels, cutoffs: Float[Array, "..."]) -> list[Float[Array, "..."]]:
+    values = spectra.values
+    distances, inside = spaced_where_counted(spectra, 1)
     inside &= distances > 0
     each = cutoffs.ravel().astype(values.dtype)
     sums = jax.lax.map(partial(_below, jnp.where(inside, distances, 1), inside), each)

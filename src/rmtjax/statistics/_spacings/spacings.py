@@ -1,34 +1,32 @@
 """Distances between neighbouring levels and ratios of these."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
-from rmtjax._typing import MaskLike
+from rmtjax._promotion import aligned
 from rmtjax._units import quotient
-from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
+from rmtjax.spectra import Circle, MaskedValues
+from rmtjax.spectra.internal import Levels, LevelsLike, checked
 
 # What 0/0 may be.
 Ties = Literal["drop", "nan", "zero"]
 
 
-def spacings(
-    levels: LevelsLike, order: int = 1, *, where: Annotated[MaskLike, "*batch n"] | None = None
-) -> MaskedValues:
+def spacings(levels: LevelsLike, order: int = 1) -> MaskedValues:
     r"""Distances $x_{i + k} - x_i$ between levels, with k - 1 others in between.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`. Unfold them first for
+        levels: ascending levels, `(..., n)`, or a `Spectrum`. Unfold them first for
             spacings in the unit of their mean, as those of `laws.Spacing`.
         order: k ≥ 1; 1 for neighbours; static.
-        where: which of the levels count. The two sides of a level that does not are no neighbours.
 
     Returns:
-        `linalg.MaskedValues` with `(..., max(n - k, 0))` values. A spacing counts if all of the levels do from one end
+        `MaskedValues` with `(..., max(n - k, 0))` values, or n on a `Circle`, where the first level comes after the
+        last. A spacing counts if all of the levels do from one end
         to the other. The reducers of `simulate` and its own `mean` leave the others out.
 
     Raises:
@@ -43,15 +41,13 @@ def spacings(
     References:
         Mehta (2004), Random Matrices, section 1.5; the theory is `laws.Spacing(beta, k - 1)`.
     """
-    spectra = checked(levels, where)
+    spectra = checked(levels)
     order = _order(order, 1, spectra)
-    values, mask = _spacings(spectra.values, spectra.mask, order)
+    values, mask = _spacings(spectra, order)
     return MaskedValues(spectra.masked(values, 1), mask)
 
 
-def gap_ratios(
-    levels: LevelsLike, order: int = 1, *, where: Annotated[MaskLike, "*batch n"] | None = None, ties: Ties = "drop"
-) -> MaskedValues:
+def gap_ratios(levels: LevelsLike, order: int = 1, *, ties: Ties = "drop") -> MaskedValues:
     r"""Ratios of two consecutive spacings, the smaller one over the larger; they need no unfolding.
 
     $$\tilde r_i = \frac{\min(s_i, s_{i + k})}{\max(s_i, s_{i + k})} \in [0, 1], \qquad s_i = x_{i + k} - x_i .$$
@@ -60,14 +56,14 @@ def gap_ratios(
     of several together look like independent ones.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         order: k ≥ 1, the number of steps in a spacing; the two spacings do not overlap; static.
-        where: which of the levels count. The two sides of a level that does not are no neighbours.
         ties: what 0/0 is, where all of the levels of a ratio are equal: `"drop"` leaves it out, `"nan"` and `"zero"`
             give this value. In all cases its derivative is 0; static.
 
     Returns:
-        `linalg.MaskedValues` with `(..., max(n - 2k, 0))` values, of which those count that are made of levels that do.
+        `MaskedValues` with `(..., max(n - 2k, 0))` values, or n on a `Circle`, of which those count that are made of
+        levels that do.
 
     Raises:
         ValueError: the levels are not ascending numbers, there is no such rule for ties, or `order` is no whole number
@@ -84,9 +80,9 @@ def gap_ratios(
         110, 084101; for order > 1 Tekur, Bhosale and Santhanam (2018), Phys. Rev. B 98, 104305.
     """
     _checks.choice("ties", ties, Ties)
-    spectra = checked(levels, where)
+    spectra = checked(levels)
     order = _order(order, 2, spectra)
-    values, mask = _gap_ratios(spectra.values, spectra.mask, order, ties)
+    values, mask = _gap_ratios(spectra, order, ties)
     return MaskedValues(spectra.masked(values, 1), mask)
 
 
@@ -110,20 +106,32 @@ def _spaced(values: Float[Array, "*batch n"], order: int) -> Float[Array, "*batc
     return values[..., order:] - values[..., : max(values.shape[-1] - order, 0)]
 
 
-def spaced_where_counted(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: int
-) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
+def _around(spectra: Levels, steps: int) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
+    """The levels and which of them count; on a circle so many of the next round stand behind the last that counts."""
+    values, mask, domain, n = spectra.values, spectra.mask, spectra.domain, spectra.values.shape[-1]
+    if not isinstance(domain, Circle) or n == 0:
+        return values, mask
+    last = jnp.sum(mask, axis=-1, keepdims=True) if spectra.at_end else jnp.full((*mask.shape[:-1], 1), n)
+    place, last = aligned(jnp.arange(n + steps), last)
+    again = place >= last
+    source = jnp.where(again, place - last, place).clip(0, n - 1)
+    taken, inside = (jnp.take_along_axis(each, source, axis=-1) for each in (values, mask))
+    taken = taken + jnp.where(again, jnp.asarray(domain.period)[..., None], 0)
+    return taken, inside & (place < last + steps) & (last > steps)
+
+
+def spaced_where_counted(spectra: Levels, order: int) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
     """The spacings, NaN where they do not count, and which of them do."""
+    values, mask = _around(spectra, order)
     inside = _run(mask, order + 1)
     return jnp.where(inside, _spaced(values, order), jnp.nan), inside
 
 
-_spacings = compiled(spaced_where_counted, static_argnums=2, nan_is_an_answer=True)
+_spacings = compiled(spaced_where_counted, static_argnums=1, nan_is_an_answer=True)
 
 
-def _ratios(
-    values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], order: int, ties: Ties
-) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
+def _ratios(spectra: Levels, order: int, ties: Ties) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
+    values, mask = _around(spectra, 2 * order)
     distances = _spaced(values, order)
     count = max(values.shape[-1] - 2 * order, 0)
     left, right = distances[..., :count], distances[..., order:]
@@ -143,4 +151,4 @@ def divided(
     return jnp.where(defined | (inside if ties == "zero" else False), ratio, jnp.nan), inside
 
 
-_gap_ratios = compiled(_ratios, static_argnums=(2, 3), nan_is_an_answer=True)
+_gap_ratios = compiled(_ratios, static_argnums=(1, 2), nan_is_an_answer=True)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +14,10 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
-from rmtjax._typing import MaskLike, RealScalarLike
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
+from rmtjax._typing import RealScalarLike
+from rmtjax.spectra.internal import Levels, LevelsLike, checked
 from rmtjax.statistics._unfolding.polynomial import ENOUGH, back, fitted, normalised_staircase, pool_of, scaled
-from rmtjax.statistics._unfolding.unfolded import DROP, middle
+from rmtjax.statistics._unfolding.unfolded import DROP, middle, off_circle
 
 
 class PolynomialDegree(AbstractModule):
@@ -48,7 +48,6 @@ def polynomial_degree(
     *,
     folds: int = 5,
     drop: RealScalarLike = 0.0,
-    where: Annotated[MaskLike, "m n"] | None = None,
 ) -> PolynomialDegree:
     r"""The degree for a pooled `unfold_polynomial`, by cross-validation over spectra.
 
@@ -64,12 +63,10 @@ def polynomial_degree(
     orthogonal basis, so a ladder of them costs no more than the last, and O(m n) memory.
 
     Args:
-        levels: ascending levels of m independent spectra of one ensemble, `(m, n)`, a `PaddedSpectrum`, or
-            `linalg.MaskedValues`.
+        levels: ascending levels of m independent spectra of one ensemble, `(m, n)`, or a `Spectrum`.
         degrees: to choose from, ascending, at least 1; static.
         folds: number of parts that are left out in turn, from 2 to m; static. Spectrum s is in part s mod `folds`.
         drop: share of each spectrum at either end that does not enter the scores, as `unfold_polynomial` will drop it.
-        where: which of the levels count.
 
     Returns:
         `PolynomialDegree`; its `degree` is a traced number under `jit`, where `unfold_polynomial` cannot take it.
@@ -89,7 +86,7 @@ def polynomial_degree(
         Stone (1974), J. R. Stat. Soc. B 36, 111; Breiman, Friedman, Olshen and Stone (1984), Classification and
         Regression Trees, section 3.4.3, for the rule of one standard error.
     """
-    spectra = checked(levels, where)
+    spectra = off_circle(checked(levels))
     if spectra.values.ndim != 2:
         raise _checks.refusal("levels", "have an axis of spectra and one of levels", spectra.values.shape)
     number, n = spectra.values.shape
@@ -115,7 +112,7 @@ def _choice(
     inside = middle(spectra, share)
     counted = like(x, jnp.sum(inside, axis=-1))
     fold = jnp.broadcast_to((jnp.arange(x.shape[0]) % folds)[:, None], x.shape)
-    data = _Data(spectra, scaled(x, mask, (0, 1)), inside, fold, *pool_of(spectra))
+    data = _Data(spectra, scaled(x, mask, (0, 1), mask), inside, fold, *pool_of(spectra))
     by_fold, numbers = jax.lax.map(partial(_scores, data, degrees[-1]), jnp.arange(folds))
     ladder = np.array(degrees)
     each = jnp.sum(by_fold, axis=0)[ladder] / jnp.maximum(counted, 1)[None]

@@ -1,7 +1,7 @@
 """Unfolding by a staircase that is smoothed with a Gaussian kernel."""
 
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,11 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax._typing import RealScalarLike
 from rmtjax._units import quotient
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
-from rmtjax.statistics._unfolded import Unfolded
-from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
+from rmtjax.spectra import Spectrum
+from rmtjax.spectra.internal import Levels, LevelsLike, checked
+from rmtjax.statistics._unfolding.unfolded import DROP, middle, off_circle, recorded, together
 
 # Pairs of levels whose terms are computed side by side.
 _PAIRS = 1 << 17
@@ -28,8 +28,7 @@ def unfold_kernel(
     *,
     pooled: bool = True,
     drop: RealScalarLike = 0.0,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-) -> Unfolded:
+) -> Spectrum:
     r"""Levels of mean spacing 1 by the staircase, smoothed with a Gaussian kernel of width h.
 
     $$\bar N(x) = \sum_j \Phi\Big(\frac{x - x_j}h\Big) + \sum_{x_j > a} \Big[\Phi\Big(\frac{x + x_j - 2a}h\Big) - 1\Big]
@@ -45,18 +44,18 @@ def unfold_kernel(
     fluctuations of each of m spectra by one part in m only.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         bandwidth: the standard deviation h > 0 of the kernel, in the unit of the levels: a few to many spacings, and
             less than the distance over which the mean density changes.
         pooled: one staircase of all spectra of the batch, which must have one normalised density; their numbers of
             levels may differ, as for `unfold_polynomial`. Or one of each.
         drop: share of each spectrum to drop at either end; in [0, 1/2).
-        where: which of the levels count.
 
     Returns:
-        `Unfolded`. It takes O(n²) for each spectrum, and O(n) memory. The staircase of a pool of m spectra is computed
-        at every m-th level, with two derivatives, and at the others by the polynomial of degree 5 that fits. For h of
-        two spacings of `GOE(100)` this is off by 2e-6 levels inside, and by up to 0.003 next to the ends.
+        A `Spectrum` on the line, with its report. It takes O(n²) for each spectrum, and O(n) memory. The staircase of a
+        pool of m spectra is computed at every m-th level, with two derivatives, and at the others by the polynomial of
+        degree 5 that fits. For h of two spacings of `GOE(100)` this is off by 2e-6 levels inside, and by up to 0.003
+        next to the ends.
 
     Raises:
         ValueError: the levels are not ascending numbers, `bandwidth` is not positive and finite, or `drop` is out of
@@ -64,14 +63,14 @@ def unfold_kernel(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(unfold_kernel(jnp.arange(5.0), 0.5).levels.values)
+        >>> print(unfold_kernel(jnp.arange(5.0), 0.5).values)
         [0.5 1.5 2.5 3.5 4.5]
 
     References:
         Silverman (1986), Density Estimation for Statistics and Data Analysis, section 2.10, for the reflection.
     """
     width = _checks.positive("bandwidth", bandwidth)
-    spectra = checked(levels, where)
+    spectra = off_circle(checked(levels))
     share = DROP("drop", _checks.scalar("drop", drop))
     values, inside = _smoothed(spectra, width.astype(spectra.values.dtype), share, pooled)
     return recorded(together(spectra) if pooled else spectra, values, inside)

@@ -1,8 +1,9 @@
 """Unfolding by a polynomial."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +13,11 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import MaskLike, RealScalarLike
+from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
-from rmtjax.statistics._levels import Levels, LevelsLike, checked
-from rmtjax.statistics._unfolded import Unfolded
-from rmtjax.statistics._unfolding.unfolded import DROP, middle, recorded, together
+from rmtjax.spectra import Interval, Spectrum
+from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, LevelsLike, checked, outermost
+from rmtjax.statistics._unfolding.unfolded import DROP, middle, off_circle, recorded, together
 
 
 def unfold_polynomial(
@@ -25,8 +26,7 @@ def unfold_polynomial(
     *,
     pooled: bool = True,
     drop: RealScalarLike = 0.0,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-) -> Unfolded:
+) -> Spectrum:
     r"""Levels of mean spacing 1 by a polynomial, fitted to the staircase by least squares.
 
     The staircase $N(x_i) = i - \tfrac12$ of all spectra together is far smoother than that of each, so a pooled fit
@@ -40,15 +40,16 @@ def unfold_polynomial(
     error for independent levels, and a smaller one than equal weights have for those that repel.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         degree: of the polynomial, at least 1; static.
         pooled: one fit to all spectra of the batch, which must have one normalised density; or one to each.
-        drop: share of each spectrum to drop at either end, where polynomials fit worst; in [0, 1/2).
-        where: which of the levels count. Spectra of which it cuts off a part have no longer the density of the others.
+        drop: share of each spectrum, or of its interval, to drop at either end, where polynomials fit worst; in
+            [0, 1/2).
 
     Returns:
-        `Unfolded`: see whether it is `monotone`; a polynomial need not be. Where there are no more distinct levels than
-        the degree, NaN.
+        A `Spectrum` with its report, on an `Interval` if the levels are. See whether the report is `monotone`: a
+        polynomial need not be, and statistics refuse levels that do not ascend. Where there are no more distinct levels
+        than the degree, NaN.
 
     Raises:
         ValueError: the levels are not ascending numbers, `drop` is out of range, or `degree` is no whole number of at
@@ -58,7 +59,7 @@ def unfold_polynomial(
         >>> import jax, rmtjax as rmt
         >>> levels = jax.vmap(rmt.GOE(100).eigenvalues)(jax.random.split(jax.random.key(0), 50))
         >>> unfolded = unfold_polynomial(levels, 9, drop=0.1)
-        >>> print(f"{rmt.statistics.spacings(unfolded.levels).mean().mean():.2f}")
+        >>> print(f"{rmt.statistics.spacings(unfolded).mean().mean():.2f}")
         1.00
 
     References:
@@ -66,14 +67,14 @@ def unfold_polynomial(
         for the recurrence.
     """
     degree = _checks.integer("degree", degree, at_least=1)
-    spectra = checked(levels, where)
+    spectra = off_circle(checked(levels))
     if degree >= spectra.values.shape[-1]:
         raise _checks.refusal("degree", f"be below the number of levels, {spectra.values.shape[-1]}", degree)
     share = DROP("drop", _checks.scalar("drop", drop))
-    values, inside, number = _fit(spectra, share, degree, pooled)
+    values, inside, number, domain = _fit(spectra, share, degree, pooled)
     if spectra.values.size:
         ENOUGH.kept("degree", degree, number)
-    return recorded(together(spectra) if pooled else spectra, values, inside)
+    return recorded(together(spectra) if pooled else spectra, values, inside, domain)
 
 
 ENOUGH = _checks.Rule(
@@ -85,9 +86,16 @@ ENOUGH = _checks.Rule(
 @partial(compiled, static_argnums=(2, 3))
 def _fit(
     spectra: Levels, share: Float[Array, ""], degree: int, pooled: bool
-) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, "*#batch 1"]]:
-    """The unfolded levels, which of them are kept, and up to how many distinct ones each polynomial was fitted to."""
-    x, mask = spectra.values, spectra.mask
+) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, "*#batch 1"], AbstractDomain]:
+    """The unfolded levels, which are kept, up to how many distinct ones each fit goes through, and their domain."""
+    x, mask, domain = spectra.values, spectra.mask, spectra.domain
+    shown = mask
+    if isinstance(domain, Interval):
+        # The ends are two more places, which are looked at but count for nothing.
+        ends = jnp.stack([jnp.asarray(domain.start), jnp.asarray(domain.end)], axis=-1)
+        x, none = jnp.concatenate([x, ends], axis=-1), jnp.zeros(ends.shape, bool)
+        mask, shown = (jnp.concatenate([mask, places], axis=-1) for places in (none, ~none))
+        spectra = dataclasses.replace(spectra, values=x, mask=mask)
     axes = tuple(range(x.ndim)) if pooled else (-1,)
     if pooled:
         pool, order = pool_of(spectra)
@@ -96,9 +104,19 @@ def _fit(
         staircase = normalised_staircase(spectra)
     # The recurrence loses orthogonality where there are hardly more levels than degrees. A second round then mends the
     # fit: degree 15 to 40 normal levels, off by 1e-3 in float32, comes out to 1e-5, where a QR decomposition has 2e-4.
-    fit, number, _ = fitted(scaled(x, mask, axes), mask, staircase, degree, axes, rounds=2)
+    fit, number, _ = fitted(scaled(x, mask, axes, shown), mask, staircase, degree, axes, rounds=2)
     values = spectra.number * jnp.where(degree < number, fit, jnp.nan)
-    return values, middle(spectra, share), number
+    if not isinstance(domain, Interval):
+        return values, middle(spectra, share), number, LINE
+    values, mask, start, end = values[..., :-2], mask[..., :-2], values[..., -2], values[..., -1]
+    # A polynomial that turns back on the way to an end unfolds nothing.
+    lowest, highest = outermost(values, mask)
+    ascends = ((start <= lowest) & (highest <= end))[..., None]
+    values = jnp.where(ascends, values, jnp.nan)
+    left_out = like(values, share) * (end - start)
+    start, end = start + left_out, end - left_out
+    inside = mask & ((values >= start[..., None]) & (values <= end[..., None]) | ~ascends)
+    return values, inside, number, Interval(start, end)
 
 
 def pool_of(spectra: Levels) -> tuple[Levels, Int[Array, " p"]]:
@@ -117,13 +135,15 @@ def normalised_staircase(spectra: Levels) -> Float[Array, "*batch n"]:
     return spectra.ranks / jnp.maximum(spectra.number, 1)
 
 
-def scaled(x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], axes: tuple[int, ...]) -> Array:
-    """The levels on [-1, 1]; 0 where they do not count. No fit depends on the unit, and so no derivative does."""
+def scaled(
+    x: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], axes: tuple[int, ...], shown: Bool[Array, "*batch n"]
+) -> Float[Array, "*batch n"]:
+    """The levels on [-1, 1], and 0 where they are not shown. No fit depends on the unit, and so no derivative does."""
     fixed = jax.lax.stop_gradient(x)
     low = jnp.min(fixed, axis=axes, keepdims=True, where=mask, initial=jnp.inf)
     high = jnp.max(fixed, axis=axes, keepdims=True, where=mask, initial=-jnp.inf)
     several = high > low
-    return jnp.where(mask & several, 2 * (x - low) / jnp.where(several, high - low, 1) - 1, 0)
+    return jnp.where(shown & several, 2 * (x - low) / jnp.where(several, high - low, 1) - 1, 0)
 
 
 class _State(NamedTuple):

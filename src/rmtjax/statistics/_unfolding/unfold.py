@@ -3,19 +3,20 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import ArrayLike, MaskLike
+from rmtjax._typing import ArrayLike
 from rmtjax._units import quotient
-from rmtjax.statistics._levels import Levels, LevelsLike, checked, extent
-from rmtjax.statistics._unfolded import Unfolded
-from rmtjax.statistics._unfolding.unfolded import recorded
+from rmtjax.spectra import Circle, Interval, Line, Spectrum
+from rmtjax.spectra.internal import LINE, Levels, LevelsLike, checked, extent
+from rmtjax.statistics._unfolding.unfolded import off_circle, recorded
 
 
 class HasCdf(Protocol):
@@ -27,53 +28,63 @@ class HasCdf(Protocol):
 def unfold(
     levels: LevelsLike,
     law: HasCdf | Callable[[Array], ArrayLike],
-    *,
-    where: Annotated[MaskLike, "*batch n"] | None = None,
-) -> Unfolded:
+) -> Spectrum:
     r"""Levels of mean spacing 1, $n F(x_i)$, by a distribution function F that is known.
 
     This is the unfolding to prefer: nothing is fitted to the levels, so nothing of their fluctuations is taken away.
+    Those of an interval (a, b) become $n\,[F(x_i) - F(a)]/[F(b) - F(a)]$, on the interval (0, n). That takes the
+    fluctuation of n itself away: where the whole spectrum is known, unfold it first, and take its `bulk` then.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`; n is how many count.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`; n is how many count.
         law: the law of one level, any object with a method `cdf`: `ensemble.law()`, or `laws.LevelDensity(ensemble)`,
-            which is exact at finite n. Levels outside of its support are dropped: the record has their shares, and its
+            which is exact at finite n. Levels outside of its support are dropped: the report has their shares, and the
             mask tells which they are. Or an increasing function, the mean number of levels below x, which is taken as
-            it is, keeps all levels, and is asked at levels that count only.
-        where: which of the levels count.
+            it is, keeps all levels, and is asked at levels that count only, and at the ends of an interval.
 
     Returns:
-        `Unfolded`: the levels, from 0 to n, and how well they are unfolded.
+        A `Spectrum`: the levels, from 0 to n, and in its `report` how well they are unfolded.
 
     Raises:
-        ValueError: the levels are not ascending numbers, all of them lie outside of the support, or `law` is neither,
-            as an ensemble is.
+        ValueError: the levels are not ascending numbers, lie on a circle, or all lie outside of the support; or `law`
+            is neither, as an ensemble is.
 
     Example:
         >>> import jax, rmtjax as rmt
         >>> goe = rmt.GOE(200)
         >>> unfolded = unfold(goe.eigenvalues(jax.random.key(0)), goe.law())
-        >>> print(f"{rmt.statistics.spacings(unfolded.levels).mean():.2f}, off by {unfolded.residual:.1f} levels")
+        >>> print(f"{rmt.statistics.spacings(unfolded).mean():.2f}, off by {unfolded.report.residual:.1f} levels")
         1.00, off by 0.8 levels
 
     References:
         Mehta (2004), Random Matrices, section 1.4; Guhr, Müller-Groeling and Weidenmüller (1998), Phys. Rep. 299,
         section 3.2.1.
     """
-    spectra = checked(levels, where)
+    spectra = off_circle(checked(levels))
     cdf = None if isinstance(law, type) else getattr(law, "cdf", None)
-    if cdf is not None:
-        values, inside, numbers = _by_law(spectra.mask, cdf(spectra.filled))
-        _SOME_INSIDE.kept("law", law, numbers)
-        return recorded(spectra, values, inside)
-    if callable(getattr(law, "law", None)):
+    if cdf is None and callable(getattr(law, "law", None)):
         raise _checks.refusal("law", "be a law: `ensemble.law()`, or `laws.LevelDensity(ensemble)`", law)
-    if not callable(law) or isinstance(law, type):
+    if cdf is None and (not callable(law) or isinstance(law, type)):
         raise _checks.refusal("law", "have a method `cdf`, or be an increasing function", law)
-    numbers, shape = _checks.numbers("law", law(spectra.filled)), spectra.values.shape
-    if numbers.shape != shape or jnp.iscomplexobj(numbers):
-        raise _checks.refusal("law", f"return a real number for each level, of shape {shape}", numbers)
-    return recorded(spectra, numbers, spectra.mask)
+    function: Any = law if cdf is None else cdf
+    at = partial(_numbers, function)
+    numbers, domain = at(spectra.filled), spectra.domain
+    ends = (at(domain.start), at(domain.end)) if isinstance(domain, Interval) else None
+    if cdf is None:
+        return recorded(spectra, numbers, domain=LINE if ends is None else Interval(*ends))
+    values, inside, shares = _by_law(spectra.mask, numbers, ends)
+    _SOME_INSIDE.kept("law", law, shares)
+    return recorded(
+        spectra, values, inside, LINE if ends is None else Interval(jnp.zeros_like(ends[0]), spectra.number[..., 0])
+    )
+
+
+def _numbers(law: Callable[[Any], Any], points: Any) -> Array:
+    """The mean number of levels below each point, or the share of them."""
+    numbers = _checks.numbers("law", law(points))
+    if numbers.shape != np.shape(points) or jnp.iscomplexobj(numbers):
+        raise _checks.refusal("law", f"return a real number for each level, of shape {np.shape(points)}", numbers)
+    return numbers
 
 
 def _left_out(numbers: Any) -> str:
@@ -85,36 +96,43 @@ _SOME_INSIDE = _checks.Rule(lambda _, numbers: (numbers[2] > 0) | (numbers.sum()
 
 @compiled
 def _by_law(
-    mask: Bool[Array, "*batch n"], probabilities: Float[Array, "*batch n"]
+    mask: Bool[Array, "*batch n"], shares: Float[Array, "*batch n"], ends: tuple[Array, Array] | None
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, " 3"]]:
     """The unfolded levels, which of them are inside of the support, and how many are below it, above it and inside."""
-    inside = mask & (probabilities > 0) & (probabilities < 1)
-    numbers = [jnp.sum(part) for part in (mask & (probabilities <= 0), mask & (probabilities >= 1), inside)]
-    return like(probabilities, jnp.sum(mask, axis=-1, keepdims=True)) * probabilities, inside, jnp.stack(numbers)
+    inside = mask & (shares > 0) & (shares < 1)
+    numbers = [jnp.sum(part) for part in (mask & (shares <= 0), mask & (shares >= 1), inside)]
+    if ends is not None:
+        start, end = (like(shares, part)[..., None] for part in ends)
+        shares = quotient(shares - start, end - start)
+    return like(shares, jnp.sum(mask, axis=-1, keepdims=True)) * shares, inside, jnp.stack(numbers)
 
 
-def unfold_phases(phases: LevelsLike, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Unfolded:
-    r"""Eigenphases of mean spacing 1, $n\theta_i/2\pi$, for statistics with `period=n`.
+def unfold_phases(phases: LevelsLike) -> Spectrum:
+    r"""Eigenphases of mean spacing 1, $n\theta_i/2\pi$, on a circle of length n.
 
     Args:
-        phases: ascending, within a circle of 2π, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
-        where: which of the phases count.
+        phases: ascending, within a circle of 2π, `(..., n)`; or a `Spectrum` on a `Circle` of any length.
 
     Returns:
-        `Unfolded`, whose residuals are taken from a constant that is fitted, as the phases begin anywhere.
+        A `Spectrum` on a `Circle(n)`, where n is how many count. The residuals of its report are taken from a constant
+        that is fitted, as the phases begin anywhere.
 
     Raises:
-        ValueError: the phases are not ascending numbers, or span more than a circle.
+        ValueError: the phases are not ascending numbers, span more than a circle, or lie on an interval.
 
     Example:
         >>> import jax, rmtjax as rmt
         >>> phases = rmt.CUE(50).eigenphases(jax.random.key(0))
-        >>> print(rmt.statistics.number_variance(unfold_phases(phases).levels, 2.0, period=50) < 1)
+        >>> print(rmt.statistics.number_variance(unfold_phases(phases), 2.0) < 1)
         True
     """
-    spectra = checked(phases, where, name="phases")
-    kept = _WITHIN_A_CIRCLE.kept("phases", spectra.values, spectra.mask)
-    return recorded(spectra.where(kept), *_on_circle(spectra))
+    spectra = checked(phases, name="phases")
+    if isinstance(spectra.domain, Interval):
+        raise _checks.refusal("phases", "lie on a circle", spectra.domain)
+    if isinstance(spectra.domain, Line):
+        spectra = spectra.where(_WITHIN_A_CIRCLE.kept("phases", spectra.values, spectra.mask))
+    values, number, leads = _on_circle(spectra)
+    return recorded(spectra, values, domain=Circle(number), offset=leads)
 
 
 # Phases of -π and π differ by a circle and the rounding of both.
@@ -127,15 +145,17 @@ _WITHIN_A_CIRCLE = _checks.Rule(
 @compiled
 def _on_circle(
     spectra: Levels,
-) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Float[Array, "*batch 1"]]:
-    """The unfolded phases, which of them count, and by how much they lead the staircase on average."""
-    number = spectra.number
-    values = number * spectra.values / (2 * jnp.pi)
+) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch"], Float[Array, "*batch 1"]]:
+    """The unfolded phases, the length of their circle, and by how much they lead the staircase on average."""
+    number, domain = spectra.number, spectra.domain
+    period = domain.period[..., None] if isinstance(domain, Circle) else 2 * jnp.pi
+    values = number * spectra.values / period
     leads = jnp.where(spectra.mask, values - spectra.ranks, 0)
-    return values, spectra.mask, jnp.sum(leads, axis=-1, keepdims=True) / jnp.maximum(number, 1)
+    length = jnp.maximum(number, 1)  # that of a circle without levels is 1
+    return values, length[..., 0], jnp.sum(leads, axis=-1, keepdims=True) / length
 
 
-def unfold_local(levels: LevelsLike, window: int, *, where: Annotated[MaskLike, "*batch n"] | None = None) -> Unfolded:
+def unfold_local(levels: LevelsLike, window: int) -> Spectrum:
     r"""Levels of mean spacing 1 by the mean spacing around each: $y_{i+1} - y_i = (x_{i+1} - x_i)/\bar s_i$.
 
     The mean $\bar s_i = (x_{i + w} - x_{i - w})/2w$ follows the fluctuations themselves. This makes spectra look rigid
@@ -143,27 +163,26 @@ def unfold_local(levels: LevelsLike, window: int, *, where: Annotated[MaskLike, 
     short distances, such as spacings, may be taken from it.
 
     Args:
-        levels: ascending levels, `(..., n)`, a `PaddedSpectrum`, or `linalg.MaskedValues`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`.
         window: w ≥ 1, the number of levels to either side; static. The w levels at either end are dropped.
-        where: which of the levels count; the two sides of one that does not are neighbours.
 
     Returns:
-        `Unfolded`.
+        A `Spectrum` on the line, with its report.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or `window` is no whole number of at least 1, or there are no
-            2w + 1 levels.
+        ValueError: the levels are not ascending numbers, lie on a circle, or `window` is no whole number of at least
+            1, or there are no 2w + 1 levels.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(unfold_local(jnp.arange(8.0) ** 2, 2).levels.values[:4])
-        [ nan  nan 1.5  2.75]
+        >>> print(unfold_local(jnp.arange(8.0) ** 2, 2).values[:4])
+        [ inf  inf 1.5  2.75]
 
     References:
         Gómez, Molina, Relaño and Retamosa (2002), Phys. Rev. E 66, 036209, on what it does to long-range statistics.
     """
     window = _checks.integer("window", window, at_least=1)
-    spectra = checked(levels, where)
+    spectra = off_circle(checked(levels))
     if 2 * window >= spectra.values.shape[-1]:
         raise _checks.refusal("window", f"be below half of the number of levels, {spectra.values.shape[-1]}", window)
     return recorded(spectra, *_by_neighbours(spectra, window))

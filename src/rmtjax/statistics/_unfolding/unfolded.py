@@ -9,9 +9,8 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax.linalg import MaskedValues
-from rmtjax.statistics._levels import Levels, in_order, outermost
-from rmtjax.statistics._unfolded import Unfolded
+from rmtjax.spectra import Circle, Interval, Spectrum, Unfolding
+from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, in_order, made, outermost
 
 DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
@@ -28,11 +27,41 @@ def together(spectra: Levels) -> Levels:
     return spectra if spectra.valid is True else spectra.where(spectra.valid.all())
 
 
-@partial(compiled, nan_is_an_answer=True)
+def off_circle(spectra: Levels) -> Levels:
+    """Levels that do not lie on a circle, where there is no first one to count from."""
+    if isinstance(spectra.domain, Circle):
+        raise _checks.refusal("levels", "lie on the line (`unfold_phases` unfolds a circle)", spectra.domain)
+    return spectra
+
+
 def recorded(
-    spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any = 0
-) -> Unfolded:
-    """The record of unfolded values, of which `mask` says which are left; a program that all unfoldings share."""
+    spectra: Levels,
+    values: Float[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"] | None = None,
+    domain: AbstractDomain = LINE,
+    offset: Any = 0,
+) -> Spectrum:
+    """The spectrum of unfolded values, of which `mask` says which are left, with its report."""
+    kept = spectra.mask if mask is None else mask
+    report, valid = _report(spectra, values, kept, offset)
+    at_end = spectra.at_end and mask is None
+    found = Levels(spectra.masked(values, 1), kept, valid, at_end, domain)
+    return made(found.where(_in_domain(found, domain)) if isinstance(domain, Interval) else found, True, report)
+
+
+@compiled
+def _in_domain(spectra: Levels, domain: Interval) -> Bool[Array, "*batch"]:
+    """Whether an unfolding has left the ends of the interval around the levels."""
+    start, end = domain.start, domain.end
+    lowest, highest = outermost(spectra.values, spectra.mask)
+    return (start < end) & (start <= lowest) & (highest <= end) & (abs(start) < jnp.inf) & (abs(end) < jnp.inf)
+
+
+@partial(compiled, nan_is_an_answer=True)
+def _report(
+    spectra: Levels, values: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"], offset: Any
+) -> tuple[Unfolding, Bool[Array, "*batch"]]:
+    """The report, and whether each spectrum ascends."""
     values = spectra.masked(values, 1)
     rank = spectra.ranks.astype(values.dtype) + offset
     number, kept = (like(values, jnp.sum(each, axis=-1)) for each in (spectra.mask, mask))
@@ -47,13 +76,14 @@ def recorded(
     low, high = outermost(values, mask)
     several, exact = kept > 1, squares == 0
     residual_size = jnp.where(exact, 0, jnp.sqrt(jnp.where(exact, 1, squares)))
-    return Unfolded(
-        levels=MaskedValues(jnp.where(mask, values, jnp.nan), mask),
+    monotone = in_order(values, mask, spectra.at_end).all(-1)
+    report = Unfolding(
         deviation=jnp.where(mask, residual, jnp.nan),
         mean_spacing=jnp.where(several, (high - low) / jnp.where(several, kept - 1, 1), jnp.nan),
         residual=jnp.where(kept > 0, residual_size, jnp.nan),
         trend=jnp.where(several, jnp.sum(centred * residual, axis=-1) / jnp.where(several, spread, 1), jnp.nan),
         below=share(place < first),
         above=share(place > first),
-        monotone=in_order(values, mask, spectra.at_end).all(-1),
+        monotone=monotone,
     )
+    return report, spectra.valid & monotone & ((abs(values) < jnp.inf) | ~mask).all(-1)

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax import PaddedSpectrum
+from rmtjax import Circle, Spectrum
 from rmtjax import statistics as s
+from rmtjax.spectra import MaskedValues
 from tests.test_compile_once import COMPILATIONS
 
 EDGES = np.array([-1.0, 1.0, 3.0])
@@ -14,27 +15,24 @@ NAN = np.nan
 # For each statistic: the function and its values without levels, with all of them masked, for
 # one level, for two, and for three equal ones.
 OF_LEVELS = {
-    "spacings": (lambda x, w=None: s.spacings(x, where=w).mean(), (NAN, NAN, NAN, 1.5, 0)),
-    "gap_ratios": (lambda x, w=None: s.gap_ratios(x, where=w).mean(), (NAN, NAN, NAN, NAN, NAN)),
-    "complex_spacing_ratios": (
-        lambda x, w=None: s.complex_spacing_ratios(x, where=w).mean(),
-        (NAN, NAN, NAN, NAN, NAN),
-    ),
+    "spacings": (lambda x: s.spacings(x).mean(), (NAN, NAN, NAN, 1.5, 0)),
+    "gap_ratios": (lambda x: s.gap_ratios(x).mean(), (NAN, NAN, NAN, NAN, NAN)),
+    "complex_spacing_ratios": (lambda x: s.complex_spacing_ratios(x).mean(), (NAN, NAN, NAN, NAN, NAN)),
     "level_repulsion": (
-        lambda x, w=None: s.level_repulsion(x, 2.0, where=w).exponent,
+        lambda x: s.level_repulsion(x, 2.0).exponent,
         (NAN, NAN, NAN, 1 / np.log(2 / 1.5) - 1, NAN),
     ),
     "level_density": (
-        lambda x, w=None: s.level_density(x, EDGES, where=w),
+        lambda x: s.level_density(x, EDGES),
         ([NAN] * 2, [NAN] * 2, [0, 0.5], [0.25, 0.25], [0, 0.5]),
     ),
     "spectral_ergodicity": (
-        lambda x, w=None: s.spectral_ergodicity(jnp.stack([x, x]), EDGES, where=w),
+        lambda x: s.spectral_ergodicity(jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), x), EDGES),
         ([NAN] * 2, [NAN] * 2, [0, 0], [0, 0], [0, 0]),
     ),
-    "linear_statistic": (lambda x, w=None: s.linear_statistic(x, jnp.square, where=w), (0, 0, 4, 4.25, 3)),
-    "log_determinant": (lambda x, w=None: s.log_determinant(x, where=w), (0, 0, np.log(2), 0, 0)),
-    "condition_number": (lambda x, w=None: s.condition_number(x, where=w), (NAN, NAN, 1, 4, 1)),
+    "linear_statistic": (lambda x: s.linear_statistic(x, jnp.square), (0, 0, 4, 4.25, 3)),
+    "log_determinant": (s.log_determinant, (0, 0, np.log(2), 0, 0)),
+    "condition_number": (s.condition_number, (NAN, NAN, 1, 4, 1)),
 }
 DEGENERATE = [([], None), ([1.0, 2.0], False), ([2.0], None), ([0.5, 2.0], None), ([1.0, 1.0, 1.0], None)]
 
@@ -45,9 +43,9 @@ def test_degenerate_spectra(name):
     statistic, expected = OF_LEVELS[name]
     for (levels, mask), value in zip(DEGENERATE, expected, strict=True):
         levels = jnp.asarray(levels, float)
-        where = None if mask is None else jnp.full(levels.shape, mask)
-        np.testing.assert_allclose(statistic(levels, where), value, rtol=1e-5, err_msg=f"{levels}")
-        slope = jax.grad(lambda x, where=where: jnp.nansum(statistic(x, where)))(levels)
+        of = lambda x, mask=mask: statistic(x if mask is None else Spectrum(x, mask, unfolded=True))
+        np.testing.assert_allclose(of(levels), value, rtol=1e-5, err_msg=f"{levels}")
+        slope = jax.grad(lambda x, of=of: jnp.nansum(of(x)))(levels)
         assert np.isfinite(slope).all(), levels
 
 
@@ -90,19 +88,22 @@ def test_a_batch_is_vmap_is_jit_is_one_by_one(getkey, name):
 def test_an_unfolding_is_taken_whole(getkey):
     phases = jnp.sort(jax.random.uniform(getkey(), (5, 8), maxval=6.0), axis=-1)
     unfolded = s.unfold_phases(phases)
-    np.testing.assert_array_equal(s.spacings(unfolded).values, s.spacings(unfolded.levels).values)
+    around = np.diff(phases, append=phases[:, :1] + 2 * np.pi)
+    np.testing.assert_allclose(s.spacings(unfolded).values, around * 8 / (2 * np.pi), rtol=1e-6, atol=1e-6)
     found = s.over_samples(lambda each: s.gap_ratios(each).mean(), unfolded)
-    np.testing.assert_allclose(found.value, s.gap_ratios(phases).mean().mean(), rtol=1e-6)
+    on_circle = s.gap_ratios(Spectrum(phases, domain=Circle(2 * np.pi))).mean()
+    np.testing.assert_allclose(found.value, on_circle.mean(), rtol=1e-6)
 
 
 def test_the_two_sides_of_a_masked_level_are_not_neighbours():
-    levels, where = np.array([0.0, 1.0, 2.5, 3.0, 4.0]), np.array([True, True, False, True, True])
-    padded = np.where(where, levels, np.nan)
-    np.testing.assert_array_equal(s.spacings(padded, where=where).mask, [True, False, False, True])
-    assert s.spacings(padded, 2, where=where).count() == s.gap_ratios(padded, where=where).count() == 0
-    assert s.level_repulsion(padded, 2.5, where=where).count == 2
-    # In the plane there is no other order than that of the distances.
-    np.testing.assert_allclose(s.complex_spacing_ratios(padded, where=where).values[0], 1 / 3)
+    levels, mask = np.array([0.0, 1.0, 2.5, 3.0, 4.0]), np.array([True, True, False, True, True])
+    missing = np.where(mask, levels, np.nan)
+    for spectrum in (Spectrum(missing, mask, unfolded=True), MaskedValues(missing, mask)):
+        np.testing.assert_array_equal(s.spacings(spectrum).mask, [True, False, False, True])
+        assert s.spacings(spectrum, 2).count() == s.gap_ratios(spectrum).count() == 0
+        assert s.level_repulsion(spectrum, 2.5).count == 2
+        # In the plane there is no other order than that of the distances.
+        np.testing.assert_allclose(s.complex_spacing_ratios(spectrum).values[0], 1 / 3)
 
 
 def message(call, *args):
@@ -127,25 +128,30 @@ def test_what_is_wrong_with_levels():
     assert "got complex128 of shape (3, 50)." in message(lambda: s.spacings(1j * levels))
     assert max(map(len, (said, message(lambda: s.level_repulsion(levels, levels))))) < 200
     # Under `grad` alone the numbers are known, too.
-    assert "at [1, 8]" in message(lambda: jax.grad(lambda x: s.spacings(x, where=x < 9).mean().sum())(swapped))
+    assert "at [1, 8]" in message(jax.grad(lambda x: s.spacings(Spectrum(x, x < 9)).mean().sum()), swapped)
     assert np.isnan(jax.jit(lambda x: s.gap_ratios(x).mean())(swapped))[1]
 
 
 def test_masked_arrays_and_lists_of_numpy():
     values = np.array([[0.0, 1.0, 99.0, 2.5], [0.0, 2.0, 5.0, 7.0]])
-    expected = s.spacings(jnp.asarray(values), where=values != 99)
-    np.testing.assert_array_equal(s.spacings(np.ma.masked_equal(values, 99)).values, expected.values)
+    expected = s.spacings(Spectrum(jnp.asarray(values), values != 99))
+    for masked in (np.ma.masked_equal(values, 99), Spectrum(np.ma.masked_equal(values, 99))):
+        np.testing.assert_array_equal(s.spacings(masked).values, expected.values)
     np.testing.assert_array_equal(s.spacings([[0.0, 1.0], [2.0, 4.0]]).values, [[1], [2]])
-    assert "PaddedSpectrum.of(spectra)" in message(lambda: s.spacings([values[0], values[1, :2]]))
+    assert "as `rmt.Spectrum.of(spectra)` makes" in message(lambda: s.spacings([values[0], values[1, :2]]))
 
 
-@pytest.mark.parametrize(("values", "order"), [([1, 2, np.inf], 1), ([1, 2, np.inf], 3), ([1.0, 2], 3), ([np.inf], -1)])
-def test_an_order_that_is_not_that_of_the_levels(values, order):
-    spectrum = PaddedSpectrum(jnp.array(values), jnp.array(order))
-    assert "`order` must be the number of levels, with `+inf` from there on" in message(s.gap_ratios, spectrum)
-    both = PaddedSpectrum(jnp.array([values, [0.0, *values[1:]]]), jnp.array([order, np.sum(np.isfinite(values))]))
-    found = jax.jit(lambda spectra: s.spacings(spectra).values)(both)
-    np.testing.assert_array_equal(np.isnan(found).all(-1), [True, len(values) == 1])
+@pytest.mark.parametrize(("values", "number"), [([1, 2, np.inf], 3), ([1, np.nan], 2), ([-np.inf], 1), ([2.0, 1], 2)])
+def test_what_counts_without_being_a_number(values, number):
+    mask = jnp.arange(len(values)) < number
+    assert "`values` must be ascending numbers, finite where they count" in message(Spectrum, values, mask)
+    both = jnp.array([values, np.sort(np.nan_to_num(values, posinf=9, neginf=-9))])
+    made = jax.jit(lambda values: Spectrum(values, mask))(both)
+    assert message(s.gap_ratios, made) == (
+        "`levels` must be spectra of ascending numbers in their domain, got 1 of 2 that are not, the first at [0]."
+    )
+    found = jax.jit(lambda spectra: s.spacings(spectra).values)(made)
+    np.testing.assert_array_equal(np.isnan(found).all(-1), [True, number == 1])
 
 
 @pytest.mark.float32
@@ -158,11 +164,12 @@ def test_spacings_that_single_precision_loses():
     whole = 10**8 + np.arange(0, 40, 3)
     for lost in (levels, levels.tolist(), whole, whole.astype(np.int32), jnp.asarray(whole)):
         assert "`levels` must keep their spacings in float32 (set `jax_enable_x64`" in message(s.spacings, lost)
+        assert "`values` must keep their spacings in float32 (set `jax_enable_x64`" in message(Spectrum, lost)
     # Numbers of that precision from the start, an origin within the spectrum, and a single level lose nothing.
-    s.spacings(np.float32(levels)), s.spacings(centred), s.spacings(levels, where=np.arange(40) < 1)
+    s.spacings(np.float32(levels)), s.spacings(centred), s.spacings(Spectrum(levels, np.arange(40) < 1))
     s.spacings(np.array([0.3, 0.1 + 0.2]))  # equal but for their rounding
     np.testing.assert_allclose(s.log_determinant(levels), 40 * np.log(1e6), rtol=1e-6)
-    np.testing.assert_allclose(s.gap_ratios(np.array([0.0, 1.0, 3.0, np.inf]), where=np.arange(4) < 3).mean(), 0.5)
+    np.testing.assert_allclose(s.gap_ratios(Spectrum([0.0, 1.0, 3.0, np.inf], np.arange(4) < 3)).mean(), 0.5)
 
 
 def test_few_compilations(getkey):

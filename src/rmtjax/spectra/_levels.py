@@ -1,14 +1,16 @@
-"""The first argument of every statistic: levels, with a mask where not all of them count."""
+"""Levels as statistics compute with them: the one place where they are checked."""
 
 import dataclasses
 import math
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Inexact
+from jaxtyping import Array, Bool, Float, Inexact, Real
 from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
@@ -16,11 +18,14 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
-from rmtjax.linalg import MaskedValues, PaddedSpectrum
-from rmtjax.linalg.internal import first_for_rest
-from rmtjax.statistics._unfolded import Unfolded
+from rmtjax.spectra._domain import LINE, AbstractDomain, Circle, Interval, of_batch
+from rmtjax.spectra._masked import MaskedValues, first_for_rest
 
-LevelsLike = TypeAliasType("LevelsLike", RealLike | PaddedSpectrum | MaskedValues | Unfolded)
+if TYPE_CHECKING:
+    from rmtjax.spectra._spectrum import Spectrum
+
+LevelsLike = TypeAliasType("LevelsLike", "RealLike | Spectrum")
+ValuesLike = TypeAliasType("ValuesLike", "RealLike | Spectrum | MaskedValues")
 PlanarLevelsLike = TypeAliasType("PlanarLevelsLike", ArrayLike | MaskedValues)
 
 
@@ -64,33 +69,30 @@ _ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they coun
 _FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 
-def _as_long_as_ordered(order: Any, values: Any) -> Any:
-    """Which spectra are padded just from their order on; NaN may be anywhere."""
-    place = np.arange(values.shape[-1], dtype=order.dtype).reshape((1,) * order.ndim + (-1,))
-    inside = place < order[..., None]
-    padded = ((inside == (values < math.inf)) | (values != values)).all(-1)
-    return padded & (order >= 0) & (order <= values.shape[-1])
+class AbstractSpectrum(AbstractModule):
+    """Levels that were checked when the spectrum was made."""
 
-
-def _lengths(order: np.ndarray, values: np.ndarray) -> str:
-    first = tuple(np.argwhere(~_as_long_as_ordered(order, values))[0])
-    return f"the order {order[first]} with {(values[first] < math.inf).sum()} levels before the padding"
-
-
-_PADDED = _checks.Rule(_as_long_as_ordered, "be the number of levels, with `+inf` from there on", _lengths)
+    values: eqx.AbstractVar[Real[Array, "*batch n"]]
+    mask: eqx.AbstractVar[Bool[Array, "*batch n"]]
+    domain: eqx.AbstractVar[AbstractDomain]
+    unfolded: eqx.AbstractVar[bool]
+    valid: eqx.AbstractVar[Bool[Array | np.ndarray, "*batch"]]
+    padded: eqx.AbstractVar[bool]
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Levels:
-    """Levels whose padding is 0, which of them count, and whether each spectrum is valid."""
+    """Levels that were checked, with 0 where none counts."""
 
     values: Inexact[Array, "*batch n"]
     mask: Bool[Array, "*batch n"]
+    # Whether each spectrum is valid: True, or booleans of the batch under a transformation.
     valid: Any
     # Whether what does not count is known to stand behind all that does. Running sums and maxima, which are slow to
     # compile, are then not needed.
     at_end: bool = dataclasses.field(metadata={"static": True})
+    domain: AbstractDomain = LINE
 
     def where(self, kept: Any) -> "Levels":
         """The same, of which only those spectra are valid for which something else holds, too."""
@@ -155,49 +157,82 @@ def extent(values: Any, mask: Any) -> Any:
     return (highest - lowest).clip(0)
 
 
-def checked(levels: object, where: object, *, name: str = "levels", spaced: bool = True) -> Levels:
+def checked(
+    levels: Any,
+    mask: Any = None,
+    domain: AbstractDomain | None = None,
+    *,
+    name: str = "levels",
+    spaced: bool = True,
+    padded: bool = False,
+) -> Levels:
     """Ascending levels on the last axis; what does not count need not be a number.
 
     Args:
-        levels: as a statistic takes them.
-        where: likewise.
+        levels: an array, or a spectrum, which was checked when it was made.
+        mask: which levels of an array count.
+        domain: where those of an array were looked for.
         name: that of the argument, for errors.
         spaced: whether distances between levels matter.
+        padded: whether what does not count is known to stand behind all that does.
 
     Raises:
-        ValueError: they are not real, not ascending where they count, or have no axis; `where` is no mask of them; or
-            their spacings are lost in single precision.
+        ValueError: they are not real, not ascending where they count, or have no axis; `mask` is no mask of them; their
+            spacings are lost in single precision; or they lie outside of the domain.
     """
-    values, mask, valid, at_end = _with_mask(levels, where, name)
-    values = _checks.real(name, values)
+    if isinstance(levels, AbstractSpectrum):
+        return _of_spectrum(levels, name)
+    values, inside, at_end = _with_mask(levels, mask, name)
+    values, at_end = _checks.real(name, values), at_end or padded
     if spaced:
-        _digits_kept(name, levels, values, mask)
-    return Levels(*_zeroed(values, mask), _checks.both(valid, _ASCENDING.kept(name, values, mask, at_end)), at_end)
+        digits_kept(name, levels, values, inside)
+    valid = _ASCENDING.kept(name, values, inside, at_end)
+    domain = LINE if domain is None else of_batch(domain, values)
+    valid = _checks.both(valid, _within("domain", domain, values, inside))
+    return Levels(*_zeroed(values, inside), valid, at_end, domain)
 
 
-def checked_in_plane(levels: object, where: object, *, name: str = "levels") -> Levels:
+def unit_density(levels: LevelsLike, *, name: str = "levels") -> Levels:
+    """Levels of mean spacing 1: those of a spectrum that is unfolded, or an array that looks so.
+
+    Raises:
+        ValueError: as for `checked`; a spectrum is not unfolded; or independent levels of unit density would be as many
+            as those of an array, or as few, with a probability of e⁻³⁶ at most.
+    """
+    refuse_raw(levels, name=name)
+    spectra = checked(levels, name=name)
+    if isinstance(levels, AbstractSpectrum):
+        return spectra
+    return spectra.where(_UNFOLDED.kept(name, spectra.values, spectra.mask))
+
+
+def refuse_raw(levels: object, *, name: str = "levels") -> None:
+    """Refuse a spectrum that is known to have another unit than its mean spacing."""
+    if isinstance(levels, AbstractSpectrum) and not levels.unfolded:
+        must = "be unfolded (`statistics.unfold` and its relatives do that; `unfolded=True` says that it is)"
+        raise _checks.refusal(name, must, _checks.Words("a spectrum that is not"))
+
+
+def checked_in_plane(levels: Any, *, name: str = "levels") -> Levels:
     """Real or complex levels in any order, finite where they count.
 
     Raises:
-        ValueError: they are not finite where they count, or have no axis; `where` is no mask of them.
+        ValueError: they are not finite where they count, or have no axis.
     """
-    values, mask, valid, at_end = _with_mask(levels, where, name)
-    return Levels(*_zeroed(values, mask), _checks.both(valid, _FINITE.kept(name, values, mask)), at_end)
+    if isinstance(levels, AbstractSpectrum):
+        return _of_spectrum(levels, name)
+    values, mask, at_end = _with_mask(levels, None, name)
+    return Levels(*_zeroed(values, mask), _FINITE.kept(name, values, mask), at_end)
 
 
-def checked_values(values: object, where: object = None, *, name: str = "levels") -> Levels:
+def checked_values(values: Any, *, name: str = "levels") -> Levels:
     """Real levels, spacings, ratios or other numbers in any order, finite where they count.
 
-    Args:
-        values: as `levels` of a statistic, the records of spacings and of an unfolding included.
-        where: which of them count.
-        name: that of the argument, for errors.
-
     Raises:
-        ValueError: they are not real, not finite where they count, or have no axis; `where` is no mask of them; or
-            how they vary is lost in single precision.
+        ValueError: they are not real, not finite where they count, or have no axis; or how they vary is lost in single
+            precision.
     """
-    spectra = checked_in_plane(values, where, name=name)
+    spectra = checked_in_plane(values, name=name)
     _checks.real(name, spectra.values)
     _checks.deviations_kept(name, values, spectra.values, None, spectra.mask)
     return spectra
@@ -216,32 +251,102 @@ def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.
         raise _checks.refusal(name, f"broadcast to the shape {shape} of the levels", array.shape) from None
 
 
-def _with_mask(levels: Any, where: Any, name: str) -> tuple[Array, Any, Any, bool]:
-    """Levels, which of them count, whether their number is right, and whether the others are known to be at the end."""
-    if isinstance(levels, Unfolded):
-        levels = levels.levels
+def _of_spectrum(spectrum: AbstractSpectrum, name: str) -> Levels:
+    values, mask = _zeroed(spectrum.values, spectrum.mask)
+    return Levels(values, mask, VALID.kept(name, spectrum.valid), spectrum.padded, spectrum.domain)
+
+
+def _at(wrong: np.ndarray) -> str:
+    return f", the first at {list(map(int, np.argwhere(wrong)[0]))}" if wrong.ndim else ""
+
+
+VALID = _checks.Rule(
+    lambda valid: valid,
+    "be spectra of ascending numbers in their domain",
+    lambda valid: f"{(~valid).sum()} of {valid.size} that are not{_at(~valid)}",
+)
+
+
+def _with_mask(levels: Any, mask: Any, name: str) -> tuple[Array, Any, bool]:
+    """Levels, which of them count, and whether the others are known to be at the end."""
     if isinstance(levels, np.ma.MaskedArray):
         levels = MaskedValues(_checks.numbers(name, levels.data), jnp.asarray(~np.ma.getmaskarray(levels)))
     if isinstance(levels, list | tuple) and len({np.shape(spectrum) for spectrum in levels}) > 1:
         got = _checks.Words("spectra of different lengths")
-        raise _checks.refusal(name, "be one array, or a PaddedSpectrum, as `rmt.PaddedSpectrum.of(spectra)` makes", got)
-    valid = _PADDED.kept("order", levels.order, levels.values) if isinstance(levels, PaddedSpectrum) else True
-    mask: Any = True if where is None else where
-    at_end = where is None and not isinstance(levels, MaskedValues)
-    if isinstance(levels, PaddedSpectrum | MaskedValues):
-        mask = levels.mask if where is None else levels.mask & mask_of("where", where, levels.mask.shape)
-        levels = levels.values
+        raise _checks.refusal(name, "be one array, or a spectrum, as `rmt.Spectrum.of(spectra)` makes", got)
+    at_end, inside = mask is None, True if mask is None else mask
+    if isinstance(levels, MaskedValues):
+        inside = levels.mask if mask is None else levels.mask & mask_of("mask", mask, levels.mask.shape)
+        levels, at_end = levels.values, False
     values = _checks.numbers(name, levels)
     if values.ndim == 0:
         raise _checks.refusal(name, "have an axis of levels", values.shape)
-    return values, mask_of("where", mask, values.shape), valid, at_end
+    return values, mask_of("mask", inside, values.shape), at_end
+
+
+def _within(name: str, domain: AbstractDomain, values: Any, mask: Any) -> Any:
+    """Whether the levels of each spectrum lie in the domain."""
+    if isinstance(domain, Circle):
+        kept = _checks.POSITIVE.kept(name, domain.period)
+        return _checks.both(kept, _HOLDS.kept(name, domain.period, values, mask))
+    if isinstance(domain, Interval):
+        ends = domain.start, domain.end
+        kept = ENDS.kept(name, ends)
+        return _checks.both(kept, _AROUND.kept(name, ends, values, mask))
+    return True
+
+
+ENDS = _checks.Rule(
+    lambda ends: (ends[0] < ends[1]) & (abs(ends[0]) < math.inf) & (abs(ends[1]) < math.inf),
+    "be a pair of ascending finite numbers",
+)
+_HOLDS = _checks.Rule(
+    lambda period, *levels: period >= extent(*levels), "be at least the distance from the first level to the last"
+)
+
+
+def _around(ends: Any, values: Any, mask: Any) -> Any:
+    lowest, highest = outermost(values, mask)
+    return (ends[0] <= lowest) & (highest <= ends[1])
+
+
+_AROUND = _checks.Rule(_around, "hold all levels (`bulk` takes those of an interval)")
+
+
+def _unfolded(values: Any, mask: Any) -> Any:
+    """Whether independent levels of unit density could be so many or so few, for each spectrum that has any.
+
+    By Chernoff's bound the probability is at most exp(N - W - N log(N/W)) for N levels in a length W.
+    """
+    number, length = (mask.sum(axis=-1) - 1).clip(0), extent(values, mask)
+    some = (number > 0) & (length > 0)
+    xp = np if isinstance(some, np.ndarray) else jnp
+    number = number if xp is np else like(values, number)
+    logarithm = xp.log(xp.where(some, number, 1) / xp.where(some, length, 1))
+    return (length - number + number * logarithm <= FARTHEST) | (length <= 0) | ~mask.any(axis=-1)
+
+
+def _spacing(values: np.ndarray, mask: np.ndarray) -> str:
+    number, wrong = np.maximum(mask.sum(axis=-1) - 1, 1), ~_unfolded(values, mask)
+    mean = extent(values, mask) / number
+    return f"a mean spacing of {_checks.entry(mean, wrong)}" if mean.ndim else f"{mean:.3g}"
+
+
+# e⁻³⁶ is the rounding unit of float64: no spectrum is lost by chance.
+FARTHEST = -math.log(sys.float_info.epsilon)
+_UNFOLDED = _checks.Rule(
+    _unfolded,
+    "have a mean spacing of 1, as `statistics.unfold` and its relatives give it (a `Spectrum` says by `unfolded=True` "
+    "that it has)",
+    _spacing,
+)
 
 
 # The rounding of a level that is refused, in units of the mean spacing.
 _MOST_ROUNDED = 0.01
 
 
-def _digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
+def digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
     """Refuse numbers of the host whose spacings are lost where 64-bit types are off."""
     if isinstance(levels, AbstractModule) or isinstance(values, Tracer) or isinstance(mask, Tracer):
         return
