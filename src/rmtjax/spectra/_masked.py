@@ -95,6 +95,9 @@ class MaskedValues(AbstractModule):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return as_array("MaskedValues", self.values, self.mask).astype(dtype or self.values.dtype)
 
+    def __jax_array__(self) -> Array:
+        return jnp.asarray(np.asarray(self))
+
 
 def compressed(name: str, values: Array, mask: Array) -> np.ndarray:
     """The values that count as a vector, which has to be known."""

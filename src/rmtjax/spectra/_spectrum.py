@@ -72,7 +72,7 @@ class Spectrum(AbstractSpectrum):
         unfolded: bool = False,
     ):
         if isinstance(values, AbstractModule) and not isinstance(values, MaskedValues):
-            raise _checks.refusal("values", "be an array of levels", _checks.Words(f"a {type(values).__name__}"))
+            raise _checks.refusal("values", "be an array of levels", _checks.Words(type(values).__name__))
         _fill(self, checked(values, mask, domain, name="values"), unfolded, None)
 
     @classmethod
@@ -275,6 +275,9 @@ class Spectrum(AbstractSpectrum):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         VALID.kept("spectrum", self.valid)
         return as_array("Spectrum", self.values, self.mask).astype(dtype or self.values.dtype)
+
+    def __jax_array__(self) -> Real[Array, "*batch n"]:
+        return jnp.asarray(np.asarray(self))
 
 
 def made(levels: Levels, unfolded: bool = False, report: Unfolding | None = None) -> Spectrum:
