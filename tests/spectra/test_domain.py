@@ -66,8 +66,8 @@ def test_a_circle_begins_anywhere():
         (Circle(np.inf), "`domain` must be positive and finite"),
         (Interval(np.zeros(3), 9), r"`domain` must broadcast to the shape \(2,\) of the batch, got \(3,\)"),
         (Circle(np.full((1, 2), 9.0)), r"`domain` must broadcast to the shape \(2,\) of the batch"),
-        (Interval, r"`domain` must be `Line\(\)`, `Interval\(start, end\)` or `Circle\(period\)`"),
-        ((0, 9), r"`domain` must be `Line\(\)`"),
+        (Interval, r"`domain` must be `rmt.Interval\(start, end\)`, `rmt.Circle\(period\)` or `rmt.spectra.Line\(\)`"),
+        ((0, 9), r"`domain` must be `rmt.Interval\(start, end\)`"),
         (None, None),
     ],
 )

@@ -86,7 +86,7 @@ def test_several_orders_and_their_domains():
     found = s.number_variance(spectra, 0.5)
     expected = Spectrum([0.0, 1.0, 2.0], domain=Interval(-1.0, 2.5), unfolded=True)
     np.testing.assert_allclose(found[0], s.number_variance(expected, 0.5))
-    assert np.isnan(found[1])
+    assert found[1] == 0.5**2
     with pytest.raises(ValueError, match="`domain` must hold all levels"):
         Spectrum.of([[0.0, 1.0, 2.0], [3.0]], Interval(-1.0, 2.5))
 
@@ -690,3 +690,35 @@ def test_a_part_of_an_invalid_spectrum_names_it():
     found = rmt.statistics.unfold_polynomial(tied, 3, pooled=False)
     with pytest.raises(ValueError, match=r"must be spectra of ascending numbers .* the first at \[0\]"):
         found.bulk(1, 4)
+
+
+def test_slips_are_named():
+    levels = np.arange(9.0)
+    for slip, message in (
+        (lambda: Spectrum(levels, Interval(0.0, 9.0)), "`mask` must be booleans .`domain=` says where"),
+        (lambda: Spectrum(levels, unfolded="no"), "`unfolded` must be True or False, got 'no'"),
+        (lambda: Spectrum.of([Spectrum(levels)]), "`spectra` must be arrays .*, got a Spectrum among them"),
+        (lambda: Spectrum(levels, domain=Circle(10.0)).bulk(-1.0, 10.0), "`start, end` must lie within one round"),
+        (
+            lambda: rmt.inference.fit_beta(Spectrum(levels, domain=Circle(9.0)), by="levels"),
+            "whole spectra on the line",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            slip()
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        Spectrum(LEVELS)[3]
+
+
+def test_parts_that_are_none_are_nan_under_jit():
+    spectrum = Spectrum(np.arange(1.0, 10.0), unfolded=True)
+    assert np.isnan(jax.jit(lambda share: s.log_determinant(spectrum.middle(share)))(2.0))
+    likelihood = lambda start: rmt.inference.log_likelihood(rmt.laws.Semicircle(30.0), spectrum.bulk(start, 1.0))
+    assert np.isnan(jax.jit(likelihood)(5.0))
+
+
+def test_unfolding_leaves_room_for_spectra_without_a_level():
+    spectra = Spectrum.of([[0.1, 0.5, 0.7], []], Interval(-1.0, 1.0))
+    for unfolded in (s.unfold(spectra, rmt.laws.Semicircle()), s.unfold_polynomial(spectra, 1)):
+        np.testing.assert_array_equal(unfolded.valid, True)
+        np.testing.assert_array_equal(s.spacings(unfolded).count(), [2, 0])

@@ -88,7 +88,9 @@ def of_batch(domain: Any, values: Any) -> AbstractDomain:
         ValueError: it is none, or its numbers do not broadcast to the batch.
     """
     if not isinstance(domain, AbstractDomain):
-        raise _checks.refusal("domain", "be `Line()`, `Interval(start, end)` or `Circle(period)`", domain)
+        raise _checks.refusal(
+            "domain", "be `rmt.Interval(start, end)`, `rmt.Circle(period)` or `rmt.spectra.Line()`", domain
+        )
     return jax.tree.map(lambda number: of_each("domain", number, values), domain)
 
 

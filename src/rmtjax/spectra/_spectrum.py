@@ -1,5 +1,6 @@
 """A spectrum that knows which levels count, where they were looked for, and whether they are unfolded."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Int, Real
 
 from rmtjax import _checks
@@ -55,7 +57,7 @@ class Spectrum(AbstractSpectrum):
 
     values: Real[Array, "*batch n"]
     mask: Bool[Array, "*batch n"]
-    domain: AbstractDomain
+    domain: Line | Interval | Circle
     unfolded: bool = eqx.field(static=True)
     _report: Unfolding | None = eqx.field(repr=False)
     # Whether each spectrum is, which in a program is only known when it runs.
@@ -71,6 +73,10 @@ class Spectrum(AbstractSpectrum):
         *,
         unfolded: bool = False,
     ):
+        if isinstance(mask, AbstractDomain):
+            raise _checks.refusal("mask", "be booleans (`domain=` says where the levels were looked for)", mask)
+        if not isinstance(unfolded, bool | np.bool_):
+            raise _checks.refusal("unfolded", "be True or False", unfolded)
         if isinstance(values, AbstractModule) and not isinstance(values, MaskedValues):
             raise _checks.refusal("values", "be an array of levels", _checks.Words(type(values).__name__))
         _fill(self, checked(values, mask, domain, name="values"), unfolded, None)
@@ -107,6 +113,9 @@ class Spectrum(AbstractSpectrum):
         if not isinstance(spectra, Iterable) or getattr(spectra, "ndim", 1) == 0:
             raise _checks.refusal("spectra", "be vectors of real numbers", spectra)
         given = [*spectra]
+        if any(isinstance(vector, AbstractModule) for vector in given):
+            must = "be arrays (a `Spectrum` knows more than its levels, which would be lost)"
+            raise _checks.refusal("spectra", must, _checks.Words("a Spectrum among them"))
         vectors = [_checks.real("spectra", vector) for vector in given]
         for vector, each in zip(vectors, given, strict=True):
             if vector.ndim != 1:
@@ -119,9 +128,11 @@ class Spectrum(AbstractSpectrum):
         # An empty one has no precision of its own.
         dtype = common_dtype(*(vector for vector in vectors if vector.size)) if max(sizes) else vectors[0].dtype
         vectors = [vector.astype(dtype) for vector in vectors]
-        pad = lambda vector: jnp.pad(vector, (0, max(sizes) - vector.size), constant_values=jnp.inf)
-        mask = inside_block(jnp.array(sizes), max(sizes))
-        levels = checked(jnp.stack([pad(vector) for vector in vectors]), mask, domain, name="spectra", padded=True)
+        xp: Any = jnp if any(isinstance(vector, Tracer) for vector in vectors) else np  # NumPy compiles nothing
+        padding = [xp.full(max(sizes) - vector.size, math.inf, dtype) for vector in vectors]
+        values = xp.stack([xp.concatenate(pair) for pair in zip(vectors, padding, strict=True)])
+        mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
+        levels = checked(jnp.asarray(values), mask, domain, name="spectra", padded=True)
         return made(levels, unfolded)
 
     @property
@@ -185,13 +196,13 @@ class Spectrum(AbstractSpectrum):
             >>> print(Spectrum(jnp.arange(7.0) ** 3).middle(0.5).compressed())
             [ 8. 27. 64.]
         """
-        share = _checks.FRACTION("share", _checks.scalar("share", share))
-        VALID.kept("spectrum", self.valid)
+        share = _checks.scalar("share", share)
+        kept = _checks.both(VALID.kept("spectrum", self.valid), _checks.FRACTION.kept("share", share))
         if isinstance(self.domain, Circle):
             raise _checks.refusal("domain", "have ends (`bulk` takes a part of a circle)", self.domain)
         whole = (self.domain.start, self.domain.end) if isinstance(self.domain, Interval) else None
         ends = (_ends if self.unfolded else _ends_by_rank)(self.values, self.mask, whole, share)
-        return self._part(Interval(*ends), _inside(self.values, self.mask, *ends), True)
+        return self._part(Interval(*ends), _inside(self.values, self.mask, *ends), kept)
 
     def _part(self, domain: AbstractDomain, mask: Array, kept: Any) -> "Spectrum":
         valid = _checks.both(self.valid, kept)
@@ -264,7 +275,10 @@ class Spectrum(AbstractSpectrum):
         if len(parts) >= axes or any(part is ... or part is None or np.ndim(part) >= axes for part in parts):
             must = "choose from the batch (`bulk` and `middle` give a part of the levels)"
             raise _checks.refusal("index", must, index)
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf)[index], self)
+        traced = any(isinstance(part, Tracer) for part in parts)
+        chosen = tuple(np.asarray(part) if isinstance(part, list) else part for part in parts)
+        np.empty(self.values.shape[:-1])[() if traced else chosen]  # NumPy's errors: JAX would take the last spectrum
+        return jax.tree.map(lambda leaf: (jnp.asarray(leaf) if traced else leaf)[chosen], self)
 
     def __len__(self) -> int:
         return self.values.shape[0]
@@ -354,7 +368,8 @@ def _observed(ends: Any, domain: Any, values: Any, mask: Any, unfolded: Any) -> 
     lowest, highest = outermost(values, mask)
     empty = lowest > highest
     if isinstance(domain, Circle):
-        return (highest - domain.period <= ends[0]) & (ends[1] <= lowest + domain.period) | empty
+        inside = (highest - domain.period <= ends[0]) & (ends[1] <= lowest + domain.period) | empty
+        return inside & (ends[1] - ends[0] <= domain.period)
     return (lowest - ends[0] <= FARTHEST) & (ends[1] - highest <= FARTHEST) | empty | ~unfolded
 
 

@@ -20,7 +20,7 @@ from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
-from rmtjax.spectra import Spectrum
+from rmtjax.spectra import Line, Spectrum
 from rmtjax.spectra.internal import LevelsLike, refuse_raw
 from rmtjax.statistics import gap_ratios, spacings
 
@@ -126,6 +126,8 @@ _WHOLE = _checks.Rule(
 def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
     whole = True
     if isinstance(levels, Spectrum):
+        if not isinstance(levels.domain, Line):
+            raise _checks.refusal("levels", 'be whole spectra on the line where `by` is "levels"', levels.domain)
         whole, levels = _WHOLE.kept("levels", levels.mask), levels.values
     array = _checks.real("levels", levels)
     if array.ndim == 0 or array.shape[-1] < 2 or array.size == 0:

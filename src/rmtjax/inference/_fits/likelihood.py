@@ -1,6 +1,6 @@
 """The likelihood of any law, for optimisers and samplers."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -10,7 +10,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.laws import AbstractLaw
 from rmtjax.spectra import MaskedValues, Spectrum
-from rmtjax.spectra.internal import first_for_rest
+from rmtjax.spectra.internal import checked, first_for_rest
 
 
 def log_likelihood(
@@ -42,13 +42,19 @@ def log_likelihood(
     """
     if not isinstance(law, AbstractLaw):
         raise _checks.refusal("law", "be a law of `rmtjax.laws` with its parameters", law)
-    array, mask = (values.values, values.mask) if isinstance(values, MaskedValues | Spectrum) else (values, True)
+    known: Any = True
+    if isinstance(values, Spectrum):
+        spectra = checked(values, name="values")
+        array, mask, known = spectra.values, spectra.mask, spectra.valid
+    else:
+        array, mask = (values.values, values.mask) if isinstance(values, MaskedValues) else (values, True)
     array = _checks.real("values", array)
     if array.ndim == 0:
         raise _checks.refusal("values", "have an axis of values", array.shape)
     mask = jnp.broadcast_to(jnp.asarray(mask), array.shape)
     array, valid = _checks.points("values", first_for_rest(array, mask))
-    return _checks.masked(valid if valid is True else valid.all(-1), _total(law.logpdf(array), mask))
+    valid = _checks.both(known, valid if valid is True else valid.all(-1))
+    return _checks.masked(valid, _total(law.logpdf(array), mask))
 
 
 @compiled

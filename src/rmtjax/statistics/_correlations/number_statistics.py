@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
-from rmtjax.spectra import Circle
+from rmtjax.spectra import Circle, Interval
 from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
 from rmtjax.statistics._correlations import windows
 from rmtjax.statistics._correlations.stretch import refuse_longer, stretch
@@ -44,8 +44,8 @@ def number_variance(
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
-        longer, or no level counts. Differentiable in levels and lengths almost everywhere; in reverse mode the memory
-        is that of some √n values for each spectrum and length.
+        longer, and of a line or circle without levels. Differentiable in levels and lengths almost everywhere; in
+        reverse mode the memory is that of some √n values for each spectrum and length.
 
     Raises:
         ValueError: the levels are not ascending numbers or not unfolded, or a length is negative, infinite or longer
@@ -215,7 +215,9 @@ def _batch(name: str, max_count: int | None, spectra: Levels, lengths: Float[Arr
     else:
         # A level comes twice: before the first position, and when the window has gone round.
         levels, last, events = part.two_rounds, end + 0 * sizes, 3 * count + 1
-    fits = (part.number[:, None] > 0) & (last > start) & (sizes <= part.length[:, None])
+    # An interval without a level was observed, too.
+    observed = isinstance(spectra.domain, Interval) | (part.number[:, None] > 0)
+    fits = observed & (last > start) & (sizes <= part.length[:, None])
     if name == "rigidity":  # to an empty window there is no line, nor a derivative
         fits, sizes = fits & (sizes > 0), jnp.where(sizes > 0, sizes, 1)
     track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)

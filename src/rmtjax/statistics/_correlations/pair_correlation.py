@@ -11,7 +11,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
-from rmtjax.spectra import Circle
+from rmtjax.spectra import Circle, Interval
 from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
 from rmtjax.statistics._correlations.stretch import refuse_longer, stretch
 
@@ -72,7 +72,7 @@ def _densities(spectra: Levels, edges: Float[Array, " bins_and_one"]) -> Float[A
     else:
         among, weight = part.levels, widths * ((length - lower) + (length - upper)) / 2
     pairs = jax.vmap(_pairs, in_axes=(0, 0, 0, None))(among, part.levels, counted, edges)
-    fits = (part.number[:, None] > 0) & (upper <= length)
+    fits = (isinstance(spectra.domain, Interval) | (part.number[:, None] > 0)) & (upper <= length)
     densities = jnp.where(fits, pairs / jnp.where(fits, weight, 1), jnp.nan)
     return densities.reshape(*spectra.values.shape[:-1], lower.size)
 

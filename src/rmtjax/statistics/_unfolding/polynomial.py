@@ -109,6 +109,7 @@ def _fit(
     if not isinstance(domain, Interval):
         return values, middle(spectra, share), number, LINE
     values, mask, start, end = values[..., :-2], mask[..., :-2], values[..., -2], values[..., -1]
+    end = jnp.where(mask.any(-1), end, start + 1)  # nominal, where there is no level
     # A polynomial that turns back on the way to an end unfolds nothing.
     lowest, highest = outermost(values, mask)
     ascends = ((start <= lowest) & (highest <= end))[..., None]

@@ -75,7 +75,10 @@ def unfold(
     values, inside, shares = _by_law(spectra.mask, numbers, ends)
     _SOME_INSIDE.kept("law", law, shares)
     return recorded(
-        spectra, values, inside, LINE if ends is None else Interval(jnp.zeros_like(ends[0]), spectra.number[..., 0])
+        spectra,
+        values,
+        inside,
+        LINE if ends is None else Interval(jnp.zeros_like(ends[0]), jnp.maximum(spectra.number[..., 0], 1)),
     )
 
 

@@ -54,7 +54,8 @@ def _in_domain(spectra: Levels, domain: Interval) -> Bool[Array, "*batch"]:
     """Whether an unfolding has left the ends of the interval around the levels."""
     start, end = domain.start, domain.end
     lowest, highest = outermost(spectra.values, spectra.mask)
-    return (start < end) & (start <= lowest) & (highest <= end) & (abs(start) < jnp.inf) & (abs(end) < jnp.inf)
+    around = (start <= lowest) & (highest <= end) | ~spectra.mask.any(-1)
+    return (start < end) & around & (abs(start) < jnp.inf) & (abs(end) < jnp.inf)
 
 
 @partial(compiled, nan_is_an_answer=True)
