@@ -21,8 +21,10 @@ def load(name):
 
 
 @pytest.fixture(autouse=True)
-def _close_figures():
-    yield
+def _as_for_a_user():
+    """JAX's ordinary promotion, which the scripts may use, and no figure that is left open."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
     plt.close("all")
 
 
