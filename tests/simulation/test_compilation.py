@@ -76,7 +76,7 @@ FUNCTIONS = {
     "filter_vmap of a module": lambda s: (eqx.filter_vmap(Walk(jnp.asarray(s)), in_axes=None, axis_size=2),),
     "jitted function": lambda s: (jax.jit(with_key_first), s),
     "function": lambda s: (with_key_first, s),
-    "static method": lambda s: (PLAIN.draw, np.float32(s)),
+    "static method": lambda s: (PLAIN.draw, np.float64(s)),
     "method of an object": lambda s: (PLAIN.method, s),
     "arguments of several kinds": lambda s: (sum_of_sample, rmt.Wigner(4, s), {"by": np.arange(2) * s}),
     "function among the arguments": lambda s: (lambda_of_a_function, rmt.Wigner(4, s).sample),
