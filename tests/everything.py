@@ -318,6 +318,12 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         {"a": cast(jnp.tile(DATA, (2, 3)))}, key=KEY, replicates=9
     ),
     "rmtjax.inference.fit_beta": lambda cast: inf.fit_beta(cast(BATCH)).interval(),
+    "rmtjax.inference.oracle_covariance of a batch": lambda cast: inf.oracle_covariance(
+        cast(jnp.stack([DATA, 2 * DATA])), cast(jnp.diag(POSITIVE))
+    ),
+    "rmtjax.inference.minimum_variance_loss of a batch": lambda cast: inf.minimum_variance_loss(
+        cast(jnp.stack([jnp.diag(POSITIVE), 2 * jnp.eye(3)])), cast(jnp.diag(POSITIVE))
+    ),
     "rmtjax.inference.fit_beta by spacings": lambda cast: inf.fit_beta(cast(MASKED), by="spacings"),
     "rmtjax.inference.fit_berry_robnik": lambda cast: inf.fit_berry_robnik(cast(BATCH)),
     "rmtjax.inference.fit_brody": lambda cast: inf.fit_brody(cast(PADDED)),

@@ -196,7 +196,7 @@ def planted(key: jax.Array, n: int, p: int, x: np.ndarray) -> tuple[jax.Array, j
     left, right, noise = jax.random.split(key, 3)
     u = jnp.linalg.qr(jax.random.normal(left, (n, x.size)))[0]
     v = jnp.linalg.qr(jax.random.normal(right, (p, x.size)))[0]
-    signal = (u * x * max(n, p) ** 0.5) @ v.T
+    signal = (u * jnp.asarray(x * max(n, p) ** 0.5, u.dtype)[None]) @ v.T
     return signal, signal + jax.random.normal(noise, (n, p))
 
 

@@ -125,7 +125,7 @@ def test_exact_p_values_are_uniform(n, p, beta, getkey):
 def spiked(key, level):
     """Data of unit noise with one component along a random direction."""
     rotation = rmt.HaarOrthogonal(60).sample(jax.random.fold_in(key, 1))
-    return jax.random.normal(key, (150, 60)) * jnp.ones(60).at[0].set(level**0.5) @ rotation
+    return jax.random.normal(key, (150, 60)) * jnp.ones((1, 60)).at[0, 0].set(level**0.5) @ rotation
 
 
 # In units of the threshold of Baik, Ben Arous and Péché: what is found, by the tests and by rules of thumb.

@@ -115,7 +115,7 @@ def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p
     levels = _oracle_levels(spectrum.vectors, population)
     p, k = spectrum.vectors.shape[-2:]
     rest = jnp.real(jnp.trace(population)) - jnp.sum(levels, -1)
-    return times(spectrum.matrix(levels, rest / max(p - k, 1)), unit)
+    return times(spectrum.matrix(levels, rest / max(p - k, 1)), unit[0, 0])
 
 
 _oracle = compiled(_oracle_of, static_argnums=2)
