@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Inexact, Real
+from jaxtyping import Array, Bool, Float, Inexact
 from typing_extensions import TypeAliasType
 
 from rmtjax import _checks
@@ -19,7 +19,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.spectra._domain import LINE, AbstractDomain, Circle, Interval, of_batch
-from rmtjax.spectra._masked import MaskedValues, first_for_rest
+from rmtjax.spectra._masked import AbstractMasked, MaskedValues, first_for_rest
 
 if TYPE_CHECKING:
     from rmtjax.spectra._spectrum import Spectrum
@@ -69,11 +69,9 @@ _ASCENDING = _checks.Rule(_ascend, "be ascending numbers, finite where they coun
 _FINITE = _checks.Rule(_finite, "be finite numbers", _fault)
 
 
-class AbstractSpectrum(AbstractModule):
+class AbstractSpectrum(AbstractMasked):
     """Levels that were checked when the spectrum was made."""
 
-    values: eqx.AbstractVar[Real[Array, "*batch n"]]
-    mask: eqx.AbstractVar[Bool[Array, "*batch n"]]
     domain: eqx.AbstractVar[AbstractDomain]
     unfolded: eqx.AbstractVar[bool]
     valid: eqx.AbstractVar[Bool[Array | np.ndarray, "*batch"]]
@@ -305,12 +303,13 @@ _HOLDS = _checks.Rule(
 )
 
 
-def _around(ends: Any, values: Any, mask: Any) -> Any:
+def around(ends: Any, values: Any, mask: Any) -> Any:
+    """Whether the levels of each spectrum that count lie between two ends, as none do."""
     lowest, highest = outermost(values, mask)
     return (ends[0] <= lowest) & (highest <= ends[1])
 
 
-_AROUND = _checks.Rule(_around, "hold all levels (`bulk` takes those of an interval)")
+_AROUND = _checks.Rule(around, "hold all levels (`bulk` takes those of an interval)")
 
 
 def _unfolded(values: Any, mask: Any) -> Any:

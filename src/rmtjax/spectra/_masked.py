@@ -1,8 +1,10 @@
 """Values of which not all count."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +18,44 @@ from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, MaskLike
 
 
-class MaskedValues(AbstractModule):
+class AbstractMasked(AbstractModule):
+    """Numbers of which not all count: where all do, an array to NumPy, Matplotlib and pandas."""
+
+    values: eqx.AbstractVar[Inexact[Array, "*batch n"]]
+    mask: eqx.AbstractVar[Bool[Array, "*batch n"]]
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> Any: ...
+
+    def _refuse_invalid(self) -> None:
+        """Raise an error where a program has found the numbers wrong."""
+
+    def compressed(self) -> np.ndarray:
+        """Those of all rows that count, one after the other, outside of `jit`."""
+        self._refuse_invalid()
+        if any(isinstance(leaf, Tracer) for leaf in (self.values, self.mask)):
+            must = "be known: under a transformation take `values` and `mask`"
+            raise _checks.refusal(type(self).__name__, must, _checks.Words("traced ones"))
+        return np.asarray(self.values)[np.asarray(self.mask)]
+
+    def __len__(self) -> int:
+        return self.values.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self)) if self.values.ndim == 1 else (self[row] for row in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        missing, size = self.values.size - self.compressed().size, self.values.size
+        if missing:
+            must = "count throughout as an array (`compressed()` has those that do)"
+            raise _checks.refusal(type(self).__name__, must, _checks.Words(f"{missing} of {size} that do not"))
+        return np.asarray(self.values).astype(dtype or self.values.dtype)
+
+    def __jax_array__(self) -> Array:
+        return jnp.asarray(np.asarray(self))
+
+
+class MaskedValues(AbstractMasked):
     """Values of which not all count: as many as there is room for, in an array of static size.
 
     Where all count, this is an array to NumPy, Matplotlib and pandas. Where some do not, these refuse it, as rows have
@@ -75,45 +114,12 @@ class MaskedValues(AbstractModule):
             raise _checks.refusal("function", f"return an array of the shape {self.values.shape}", heights.shape)
         return _mean(heights, self.mask)
 
-    def compressed(self) -> np.ndarray:
-        """The values of all rows that count, one after the other, outside of `jit`."""
-        return compressed("values", self.values, self.mask)
-
     def __getitem__(self, index: Any) -> "MaskedValues":
         parts = index if isinstance(index, tuple) else (index,)
         whole = len(parts) == self.values.ndim or any(part is ... for part in parts)
         if whole and isinstance(parts[-1], int | np.integer | jax.Array | np.ndarray) and np.ndim(parts[-1]) == 0:
             raise _checks.refusal("index", "leave the last axis, as a range does", index)
         return MaskedValues(self.values[index], self.mask[index])
-
-    def __len__(self) -> int:
-        return self.values.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(np.asarray(self)) if self.values.ndim == 1 else (self[row] for row in range(len(self)))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return as_array("MaskedValues", self.values, self.mask).astype(dtype or self.values.dtype)
-
-    def __jax_array__(self) -> Array:
-        return jnp.asarray(np.asarray(self))
-
-
-def compressed(name: str, values: Array, mask: Array) -> np.ndarray:
-    """The values that count as a vector, which has to be known."""
-    if any(isinstance(leaf, Tracer) for leaf in (values, mask)):
-        must = "be known: under a transformation take `values` and `mask`"
-        raise _checks.refusal(name, must, _checks.Words("traced ones"))
-    return np.asarray(values)[np.asarray(mask)]
-
-
-def as_array(name: str, values: Array, mask: Array) -> np.ndarray:
-    """The values as they are, all of which must count."""
-    counting = compressed(name, values, mask)
-    if counting.size < values.size:
-        got = _checks.Words(f"{values.size - counting.size} of {values.size} that do not")
-        raise _checks.refusal(name, "count throughout as an array (`compressed()` has those that do)", got)
-    return np.asarray(values)
 
 
 @compiled

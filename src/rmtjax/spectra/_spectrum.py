@@ -1,7 +1,7 @@
 """A spectrum that knows which levels count, where they were looked for, and whether they are unfolded."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import equinox as eqx
@@ -18,7 +18,7 @@ from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import Arrangement, KeyScalar, MaskLike, RealLike, RealScalarLike
 from rmtjax.spectra._domain import LINE, AbstractDomain, Circle, Interval, Line, of_each
 from rmtjax.spectra._levels import ENDS, FARTHEST, VALID, AbstractSpectrum, Levels, checked, digits_kept, outermost
-from rmtjax.spectra._masked import MaskedValues, as_array, compressed
+from rmtjax.spectra._masked import MaskedValues
 from rmtjax.spectra._periodic import count_below, inside_block, repeated
 from rmtjax.spectra._unfolding import Unfolding
 
@@ -26,11 +26,11 @@ from rmtjax.spectra._unfolding import Unfolding
 class Spectrum(AbstractSpectrum):
     """Ascending levels that know which of them count, where they were looked for, and whether they are unfolded.
 
-    Every function of `statistics`, `inference` and `plotting` takes one where it takes an array of levels. An array is
-    a spectrum on the line of which all levels count. A spectrum is checked when it is made, and not again. It is
-    batched over leading axes, and an index chooses from these: `spectra[0]`. A part of the levels comes by `bulk` or
-    `middle`, which know what was observed; a range of an array begins and ends with a level, which biases what is
-    measured near the ends.
+    Functions of `statistics` and `plotting`, and fits and tests of `inference`, take one where they take an array of
+    levels. An array is a spectrum on the line of which all levels count. A spectrum is checked when it is made, and not
+    again. It is batched over leading axes, and an index chooses from these: `spectra[0]`. A part of the levels comes by
+    `bulk` or `middle`, which know what was observed; a range of an array begins and ends with a level, which biases
+    what is measured near the ends.
 
     Args:
         values: ascending where they count; what does not count need not be a number. Also a masked array of NumPy.
@@ -60,7 +60,7 @@ class Spectrum(AbstractSpectrum):
     domain: Line | Interval | Circle
     unfolded: bool = eqx.field(static=True)
     _report: Unfolding | None = eqx.field(repr=False)
-    # Whether each spectrum is, which in a program is only known when it runs.
+    # Whether each spectrum is valid, which a program knows only when it runs.
     valid: Bool[Array | np.ndarray, "*batch"] = eqx.field(repr=False)
     # Whether what does not count stands behind all that does.
     padded: bool = eqx.field(static=True, repr=False)
@@ -225,10 +225,9 @@ class Spectrum(AbstractSpectrum):
         points, valid = _checks.points("x", x)
         if self.values.ndim != 1:
             raise _checks.refusal("spectrum", "be a single one (use `jax.vmap` for several)", self.values.shape)
-        ascending = self.values if self.padded else jnp.sort(self.values)
-        below = count_below(ascending, points)
-        valid = _checks.both(valid, VALID.kept("spectrum", self.valid))
-        return _checks.masked(valid, jnp.minimum(below, like(below, self.count)))
+        levels = checked(self, name="spectrum")
+        below = count_below(levels.compact, points)
+        return _checks.masked(valid, levels.masked(jnp.minimum(below, like(below, self.count)), points.ndim))
 
     def periodic(self, arrangement: Arrangement, key: KeyScalar | None = None) -> Real[Array, "*batch n"]:
         r"""The spectrum, of at least one level, repeated cyclically up to length n, in ascending order.
@@ -258,16 +257,11 @@ class Spectrum(AbstractSpectrum):
         _checks.choice("arrangement", arrangement, Arrangement)
         if (key is None) == (arrangement == "random"):
             raise _checks.refusal("key", "be given for arrangement='random' and for no other", key)
-        ascending = self.values if self.padded else jnp.sort(self.values, axis=-1)
-        valid = VALID.kept("spectrum", self.valid)
-        return _checks.masked(
-            valid if valid is True else valid[..., None], repeated(ascending, self.count, arrangement, key)
-        )
+        levels = checked(self, name="spectrum")
+        return levels.masked(repeated(levels.compact, self.count, arrangement, key), 1)
 
-    def compressed(self) -> np.ndarray:
-        """The levels of all spectra that count, one after the other, outside of `jit`."""
+    def _refuse_invalid(self) -> None:
         VALID.kept("spectrum", self.valid)
-        return compressed("Spectrum", self.values, self.mask)
 
     def __getitem__(self, index: Any) -> "Spectrum":
         parts = index if isinstance(index, tuple) else (index,)
@@ -279,19 +273,6 @@ class Spectrum(AbstractSpectrum):
         chosen = tuple(np.asarray(part) if isinstance(part, list) else part for part in parts)
         np.empty(self.values.shape[:-1])[() if traced else chosen]  # NumPy's errors: JAX would take the last spectrum
         return jax.tree.map(lambda leaf: (jnp.asarray(leaf) if traced else leaf)[chosen], self)
-
-    def __len__(self) -> int:
-        return self.values.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(np.asarray(self)) if self.values.ndim == 1 else (self[row] for row in range(len(self)))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        VALID.kept("spectrum", self.valid)
-        return as_array("Spectrum", self.values, self.mask).astype(dtype or self.values.dtype)
-
-    def __jax_array__(self) -> Real[Array, "*batch n"]:
-        return jnp.asarray(np.asarray(self))
 
 
 def made(levels: Levels, unfolded: bool = False, report: Unfolding | None = None) -> Spectrum:
@@ -353,7 +334,7 @@ def _ends_by_rank(
     first, last = outermost(values, mask) if whole is None else whole
     number = jnp.sum(mask, axis=-1, keepdims=True)
     left_out = jnp.floor((1 - like(values, share)) / 2 * like(values, number) + 0.5).astype(number.dtype)
-    ascending = jnp.sort(jnp.where(mask, values, jnp.inf), axis=-1)
+    ascending = jnp.sort(values, axis=-1)  # `+inf` where none counts
     at = lambda place: jnp.take_along_axis(ascending, place.clip(0, ascending.shape[-1] - 1), axis=-1)[..., 0]
     halfway = lambda place: (at(place - 1) + at(place)) / 2
     none = left_out[..., 0] == 0

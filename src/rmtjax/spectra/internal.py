@@ -3,10 +3,12 @@
 from rmtjax.spectra._domain import LINE as LINE
 from rmtjax.spectra._domain import AbstractDomain as AbstractDomain
 from rmtjax.spectra._domain import of_each as of_each
+from rmtjax.spectra._levels import ENDS as ENDS
 from rmtjax.spectra._levels import Levels as Levels
 from rmtjax.spectra._levels import LevelsLike as LevelsLike
 from rmtjax.spectra._levels import PlanarLevelsLike as PlanarLevelsLike
 from rmtjax.spectra._levels import ValuesLike as ValuesLike
+from rmtjax.spectra._levels import around as around
 from rmtjax.spectra._levels import checked as checked
 from rmtjax.spectra._levels import checked_in_plane as checked_in_plane
 from rmtjax.spectra._levels import checked_values as checked_values

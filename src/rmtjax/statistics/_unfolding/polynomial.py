@@ -16,7 +16,7 @@ from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax._varying import varying_like
 from rmtjax.spectra import Interval, Spectrum
-from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, LevelsLike, checked, outermost
+from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, LevelsLike, around, checked
 from rmtjax.statistics._unfolding.unfolded import DROP, middle, off_circle, recorded, together
 
 
@@ -111,8 +111,7 @@ def _fit(
     values, mask, start, end = values[..., :-2], mask[..., :-2], values[..., -2], values[..., -1]
     end = jnp.where(mask.any(-1), end, start + 1)  # nominal, where there is no level
     # A polynomial that turns back on the way to an end unfolds nothing.
-    lowest, highest = outermost(values, mask)
-    ascends = ((start <= lowest) & (highest <= end))[..., None]
+    ascends = around((start, end), values, mask)[..., None]
     values = jnp.where(ascends, values, jnp.nan)
     left_out = like(values, share) * (end - start)
     start, end = start + left_out, end - left_out

@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax.spectra import Circle, Interval, Spectrum, Unfolding
-from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, in_order, made, outermost
+from rmtjax.spectra.internal import ENDS, LINE, AbstractDomain, Levels, around, in_order, made, outermost
 
 DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
@@ -52,10 +52,8 @@ def recorded(
 @compiled
 def _in_domain(spectra: Levels, domain: Interval) -> Bool[Array, "*batch"]:
     """Whether an unfolding has left the ends of the interval around the levels."""
-    start, end = domain.start, domain.end
-    lowest, highest = outermost(spectra.values, spectra.mask)
-    around = (start <= lowest) & (highest <= end) | ~spectra.mask.any(-1)
-    return (start < end) & around & (abs(start) < jnp.inf) & (abs(end) < jnp.inf)
+    ends = domain.start, domain.end
+    return ENDS.holds(ends) & around(ends, spectra.values, spectra.mask)
 
 
 @partial(compiled, nan_is_an_answer=True)
