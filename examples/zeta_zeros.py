@@ -114,11 +114,7 @@ def phase(t: jax.Array) -> jax.Array:
 PSI = np.polynomial.Chebyshev.interpolate(
     lambda p: np.cos(2 * np.pi * (p**2 - p - 1 / 16)) / np.cos(2 * np.pi * p), 26, [0, 1]
 )
-REMAINDER = (
-    PSI,
-    -PSI.deriv(3) / (96 * np.pi**2),
-    PSI.deriv(6) / (18432 * np.pi**4) + PSI.deriv(2) / (64 * np.pi**2),
-)
+REMAINDER = (PSI, -PSI.deriv(3) / (96 * np.pi**2), PSI.deriv(6) / (18432 * np.pi**4) + PSI.deriv(2) / (64 * np.pi**2))
 
 
 @jax.jit

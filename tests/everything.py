@@ -172,10 +172,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         cast(ON_INTERVAL).middle(0.5),
         st.rigidity(cast(PADDED).middle(0.8), 1.0),
     ],
-    "rmtjax.Spectrum.periodic": lambda cast: [
-        cast(PADDED).periodic("random", KEY),
-        cast(PADDED).periodic("magnitude"),
-    ],
+    "rmtjax.Spectrum.periodic": lambda cast: [cast(PADDED).periodic("random", KEY), cast(PADDED).periodic("magnitude")],
     "rmtjax.Interval": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Interval(0.0, cast(jnp.array([7.0, 9.0])))),
     "rmtjax.Circle": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Circle(cast(jnp.array([7.0, 9.0])))),
     "rmtjax.spectra.MaskedValues.mean": lambda cast: st.spacings(cast(MASKED)).mean(jnp.square),
@@ -222,12 +219,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         f"rmtjax.laws.{name} for β = {beta}": lambda cast, name=name, beta=beta: getattr(laws, name)(
             cast(jnp.array([1.0, 3.0])), 7, beta
         )
-        for name in (
-            "circular_form_factor",
-            "circular_number_variance",
-            "circular_power_spectrum",
-            "circular_rigidity",
-        )
+        for name in ("circular_form_factor", "circular_number_variance", "circular_power_spectrum", "circular_rigidity")
         for beta in (2, 4)
     },
     **{

@@ -410,10 +410,7 @@ LAWS: dict[str, Law] = {
     ),
     # Limiting densities in the plane
     "CircularLaw": Law(
-        "Circular law",
-        "matrices with independent entries",
-        ("CircularLaw(2.0)",),
-        "CircularLaw(1.5, 0.5)",
+        "Circular law", "matrices with independent entries", ("CircularLaw(2.0)",), "CircularLaw(1.5, 0.5)"
     ),
     "CircularPowerLaw": Law(
         "Powers of the circular law",
@@ -422,17 +419,9 @@ LAWS: dict[str, Law] = {
         "CircularPowerLaw(3, 1.5)",
     ),
     "EllipticLaw": Law(
-        "Elliptic law",
-        "matrices with correlated pairs of entries",
-        ("EllipticLaw(0.5)",),
-        "EllipticLaw(0.4, 1.5)",
+        "Elliptic law", "matrices with correlated pairs of entries", ("EllipticLaw(0.5)",), "EllipticLaw(0.4, 1.5)"
     ),
-    "SphericalLaw": Law(
-        "Spherical law",
-        "quotients of Ginibre matrices",
-        ("SphericalLaw()",),
-        "SphericalLaw()",
-    ),
+    "SphericalLaw": Law("Spherical law", "quotients of Ginibre matrices", ("SphericalLaw()",), "SphericalLaw()"),
     "TruncatedUnitaryLaw": Law(
         "Corners of unitary matrices",
         "corners of unitary matrices",

@@ -394,8 +394,7 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.statistics.over_samples": Elsewhere("statistics/test_over_samples.py"),
     "rmtjax.statistics.pair_correlation": Call(
-        lambda levels: rmt.statistics.pair_correlation(below(levels), jnp.array([0.0, 1.05, 2.55])),
-        (LEVELS,),
+        lambda levels: rmt.statistics.pair_correlation(below(levels), jnp.array([0.0, 1.05, 2.55])), (LEVELS,)
     ),
     "rmtjax.statistics.power_spectrum": Call(
         lambda levels: rmt.statistics.power_spectrum(below(levels), jnp.array([0.4, 2.0])), (LEVELS,)

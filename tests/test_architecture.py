@@ -71,8 +71,7 @@ def test_layers_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("layer", "forbidden"),
-    [("linalg", "rmtjax.ensembles"), ("simulation", "rmtjax.laws"), ("laws", "rmtjax.testing")],
+    ("layer", "forbidden"), [("linalg", "rmtjax.ensembles"), ("simulation", "rmtjax.laws"), ("laws", "rmtjax.testing")]
 )
 def test_an_import_against_the_layers_is_caught(tmp_path, layer, forbidden):
     shutil.copytree(PACKAGE, tmp_path / "rmtjax", ignore=shutil.ignore_patterns("__pycache__"))

@@ -7,13 +7,7 @@ import pytest
 from jax.sharding import AxisType
 
 import rmtjax as rmt
-from rmtjax.testing import (
-    check_composable,
-    check_derivatives,
-    check_ensemble,
-    check_unitary_ensemble,
-    check_vmap,
-)
+from rmtjax.testing import check_composable, check_derivatives, check_ensemble, check_unitary_ensemble, check_vmap
 from tests.cases import daily, further
 from tests.registry import PUBLIC, Call, Elsewhere
 

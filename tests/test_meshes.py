@@ -77,10 +77,7 @@ INSIDE = {
         jnp.eye(3, dtype=jnp.float32)[None],
     ),
     "levels at an edge": (jax.vmap(lambda key: rmt.GOE(600).edge_levels(key, 3)), KEYS),
-    "an image": (
-        jax.vmap(lambda image: rmt.inference.denoise_image(image, patch=(2, 2)).rank),
-        jnp.ones((1, 4, 5, 6)),
-    ),
+    "an image": (jax.vmap(lambda image: rmt.inference.denoise_image(image, patch=(2, 2)).rank), jnp.ones((1, 4, 5, 6))),
     "edges of bins": (
         lambda edge: rmt.statistics.pair_correlation(jnp.arange(32.0), jnp.concatenate([edge, edge + 1])),
         jnp.array([0.5]),

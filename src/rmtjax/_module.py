@@ -72,12 +72,7 @@ class AbstractModule(eqx.Module):
         return valid
 
     def _run(
-        self,
-        hook: Callable[..., R],
-        *operands: PyTree,
-        valid: Any = True,
-        order: int | None = None,
-        **options: Any,
+        self, hook: Callable[..., R], *operands: PyTree, valid: Any = True, order: int | None = None, **options: Any
     ) -> R:
         """The result of a hook, from one compiled program for all values of parameters and operands.
 

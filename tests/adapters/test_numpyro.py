@@ -13,10 +13,7 @@ import rmtjax as rmt
 from rmtjax.adapters.numpyro import distribution
 from tests.statistical import assert_law
 
-PAIRS = [
-    (rmt.laws.PoissonSpacing(), dist.Exponential(1.0)),
-    (rmt.laws.Uniform(-1.0, 3.0), dist.Uniform(-1.0, 3.0)),
-]
+PAIRS = [(rmt.laws.PoissonSpacing(), dist.Exponential(1.0)), (rmt.laws.Uniform(-1.0, 3.0), dist.Uniform(-1.0, 3.0))]
 
 
 @pytest.mark.parametrize(("law", "expected"), PAIRS, ids=["exponential", "uniform"])

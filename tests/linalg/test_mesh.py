@@ -16,16 +16,7 @@ import rmtjax as rmt
 from rmtjax.linalg import sharded_product
 from tests.cases import further
 
-DAILY = (
-    "set_mesh",
-    "some hard",
-    "data",
-    "gradients",
-    "ensembles",
-    "refused",
-    "products",
-    "functions of products",
-)
+DAILY = ("set_mesh", "some hard", "data", "gradients", "ensembles", "refused", "products", "functions of products")
 FURTHER = (
     "hard",
     "mapped",

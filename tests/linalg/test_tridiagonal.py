@@ -35,12 +35,7 @@ def split(seed, *places):
 BLOCK = np.array([0.3, -1.1, 0.7]), np.array([0.9, -0.4])
 TWICE = np.tile(BLOCK[0], 2), np.concatenate([BLOCK[1], [0.0], BLOCK[1]])
 CHAIN = np.zeros(N), np.ones(N - 1)
-DISTINCT = {
-    "generic": generic(1),
-    "split": split(2, 1, 4),
-    "diagonal": split(3, *range(N - 1)),
-    "chain": CHAIN,
-}
+DISTINCT = {"generic": generic(1), "split": split(2, 1, 4), "diagonal": split(3, *range(N - 1)), "chain": CHAIN}
 DEGENERATE = {
     "equal blocks": TWICE,
     "blocks equal to rounding": (TWICE[0] * (1 + np.arange(N) * 1e-16), TWICE[1]),

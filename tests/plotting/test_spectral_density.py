@@ -46,11 +46,7 @@ def stems(ax):
 
 @pytest.mark.parametrize(
     ("samples", "bins"),
-    [
-        (LEVELS, EDGES),
-        (jnp.asarray(LEVELS, jnp.bfloat16).reshape(3, 3), jnp.asarray(EDGES)),
-        (HISTOGRAM, "auto"),
-    ],
+    [(LEVELS, EDGES), (jnp.asarray(LEVELS, jnp.bfloat16).reshape(3, 3), jnp.asarray(EDGES)), (HISTOGRAM, "auto")],
     ids=["numpy", "bfloat16-batch", "histogram"],
 )
 def test_bars_are_the_density_with_binomial_errors(samples, bins):

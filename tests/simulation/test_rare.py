@@ -121,8 +121,7 @@ def test_approach_to_tracy_widom(getkey, beta):
 
 
 @pytest.mark.parametrize(
-    ("n", "probability"),
-    [(1, 1 / 2), (2, (2 - 2**0.5) / 4), (3, (math.pi - 2 * 2**0.5) / (4 * math.pi))],
+    ("n", "probability"), [(1, 1 / 2), (2, (2 - 2**0.5) / 4), (3, (math.pi - 2 * 2**0.5) / (4 * math.pi))]
 )
 def test_all_negative_for_small_goe(getkey, n, probability):
     event = rmt.simulate_rare(rmt.GOE(n), "largest", 0.0, getkey(), side="below")

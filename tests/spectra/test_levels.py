@@ -18,14 +18,8 @@ OF_LEVELS = {
     "spacings": (lambda x: s.spacings(x).mean(), (NAN, NAN, NAN, 1.5, 0)),
     "gap_ratios": (lambda x: s.gap_ratios(x).mean(), (NAN, NAN, NAN, NAN, NAN)),
     "complex_spacing_ratios": (lambda x: s.complex_spacing_ratios(x).mean(), (NAN, NAN, NAN, NAN, NAN)),
-    "level_repulsion": (
-        lambda x: s.level_repulsion(x, 2.0).exponent,
-        (NAN, NAN, NAN, 1 / np.log(2 / 1.5) - 1, NAN),
-    ),
-    "level_density": (
-        lambda x: s.level_density(x, EDGES),
-        ([NAN] * 2, [NAN] * 2, [0, 0.5], [0.25, 0.25], [0, 0.5]),
-    ),
+    "level_repulsion": (lambda x: s.level_repulsion(x, 2.0).exponent, (NAN, NAN, NAN, 1 / np.log(2 / 1.5) - 1, NAN)),
+    "level_density": (lambda x: s.level_density(x, EDGES), ([NAN] * 2, [NAN] * 2, [0, 0.5], [0.25, 0.25], [0, 0.5])),
     "spectral_ergodicity": (
         lambda x: s.spectral_ergodicity(jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), x), EDGES),
         ([NAN] * 2, [NAN] * 2, [0, 0], [0, 0], [0, 0]),

@@ -102,16 +102,8 @@ COVERED = {
         lambda mean: mean[0] / mean[1] ** 1.5,
         None,
     ),
-    "number_probabilities": (
-        lambda x: statistics.number_probabilities(x, 1.0, max_count=0)[..., 0],
-        None,
-        None,
-    ),
-    "pair_correlation": (
-        lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]))[..., 0],
-        None,
-        None,
-    ),
+    "number_probabilities": (lambda x: statistics.number_probabilities(x, 1.0, max_count=0)[..., 0], None, None),
+    "pair_correlation": (lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]))[..., 0], None, None),
     "form_factor": (
         lambda x: statistics.form_factor(x, 5 / N).raw,
         None,

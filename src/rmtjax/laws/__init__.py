@@ -29,9 +29,7 @@ from rmtjax.laws._correlations.number_variance import number_variance as number_
 from rmtjax.laws._correlations.number_variance import rigidity as rigidity
 from rmtjax.laws._correlations.two_point import form_factor as form_factor
 from rmtjax.laws._correlations.two_point import pair_correlation as pair_correlation
-from rmtjax.laws._eigenvectors.participation import (
-    mean_inverse_participation_ratio as mean_inverse_participation_ratio,
-)
+from rmtjax.laws._eigenvectors.participation import mean_inverse_participation_ratio as mean_inverse_participation_ratio
 from rmtjax.laws._eigenvectors.participation import mean_participation_entropy as mean_participation_entropy
 from rmtjax.laws._eigenvectors.porter_thomas import EigenvectorIntensity as EigenvectorIntensity
 from rmtjax.laws._eigenvectors.porter_thomas import PorterThomas as PorterThomas

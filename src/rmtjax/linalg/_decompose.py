@@ -43,9 +43,7 @@ def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"
 
 
 @jax.custom_jvp
-def decompose(
-    a: Inexact[Array, "*batch n n"],
-) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     """`eigh` of a matrix that is known to be finite and Hermitian; faster routes would be added here."""
     eigenvectors, eigenvalues = jax.lax.linalg.eigh(a, symmetrize_input=False)
     return eigenvalues, eigenvectors
@@ -63,9 +61,7 @@ def decompose_one_by_one(
     return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
 
 
-def _sequential(
-    a: Inexact[Array, "*batch n n"],
-) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+def _sequential(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     single = jax.custom_batching.sequential_vmap(decompose)
     for _ in a.shape[:-2]:
         single = jax.vmap(single)

@@ -31,9 +31,7 @@ from rmtjax.linalg._decompose import adjoint
 
 
 @jax.custom_jvp
-def _dominant_triple(
-    a: Complex[Array, "n n"],
-) -> tuple[Complex[Array, ""], Complex[Array, " n"], Complex[Array, " n"]]:
+def _dominant_triple(a: Complex[Array, "n n"]) -> tuple[Complex[Array, ""], Complex[Array, " n"], Complex[Array, " n"]]:
     """An eigenvalue of largest absolute value with its right and left eigenvectors, each of norm 1."""
     eigenvalues, left, right = jax.lax.linalg.eig(a, compute_left_eigenvectors=True, compute_right_eigenvectors=True)
     k = jnp.argmax(jnp.abs(eigenvalues))

@@ -53,9 +53,7 @@ def _hermitian_eigenvalues_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 
 @compiled
-def _decomposed(
-    a: Inexact[Array, "*batch n n"],
-) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+def _decomposed(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     return decompose(hermitian_part(a))
 
 
@@ -64,9 +62,7 @@ def _levels_of(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     return hermitian_eigenvalues(hermitian_part(a))
 
 
-def eigh(
-    a: Annotated[ArrayLike, "*batch n n"],
-) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
+def eigh(a: Annotated[ArrayLike, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
     r"""Eigenvalues and eigenvectors of a real symmetric or complex Hermitian matrix.
 
     $A = V \Lambda V^*$ with ascending real eigenvalues and orthonormal columns $v_k$. The matrix is symmetrised

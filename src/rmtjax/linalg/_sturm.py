@@ -238,10 +238,7 @@ def scaling(
 
 
 def prepare(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    inside: Bool[Array, " n"],
-    rows: int = ROWS,
+    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], inside: Bool[Array, " n"], rows: int = ROWS
 ) -> tuple[Tridiagonal, Bool[Array, ""]]:
     """The matrix for `count` and `last_minor`, and whether it is finite; if it is not, the zero matrix replaces it.
 

@@ -128,9 +128,7 @@ def twisted_vectors(
 
 
 def eigenvectors(
-    diagonal: Float[Array, " n"],
-    off_diagonal: Float[Array, " n-1"],
-    eigenvalues: Float[Array, " k"],
+    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], eigenvalues: Float[Array, " k"]
 ) -> Float[Array, "n k"]:
     """Orthonormal eigenvectors for ascending eigenvalues, as columns, if T has a Gershgorin bound in [1/2, 1)."""
     # The residual of a twisted vector is |λ - z|/|v_i|, up to √n times the error of the level z; one step of inverse
@@ -246,11 +244,7 @@ def _small_rotations(problem: _Clustered, v: Float[Array, "n k"], small: Bool[Ar
     return jnp.where(small, jax.lax.fori_loop(0, slot.size, add, jnp.zeros_like(v)), v)
 
 
-def _large_rotations(
-    problem: _Clustered,
-    v: Float[Array, "n k"],
-    large: Bool[Array, " k"],
-) -> Float[Array, "n k"]:
+def _large_rotations(problem: _Clustered, v: Float[Array, "n k"], large: Bool[Array, " k"]) -> Float[Array, "n k"]:
     """Rayleigh-Ritz in the spans of the large clusters, all in one matrix."""
     k = problem.levels.size
     together = (problem.first[:, None] == problem.first[None]) & large[None] & large[:, None]

@@ -98,10 +98,7 @@ def chebyshev_series(coefficients: Annotated[RealLike, "q ..."], x: RealLike) ->
 
 @on_automatic_axes
 def piecewise_chebyshev(
-    table: Annotated[RealLike, "panels q"],
-    lower: RealScalarLike,
-    width: RealScalarLike,
-    x: RealLike,
+    table: Annotated[RealLike, "panels q"], lower: RealScalarLike, width: RealScalarLike, x: RealLike
 ) -> Float[Array, "..."]:
     """A function given by a Chebyshev series on each of several panels of equal width.
 

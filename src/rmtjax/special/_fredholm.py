@@ -36,11 +36,7 @@ Kernel = TypeAliasType("Kernel", Callable[[Float[Array, "q 1"], Float[Array, "1 
 
 
 def fredholm_det(
-    kernel: Kernel,
-    interval: IntervalLike,
-    *,
-    coupling: Array | complex = 1.0,
-    num_nodes: int = 48,
+    kernel: Kernel, interval: IntervalLike, *, coupling: Array | complex = 1.0, num_nodes: int = 48
 ) -> FredholmDeterminant:
     r"""The Fredholm determinant $\det(1 - zK)$ of an integral operator with a smooth kernel on an interval.
 

@@ -48,11 +48,7 @@ def log_gamma_tails(
 
 
 def log_beta_density(
-    a: Float[Array, ""],
-    b: Float[Array, ""],
-    y: Float[Array, "..."],
-    z: Float[Array, "..."],
-    log_y: Float[Array, "..."],
+    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], log_y: Float[Array, "..."]
 ) -> Float[Array, "..."]:
     r"""Logarithm of the density $y^a z^b / B(a, b)$ of log(Y/Z), Y a beta variate and Z = 1 - Y.
 
@@ -65,11 +61,7 @@ def log_beta_density(
 
 
 def log_beta_tails(
-    a: Float[Array, ""],
-    b: Float[Array, ""],
-    y: Float[Array, "..."],
-    z: Float[Array, "..."],
-    log_y: Float[Array, "..."],
+    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], log_y: Float[Array, "..."]
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """The logarithms of P(Y ≤ y) and P(Y > y) for a beta variate Y of parameters a, b ≥ 1/2, given y, z and log y."""
     above = b * y >= a * z
@@ -125,11 +117,7 @@ def _gamma_integral(a: Float[Array, ""], x: Float[Array, "..."], above: Bool[Arr
 
 
 def _beta_integral(
-    a: Float[Array, ""],
-    b: Float[Array, ""],
-    y: Float[Array, "..."],
-    z: Float[Array, "..."],
-    above: Bool[Array, "..."],
+    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], above: Bool[Array, "..."]
 ) -> Float[Array, "..."]:
     """Logarithm of the integral in the docstring of this module, for the beta law above or below y."""
     # One formula serves both sides: for the other side a and b change places, and so do y and z.

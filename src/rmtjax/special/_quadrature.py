@@ -17,10 +17,7 @@ from rmtjax.special._gauss import gauss_legendre
 
 
 def integrate(
-    fn: Callable[[Float[Array, " q"]], Float[Array, " q"]],
-    panels: Annotated[RealLike, "k"],
-    *,
-    num_nodes: int = 64,
+    fn: Callable[[Float[Array, " q"]], Float[Array, " q"]], panels: Annotated[RealLike, "k"], *, num_nodes: int = 64
 ) -> Float[Array, ""]:
     r"""Integral of a function that is smooth between given points.
 

@@ -17,9 +17,7 @@ from rmtjax._varying import varying_like
 
 
 def bracketed_root(
-    fn: Callable[[Float[Array, "..."]], Float[Array, "..."]],
-    lower: RealLike,
-    upper: RealLike,
+    fn: Callable[[Float[Array, "..."]], Float[Array, "..."]], lower: RealLike, upper: RealLike
 ) -> Float[Array, "..."]:
     r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, separately for each bracket of an array.
 

@@ -131,10 +131,7 @@ def ranks(mask: Bool[Array, "*batch n"], dtype: Any) -> Float[Array, "*batch n"]
 
 def outermost(values: Any, mask: Any) -> tuple[Any, Any]:
     """The first and the last of the levels that count; inf and -inf without any."""
-    return (
-        values.min(axis=-1, where=mask, initial=math.inf),
-        values.max(axis=-1, where=mask, initial=-math.inf),
-    )
+    return (values.min(axis=-1, where=mask, initial=math.inf), values.max(axis=-1, where=mask, initial=-math.inf))
 
 
 def origin(first: Any, last: Any) -> Any:

@@ -175,12 +175,7 @@ def _require_adjoint(check: str, what: str, left: tuple, right: tuple, value: tu
 
 
 def _require_differences(
-    value: Callable[[PyTree], list],
-    x: PyTree,
-    tangent: PyTree,
-    forward: list[Array],
-    rtol: float,
-    atol: float,
+    value: Callable[[PyTree], list], x: PyTree, tangent: PyTree, forward: list[Array], rtol: float, atol: float
 ) -> None:
     above, centre, below = (value(jax.tree.map(lambda y, t, k=k: y + k * _STEP * t, x, tangent)) for k in (1, 0, -1))
     for leaf, (up, here, down, derivative) in enumerate(zip(above, centre, below, forward, strict=True)):

@@ -200,11 +200,7 @@ def planted(key: jax.Array, n: int, p: int, x: np.ndarray) -> tuple[jax.Array, j
     return signal, signal + jax.random.normal(noise, (n, p))
 
 
-LOSS_OF = {
-    "frobenius": lambda s: jnp.sum(s**2),
-    "operator": lambda s: s[0],
-    "nuclear": jnp.sum,
-}
+LOSS_OF = {"frobenius": lambda s: jnp.sum(s**2), "operator": lambda s: s[0], "nuclear": jnp.sum}
 
 
 @pytest.mark.slow

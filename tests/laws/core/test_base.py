@@ -129,8 +129,7 @@ def test_moments_against_quadrature(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["semicircle of radius 0.7", "mixture with a gap", *further("magnitude N=None μ=0.9", "cat N=None μ=0.9")],
+    "name", ["semicircle of radius 0.7", "mixture with a gap", *further("magnitude N=None μ=0.9", "cat N=None μ=0.9")]
 )
 def test_integral_of_the_density_by_quadpack(name):
     law = CASES[name].law
@@ -512,8 +511,7 @@ def test_a_gap_that_closes_at_a_singular_point():
 def test_skewness_far_from_0_in_single_precision():
     one = jnp.float32(1)
     law = laws.Mixture(
-        jnp.array([0.3, 0.7], jnp.float32),
-        [laws.Uniform(1000 * one, 1001 * one), laws.Uniform(1001 * one, 1004 * one)],
+        jnp.array([0.3, 0.7], jnp.float32), [laws.Uniform(1000 * one, 1001 * one), laws.Uniform(1001 * one, 1004 * one)]
     )
     # Central moments of two uniform laws, of the widths 1 and 3, about the mean of the mixture.
     mean = 0.3 * 0.5 + 0.7 * 2.5

@@ -220,11 +220,7 @@ def test_second_derivatives():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ensemble", "alpha"),
-    [
-        (rmt.Wishart(100, 102, 1), 0.5),
-        (rmt.Wishart(100, 102, 2), 2.0),
-        (rmt.LaguerreBeta(100, 198 + 2.5, 4), 1.5),
-    ],
+    [(rmt.Wishart(100, 102, 1), 0.5), (rmt.Wishart(100, 102, 2), 2.0), (rmt.LaguerreBeta(100, 198 + 2.5, 4), 1.5)],
     ids=["real", "complex", "quaternion"],
 )
 def test_simulated_levels(ensemble, alpha):

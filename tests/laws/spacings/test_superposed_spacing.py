@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.laws import (
-    BerryRobnik,
-    PoissonSpacing,
-    Spacing,
-    SuperposedSpacing,
-    bulk_gap_probabilities,
-)
+from rmtjax.laws import BerryRobnik, PoissonSpacing, Spacing, SuperposedSpacing, bulk_gap_probabilities
 from rmtjax.laws._spacings.empty_interval import distance_to_level, log_empty
 from rmtjax.testing import check_derivatives
 from tests.cases import further

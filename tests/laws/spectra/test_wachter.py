@@ -391,10 +391,7 @@ def test_the_atoms_shrink_with_the_parameters():
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_a_bad_parameter_is_refused(name, value):
-    with pytest.raises(
-        ValueError,
-        match=rf"`{name}` must be (positive(,| and) finite.*|a real scalar), got",
-    ):
+    with pytest.raises(ValueError, match=rf"`{name}` must be (positive(,| and) finite.*|a real scalar), got"):
         Wachter(**{"a": 1.5, "b": 1.0, name: value})
 
 

@@ -159,10 +159,7 @@ def test_slope_dip_ramp_and_plateau_of_the_gue(n):
         (lambda: form_factor([2.0, 1.0], 0.5), "`levels` must be ascending numbers"),
         (lambda: form_factor([1.0, 2j], 0.5), "`levels` must be real"),
         (lambda: form_factor([1.0, 2.0], jnp.array([0.5, jnp.inf])), "`times` must be finite"),
-        (
-            lambda: form_factor([1.0, 2.0], 0.5, window=(0.0, -1.0)),
-            "`window` must have a positive and finite width",
-        ),
+        (lambda: form_factor([1.0, 2.0], 0.5, window=(0.0, -1.0)), "`window` must have a positive and finite width"),
         (lambda: form_factor([1.0, 2.0], 0.5, window=(jnp.nan, 1.0)), "`window` must have a finite centre"),
         (lambda: form_factor([1.0, 2.0], 0.5, window="gauss"), "`window` must be a pair of numbers, centre and width"),
         (lambda: form_factor([1.0, 2.0], 0.5, window=2.0), "`window` must be a pair of numbers, centre and width"),

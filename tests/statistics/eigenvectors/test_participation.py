@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 import rmtjax as rmt
-from rmtjax.statistics import (
-    inverse_participation_ratio,
-    multifractal_dimension,
-    over_samples,
-    participation_entropy,
-)
+from rmtjax.statistics import inverse_participation_ratio, multifractal_dimension, over_samples, participation_entropy
 
 Q = np.array([0.0, 0.3, 0.5, 0.75, 1 - 1e-9, 1.0, 1 + 1e-9, 1.25, 1.5, 2.0, 7.5])
 VECTORS = np.array([[1.0, 0.3], [-2.0, 0.0], [0.5, 1e-4], [0.01, -0.7]])

@@ -10,12 +10,7 @@ import rmtjax as rmt
 from rmtjax.statistics import LevelRepulsion, level_repulsion, over_samples
 
 # β, the coefficient c and the power γ in P(s) ∝ s^β (1 + c s^γ + …).
-SMALL_SPACINGS = {
-    0: (-1, 1),
-    1: (-(np.pi**2) / 10, 2),
-    2: (-2 * np.pi**2 / 15, 2),
-    4: (-8 * np.pi**2 / 35, 2),
-}
+SMALL_SPACINGS = {0: (-1, 1), 1: (-(np.pi**2) / 10, 2), 2: (-2 * np.pi**2 / 15, 2), 4: (-8 * np.pi**2 / 35, 2)}
 
 
 def law(beta):

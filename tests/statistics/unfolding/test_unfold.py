@@ -156,15 +156,9 @@ def test_a_function_is_asked_at_levels_that_count_only():
     ("call", "message"),
     [
         (lambda: unfold(jnp.arange(3.0), 1.0), "`law` must have a method `cdf`, or be an increasing function"),
-        (
-            lambda: unfold(jnp.arange(3.0), rmt.laws.Uniform),
-            "`law` must have a method `cdf`",
-        ),
+        (lambda: unfold(jnp.arange(3.0), rmt.laws.Uniform), "`law` must have a method `cdf`"),
         (lambda: unfold(jnp.arange(3.0), rmt.GOE(3)), r"`law` must be a law: `ensemble.law\(\)`, or `laws.LevelDensit"),
-        (
-            lambda: unfold(jnp.arange(3.0), lambda x: x[:2]),
-            r"`law` must return a real number for each level",
-        ),
+        (lambda: unfold(jnp.arange(3.0), lambda x: x[:2]), r"`law` must return a real number for each level"),
         (lambda: unfold(jnp.arange(3.0), jnp.max), "`law` must return a real number for each level"),
         (lambda: unfold_phases(jnp.array([0.0, 90, 180])), "`phases` must lie within a circle of 2π"),
         (

@@ -115,13 +115,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     zero_modes: int = eqx.field(static=True)
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
-    def __init__(
-        self,
-        symmetry: Symmetry,
-        n: int,
-        zero_modes: int = 0,
-        scale: RealScalarLike = 1.0,
-    ):
+    def __init__(self, symmetry: Symmetry, n: int, zero_modes: int = 0, scale: RealScalarLike = 1.0):
         self.symmetry = _checks.choice("symmetry", symmetry, Symmetry)
         self.n = _checks.integer("n", n, at_least=1)
         self.zero_modes = _checks.integer("zero_modes", zero_modes, at_least=0)

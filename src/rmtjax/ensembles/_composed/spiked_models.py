@@ -19,12 +19,7 @@ from rmtjax.ensembles._gaussian.beta import AbstractGaussian, GaussianBeta
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.linalg import SymTridiagonal
-from rmtjax.linalg.internal import (
-    block_counts,
-    block_singular_values,
-    block_square_counts,
-    hermitian_eigenvalues,
-)
+from rmtjax.linalg.internal import block_counts, block_singular_values, block_square_counts, hermitian_eigenvalues
 from rmtjax.random.internal import lower_band, triangular_band, unchecked_chi
 from rmtjax.spectra.internal import count_below
 

@@ -35,10 +35,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
         return self.beta * jnp.arange(1, self.n + 1, dtype=self._unit().dtype)
 
     def _radial_joint_logpdf(
-        self,
-        levels: Complex[Array, " n"],
-        log_weight: Callable[[Array], Array],
-        log_moment: Callable[[Array], Array],
+        self, levels: Complex[Array, " n"], log_weight: Callable[[Array], Array], log_moment: Callable[[Array], Array]
     ) -> Float[Array, ""]:
         r"""Logarithm of the joint density for the weight w(t), in units of `_unit`, of moments $\int t^{a-1} w\,dt$."""
         levels, unit, degrees = in_one_precision((levels, self._unit(), self._degrees()))

@@ -72,11 +72,7 @@ class Wigner(AbstractSemicircular):
     entries: Entries = eqx.field(static=True)
 
     def __init__(
-        self,
-        n: int,
-        scale: RealScalarLike = 1.0,
-        diagonal_variance: RealScalarLike = 1.0,
-        entries: Entries = "normal",
+        self, n: int, scale: RealScalarLike = 1.0, diagonal_variance: RealScalarLike = 1.0, entries: Entries = "normal"
     ):
         self.n = _checks.integer("n", n, at_least=1)
         self.scale = _checks.scalar("scale", scale, nonzero=True)

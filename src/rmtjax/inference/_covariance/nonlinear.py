@@ -47,11 +47,7 @@ def effective_sizes(
 
 
 def null_level(
-    levels: Float[Array, "*batch k"],
-    count: Bool[Array, "*batch k"],
-    n: int,
-    p: int,
-    factor: Number = 1.0,
+    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], n: int, p: int, factor: Number = 1.0
 ) -> Float[Array, "*batch"]:
     """The level d₀ of directions without data, 0 for p ≤ n; the factor is what a kernel makes of m₊(0)."""
     if p <= n:

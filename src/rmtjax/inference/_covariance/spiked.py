@@ -30,12 +30,7 @@ _OPTIMA: dict[SpikedLoss, Callable[..., Array]] = {
 
 
 def spiked(
-    levels: Float[Array, "*batch k"],
-    n: int,
-    p: int,
-    noise: Float[Array, "*batch"] | None = None,
-    *,
-    loss: SpikedLoss,
+    levels: Float[Array, "*batch k"], n: int, p: int, noise: Float[Array, "*batch"] | None = None, *, loss: SpikedLoss
 ) -> Levels:
     r"""The optimal level of each spike above the edge $\sigma^2(1 + \sqrt\gamma)^2$, and σ² for all others.
 

@@ -33,24 +33,13 @@ By = Literal["ratios", "spacings", "levels"]
 
 @overload
 def fit_beta(
-    levels: LevelsLike,
-    *,
-    by: Literal["ratios", "spacings"] = "ratios",
-    scale: RealScalarLike | None = None,
+    levels: LevelsLike, *, by: Literal["ratios", "spacings"] = "ratios", scale: RealScalarLike | None = None
 ) -> Fit[InterpolatedGapRatio | InterpolatedSpacing]: ...
 @overload
 def fit_beta(
-    levels: LevelsLike,
-    *,
-    by: Literal["levels"],
-    scale: RealScalarLike | None = None,
+    levels: LevelsLike, *, by: Literal["levels"], scale: RealScalarLike | None = None
 ) -> Fit[GaussianBeta]: ...
-def fit_beta(
-    levels: LevelsLike,
-    *,
-    by: By = "ratios",
-    scale: RealScalarLike | None = None,
-) -> Fit:
+def fit_beta(levels: LevelsLike, *, by: By = "ratios", scale: RealScalarLike | None = None) -> Fit:
     r"""Which β does a spectrum have?
 
     The value for which the levels are most likely, by one of three likelihoods:

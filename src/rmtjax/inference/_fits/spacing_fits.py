@@ -72,9 +72,7 @@ def fit_berry_robnik(levels: LevelsLike) -> Fit[BerryRobnik]:
 
 
 def fit_crossover(
-    levels: LevelsLike,
-    *,
-    start: Literal["poisson", "goe"] = "poisson",
+    levels: LevelsLike, *, start: Literal["poisson", "goe"] = "poisson"
 ) -> Fit[PoissonCrossoverSurmise | CrossoverSurmise]:
     r"""Fit the surmise of a crossover to the spacings of unfolded levels.
 

@@ -174,8 +174,7 @@ def _varied(values: Any, minimum: Any) -> Any:
 
 
 _VARIED = _checks.Rule(
-    _varied,
-    lambda minimum: f"have at least 3 different positive numbers{f' from {minimum} on' if minimum > 0 else ''}",
+    _varied, lambda minimum: f"have at least 3 different positive numbers{f' from {minimum} on' if minimum > 0 else ''}"
 )
 
 

@@ -12,14 +12,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax._units import times
-from rmtjax.inference._core.data import (
-    in_unit,
-    masked_each,
-    mean_row,
-    observations,
-    of_mean_zero,
-    without_mean,
-)
+from rmtjax.inference._core.data import in_unit, masked_each, mean_row, observations, of_mean_zero, without_mean
 from rmtjax.inference._core.noise_law import median_level
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.singular_values import Loss, with_shrunk_values

@@ -11,12 +11,7 @@ from jax.core import Tracer
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
-from rmtjax.inference._signal.judge import (
-    Options,
-    SignalRank,
-    judged_data,
-    judged_levels,
-)
+from rmtjax.inference._signal.judge import Options, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.noise_argument import noise_level
 
 

@@ -26,11 +26,7 @@ Function = Callable[[Float[Array, " q"]], Inexact[Array, " q"]]
 
 
 def linear_statistic_variance(
-    f: Function,
-    beta: RealScalarLike,
-    support: IntervalLike = (-2.0, 2.0),
-    *,
-    num_nodes: int = 128,
+    f: Function, beta: RealScalarLike, support: IntervalLike = (-2.0, 2.0), *, num_nodes: int = 128
 ) -> Float[Array, ""]:
     r"""Limiting variance of $\sum_i f(x_i)$ for large matrices whose spectrum fills one interval.
 

@@ -131,9 +131,7 @@ def _hole(x: Float[Array, "..."]) -> Float[Array, "..."]:
     near, far = _near_and_far(x)
     sinc = jnp.sin(far) / far
     return jnp.where(
-        x < _SPLIT,
-        near**4 * _series("hole", near),
-        1 - sinc**2 + (jnp.cos(far) - sinc) / far * sine_integral(far),
+        x < _SPLIT, near**4 * _series("hole", near), 1 - sinc**2 + (jnp.cos(far) - sinc) / far * sine_integral(far)
     )
 
 

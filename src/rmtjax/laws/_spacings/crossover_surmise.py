@@ -125,9 +125,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         t = x / self._unit()
         far = t > 1
         return jnp.where(
-            far,
-            log_one_minus_exp(self._logsf(jnp.where(far, x, 2 * self._unit()))),
-            self._lower(jnp.where(far, 1, t)),
+            far, log_one_minus_exp(self._logsf(jnp.where(far, x, 2 * self._unit()))), self._lower(jnp.where(far, 1, t))
         )
 
     def _lower(self, t: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -71,12 +71,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     population: Annotated[Float[Array, " k"], _POPULATION]
     weights: Annotated[Float[Array, " k"], _checks.POSITIVE_PROBABILITIES]
 
-    def __init__(
-        self,
-        ratio: RealScalarLike,
-        population: RealLike,
-        weights: RealLike | None = None,
-    ):
+    def __init__(self, ratio: RealScalarLike, population: RealLike, weights: RealLike | None = None):
         self.ratio = _checks.scalar("ratio", ratio, nonzero=True)
         points = self.population = _checks.vector("population", population)
         weights = jnp.full_like(points, 1 / points.size) if weights is None else weights

@@ -139,10 +139,7 @@ def _resampled(
     below = jnp.cumsum(relative, axis=1) / total
     chosen = jnp.sum(below[:, None, :-1] <= places[:, :, None], axis=2)
     mean = largest + jnp.log(total / GROUP)
-    return (
-        jnp.where(uneven, jnp.take_along_axis(u, chosen, axis=1), u),
-        jnp.where(uneven, mean, weights),
-    )
+    return (jnp.where(uneven, jnp.take_along_axis(u, chosen, axis=1), u), jnp.where(uneven, mean, weights))
 
 
 def _rows(entries: HermiteEntries, t: Float[Array, ""]) -> _Row:

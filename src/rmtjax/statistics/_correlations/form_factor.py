@@ -69,12 +69,7 @@ class FormFactor(AbstractModule):
         return self.raw - self.disconnected
 
 
-def form_factor(
-    levels: LevelsLike,
-    times: RealLike,
-    *,
-    window: IntervalLike | None = None,
-) -> FormFactor:
+def form_factor(levels: LevelsLike, times: RealLike, *, window: IntervalLike | None = None) -> FormFactor:
     r"""Spectral form factor of unfolded spectra.
 
     $$K(\tau) = \frac{|Z(\tau)|^2}{\sum_i w_i^2}, \qquad Z(\tau) = \sum_i w_i\,e^{2\pi i \tau x_i},

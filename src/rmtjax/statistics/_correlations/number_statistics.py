@@ -19,10 +19,7 @@ from rmtjax.statistics._correlations.windows import Measure, Track, Window
 _LENGTHS = _checks.Rule(lambda x: ((x >= 0) & (x < math.inf)).all(), "be finite and not negative")
 
 
-def number_variance(
-    levels: LevelsLike,
-    lengths: RealLike,
-) -> Float[Array, "..."]:
+def number_variance(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
     r"""Number variance $\Sigma^2(L)$ of unfolded spectra: mean squared deviation of the count from L.
 
     $$\Sigma^2(L) = \frac1{b - L - a} \int_a^{b - L} [N(x, x + L) - L]^2\,dx$$
@@ -63,10 +60,7 @@ def number_variance(
     return _averages("number_variance", levels, lengths)
 
 
-def rigidity(
-    levels: LevelsLike,
-    lengths: RealLike,
-) -> Float[Array, "..."]:
+def rigidity(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of unfolded spectra, averaged over all positions of the interval.
 
     It is the mean squared deviation of the counting function F from its best straight line,
@@ -105,10 +99,7 @@ def rigidity(
     return _averages("rigidity", levels, lengths)
 
 
-def number_skewness(
-    levels: LevelsLike,
-    lengths: RealLike,
-) -> Float[Array, "..."]:
+def number_skewness(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
     r"""Third moment of the number of levels in an interval, $\langle [N(x, x + L) - L]^3 \rangle_x$.
 
     It is not divided by the third power of the standard deviation: the mean over spectra of a quotient is biased. The
@@ -138,12 +129,7 @@ def number_skewness(
     return _averages("number_skewness", levels, lengths)
 
 
-def number_probabilities(
-    levels: LevelsLike,
-    lengths: RealLike,
-    *,
-    max_count: int,
-) -> Float[Array, "..."]:
+def number_probabilities(levels: LevelsLike, lengths: RealLike, *, max_count: int) -> Float[Array, "..."]:
     r"""The share E(k; L) of positions in which an interval of length L holds exactly k levels, for k up to `max_count`.
 
     Args:

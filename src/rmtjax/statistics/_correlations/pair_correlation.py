@@ -18,10 +18,7 @@ from rmtjax.statistics._correlations.stretch import refuse_longer, stretch
 _NOT_NEGATIVE = _checks.Rule(lambda x: (x >= 0).all(), "not be negative")
 
 
-def pair_correlation(
-    levels: LevelsLike,
-    edges: Annotated[RealLike, "bins_and_one"],
-) -> Float[Array, "*batch bins"]:
+def pair_correlation(levels: LevelsLike, edges: Annotated[RealLike, "bins_and_one"]) -> Float[Array, "*batch bins"]:
     r"""Pair correlation $R_2(r)$ of unfolded spectra: the density of levels at distance r from a level, by bins of r.
 
     $$\hat R_2 = \frac{\#\{i < j : e_0 \le x_j - x_i < e_1\}}{\int_{e_0}^{e_1} (W - r)\,dr}$$

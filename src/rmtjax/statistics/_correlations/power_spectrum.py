@@ -18,10 +18,7 @@ from rmtjax.statistics._correlations.waves import halves, product, wave_sums
 _FREQUENCIES = _checks.Rule(lambda x: ((x > 0) & (x < 2 * math.pi)).all(), "lie between 0 and 2π")
 
 
-def power_spectrum(
-    levels: LevelsLike,
-    frequencies: RealLike,
-) -> Float[Array, "..."]:
+def power_spectrum(levels: LevelsLike, frequencies: RealLike) -> Float[Array, "..."]:
     r"""Power spectrum of the deviations $\delta_l = x_{l + 1} - x_1 - l$ of unfolded levels from a picket fence.
 
     With the m spacings $s_l$ of the spectrum

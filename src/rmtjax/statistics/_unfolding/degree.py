@@ -43,11 +43,7 @@ class PolynomialDegree(AbstractModule):
 
 
 def polynomial_degree(
-    levels: LevelsLike,
-    degrees: Sequence[int],
-    *,
-    folds: int = 5,
-    drop: RealScalarLike = 0.0,
+    levels: LevelsLike, degrees: Sequence[int], *, folds: int = 5, drop: RealScalarLike = 0.0
 ) -> PolynomialDegree:
     r"""The degree for a pooled `unfold_polynomial`, by cross-validation over spectra.
 

@@ -23,11 +23,7 @@ _PAIRS = 1 << 17
 
 
 def unfold_kernel(
-    levels: LevelsLike,
-    bandwidth: RealScalarLike,
-    *,
-    pooled: bool = True,
-    drop: RealScalarLike = 0.0,
+    levels: LevelsLike, bandwidth: RealScalarLike, *, pooled: bool = True, drop: RealScalarLike = 0.0
 ) -> Spectrum:
     r"""Levels of mean spacing 1 by the staircase, smoothed with a Gaussian kernel of width h.
 

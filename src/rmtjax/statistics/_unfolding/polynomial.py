@@ -20,13 +20,7 @@ from rmtjax.spectra.internal import LINE, AbstractDomain, Levels, LevelsLike, ar
 from rmtjax.statistics._unfolding.unfolded import DROP, middle, off_circle, recorded, together
 
 
-def unfold_polynomial(
-    levels: LevelsLike,
-    degree: int,
-    *,
-    pooled: bool = True,
-    drop: RealScalarLike = 0.0,
-) -> Spectrum:
+def unfold_polynomial(levels: LevelsLike, degree: int, *, pooled: bool = True, drop: RealScalarLike = 0.0) -> Spectrum:
     r"""Levels of mean spacing 1 by a polynomial, fitted to the staircase by least squares.
 
     The staircase $N(x_i) = i - \tfrac12$ of all spectra together is far smoother than that of each, so a pooled fit

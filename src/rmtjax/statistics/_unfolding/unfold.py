@@ -25,10 +25,7 @@ class HasCdf(Protocol):
     def cdf(self, x: Any, /) -> Any: ...
 
 
-def unfold(
-    levels: LevelsLike,
-    law: HasCdf | Callable[[Array], ArrayLike],
-) -> Spectrum:
+def unfold(levels: LevelsLike, law: HasCdf | Callable[[Array], ArrayLike]) -> Spectrum:
     r"""Levels of mean spacing 1, $n F(x_i)$, by a distribution function F that is known.
 
     This is the unfolding to prefer: nothing is fitted to the levels, so nothing of their fluctuations is taken away.
@@ -146,9 +143,7 @@ _WITHIN_A_CIRCLE = _checks.Rule(
 
 
 @compiled
-def _on_circle(
-    spectra: Levels,
-) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch"], Float[Array, "*batch 1"]]:
+def _on_circle(spectra: Levels) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch"], Float[Array, "*batch 1"]]:
     """The unfolded phases, the length of their circle, and by how much they lead the staircase on average."""
     number, domain = spectra.number, spectra.domain
     period = domain.period[..., None] if isinstance(domain, Circle) else 2 * jnp.pi
