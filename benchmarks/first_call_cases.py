@@ -292,13 +292,13 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
     key = lambda: jax.random.key(0)
     levels = lambda key: rmt.GOE(30).eigenvalues(key)
     histogram = lambda key: rmt.simulate(levels, key, 100, reduce=rmt.Histogram(jnp.linspace(-3, 3, 31))).counts
-    rare = lambda key: rmt.simulate_rare(rmt.GUE(30), "largest", 3.0, key).log_probability
+    rare = lambda key: rmt.simulate_rare(rmt.GUE(30), key, "largest", 3.0).log_probability
     repulsion = lambda levels: rmt.statistics.level_repulsion(levels, 1e-3)
     exponents = lambda levels: rmt.statistics.over_samples(repulsion, levels, combine=lambda k: k.exponent).value
     spaced = (jnp.cumsum(jax.random.exponential(key(), (200,))),)
 
     def outliers(diagonal: jax.Array) -> jax.Array:
-        density = rmt.inference.spectral_density_of(jnp.multiply, 100, key(), args=(diagonal,), depth=20)
+        density = rmt.inference.spectral_density_of(jnp.multiply, key(), 100, args=(diagonal,), depth=20)
         return rmt.inference.spectral_outliers(density, rmt.laws.Uniform()).p_values
 
     return {
@@ -310,7 +310,7 @@ def _by_hand() -> dict[str, Callable[[], Prepared]]:
         "rmtjax.inference.fit_crossover": lambda: (lambda x: rmt.inference.fit_crossover(x).value, spaced),
         "rmtjax.inference.spectral_outliers": lambda: (outliers, (jnp.linspace(0, 1.2, 100),)),
         "rmtjax.inference.weight_spectra": lambda: (
-            lambda w: rmt.inference.weight_spectra([w])["variance"],
+            lambda w: rmt.inference.weight_spectra([w]).variance,
             (jax.random.normal(key(), (100, 50)),),
         ),
         "rmtjax.laws.circular_form_factor": lambda: (

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     hessian = lambda v, network: jax.jvp(slope, (network,), (v,))[1]
     _, ax = plt.subplots(layout="constrained")
     for name, matvec in (("Hessian", hessian), ("Gauss-Newton", gauss_newton)):
-        found = rmt.inference.spectral_density_of(matvec, network, keys[3], args=(network,), probes=4)
+        found = rmt.inference.spectral_density_of(matvec, keys[3], network, args=(network,), probes=4)
         mean, square = found.moment(1).value, found.moment(2).value
         bulk = rmt.laws.MarchenkoPastur(square / mean**2 - 1, mean**0.5)
         outliers = rmt.inference.spectral_outliers(found, bulk)

@@ -115,11 +115,11 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.Spectrum": _with(rmt.Spectrum, values=LEVELS, mask=MASK),
     "rmtjax.Spectrum.of": _with(rmt.Spectrum.of, spectra=SPECTRA),
     "rmtjax.spectra.MaskedValues": _with(rmt.spectra.MaskedValues, "values", values=LEVELS, mask=MASK),
-    "rmtjax.linalg.logdet": _with(linalg.logdet, "a", a=SYMMETRIC),
+    "rmtjax.linalg.log_determinant": _with(linalg.log_determinant, "a", a=SYMMETRIC),
     "rmtjax.linalg.matrix_function": _with(linalg.matrix_function, "a", f=jnp.square, a=SYMMETRIC),
     "rmtjax.linalg.schatten_norm": _with(linalg.schatten_norm, "a", a=SYMMETRIC, p=3.0),
-    "rmtjax.linalg.spectral_density": _with(linalg.spectral_density, spectrum=LEVELS, grid=POINTS, width=2.0),
-    "rmtjax.linalg.stieltjes": _with(linalg.stieltjes, "z", spectrum=LEVELS, z=[2.0, 5.0]),
+    "rmtjax.statistics.spectral_density": _with(statistics.spectral_density, levels=LEVELS, grid=POINTS, width=2.0),
+    "rmtjax.statistics.stieltjes": _with(statistics.stieltjes, "z", levels=LEVELS, z=[2.0, 5.0]),
     "rmtjax.Histogram": _with(rmt.Histogram, edges=POINTS),
     "rmtjax.Moments": _with(rmt.Moments, order=2),
     "rmtjax.simulation.Extremes": _with(rmt.simulation.Extremes, k=2),
@@ -199,9 +199,9 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.laws.circular_number_variance": _with(laws.circular_number_variance, lengths=POINTS, n=7, beta=1),
     "rmtjax.laws.circular_power_spectrum": _with(laws.circular_power_spectrum, waves=POINTS, n=5, beta=1),
     "rmtjax.laws.circular_rigidity": _with(laws.circular_rigidity, lengths=POINTS, n=7, beta=1),
-    "rmtjax.laws.crossover_form_factor": _with(laws.crossover_form_factor, tau=POINTS, coupling=2.0),
+    "rmtjax.laws.crossover_form_factor": _with(laws.crossover_form_factor, times=POINTS, coupling=2.0),
     "rmtjax.laws.crossover_number_variance": _with(laws.crossover_number_variance, lengths=POINTS, coupling=2.0),
-    "rmtjax.laws.form_factor": _with(laws.form_factor, tau=POINTS, beta=1),
+    "rmtjax.laws.form_factor": _with(laws.form_factor, times=POINTS, beta=1),
     "rmtjax.laws.gaussian_form_factor": _with(laws.gaussian_form_factor, times=POINTS, n=3, beta=2, scale=2.0),
     "rmtjax.laws.gaussian_number_variance": _with(
         laws.gaussian_number_variance, lower=0.0, upper=2.0, n=3, beta=1, scale=2.0
@@ -231,7 +231,7 @@ FUNCTIONS: dict[str, Arguments] = {
         inference.clean_cross_covariance, "x", "y", x=DATA, y=[row[:2] for row in DATA]
     ),
     "rmtjax.inference.compare_spectra": _with(
-        inference.compare_spectra, a=SPECTRA, b=SPECTRA[::-1], key=KEY, statistic="energy", permutations=9
+        inference.compare_spectra, a=SPECTRA, b=SPECTRA[::-1], key=KEY, statistic="energy", resamples=9
     ),
     "rmtjax.inference.cramer_von_mises": _goodness(inference.cramer_von_mises),
     "rmtjax.inference.denoise": _with(inference.denoise, "data", data=DATA, noise=2.0),
@@ -245,7 +245,7 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.inference.fit_brody": _of_levels(inference.fit_brody),
     "rmtjax.inference.fit_crossover": _of_levels(inference.fit_crossover),
     "rmtjax.inference.fit_marchenko_pastur": _with(inference.fit_marchenko_pastur, levels=LEVELS, n=40, p=6),
-    "rmtjax.inference.fit_tail": _with(inference.fit_tail, values=MANY, minimum=2.0, key=KEY, replicates=3),
+    "rmtjax.inference.fit_tail": _with(inference.fit_tail, values=MANY, minimum=2.0, key=KEY, resamples=3),
     "rmtjax.inference.kolmogorov_smirnov": _goodness(inference.kolmogorov_smirnov),
     "rmtjax.inference.kolmogorov_smirnov.draws": _with(
         inference.kolmogorov_smirnov,
@@ -253,7 +253,7 @@ FUNCTIONS: dict[str, Arguments] = {
         law=laws.Semicircle(2.0),
         calibration=rmt.GOE(3),
         key=KEY,
-        draws=9,
+        resamples=9,
     ),
     "rmtjax.inference.largest_root_test": _with(
         inference.largest_root_test, root=[0.25, 1.0], p=3, hypothesis=2, error=8
@@ -274,7 +274,7 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.inference.shrink_covariance": _with(
         inference.shrink_covariance, "data", data=DATA, method="sample", half_life=3.0
     ),
-    "rmtjax.inference.signal_rank": _with(inference.signal_rank, "data", data=DATA, level=0.05, noise=2.0, max_rank=2),
+    "rmtjax.inference.signal_rank": _with(inference.signal_rank, "data", data=DATA, alpha=0.05, noise=2.0, max_rank=2),
     "rmtjax.inference.signal_rank_of_levels": _with(
         partial(inference.signal_rank_of_levels, n=9), levels=LEVELS, p=6, noise=2.0, max_rank=2
     ),
@@ -282,7 +282,7 @@ FUNCTIONS: dict[str, Arguments] = {
         inference.spectral_density_of, matvec=lambda v: 2 * v, n=3, key=KEY, depth=2, probes=2
     ),
     "rmtjax.inference.spike_estimates": _with(inference.spike_estimates, levels=LEVELS, n=50.0, p=5.0, noise=1.0),
-    "rmtjax.inference.weight_spectra": _with(inference.weight_spectra, tree=jnp.ones((2, 2)), key=KEY, replicates=2),
+    "rmtjax.inference.weight_spectra": _with(inference.weight_spectra, tree=jnp.ones((2, 2)), key=KEY, resamples=2),
 }
 
 
@@ -344,7 +344,7 @@ METHODS: dict[str, Arguments] = {
     "Mixed.periodic_eigenvalues": _with(rmt.Mixed(rmt.GOE(3), 0.7).periodic_eigenvalues, key=KEY, arrangement="random"),
     "SymTridiagonal.matvec": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).matvec, "v", v=POINTS),
     "SymTridiagonal.count_below": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).count_below, x=POINTS),
-    "SymTridiagonal.logdet": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).logdet, x=POINTS),
+    "SymTridiagonal.log_determinant": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).log_determinant, x=POINTS),
     "SymTridiagonal.resolvent_trace": _with(rmt.SymTridiagonal([1.0, 2.0], [1.0]).resolvent_trace, "z", z=[5.0, 7.0]),
     "Spectrum.bulk": _with(rmt.Spectrum([1.0, 3e9]).bulk, start=0.5, end=4.0),
     "Spectrum.count_below": _with(rmt.Spectrum([1.0, 3e9]).count_below, x=POINTS),

@@ -112,7 +112,7 @@ WIDE = jnp.stack([DATA.T, DATA.T**2])
 
 def density_estimate(a: Any) -> Any:
     """The spectral density of a matrix from products with it."""
-    return inf.spectral_density_of(lambda v: a @ v, 3, jax.random.key(0), probes=2)
+    return inf.spectral_density_of(lambda v: a @ v, jax.random.key(0), 3, probes=2)
 
 
 def of_the_density(a: Any) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def goodness(test: str, levels: Any, **options: Any) -> Any:
     return getattr(inf, test)(levels, UNIFORM, **options)
 
 
-ENSEMBLE = {"calibration": rmt.GOE(3), "key": KEY, "draws": 19}
+ENSEMBLE = {"calibration": rmt.GOE(3), "key": KEY, "resamples": 19}
 
 # Everything else, as a function of `cast`, which brings arguments to the precision of the battery.
 FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
@@ -148,7 +148,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.SymTridiagonal.count_below": lambda cast: cast(TRIDIAGONAL).count_below(cast(POSITIVE)),
     "rmtjax.SymTridiagonal.todense": lambda cast: cast(TRIDIAGONAL).todense(),
     "rmtjax.SymTridiagonal.matvec": lambda cast: cast(TRIDIAGONAL).matvec(cast(SPECTRUM)),
-    "rmtjax.SymTridiagonal.logdet": lambda cast: cast(TRIDIAGONAL).logdet(cast(POSITIVE)),
+    "rmtjax.SymTridiagonal.log_determinant": lambda cast: cast(TRIDIAGONAL).log_determinant(cast(POSITIVE)),
     "rmtjax.SymTridiagonal.resolvent_trace": lambda cast: cast(TRIDIAGONAL).resolvent_trace(
         cast(jax.lax.complex(POSITIVE, SPECTRUM))
     ),
@@ -157,7 +157,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         for method, args in {
             "eigenvalues": (),
             "eigenvectors": (),
-            "logdet": (cast(MANY),),
+            "log_determinant": (cast(MANY),),
             "count_below": (cast(MANY),),
         }.items()
     ],
@@ -177,17 +177,19 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.Circle": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Circle(cast(jnp.array([7.0, 9.0])))),
     "rmtjax.spectra.MaskedValues.mean": lambda cast: st.spacings(cast(MASKED)).mean(jnp.square),
     "rmtjax.spectra.MaskedValues.count": lambda cast: st.spacings(cast(MASKED)).count(),
-    "rmtjax.linalg.logdet of a batch": lambda cast: linalg.logdet(cast(jnp.stack([HERMITIAN, HERMITIAN]))),
+    "rmtjax.linalg.log_determinant of a batch": lambda cast: linalg.log_determinant(
+        cast(jnp.stack([HERMITIAN, HERMITIAN]))
+    ),
     "rmtjax.linalg.matrix_function of a batch": lambda cast: linalg.matrix_function(
         jnp.exp, cast(jnp.stack([SYMMETRIC, SYMMETRIC]))
     ),
     "rmtjax.linalg.schatten_norm of a batch": lambda cast: linalg.schatten_norm(
         cast(jnp.stack([HERMITIAN, HERMITIAN])), 1.0
     ),
-    "rmtjax.linalg.stieltjes at many points": lambda cast: linalg.stieltjes(
+    "rmtjax.statistics.stieltjes at many points": lambda cast: st.stieltjes(
         cast(SPECTRUM), cast(jnp.array([[0.3 + 0.5j], [1.0 + 1.0j]]))
     ),
-    "rmtjax.linalg.spectral_density of a batch": lambda cast: linalg.spectral_density(
+    "rmtjax.statistics.spectral_density of a batch": lambda cast: st.spectral_density(
         cast(BATCH), cast(EDGES), cast(jnp.array(0.3))
     ),
     # Draws
@@ -306,8 +308,8 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         cast(DATA), cast(DATA[::-1] ** 2)
     ),
     "rmtjax.inference.weight_spectra": lambda cast: inf.weight_spectra({"a": cast(DATA), "b": cast(GENERAL)}),
-    "rmtjax.inference.weight_spectra with replicates": lambda cast: inf.weight_spectra(
-        {"a": cast(jnp.tile(DATA, (2, 3)))}, key=KEY, replicates=9
+    "rmtjax.inference.weight_spectra with resamples": lambda cast: inf.weight_spectra(
+        {"a": cast(jnp.tile(DATA, (2, 3)))}, key=KEY, resamples=9
     ),
     "rmtjax.inference.fit_beta": lambda cast: inf.fit_beta(cast(BATCH)).interval(),
     "rmtjax.inference.oracle_covariance of a batch": lambda cast: inf.oracle_covariance(
@@ -328,7 +330,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     ],
     "rmtjax.inference.fit_tail": lambda cast: inf.fit_tail(cast(jnp.append(LEVELS, 7 + LEVELS))),
     "rmtjax.inference.fit_tail with a bootstrap": lambda cast: inf.fit_tail(
-        cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, replicates=9
+        cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, resamples=9
     ),
     "rmtjax.inference.fit_tail of a batch": lambda cast: inf.fit_tail(cast(jnp.concatenate([BATCH, 7 + BATCH], 1))),
     "rmtjax.inference.log_likelihood of a batch": lambda cast: inf.log_likelihood(
@@ -342,13 +344,13 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     },
     **{
         f"rmtjax.inference.compare_spectra by {statistic}": lambda cast, statistic=statistic: inf.compare_spectra(
-            cast(BATCH), cast(PADDED), key=KEY, statistic=statistic, permutations=9
+            cast(BATCH), cast(PADDED), key=KEY, statistic=statistic, resamples=9
         )
         for statistic in ("cramer-von-mises", "kolmogorov-smirnov", "energy")
     },
     "rmtjax.inference.spectral_density_of": lambda cast: of_the_density(cast(SYMMETRIC)),
     "rmtjax.inference.spectral_density_of a complex matrix": lambda cast: inf.spectral_density_of(
-        lambda v: cast(HERMITIAN) @ v, 3, KEY, probes=2, dtype=cast(HERMITIAN).dtype
+        lambda v: cast(HERMITIAN) @ v, KEY, 3, probes=2, dtype=cast(HERMITIAN).dtype
     ),
     # Simulation
     **{
@@ -372,15 +374,15 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         reduce=(rmt.Moments(), rmt.Histogram(EDGES)),
     ),
     "rmtjax.simulation.memory_plan": lambda cast: sim.memory_plan(rmt.GOE(3).sample, KEY, 8, reduce=rmt.Moments()),
-    "rmtjax.simulate_rare": lambda cast: rmt.simulate_rare(rmt.GOE(5, cast(jnp.array(1.2))), "largest", 4.0, KEY, 64),
+    "rmtjax.simulate_rare": lambda cast: rmt.simulate_rare(rmt.GOE(5, cast(jnp.array(1.2))), KEY, "largest", 4.0, 64),
     "rmtjax.simulate_rare below": lambda cast: rmt.simulate_rare(
-        rmt.GOE(5, cast(jnp.array(1.2))), "largest", 0.0, KEY, 64, side="below"
+        rmt.GOE(5, cast(jnp.array(1.2))), KEY, "largest", 0.0, 64, side="below"
     ),
     "rmtjax.simulate_rare by splitting": lambda cast: rmt.simulate_rare(
-        rmt.GaussianBeta(4, cast(jnp.array(1.5))), lambda model: jnp.sum(model.diagonal), 2.0, KEY, 64
+        rmt.GaussianBeta(4, cast(jnp.array(1.5))), KEY, lambda model: jnp.sum(model.diagonal), 2.0, 64
     ),
     "rmtjax.simulate_rare of a Wishart matrix": lambda cast: rmt.simulate_rare(
-        rmt.Wishart(3, 5, scale=cast(jnp.array(1.2))), "largest", 9.0, KEY, 64
+        rmt.Wishart(3, 5, scale=cast(jnp.array(1.2))), KEY, "largest", 9.0, 64
     ),
     # Adapters
     "rmtjax.adapters.scipy_stats.frozen": lambda cast: [
@@ -399,7 +401,7 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.GaussianBeta.soft_edge of mixed arguments": lambda: rmt.GaussianBeta(6, POSITIVE[0], SINGLE).soft_edge(),
     "rmtjax.LaguerreBeta.law of mixed arguments": lambda: rmt.LaguerreBeta(6, 7 * POSITIVE[0], SINGLE).law(),
     "rmtjax.JacobiBeta.soft_edge of mixed arguments": lambda: rmt.JacobiBeta(3, 9 * ROW[1], 9 * SINGLE, 1).soft_edge(),
-    "rmtjax.inference.signal_rank of mixed arguments": lambda: inf.signal_rank(SINGLE_DATA, level=ROW[0]),
+    "rmtjax.inference.signal_rank of mixed arguments": lambda: inf.signal_rank(SINGLE_DATA, alpha=ROW[0]),
     "rmtjax.inference.largest_root_test_of_groups of mixed arguments": lambda: inf.largest_root_test_of_groups(
         DATA, SINGLE_DATA
     ),
@@ -434,7 +436,7 @@ MIXED: dict[str, Thunk] = {
     ),
     "rmtjax.inference.clean_cross_covariance of mixed arguments": lambda: inf.clean_cross_covariance(SINGLE_DATA, DATA),
     "rmtjax.inference.compare_spectra of mixed arguments": lambda: inf.compare_spectra(
-        BATCH, BATCH.astype("float32"), key=KEY, permutations=9
+        BATCH, BATCH.astype("float32"), key=KEY, resamples=9
     ),
     "rmtjax.inference.denoise of mixed arguments": lambda: inf.denoise(SINGLE_DATA, noise=ROW[0]),
     "rmtjax.inference.denoise of a noise for each": lambda: inf.denoise(WIDE, noise=ROW),
@@ -455,7 +457,7 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.linalg.matrix_function of complex values": lambda: jax.jacfwd(
         lambda a: linalg.matrix_function(lambda x: jnp.exp(jax.lax.complex(0 * x, x)), a)
     )(SYMMETRIC),
-    "rmtjax.linalg.stieltjes of mixed arguments": lambda: linalg.stieltjes(SINGLE_ROW, IN_PLANE),
+    "rmtjax.statistics.stieltjes of mixed arguments": lambda: st.stieltjes(SINGLE_ROW, IN_PLANE),
     "rmtjax.SymTridiagonal.count_below of mixed arguments": lambda: cast_to("float32")(TRIDIAGONAL).count_below(COLUMN),
     "rmtjax.special.airy_kernel of mixed arguments": lambda: special.airy_kernel(COLUMN, SINGLE_ROW),
     "rmtjax.special.bessel_kernel of mixed arguments": lambda: special.bessel_kernel(COLUMN, SINGLE, ROW),

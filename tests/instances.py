@@ -268,9 +268,9 @@ LAWS: dict[str, Law] = {
     "Spacing": Law(
         "Spacings: Gaudin and Mehta",
         "spacings of random matrices, exactly: the law of Gaudin and Mehta",
-        ("Spacing(2)", "Spacing(1)", "Spacing(4)", "Spacing(2, 1)"),
+        ("Spacing(2)", "Spacing(1)", "Spacing(4)", "Spacing(2, 2)"),
         "Spacing(1)",
-        (Contract("Spacing(1)", "never"), Contract("Spacing(4, 1)", "never")),
+        (Contract("Spacing(1)", "never"), Contract("Spacing(4, 2)", "never")),
         draws=f"jnp.diff({mapped('CUE(200).eigenphases', 50)}).ravel() * 200 / (2 * jnp.pi)",
         caption="spacings of CUE(200)",
         quantity="spacings",
@@ -286,9 +286,9 @@ LAWS: dict[str, Law] = {
     "PoissonSpacing": Law(
         "Spacings of independent levels",
         "spacings of independent levels",
-        ("PoissonSpacing()", "PoissonSpacing(3)"),
-        "PoissonSpacing(1)",
-        (Contract("PoissonSpacing(2)", "whole"),),
+        ("PoissonSpacing()", "PoissonSpacing(4)"),
+        "PoissonSpacing(2)",
+        (Contract("PoissonSpacing(3)", "whole"),),
         quantity="spacings",
     ),
     "Brody": Law(

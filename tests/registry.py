@@ -81,13 +81,13 @@ def goodness(test: str, values: Any) -> tuple:
 def compared_spectra(levels: Any) -> Any:
     """The energy distance of two sets of spectra."""
     a, b = levels.reshape(2, 3), levels[None, :4] ** 2
-    return rmt.inference.compare_spectra(a, b, key=jax.random.key(0), statistic="energy", permutations=9).statistic
+    return rmt.inference.compare_spectra(a, b, key=jax.random.key(0), statistic="energy", resamples=9).statistic
 
 
 def fitted_noise(levels: Any) -> tuple:
     """The noise and the effective ratio of a covariance spectrum."""
     fit = rmt.inference.fit_marchenko_pastur(levels, 40, 6, ratio="fitted")
-    return fit.variance, fit.ratio
+    return fit.variance.value, fit.ratio.value
 
 
 def symmetric_product(v: Any, a: Any) -> Any:
@@ -243,7 +243,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.fit_crossover": Elsewhere("inference/fits/test_spacing_fits.py"),
     "rmtjax.inference.fit_marchenko_pastur": Call(fitted_noise, (1 + LEVELS,)),
     "rmtjax.inference.fit_tail": Call(
-        lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent, (jnp.append(LEVELS, 7 + LEVELS),)
+        lambda values: rmt.inference.fit_tail(values, minimum=0.5).exponent.value, (jnp.append(LEVELS, 7 + LEVELS),)
     ),
     "rmtjax.inference.kolmogorov_smirnov": Call(
         partial(goodness, "kolmogorov_smirnov"), (LEVELS / 7,), second_derivative=False
@@ -280,7 +280,7 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.inference.spectral_density_of": Call(
         # With all of its products it finds the levels, whatever the vectors are.
-        lambda a: rmt.inference.spectral_density_of(symmetric_product, 3, jax.random.key(0), args=(a,), probes=2).nodes,
+        lambda a: rmt.inference.spectral_density_of(symmetric_product, jax.random.key(0), 3, args=(a,), probes=2).nodes,
         (SYMMETRIC,),
         second_derivative=False,
     ),
@@ -288,13 +288,16 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.spike_estimates": Call(
         lambda levels: rmt.inference.spike_estimates(levels, 50.0, 5.0, 1.0), (4 + POSITIVE,)
     ),
+    "rmtjax.inference.WeightSpectra": Elsewhere("inference/weights/test_weight_spectra.py"),
     "rmtjax.inference.weight_spectra": Elsewhere("inference/weights/test_weight_spectra.py"),
-    "rmtjax.linalg.logdet": Call(rmt.linalg.logdet, (SYMMETRIC,)),
+    "rmtjax.linalg.log_determinant": Call(rmt.linalg.log_determinant, (SYMMETRIC,)),
     "rmtjax.linalg.matrix_function": Call(lambda a: rmt.linalg.matrix_function(jnp.exp, a), (HERMITIAN,)),
     "rmtjax.linalg.schatten_norm": Call(rmt.linalg.schatten_norm, (SYMMETRIC, 3.0)),
     "rmtjax.linalg.sharded_product": Call(product_on_one_device, (GENERAL, SPECTRUM)),
-    "rmtjax.linalg.spectral_density": Call(rmt.linalg.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)),
-    "rmtjax.linalg.stieltjes": Call(rmt.linalg.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
+    "rmtjax.statistics.spectral_density": Call(
+        rmt.statistics.spectral_density, (SPECTRUM, jnp.linspace(-2.0, 2.0, 5), 0.3)
+    ),
+    "rmtjax.statistics.stieltjes": Call(rmt.statistics.stieltjes, (SPECTRUM, jnp.array([0.3 + 0.5j, -1.0 + 1.0j]))),
     "rmtjax.plotting.complex_spacing_ratios": Elsewhere("plotting/test_complex_ratios.py"),
     "rmtjax.plotting.form_factor": Elsewhere("plotting/test_correlations.py"),
     "rmtjax.plotting.gap_ratios": Elsewhere("plotting/test_spacings.py"),

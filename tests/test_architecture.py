@@ -294,7 +294,7 @@ def test_markup_of_docstrings_reaches_the_manual(monkeypatch):
 
 def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
-    packages = ("laws", "ensembles", "linalg")
+    packages = ("laws", "ensembles", "linalg", "statistics")
     classes = (
         "GOE",
         "CUE",
@@ -304,7 +304,7 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
         "ensembles.AbstractEnsemble",
     )
     methods = ("GOE.law", "laws.AbstractLaw.pdf", "laws.AbstractPlanarLaw.pdf", "laws.Semicircle.pdf")
-    transforms = ("linalg.stieltjes", "laws.AbstractSpectralLaw.stieltjes")
+    transforms = ("statistics.stieltjes", "laws.AbstractSpectralLaw.stieltjes")
     documented = {f"rmtjax.{name}" for name in ("adapters.numpyro", *packages, *classes, *methods, *transforms)}
     names = importlib.import_module("public_names").Names({"rmtjax"} | documented)
     for text, expected in {
@@ -317,7 +317,7 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
         "Semicircle.pdf": "laws.Semicircle.pdf",
         "AbstractPlanarLaw.pdf": "laws.AbstractPlanarLaw.pdf",
         "stieltjes(z)": "laws.AbstractSpectralLaw.stieltjes",
-        "stieltjes(spectrum, z)": "linalg.stieltjes",
+        "stieltjes(levels, z)": "statistics.stieltjes",
         "stieltjes": None,
         "jax.vmap": None,
         "rmt.laws.Poisson": None,
@@ -325,7 +325,7 @@ def test_names_in_the_manual_lead_to_what_they_name(monkeypatch):
         assert names.find(text) == (expected and f"rmtjax.{expected}"), text
     assert names.find("pdf", owner="rmtjax.laws.Semicircle") == "rmtjax.laws.Semicircle.pdf"
     assert names.find("scale", owner="rmtjax.GOE") is None, "a parameter"
-    assert names.find("stieltjes", packages=("linalg",)) == "rmtjax.linalg.stieltjes"
+    assert names.find("stieltjes", packages=("statistics",)) == "rmtjax.statistics.stieltjes"
     for text in ("rmt.laws.Poisson", "law.quantile", "GOE.counts", "rmtjax.Wigners(3)"):
         assert names.is_claimed(text), text
     for text in (

@@ -18,7 +18,7 @@ def test_matrices_of_whole_numbers_are_matrices(a):
         (rmt.eigvalsh(a), [1, 3]),
         (rmt.eigh(a)[0], [1, 3]),
         (rmt.spectral_radius(a), 3),
-        (rmt.linalg.logdet(a), np.log(3)),
+        (rmt.linalg.log_determinant(a), np.log(3)),
         (rmt.linalg.schatten_norm(a, 1), 4),
     ]:
         assert got.dtype == default
@@ -102,7 +102,7 @@ def test_what_is_zero_in_a_program_is_not_positive():
         (rmt.laws.Semicircle, "radius"),
         (lambda scale: rmt.GOE(3, scale), "scale"),
         (lambda beta: rmt.GaussianBeta(3, beta), "beta"),
-        (lambda width: rmt.linalg.spectral_density([1.0], [1.0], width), "width"),
+        (lambda width: rmt.statistics.spectral_density([1.0], [1.0], width), "width"),
     ):
         make(tiny)
         smallest = rf"`{name}` must be positive, and at least .* the smallest float\d\d"

@@ -26,7 +26,7 @@ DAILY = [
     "rmtjax.Spectrum",
     "rmtjax.Spectrum.of",
     "rmtjax.spectra.MaskedValues",
-    "rmtjax.linalg.stieltjes",
+    "rmtjax.statistics.stieltjes",
     "rmtjax.Histogram",
     "rmtjax.simulation.Quantiles",
     "rmtjax.simulation.Keep",
@@ -172,7 +172,7 @@ def test_functions_of_a_caller_may_return_large_integers():
     assert rmt.statistics.linear_statistic([0.0, 1.0], lambda x: 2**32) == 2.0**33
     assert rmt.special.integrate(lambda x: 2**32, [0.0, 2.0]) == pytest.approx(2.0**33)
     with pytest.raises(ValueError, match="`args` must have integers that fit into int"):
-        rmt.inference.spectral_density_of(lambda v, a: v, 3, KEY, args=(2**70,))
+        rmt.inference.spectral_density_of(lambda v, a: v, KEY, 3, args=(2**70,))
 
 
 def test_a_number_of_observations_may_be_large():
@@ -194,9 +194,9 @@ def test_integers_that_single_precision_does_not_tell_apart():
         (rmt.inference.signal_rank, "data"),
         (lambda rows: rmt.statistics.over_samples(lambda each: each, rows), "statistic"),
         (lambda rows: rmt.statistics.over_samples(lambda each: each, rows, combine=jnp.square), "statistic"),
-        (lambda rows: rmt.inference.compare_spectra(rows, rows + 1, key=KEY, permutations=9), "a"),
+        (lambda rows: rmt.inference.compare_spectra(rows, rows + 1, key=KEY, resamples=9), "a"),
         (lambda rows: rmt.inference.kolmogorov_smirnov(rows.ravel(), UNIFORM, calibration="independent"), "levels"),
-        (lambda rows: rmt.linalg.spectral_density(rows.ravel(), [4e9], 9.0), "spectrum"),
+        (lambda rows: rmt.statistics.spectral_density(rows.ravel(), [4e9], 9.0), "levels"),
         (lambda levels: rmt.statistics.spacings(levels).mean(), "levels"),
     ]:
         for given in (rows, rows.astype(float)):

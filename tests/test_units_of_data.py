@@ -124,7 +124,7 @@ def over_samples(x: Any) -> dict[int, Any]:
 def signal_rank(x: Any, *noise: Any, **options: Any) -> dict[int, Any]:
     found = inference.signal_rank(x, noise=noise[0] if noise else None, **options)
     spikes = found.spikes
-    second = found.levels, found.edge, spikes.population, spikes.standard_error
+    second = found.levels, found.edge, spikes.population
     cosines = spikes.variable_cosine, spikes.observation_cosine
     return {0: (found.rank, found.p_values, cosines), 1: (found.noise, spikes.singular), 2: second}
 
@@ -158,7 +158,7 @@ def denoise_image(x: Any) -> dict[int, Any]:
 
 
 def operator(a: Any) -> dict[int, Any]:
-    found = inference.spectral_density_of(_product, 40, jax.random.key(3), args=(a,), depth=20, probes=2)
+    found = inference.spectral_density_of(_product, jax.random.key(3), 40, args=(a,), depth=20, probes=2)
     first = found.moment(1)
     unit = jnp.max(abs(a))
     height = found.density(unit)
@@ -172,13 +172,13 @@ def operator(a: Any) -> dict[int, Any]:
 
 
 def operator_squares(a: Any) -> dict[int, Any]:
-    found = inference.spectral_density_of(_product, 40, jax.random.key(3), args=(a,), depth=20, probes=2).moment(2)
+    found = inference.spectral_density_of(_product, jax.random.key(3), 40, args=(a,), depth=20, probes=2).moment(2)
     return {2: (found.value, found.standard_error)}
 
 
 def exhausted(a: Any) -> dict[int, Any]:
     """An operator of three levels, whose Krylov spaces end."""
-    found = inference.spectral_density_of(_few_levels, 40, jax.random.key(3), args=(a,), depth=20, probes=2)
+    found = inference.spectral_density_of(_few_levels, jax.random.key(3), 40, args=(a,), depth=20, probes=2)
     return {0: (found.complete, found.weights > 0), 1: found.nodes}
 
 
@@ -191,24 +191,21 @@ def _product(v: Any, a: Any) -> Any:
 
 
 def spectral_outliers(a: Any) -> dict[int, Any]:
-    found = inference.spectral_density_of(_product, 40, jax.random.key(3), args=(a,), depth=20, probes=2)
+    found = inference.spectral_density_of(_product, jax.random.key(3), 40, args=(a,), depth=20, probes=2)
     outside = inference.spectral_outliers(found, laws.Semicircle(3 * jnp.max(abs(a))))
     return {0: (outside.count, outside.p_values), 1: (outside.levels, outside.edge)}
 
 
 def marchenko_pastur(x: Any, ratio: str) -> dict[int, Any]:
     found = inference.fit_marchenko_pastur(x, 40, 20, ratio=ratio)
-    return {
-        0: (found.outliers, found.ratio, found.ratio_error, found.distance),
-        1: (found.variance, found.variance_error, found.threshold, found.edges),
-    }
+    return {0: (found.outliers, found.ratio, found.distance), 1: (found.variance, found.threshold, found.edges)}
 
 
 def tail(x: Any, *minimum: Any) -> dict[int, Any]:
-    found = inference.fit_tail(x, minimum=minimum[0] if minimum else None, key=jax.random.key(0), replicates=20)
+    found = inference.fit_tail(x, minimum=minimum[0] if minimum else None, key=jax.random.key(0), resamples=20)
     tests = found.exponential, found.log_normal
     ratios = [(test.log_ratio, test.p_value) for test in tests]
-    return {0: (found.exponent, found.standard_error, found.tail_size, found.p_value, ratios), 1: found.minimum}
+    return {0: (found.exponent, found.tail_size, found.p_value, ratios), 1: found.minimum}
 
 
 def by_levels(x: Any) -> dict[int, Any]:
@@ -219,11 +216,7 @@ def by_levels(x: Any) -> dict[int, Any]:
 def spikes(x: Any, noise: Any) -> dict[int, Any]:
     """Levels have the degree 2; the operand is their root."""
     found = inference.spike_estimates(x**2, 50.0, 20.0, noise)
-    return {
-        0: (found.variable_cosine, found.observation_cosine),
-        1: found.singular,
-        2: (found.population, found.standard_error),
-    }
+    return {0: (found.variable_cosine, found.observation_cosine), 1: found.singular, 2: found.population}
 
 
 def ranked_levels(x: Any) -> dict[int, Any]:
@@ -233,10 +226,10 @@ def ranked_levels(x: Any) -> dict[int, Any]:
 
 
 def weights(x: Any) -> dict[int, Any]:
-    table = inference.weight_spectra({"w": np.asarray(x)}, key=jax.random.key(0), replicates=20)
+    table = inference.weight_spectra({"w": np.asarray(x)}, key=jax.random.key(0), resamples=20)
     same = "ratio", "distance", "outliers", "p_value", "tail_exponent", "tail_error", "tail_p_value", "stable_rank"
     first, second = ("edge", "spectral_norm"), ("variance", "variance_error")
-    rows = lambda names: [table[name].astype(float) for name in names]
+    rows = lambda names: [getattr(table, name).astype(float) for name in names]
     return {0: rows(same), 1: rows(first), 2: rows(second)}
 
 
@@ -246,7 +239,7 @@ def goodness(test: str, x: Any) -> dict[int, Any]:
 
 
 def compared(name: str, x: Any) -> dict[int, Any]:
-    found = inference.compare_spectra(x[:2], x[1:] ** 1, key=jax.random.key(0), statistic=name, permutations=19)
+    found = inference.compare_spectra(x[:2], x[1:] ** 1, key=jax.random.key(0), statistic=name, resamples=19)
     return {1: found.statistic, 0: found.p_value} if name == "energy" else {0: (found.statistic, found.p_value)}
 
 
@@ -598,9 +591,7 @@ SHIFTED: dict[str, Shifted] = {
     "statistics.over_samples": Shifted(lambda x, _: statistics.over_samples(lambda x: x, x).standard_error, GRID),
     "inference.compare_spectra": Shifted(
         lambda x, _: (
-            inference.compare_spectra(
-                x[:2], x[1:], key=jax.random.key(0), statistic="energy", permutations=19
-            ).statistic
+            inference.compare_spectra(x[:2], x[1:], key=jax.random.key(0), statistic="energy", resamples=19).statistic
         ),
         UNFOLDED,
     ),
@@ -721,7 +712,7 @@ SLOPES: dict[str, tuple[Callable[[Any], Any], np.ndarray, int]] = {
     "signal_rank": (lambda x: jnp.sum(inference.signal_rank(x, max_rank=2).levels), DATA, 1),
     "shrink_covariance": (lambda x: inference.shrink_covariance(x)[0, 0], DATA, 1),
     "fit_beta": (lambda x: inference.fit_beta(x, by="levels").law.scale, LEVELS, 0),
-    "fit_tail": (lambda x: inference.fit_tail(x, minimum=x[0]).exponent, np.sort(SPACINGS), -1),
+    "fit_tail": (lambda x: inference.fit_tail(x, minimum=x[0]).exponent.value, np.sort(SPACINGS), -1),
 }
 
 

@@ -585,7 +585,7 @@ LAWS = {
     "WignerSurmise(2.0)": lambda: wigner_surmise(2.0),
     "WignerSurmise(4.0)": lambda: wigner_surmise(4.0),
     "PoissonSpacing()": lambda: poisson(0),
-    "PoissonSpacing(3)": lambda: poisson(3),
+    "PoissonSpacing(4)": lambda: poisson(3),
     "Brody(0.5)": lambda: brody(0.5),
     "BerryRobnik(0.25)": lambda: berry_robnik(0.25),
     "BerryRobnik(0.75)": lambda: berry_robnik(0.75),
@@ -624,7 +624,7 @@ EDGES = {
     "StochasticAiry(2.0)": ((2, 1), "1"),
     "StochasticAiry(4.0)": ((1, 2), "2^⅔"),
 }
-SPACINGS = {f"Spacing({beta}, {k})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
+SPACINGS = {f"Spacing({beta}, {k + 1})": (beta, k) for beta, k in ((1, 0), (2, 0), (4, 0), (1, 1), (2, 1), (4, 1))}
 BULK_GAP_RATIOS = {f"GapRatio({beta})": beta for beta in (1, 2, 4)}
 # Interpolated laws where they are exact: in between there is no other source.
 SPACINGS |= {"InterpolatedSpacing(2.0)": (2, 0)}

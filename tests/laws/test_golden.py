@@ -30,7 +30,7 @@ DTYPE = jnp.zeros(0).dtype.type
 
 # Static parameters give these laws programs of their own; others of the same kind are tested every day.
 FURTHER = ["HardEdge(0.0, 2)", "HardEdge(1.0, 2)", "HardEdge(1.0, 4)", 'TracyWidom(4, "bornemann")', "TracyWidom(2)"]
-FURTHER += ["Spacing(2, 0)", "Spacing(1, 1)", "Spacing(2, 1)", "LevelDensity(GUE(2))", "EigenvectorIntensity(4, 2)"]
+FURTHER += ["Spacing(2, 1)", "Spacing(1, 2)", "Spacing(2, 2)", "LevelDensity(GUE(2))", "EigenvectorIntensity(4, 2)"]
 FURTHER += ["LevelDensity(GSE(2))", "LevelDensity(Wishart(2, 4, 2))", 'TracyWidom(4, "stochastic-airy")']
 FURTHER += ["GapRatio(1)", "GapRatio(2)"]
 # These have long programs; their own files test their values against other references every day.

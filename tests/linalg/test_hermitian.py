@@ -149,14 +149,14 @@ FUNCTIONS = [
     rmt.eigvalsh,
     rmt.eigh,
     rmt.spectral_radius,
-    rmt.linalg.logdet,
+    rmt.linalg.log_determinant,
     rmt.linalg.schatten_norm,
     lambda a: rmt.linalg.matrix_function(jnp.exp, a),
 ]
 
 
 @SINGLE
-@pytest.mark.parametrize("fn", FUNCTIONS, ids=["eigvalsh", "eigh", "radius", "logdet", "schatten", "function"])
+@pytest.mark.parametrize("fn", FUNCTIONS, ids=["eigvalsh", "eigh", "radius", "log_determinant", "schatten", "function"])
 @pytest.mark.parametrize(("a", "message"), BAD, ids=["oblong", "vector", "empty", "nan", "inf"])
 def test_bad_matrices_are_refused(fn, a, message):
     with pytest.raises(ValueError, match=r"(?s)" + message):

@@ -92,7 +92,7 @@ def _answer(diagonal: Any, off_diagonal: Any, points: Any, shifts: Any) -> dict[
         "levels": matrix.eigenvalues(),
         "vectors": matrix.eigenvectors(),
         "counts": matrix.count_below(points),
-        "logdet": jax.vmap(matrix.logdet)(shifts),
+        "log_determinant": jax.vmap(matrix.log_determinant)(shifts),
     }
 
 
@@ -182,7 +182,7 @@ def test_ranges_of_levels_are_those_of_the_whole(problem, dtype):
     _check_vectors(solved, some_levels[0], vectors, units)
 
 
-def _logdet(diagonal: np.ndarray, off_diagonal: np.ndarray, x: float) -> float:
+def _log_determinant(diagonal: np.ndarray, off_diagonal: np.ndarray, x: float) -> float:
     """The logarithm log|det(T - x)| by the recurrence of the leading minors."""
     with mpmath.workdps(DIGITS):
         shifted = [mpmath.mpf(a) - mpmath.mpf(x) for a in diagonal.tolist()]
@@ -193,14 +193,14 @@ def _logdet(diagonal: np.ndarray, off_diagonal: np.ndarray, x: float) -> float:
 
 
 @for_every_case
-def test_logdet_against_many_digits(problem, dtype):
+def test_log_determinant_against_many_digits(problem, dtype):
     solved = _solved(problem, dtype)
-    assert solved.answer["logdet"].dtype == dtype
-    for x, value in zip(solved.shifts.tolist(), solved.answer["logdet"].tolist(), strict=True):
+    assert solved.answer["log_determinant"].dtype == dtype
+    for x, value in zip(solved.shifts.tolist(), solved.answer["log_determinant"].tolist(), strict=True):
         distances = np.abs(solved.exact - x)
         if distances.min() <= 4 * solved.unit:  # between levels that are all equal
             continue
         # Errors from levels wrong by 4 eps‖T‖, a sum of n logarithms, and two large ones that cancel at a pivot of 0.
         summed = 2 * np.sum(1 + np.abs(np.log(distances))) - 8 * math.log(eps(dtype))
         tolerance = 4 * np.sum(solved.unit / distances) + eps(dtype) * summed
-        assert value == pytest.approx(_logdet(solved.diagonal, solved.off_diagonal, x), rel=0, abs=tolerance)
+        assert value == pytest.approx(_log_determinant(solved.diagonal, solved.off_diagonal, x), rel=0, abs=tolerance)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rmtjax import linalg
+from rmtjax import linalg, statistics
 from tests.instances import SYMMETRIC
 
 DTYPE = np.dtype(jnp.zeros(0).dtype)
@@ -30,9 +30,9 @@ def table(c):
         "norms": jnp.stack([linalg.schatten_norm(a, p) for p in (1.0, 2.0, 3.5, jnp.inf)]),
         "root": linalg.matrix_function(jnp.sqrt, a),
         "radius": linalg.spectral_radius(general),
-        "trace": linalg.stieltjes(levels, jax.lax.complex(c * x, c * (0 * x + 0.3))),
-        "density": linalg.spectral_density(levels, c * x, 0.3 * c),
-        "logarithms": jnp.stack([linalg.logdet(a), t.logdet()]),
+        "trace": statistics.stieltjes(levels, jax.lax.complex(c * x, c * (0 * x + 0.3))),
+        "density": statistics.spectral_density(levels, c * x, 0.3 * c),
+        "logarithms": jnp.stack([linalg.log_determinant(a), t.log_determinant()]),
         "tridiagonal levels": t.eigenvalues(),
         "tridiagonal vectors": t.eigenvectors(),
         "tridiagonal slopes": jax.jacobian(lambda d: linalg.SymTridiagonal(d, t.off_diagonal).eigenvalues())(

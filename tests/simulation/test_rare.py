@@ -56,20 +56,20 @@ def two_levels(power: float, beta: float, weight, lower: float, t: float) -> flo
 @pytest.mark.parametrize("log10", [-30, -300])
 def test_one_level_is_normal_or_gamma(getkey, log10):
     t = -scipy.stats.norm.ppf(10.0**log10)
-    event = rmt.simulate_rare(rmt.GOE(1, 0.3), "largest", 0.3 * 2**0.5 * t, getkey(), 100)
+    event = rmt.simulate_rare(rmt.GOE(1, 0.3), getkey(), "largest", 0.3 * 2**0.5 * t, 100)
     assert_event(event, log10 * math.log(10), 0.01)
     # A Laguerre ensemble of one level is λ = s²G/a.
     t = scipy.special.gammainccinv(2.5, 10.0**log10)
-    event = rmt.simulate_rare(rmt.LaguerreBeta(1, 2.5, 1.0, 0.3), "largest", 0.09 * t / 2.5, getkey(), 100)
+    event = rmt.simulate_rare(rmt.LaguerreBeta(1, 2.5, 1.0, 0.3), getkey(), "largest", 0.09 * t / 2.5, 100)
     assert_event(event, log10 * math.log(10), 0.05)
 
 
 @pytest.mark.parametrize(("n", "t"), [(2, 9.0), *daily([(10, 4.0), (10, 2.0), (10, 14.0)], only=[(10, 4.0)])])
 def test_tail_of_gue(getkey, n, t):
     exact = log_largest_above(n, hermite_moment, mp.mpf(t) * mp.sqrt(mp.mpf(n) / 2))
-    event = rmt.simulate_rare(rmt.GUE(n), "largest", t, getkey(), 1000)
+    event = rmt.simulate_rare(rmt.GUE(n), getkey(), "largest", t, 1000)
     assert_event(event, exact, 0.03 if t == 2.0 else 0.005)
-    mirrored = rmt.simulate_rare(rmt.GUE(n), "smallest", -t, getkey(), 1000, side="below")
+    mirrored = rmt.simulate_rare(rmt.GUE(n), getkey(), "smallest", -t, 1000, side="below")
     assert_event(mirrored, exact, 0.03 if t == 2.0 else 0.005)
 
 
@@ -79,7 +79,7 @@ def test_both_sides_of_the_bulk_for_goe_and_gse(getkey, beta, t):
     # The thresholds lie on both sides of the edge, so that each event and its complement is simulated.
     below = float(rmt.laws.hermite_gap_probabilities(5, (t, jnp.inf), beta, 0)[0])
     for side, probability in (("below", below), ("above", 1 - below)):
-        event = rmt.simulate_rare(rmt.GaussianBeta(5, beta), "largest", t, getkey(), 4096, side=side)
+        event = rmt.simulate_rare(rmt.GaussianBeta(5, beta), getkey(), "largest", t, 4096, side=side)
         assert_event(event, math.log(probability), 0.3 if side == "above" and t < 2 else 0.05)
 
 
@@ -87,12 +87,12 @@ def test_two_levels_for_any_beta(getkey):
     normal = lambda x: math.exp(-(x**2) / 2)
     beta = 1.3
     exact = two_levels(0, beta, normal, -40.0, 5.0)
-    event = rmt.simulate_rare(rmt.GaussianBeta(2, beta), "largest", 5.0 * (1 / beta) ** 0.5, getkey(), 1000)
+    event = rmt.simulate_rare(rmt.GaussianBeta(2, beta), getkey(), "largest", 5.0 * (1 / beta) ** 0.5, 1000)
     assert_event(event, exact, 0.01)
     a = 1.9
     gamma = lambda x: x ** (a - beta / 2 - 1) * math.exp(-x)
     exact = two_levels(a - beta / 2 - 1, beta, gamma, 0.0, 9.0)
-    event = rmt.simulate_rare(rmt.LaguerreBeta(2, a, beta), "largest", 9.0 / a, getkey(), 1000)
+    event = rmt.simulate_rare(rmt.LaguerreBeta(2, a, beta), getkey(), "largest", 9.0 / a, 1000)
     assert_event(event, exact, 0.02)
 
 
@@ -101,9 +101,9 @@ def test_tail_of_wishart(getkey):
     moment = lambda k, x: mp.gammainc(m - n + k + 1, 0, x if x == mp.inf else m * mp.mpf(x))
     exact = log_largest_above(n, moment, t)
     assert exact < -30 * math.log(10)
-    assert_event(rmt.simulate_rare(rmt.Wishart(n, m, 2), "largest", t, getkey(), 500), exact, 0.01)
+    assert_event(rmt.simulate_rare(rmt.Wishart(n, m, 2), getkey(), "largest", t, 500), exact, 0.01)
     # X*X has the levels of XX* but for the zeros; here it is divided by n instead of m.
-    assert_event(rmt.simulate_rare(rmt.Wishart(m, n, 2), "largest", t * m / n, getkey(), 500), exact, 0.01)
+    assert_event(rmt.simulate_rare(rmt.Wishart(m, n, 2), getkey(), "largest", t * m / n, 500), exact, 0.01)
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_approach_to_tracy_widom(getkey, beta):
     for n in (150, 1200):
         ensemble = {1: rmt.GOE, 2: rmt.GUE, 4: rmt.GSE}[beta](n)
         edge = ensemble.soft_edge()
-        event = rmt.simulate_rare(ensemble, "largest", edge.levels(s), getkey(), 2000)
+        event = rmt.simulate_rare(ensemble, getkey(), "largest", edge.levels(s), 2000)
         corrections.append(float(event.log_probability - edge.law.logsf(s)))
     assert 3.6 < corrections[0] / corrections[1] < 4.4, corrections
 
@@ -124,7 +124,7 @@ def test_approach_to_tracy_widom(getkey, beta):
     ("n", "probability"), [(1, 1 / 2), (2, (2 - 2**0.5) / 4), (3, (math.pi - 2 * 2**0.5) / (4 * math.pi))]
 )
 def test_all_negative_for_small_goe(getkey, n, probability):
-    event = rmt.simulate_rare(rmt.GOE(n), "largest", 0.0, getkey(), side="below")
+    event = rmt.simulate_rare(rmt.GOE(n), getkey(), "largest", 0.0, side="below")
     assert_event(event, math.log(probability), 1e-12 if n == 1 else 0.01)
     np.testing.assert_allclose(log_all_below(n, 1, 0.0), math.log(probability), atol=1e-12)
 
@@ -157,7 +157,7 @@ def test_all_negative_at_order_100(getkey, beta, constant):
     rate = -beta * n**2 * math.log(3) / 4 + (beta / 2 - 1) * change * n
     expected = rate + (beta / 2 + 2 / beta - 3) * math.log(n) / 12 + constant
     np.testing.assert_allclose(log_all_below(n, beta, 0.0), expected, atol=2e-3)
-    event = rmt.simulate_rare(rmt.GaussianBeta(n, beta), "smallest", 0.0, getkey(), 4096, side="above")
+    event = rmt.simulate_rare(rmt.GaussianBeta(n, beta), getkey(), "smallest", 0.0, 4096, side="above")
     assert_event(event, expected, 0.08)
 
 
@@ -167,7 +167,7 @@ def test_all_negative_at_order_100(getkey, beta, constant):
 )
 def test_pushed_levels_against_quadrature(getkey, n, beta, t):
     ensemble = rmt.GaussianBeta(n, beta)
-    event = rmt.simulate_rare(ensemble, "largest", t * (2 / (beta * n)) ** 0.5, getkey(), 2048, side="below")
+    event = rmt.simulate_rare(ensemble, getkey(), "largest", t * (2 / (beta * n)) ** 0.5, 2048, side="below")
     assert_event(event, log_all_below(n, beta, t), 0.15)
 
 
@@ -190,7 +190,7 @@ def test_splitting_of_sums_with_exact_laws(getkey, statistic, side):
     else:
         x, tail = (0.05, scipy.stats.gamma.logcdf) if side == "below" else (20.0, scipy.stats.gamma.logsf)
         t, exact = 4 / 3 * x, tail(x, 3)
-    event = rmt.simulate_rare(rmt.GOE(3), statistic, t, getkey(), 4096, side=side)
+    event = rmt.simulate_rare(rmt.GOE(3), getkey(), statistic, t, 4096, side=side)
     assert (event.method, event.num_samples) == ("splitting", 4096)
     assert_event(event, exact, 0.3)
 
@@ -199,7 +199,7 @@ def test_splitting_of_sums_with_exact_laws(getkey, statistic, side):
 @pytest.mark.slow
 def test_splitting_of_a_laguerre_matrix(getkey):
     # Its trace is a gamma variate of shape n a, over a.
-    event = rmt.simulate_rare(rmt.LaguerreBeta(3, 2.5, 1.7), trace, 25 / 2.5, getkey(), 4096)
+    event = rmt.simulate_rare(rmt.LaguerreBeta(3, 2.5, 1.7), getkey(), trace, 25 / 2.5, 4096)
     assert_event(event, scipy.stats.gamma.logsf(25, 7.5), 0.3)
 
 
@@ -208,7 +208,7 @@ def test_splitting_of_a_laguerre_matrix(getkey):
 def test_splitting_agrees_with_importance_sampling(getkey):
     for t, side in ((6.0, "above"), (0.0, "below")):
         importance, splitting = (
-            rmt.simulate_rare(rmt.GOE(3), "largest", t, getkey(), side=side, method=method)
+            rmt.simulate_rare(rmt.GOE(3), getkey(), "largest", t, side=side, method=method)
             for method in ("importance", "splitting")
         )
         assert importance.relative_standard_error < splitting.relative_standard_error
@@ -246,7 +246,7 @@ def test_errors_are_honest(getkey, ensemble, side, t, num_samples):
     n, beta = ensemble.n, ensemble._beta()
     exact = log_all_below(n, beta, t * (beta * n / 2) ** 0.5)
     exact = exact if side == "below" else math.log(-math.expm1(exact))
-    run = lambda key: rmt.simulate_rare(ensemble, "largest", t, key, num_samples, side=side)
+    run = lambda key: rmt.simulate_rare(ensemble, key, "largest", t, num_samples, side=side)
     events = jax.vmap(run)(jax.random.split(getkey(), 400))
     error = np.asarray(events.relative_standard_error)
     ratio = np.exp(np.asarray(events.log_probability) - exact)
@@ -259,7 +259,7 @@ def test_errors_are_honest(getkey, ensemble, side, t, num_samples):
 @pytest.mark.slow
 def test_traced_thresholds_on_both_sides_of_the_edge(getkey):
     key, goe = getkey(), rmt.GOE(4)
-    run = lambda t, key: rmt.simulate_rare(goe, "largest", t, key, 2048)
+    run = lambda t, key: rmt.simulate_rare(goe, key, "largest", t, 2048)
     for t in (1.0, 3.0):
         traced, direct = jax.jit(run)(t, key), run(t, key)
         np.testing.assert_allclose(traced.log_probability, direct.log_probability, atol=1e-4)
@@ -274,15 +274,15 @@ def test_new_values_do_not_compile_again(getkey):
         traces.append(1)
         return matrix.diagonal.sum()
 
-    rmt.simulate_rare(rmt.GOE(2), statistic, 0.1, getkey(), 2)
+    rmt.simulate_rare(rmt.GOE(2), getkey(), statistic, 0.1, 2)
     once = len(traces)
     for t, scale in ((0.2, 1.0), (0.3, 1.4)):
-        rmt.simulate_rare(rmt.GOE(2, scale), statistic, t, getkey(), 2)
+        rmt.simulate_rare(rmt.GOE(2, scale), getkey(), statistic, t, 2)
     assert len(traces) == once
 
 
 def test_thresholds_inside_of_the_bulk_of_a_wishart_matrix(getkey):
-    run = lambda t, key: rmt.simulate_rare(rmt.Wishart(3, 5), "largest", t, key, 100)
+    run = lambda t, key: rmt.simulate_rare(rmt.Wishart(3, 5), key, "largest", t, 100)
     with pytest.raises(ValueError, match="`threshold` must lie beyond the end of the bulk"):
         run(1.0, getkey())
     found = jax.jit(jax.vmap(run, (0, None)))(jnp.array([1.0, 6.0]), getkey()).log_probability
@@ -292,10 +292,10 @@ def test_thresholds_inside_of_the_bulk_of_a_wishart_matrix(getkey):
 @pytest.mark.parametrize("dtype", [pytest.param(jnp.float32, marks=pytest.mark.float32), *further(jnp.float64)])
 def test_number_types(getkey, dtype):
     scale = jnp.asarray(1.0, dtype)
-    event = rmt.simulate_rare(rmt.GOE(30, scale), "largest", jnp.asarray(0.0, dtype), getkey(), 2048, side="below")
+    event = rmt.simulate_rare(rmt.GOE(30, scale), getkey(), "largest", jnp.asarray(0.0, dtype), 2048, side="below")
     assert event.log_probability.dtype == dtype
     assert_event(event, log_all_below(30, 1, 0.0), 0.1)
-    event = rmt.simulate_rare(rmt.GUE(100, scale), "largest", jnp.asarray(2.5, dtype), getkey(), 500)
+    event = rmt.simulate_rare(rmt.GUE(100, scale), getkey(), "largest", jnp.asarray(2.5, dtype), 500)
     assert event.log_probability.dtype == dtype
     assert_event(event, log_largest_above_at_order_100(), 0.01)
 
@@ -315,22 +315,22 @@ def log_largest_above_at_order_100() -> float:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda k: rmt.simulate_rare(rmt.Wigner(3), "largest", 3.0, k), "`ensemble` must have a tridiagonal model"),
-        (lambda k: rmt.simulate_rare(rmt.Wishart(5, 3), "smallest", 9.0, k), "`statistic` must be 'largest' for an"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), "second", 3.0, k), "`statistic` must be one of 'largest', 'smallest'"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), 1.0, 3.0, k), "`statistic` must be one of .* or a function"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), "largest", jnp.inf, k), "`threshold` must be finite"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), "largest", 3.0, 0), "`key` must be a typed key"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), "largest", 3.0, k, 1), "`num_samples` must be an integer of at least"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), "largest", 3.0, k, side="over"), "`side` must be one of"),
-        (lambda k: rmt.simulate_rare(rmt.GOE(3), trace, 3.0, k, method="importance"), "`method` must be 'splitting'"),
+        (lambda k: rmt.simulate_rare(rmt.Wigner(3), k, "largest", 3.0), "`ensemble` must have a tridiagonal model"),
+        (lambda k: rmt.simulate_rare(rmt.Wishart(5, 3), k, "smallest", 9.0), "`statistic` must be 'largest' for an"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, "second", 3.0), "`statistic` must be one of 'largest', 'smallest'"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, 1.0, 3.0), "`statistic` must be one of .* or a function"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, "largest", jnp.inf), "`threshold` must be finite"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), 0, "largest", 3.0), "`key` must be a typed key"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, "largest", 3.0, 1), "`num_samples` must be an integer of at least"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, "largest", 3.0, side="over"), "`side` must be one of"),
+        (lambda k: rmt.simulate_rare(rmt.GOE(3), k, trace, 3.0, method="importance"), "`method` must be 'splitting'"),
         (
-            lambda k: rmt.simulate_rare(rmt.Wishart(3, 5), "smallest", 0.1, k, method="importance"),
+            lambda k: rmt.simulate_rare(rmt.Wishart(3, 5), k, "smallest", 0.1, method="importance"),
             "`method` must be 'splitting' for this statistic and side of Wishart",
         ),
-        (lambda k: rmt.simulate_rare(rmt.GaussianBeta(3, jnp.inf), "largest", 3.0, k), "`beta` must be finite"),
+        (lambda k: rmt.simulate_rare(rmt.GaussianBeta(3, jnp.inf), k, "largest", 3.0), "`beta` must be finite"),
         (
-            lambda k: rmt.simulate_rare(rmt.GOE(3), lambda t: t.diagonal, 3.0, k),
+            lambda k: rmt.simulate_rare(rmt.GOE(3), k, lambda t: t.diagonal, 3.0),
             "`statistic` must return a real number",
         ),
     ],

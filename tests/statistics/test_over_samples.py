@@ -246,10 +246,10 @@ LEVELS = jnp.sort(jax.random.normal(jax.random.key(0), (5, 9)), axis=-1)
         (lambda: over_samples(lambda x: x, jnp.zeros(())), "`samples` must have one leading axis in common"),
         (lambda: over_samples(lambda x, y: x, jnp.zeros(3), jnp.zeros(4)), "`samples` must have one leading axis"),
         (lambda: over_samples(lambda x: x.mean(), jnp.zeros(3)), "`statistic` must return arrays with a leading axis"),
-        (lambda: over_samples(lambda x: x, jnp.zeros(3)).interval(2), r"`level` must lie in \(0, 1\)"),
+        (lambda: over_samples(lambda x: x, jnp.zeros(3)).interval(2), r"`confidence` must lie in \(0, 1\)"),
         *(
-            (lambda level=level: over_samples(lambda x: x, jnp.zeros(3)).interval(level), "`level` must be a real num")
-            for level in ("0.95", None, [0.9, 0.95], 1j, np.array([0.9, 0.95]), jax.random.key(0), {})
+            (lambda x=x: over_samples(lambda x: x, jnp.zeros(3)).interval(x), "`confidence` must be a real num")
+            for x in ("0.95", None, [0.9, 0.95], 1j, np.array([0.9, 0.95]), jax.random.key(0), {})
         ),
     ],
 )

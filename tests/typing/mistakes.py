@@ -50,7 +50,7 @@ print(inference.signal_rank(np.eye(3), method="kaiser"))  # arg-type, reportArgu
 print(inference.denoise(np.eye(3), loss="l2"))  # arg-type, reportArgumentType
 print(inference.fit_beta(levels, by="gaps"))  # call-overload, reportArgumentType, reportCallIssue
 print(inference.kolmogorov_smirnov(levels, law, calibration="exact"))  # arg-type, reportArgumentType
-print(rmt.simulate_rare(goe, "largest", 2.5, key, side="upper"))  # arg-type, reportArgumentType
+print(rmt.simulate_rare(goe, key, "largest", 2.5, side="upper"))  # arg-type, reportArgumentType
 print(plotting.spectral_density(levels, errors="bars"))  # arg-type, reportArgumentType
 
 # Arguments of another kind.
@@ -64,8 +64,8 @@ print(statistics.number_variance(goe, 0.5))  # arg-type, reportArgumentType
 print(statistics.unfold(levels, goe))  # arg-type, reportArgumentType
 print(rmt.Spiked(law, [2.0]))  # arg-type, reportArgumentType
 print(laws.LevelDensity(law))  # arg-type, reportArgumentType
-print(rmt.simulate_rare(rmt.CUE(5), "largest", 2.5, key))  # arg-type, reportArgumentType
-print(linalg.logdet(None))  # arg-type, reportArgumentType
+print(rmt.simulate_rare(rmt.CUE(5), key, "largest", 2.5))  # arg-type, reportArgumentType
+print(linalg.log_determinant(None))  # arg-type, reportArgumentType
 
 # Results of simulations.
 print(rmt.simulate(draw, key, 9, reduce=counts).mean)  # attr-defined, reportAttributeAccessIssue

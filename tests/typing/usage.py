@@ -74,7 +74,7 @@ matrix = np.array([[1.0, 0.5], [0.5, 2.0]])
 assert_type(rmt.eigvalsh(matrix), Array)
 assert_type(rmt.eigvalsh([[1.0, 0.5], [0.5, 2.0]]), Array)
 assert_type(rmt.eigh(matrix), tuple[Array, Array])
-assert_type(linalg.logdet(matrix), Array)
+assert_type(linalg.log_determinant(matrix), Array)
 assert_type(rmt.SymTridiagonal([1.0, 2.0], [0.5]).eigenvalues(), Array)
 assert_type(special.airy([0.0, 1.0]).ai, Array)
 
@@ -167,7 +167,7 @@ def log_variance(moments: MomentsResult) -> Numbers:
 
 jackknife = rmt.simulate(trace, key, 10, args=(1.0,), reduce=simulation.Jackknife(log_variance, blocks=5))
 assert_type(jackknife.value, Numbers)
-rare = rmt.simulate_rare(rmt.GOE(10), "largest", 2.5, key, 100, side="above")
+rare = rmt.simulate_rare(rmt.GOE(10), key, "largest", 2.5, 100, side="above")
 assert_type(rare.log_probability, Array)
 
 # Decisions from data and spectra.

@@ -108,7 +108,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Args:
         method: of `signal_rank`.
-        level: of each test, between 0 and 1.
+        alpha: of each test, between 0 and 1.
         noise: σ, if it is known.
         min_components: kept even if no component is signal, so that a next step has data.
 
@@ -136,12 +136,12 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self,
         method: RankMethod = "tracy-widom",
         *,
-        level: float = 0.05,
+        alpha: float = 0.05,
         noise: float | None = None,
         min_components: int = 1,
     ):
         self.method: RankMethod = method
-        self.level = level
+        self.alpha = alpha
         self.noise = noise
         self.min_components = min_components
 
@@ -162,7 +162,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             varies[:] = True  # refused below, with the reason
         _, values, directions = np.linalg.svd((data - self.mean_)[:, varies], full_matrices=False)
         with jax.enable_x64(True):
-            found = signal_rank(jnp.asarray(data[:, varies]), method=self.method, level=self.level, noise=self.noise)
+            found = signal_rank(jnp.asarray(data[:, varies]), method=self.method, alpha=self.alpha, noise=self.noise)
             self.signal_rank_, self.noise_variance_ = int(found.rank), float(found.noise) ** 2
         self.n_components_ = min(max(self.signal_rank_, int(least)), len(values))
         # The sign of a component is that of its largest entry, so that it does not depend on the LAPACK.

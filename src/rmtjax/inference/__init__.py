@@ -42,4 +42,5 @@ from rmtjax.inference._signal.signal_rank import signal_rank as signal_rank
 from rmtjax.inference._signal.signal_rank import signal_rank_of_levels as signal_rank_of_levels
 from rmtjax.inference._signal.spikes import SpikeEstimates as SpikeEstimates
 from rmtjax.inference._signal.spikes import spike_estimates as spike_estimates
+from rmtjax.inference._weights.weight_spectra import WeightSpectra as WeightSpectra
 from rmtjax.inference._weights.weight_spectra import weight_spectra as weight_spectra

@@ -5,9 +5,7 @@ from rmtjax.linalg._hermitian import eigh as eigh
 from rmtjax.linalg._hermitian import eigvalsh as eigvalsh
 from rmtjax.linalg._matrix_function import matrix_function as matrix_function
 from rmtjax.linalg._padded import PaddedMatrix as PaddedMatrix
+from rmtjax.linalg._scalars import log_determinant as log_determinant
+from rmtjax.linalg._scalars import schatten_norm as schatten_norm
 from rmtjax.linalg._sharded_product import sharded_product as sharded_product
-from rmtjax.linalg._spectral import logdet as logdet
-from rmtjax.linalg._spectral import schatten_norm as schatten_norm
-from rmtjax.linalg._spectral import spectral_density as spectral_density
-from rmtjax.linalg._spectral import stieltjes as stieltjes
 from rmtjax.linalg._tridiagonal import SymTridiagonal as SymTridiagonal

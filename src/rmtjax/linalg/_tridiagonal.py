@@ -141,7 +141,7 @@ class SymTridiagonal(AbstractModule):
         return jnp.vectorize(vectors, signature="(n),(m)->(n,k)")(self.diagonal, self.off_diagonal)
 
     @on_automatic_axes
-    def logdet(self, x: RealLike = 0.0) -> Float[Array, "..."]:
+    def log_determinant(self, x: RealLike = 0.0) -> Float[Array, "..."]:
         r"""$\log|\det(T - x)|$, in O(n).
 
         At an eigenvalue it is $-\infty$ or, because of rounding, the logarithm of a tiny number; at NaN it is NaN.
@@ -162,7 +162,7 @@ class SymTridiagonal(AbstractModule):
     def resolvent_trace(self, z: ArrayLike | complex) -> Complex[Array, "..."]:
         r"""Trace of the resolvent, $\operatorname{tr}(z - T)^{-1} = \sum_k \frac{1}{z - \lambda_k}$, in O(n).
 
-        Convention: n times `linalg.stieltjes` of the spectrum.
+        Convention: n times `statistics.stieltjes` of the spectrum.
 
         Args:
             z: points of any shape off the spectrum, rounded to the precision of the matrix; NaN gives NaN.

@@ -173,7 +173,7 @@ def _exponent(cutoffs: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
 
 def _spacing_law(beta: DysonIndexOrZero, order: int = 1) -> AbstractLaw:
     beta = _checks.dyson_index(beta, DysonIndexOrZero)
-    return laws.Spacing(beta, order - 1) if beta else laws.PoissonSpacing(order - 1)
+    return laws.Spacing(beta, order) if beta else laws.PoissonSpacing(order)
 
 
 def _ratio_law(beta: DysonIndexOrZero) -> AbstractLaw:

@@ -15,7 +15,7 @@ def decimals(error: float) -> int:
     return max(1 - math.floor(math.log10(error)), 0)
 
 
-def student_multiple(level: float, degrees_of_freedom: Any) -> Any:
+def student_multiple(confidence: float, degrees_of_freedom: Any) -> Any:
     """How many standard errors an interval reaches to each side to hold the truth with a probability.
 
     Infinite without a degree of freedom; a float for a single number of them.
@@ -23,19 +23,19 @@ def student_multiple(level: float, degrees_of_freedom: Any) -> Any:
     # Not at the top: `import rmtjax` shall not take the time of SciPy.
     from scipy.special import stdtrit
 
-    level = _checks.static_real("level", level)
-    if not 0 < level < 1:
-        raise _checks.refusal("level", "lie in (0, 1)", level)
-    known = stdtrit(np.maximum(degrees_of_freedom, 1), (1 + level) / 2)
+    confidence = _checks.static_real("confidence", confidence)
+    if not 0 < confidence < 1:
+        raise _checks.refusal("confidence", "lie in (0, 1)", confidence)
+    known = stdtrit(np.maximum(degrees_of_freedom, 1), (1 + confidence) / 2)
     times = np.where(np.greater(degrees_of_freedom, 0), known, np.inf)
     return times if times.ndim else float(times)
 
 
 def student_interval(
-    level: float, value: PyTree, standard_error: PyTree, degrees_of_freedom: PyTree
+    confidence: float, value: PyTree, standard_error: PyTree, degrees_of_freedom: PyTree
 ) -> tuple[PyTree, PyTree]:
     """The lower and the upper ends, for a number of degrees of freedom or a tree of such numbers."""
-    times = jax.tree.map(lambda degrees: student_multiple(level, degrees), degrees_of_freedom)
+    times = jax.tree.map(lambda degrees: student_multiple(confidence, degrees), degrees_of_freedom)
     move = lambda value, error, by: jax.tree.map(lambda x, error: x + by * error, value, error)
     end = lambda sign: jax.tree.map(lambda times, x, error: move(x, error, sign * times), times, value, standard_error)
     return end(-1), end(1)

@@ -16,6 +16,8 @@ from rmtjax.statistics._eigenvectors.participation import participation_entropy 
 from rmtjax.statistics._global.density import level_density as level_density
 from rmtjax.statistics._global.density import spectral_ergodicity as spectral_ergodicity
 from rmtjax.statistics._global.density import spectral_ergodicity_distance as spectral_ergodicity_distance
+from rmtjax.statistics._global.resolvent import spectral_density as spectral_density
+from rmtjax.statistics._global.resolvent import stieltjes as stieltjes
 from rmtjax.statistics._global.sums import condition_number as condition_number
 from rmtjax.statistics._global.sums import linear_statistic as linear_statistic
 from rmtjax.statistics._global.sums import log_determinant as log_determinant

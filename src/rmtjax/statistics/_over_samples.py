@@ -26,7 +26,7 @@ T = TypeVar("T", default=Any)
 
 
 class Estimate(AbstractModule, Generic[T]):
-    """A mean over independent samples, or a function of means, with its standard error.
+    """An uncertain number, or a structure of them, with its standard error: a mean over samples, or a fitted parameter.
 
     As text it is value ± standard error, the latter with two digits (of very large or small numbers with an exponent);
     a format is that of both.
@@ -34,7 +34,7 @@ class Estimate(AbstractModule, Generic[T]):
     Args:
         value: in the structure of the statistic.
         standard_error: likewise.
-        samples: number of samples.
+        samples: number of samples that the error comes from; None where a formula gives it.
 
     Example:
         >>> import jax.numpy as jnp
@@ -45,23 +45,24 @@ class Estimate(AbstractModule, Generic[T]):
 
     value: T
     standard_error: T
-    samples: int = eqx.field(static=True)
+    samples: int | None = eqx.field(static=True, default=None)
 
-    def interval(self, level: float = 0.95) -> tuple[T, T]:
-        """Confidence intervals, by Student's distribution with `samples` - 1 degrees of freedom.
+    def interval(self, confidence: float = 0.95) -> tuple[T, T]:
+        """Confidence intervals, by Student's distribution with `samples` - 1 degrees of freedom, or the normal one.
 
         Args:
-            level: probability to hold the true value, between 0 and 1.
+            confidence: probability to hold the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
 
         Raises:
-            ValueError: `level` is not between 0 and 1, or values are complex.
+            ValueError: `confidence` is not between 0 and 1, or values are complex.
         """
         if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(self.value)):
             raise _checks.refusal("value", "be real for an interval", _checks.Words("complex numbers"))
-        return student_interval(level, self.value, self.standard_error, self.samples - 1)
+        freedom = math.inf if self.samples is None else self.samples - 1
+        return student_interval(confidence, self.value, self.standard_error, freedom)
 
     def z_score(self, reference: PyTree) -> T:
         """How many standard errors the value is above a reference, such as a curve of `laws`.

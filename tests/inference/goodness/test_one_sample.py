@@ -33,7 +33,7 @@ def literal(test, u):
 @pytest.mark.parametrize("test", TESTS)
 def test_independent_values_are_tested_as_in_scipy(test):
     found = test(VALUES, UNIFORM, calibration="independent")
-    assert (found.n, found.draws, found.calibration) == (21, 0, "independent")
+    assert (found.n, found.resamples, found.calibration) == (21, 0, "independent")
     assert found.statistic.dtype == found.p_value.dtype == jnp.zeros(()).dtype
     np.testing.assert_allclose(found.statistic, literal(test, VALUES), rtol=2e-5)
     if test is not anderson_darling:
@@ -74,7 +74,7 @@ def test_an_infinite_statistic_needs_finite_draws():
     """What is infinitely far from the law cannot be told from draws that are, unless these are few."""
     data, key = jnp.asarray([0.2, 0.5, 1.5]), jax.random.key(4)
     tested = lambda scale, data=data: anderson_darling(
-        data, UNIFORM, calibration=lambda k: scale * jax.random.uniform(k, (3,)), key=key, draws=99
+        data, UNIFORM, calibration=lambda k: scale * jax.random.uniform(k, (3,)), key=key, resamples=99
     )
     with pytest.raises(ValueError, match=r"`law` must have a support .*`laws.LevelDensity`.* got inf for .* of 99"):
         tested(1.5)
@@ -100,7 +100,7 @@ def widest(levels):
 @pytest.mark.parametrize("spectra", [(), (3,)])
 def test_the_bootstrap_is_its_definition(law, spectra):
     data = jnp.asarray(VALUES if spectra else VALUES[0])
-    found = cramer_von_mises(data, law, calibration=square_root, key=jax.random.key(2), draws=19)
+    found = cramer_von_mises(data, law, calibration=square_root, key=jax.random.key(2), resamples=19)
     null = []
     for i in range(19):
         key = jax.random.fold_in(jax.random.key(2), i)
@@ -119,17 +119,17 @@ def test_draws_of_an_ensemble_are_those_of_a_simulation():
     """The small program, in several calls, and the batches of `simulate`, of which the last one is cut."""
     ensemble, law, key = rmt.Wigner(4), rmt.laws.Semicircle(), jax.random.key(3)
     levels = ensemble.eigenvalues(jax.random.key(4))
-    small = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=530)
-    large = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, draws=130)
-    fewer = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, draws=70)
-    assert (small.draws, large.draws, fewer.draws) == (530, 130, 70)
+    small = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, resamples=530)
+    large = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, resamples=130)
+    fewer = kolmogorov_smirnov(levels, law, calibration=ensemble.eigenvalues, key=key, resamples=70)
+    assert (small.resamples, large.resamples, fewer.resamples) == (530, 130, 70)
     np.testing.assert_allclose(small.null[:130], large.null, rtol=1e-5)
     np.testing.assert_allclose(fewer.null, large.null[:70], rtol=1e-6)
     expected = (1 + np.sum(np.asarray(small.null) >= small.statistic)) / 531
     np.testing.assert_allclose(small.p_value, expected, rtol=1e-6)
     # Inside of a program the levels alone may be traced.
-    tested = lambda levels: kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=70).p_value
-    expected = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, draws=70).p_value
+    tested = lambda levels: kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, resamples=70).p_value
+    expected = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, resamples=70).p_value
     np.testing.assert_allclose(jax.jit(tested)(levels), expected, rtol=1e-6)
 
 
@@ -137,9 +137,9 @@ def test_another_number_of_draws_is_no_other_program(caplog):
     levels, arguments = jnp.linspace(-1, 1, 4), {"law": rmt.laws.Semicircle(), "key": jax.random.key(3)}
     for calibration in (rmt.Wigner(4), rmt.Wigner(4).eigenvalues):
         tested = partial(kolmogorov_smirnov, levels, calibration=calibration, **arguments)
-        tested(draws=130)
+        tested(resamples=130)
         with jax.log_compiles():
-            tested(draws=221)
+            tested(resamples=221)
         assert "monte_carlo_p_value" in caplog.text
         assert "_some" not in caplog.text
         assert "_run_chunk" not in caplog.text
@@ -163,8 +163,8 @@ def test_arguments_are_checked():
             kolmogorov_smirnov(levels, law, calibration=calibration, key=jax.random.key(0))
     with pytest.raises(ValueError, match="`key` must be a typed key"):
         kolmogorov_smirnov([0.1], UNIFORM, calibration=square_root)
-    with pytest.raises(ValueError, match="`draws` must be an integer"):
-        kolmogorov_smirnov([0.1], UNIFORM, calibration=square_root, key=jax.random.key(0), draws=0)
+    with pytest.raises(ValueError, match="`resamples` must be an integer"):
+        kolmogorov_smirnov([0.1], UNIFORM, calibration=square_root, key=jax.random.key(0), resamples=0)
     traced = jax.jit(lambda x: kolmogorov_smirnov(x, UNIFORM, calibration="independent").p_value)
     assert np.isnan(traced(jnp.array([[0.1], [jnp.nan]])))
 
@@ -196,7 +196,9 @@ def test_p_values_of_spectra_are_uniform_by_bootstrap(test, ensemble, getkey):
     """The semicircle is not the law at n = 12, and levels repel: the bootstrap knows both, the formula neither."""
     spectra = rmt.simulate(ensemble.eigenvalues, getkey(), 2000).reshape(1000, 2, 12)
     keys, law = jax.random.split(getkey(), 1000), ensemble.law()
-    found = [test(each, law, calibration=ensemble, key=key, draws=99) for each, key in zip(spectra, keys, strict=True)]
+    found = [
+        test(each, law, calibration=ensemble, key=key, resamples=99) for each, key in zip(spectra, keys, strict=True)
+    ]
     assert_uniform(np.array([each.p_value for each in found]), 99)
     wrong = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").p_value))(spectra)
     assert np.min(wrong) > 0.05, "the formula for independent values never rejects"
@@ -209,7 +211,7 @@ def ratios(ensemble):
 
 def power(test, data, law, calibration, key):
     """The share of data sets that are rejected at the level 5 %."""
-    null = test(data[0], law, calibration=calibration, key=key, draws=999).null
+    null = test(data[0], law, calibration=calibration, key=key, resamples=999).null
     # The statistic does not depend on the calibration.
     statistics = jax.jit(jax.vmap(lambda x: test(x, law, calibration="independent").statistic))(data)
     return np.mean(np.asarray(statistics) >= np.quantile(null, 0.95))

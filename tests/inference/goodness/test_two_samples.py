@@ -32,7 +32,7 @@ def literal(name, a, b):
 def test_distances_and_p_values_are_those_of_all_divisions(name):
     found = compare_spectra(A, B, key=jax.random.key(0), statistic=name)
     np.testing.assert_allclose(found.statistic, literal(name, A, B), rtol=2e-5)
-    assert (found.spectra, found.permutations, found.test) == ((3, 4), 999, name)
+    assert (found.spectra, found.resamples, found.test) == ((3, 4), 999, name)
     both = np.concatenate([A, B])
     divisions = [np.isin(np.arange(7), chosen) for chosen in itertools.combinations(range(7), 3)]
     every = np.array([literal(name, both[first], both[~first]) for first in divisions])
@@ -47,7 +47,7 @@ def difference_of_means(a, b):
 
 
 def test_a_function_is_permuted_as_well():
-    found = compare_spectra(A, B, key=jax.random.key(0), statistic=difference_of_means, permutations=499)
+    found = compare_spectra(A, B, key=jax.random.key(0), statistic=difference_of_means, resamples=499)
     both = np.concatenate([A, B])
     every = [
         abs(both[list(chosen)].mean() - np.delete(both, chosen, axis=0).mean())
@@ -62,7 +62,7 @@ def test_a_function_is_permuted_as_well():
 def test_masked_values_and_sizes_that_differ():
     # Levels that do not count may be anything, and a spectrum weighs the same with fewer of them.
     spectra = rmt.Spectrum.of([np.sort(A[0]), np.sort(A[1])[:4], np.sort(A[2])])
-    found = compare_spectra(spectra, B[:, :3], key=jax.random.key(0), permutations=9)
+    found = compare_spectra(spectra, B[:, :3], key=jax.random.key(0), resamples=9)
     points = np.concatenate([A[0], np.sort(A[1])[:4], A[2], B[:, :3].ravel()])
     f = np.mean([(row <= points[:, None]).mean(1) for row in (A[0], np.sort(A[1])[:4], A[2])], axis=0)
     g = (B[:, :3].ravel() <= points[:, None]).mean(1)
@@ -73,7 +73,7 @@ def test_masked_values_and_sizes_that_differ():
 def test_many_values_are_compared_at_some_of_them():
     a, b = RNG.normal(size=(40, 400)), 1.02 * RNG.normal(size=(30, 400))
     for name in ("kolmogorov-smirnov", "cramer-von-mises", "energy"):
-        found = compare_spectra(a, b, key=jax.random.key(0), statistic=name, permutations=9).statistic
+        found = compare_spectra(a, b, key=jax.random.key(0), statistic=name, resamples=9).statistic
         np.testing.assert_allclose(found, literal(name, a, b), rtol=0.02)
 
 
@@ -86,7 +86,7 @@ def test_arguments_are_checked():
         (A, np.full_like(B, np.nan), {}, "`b` must be finite numbers"),
         (A, B, {"statistic": "student"}, "`statistic` must be one of 'kolmogorov-smirnov'"),
         (A, B, {"statistic": 3}, "`statistic` must be one of"),
-        (A, B, {"permutations": 0}, "`permutations` must be an integer of at least 1"),
+        (A, B, {"resamples": 0}, "`resamples` must be an integer of at least 1"),
         (A, B[:, :4], {"statistic": difference_of_means}, "`b` must have 5 values in each spectrum"),
         (A, B, {"statistic": lambda a, b: a.mean(1)}, "`statistic` must return a number"),
     ]:
@@ -98,8 +98,8 @@ def test_levels_as_rows_are_refused():
     """Ascending levels stand in rows; other values, and few spectra, may be in any order."""
     key, levels = jax.random.key(0), np.sort(RNG.normal(size=(9, 20)), axis=1)
     with pytest.raises(ValueError, match=r"`a` must have independent spectra as rows, got \(20, 4\) .* `.T`"):
-        compare_spectra(levels[:4].T, levels[4:].T, key=key, permutations=9)
-    compared = lambda a, b: compare_spectra(a, b, key=key, permutations=9).p_value
+        compare_spectra(levels[:4].T, levels[4:].T, key=key, resamples=9)
+    compared = lambda a, b: compare_spectra(a, b, key=key, resamples=9).p_value
     assert np.isnan(jax.jit(compared)(levels[:4].T, levels[4:].T))
     # Spectra that move upwards together are still spectra.
     moving = np.arange(20)[:, None] + levels[0, :4]
@@ -115,7 +115,7 @@ def draw(ensemble, key, m):
 @pytest.mark.parametrize("name", ["cramer-von-mises", *further("kolmogorov-smirnov", "energy")])
 def test_p_values_are_uniform_for_exchangeable_spectra(name, getkey):
     data = draw(rmt.GOE(20), getkey(), 1000 * 13).reshape(1000, 13, 20)
-    compared = lambda x, key: compare_spectra(x[:5], x[5:], key=key, statistic=name, permutations=99)
+    compared = lambda x, key: compare_spectra(x[:5], x[5:], key=key, statistic=name, resamples=99)
     found = jax.jit(jax.vmap(compared))(data, jax.random.split(getkey(), 1000))
     # Distances of two staircases may be equal, which makes the p-value larger; at random among equals it is uniform.
     far = (found.null > found.statistic[:, None] * (1 + 1e-9)).sum(1)
@@ -128,7 +128,7 @@ def test_p_values_are_uniform_for_exchangeable_spectra(name, getkey):
 @pytest.mark.slow
 def test_power_against_another_scale_and_another_class(getkey):
     a, b = draw(rmt.GOE(50), getkey(), 50 * 20), draw(rmt.GOE(50, scale=1.05), getkey(), 50 * 20)
-    compared = jax.jit(jax.vmap(lambda a, b, key: compare_spectra(a, b, key=key, permutations=199).p_value))
+    compared = jax.jit(jax.vmap(lambda a, b, key: compare_spectra(a, b, key=key, resamples=199).p_value))
     keys = jax.random.split(getkey(), 50)
     assert np.mean(compared(a.reshape(50, 20, 50), b.reshape(50, 20, 50), keys) < 0.05) > 0.9
     c = rmt.statistics.gap_ratios(draw(rmt.GUE(50), getkey(), 50 * 20)).values

@@ -18,7 +18,7 @@ def product(v, a):
 
 
 def density(a, key):
-    return spectral_density_of(product, N, key, args=(a,), depth=60, probes=2)
+    return spectral_density_of(product, key, N, args=(a,), depth=60, probes=2)
 
 
 def test_planted_levels_are_found_on_both_sides(getkey):
@@ -54,7 +54,7 @@ def test_a_bulk_has_outliers_at_the_nominal_rate(getkey, ensemble):
 @pytest.mark.slow
 def test_unconverged_levels_are_not_outside(getkey):
     # Two products find neither the end of the bulk nor a level beyond it, but residuals say so.
-    found = spectral_density_of(product, N, getkey(), args=(rmt.GOE(N).sample(getkey()),), depth=2, probes=2)
+    found = spectral_density_of(product, getkey(), N, args=(rmt.GOE(N).sample(getkey()),), depth=2, probes=2)
     assert spectral_outliers(found, rmt.laws.Semicircle(0.9)).count == 0
     assert found.extreme_levels(1)[0] > 0.95
 
@@ -66,7 +66,7 @@ def test_bad_arguments_are_refused(getkey):
         (lambda: spectral_outliers(found, 2.0), "bulk"),
         (lambda: spectral_outliers(found, rmt.laws.TracyWidom(1)), "bulk"),
         (lambda: spectral_outliers(found, BULK, side="both"), "side"),
-        (lambda: spectral_outliers(found, BULK, level=0), "level"),
+        (lambda: spectral_outliers(found, BULK, alpha=0), "alpha"),
     ):
         with pytest.raises(ValueError, match=f"`{words}` must"):
             refused()

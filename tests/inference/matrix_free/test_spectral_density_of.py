@@ -35,7 +35,7 @@ def matrix(key, n=N, dtype=float):
 
 
 def estimated(a, key, **options):
-    return spectral_density_of(product, len(a), key, args=(a,), **({"depth": DEPTH, "probes": PROBES} | options))
+    return spectral_density_of(product, key, len(a), args=(a,), **({"depth": DEPTH, "probes": PROBES} | options))
 
 
 def seen(a, key, probes=PROBES):
@@ -79,7 +79,7 @@ def test_brackets_hold_what_the_probes_see(getkey):
 
 def test_all_is_exact_where_the_vectors_run_out(getkey):
     levels, key = jnp.repeat(jnp.array([-1.0, 2.0, 7.0]), N // 3), getkey()
-    found = spectral_density_of(scaled, N, key, args=(levels,), depth=DEPTH, probes=PROBES)
+    found = spectral_density_of(scaled, key, N, args=(levels,), depth=DEPTH, probes=PROBES)
     assert found.complete.all()
     _, weights = seen(np.diag(levels), key)
     expected = weights.reshape(PROBES, 3, -1).sum(-1).mean(0)
@@ -94,7 +94,7 @@ def test_all_is_exact_where_the_vectors_run_out(getkey):
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -3.0])
 def test_a_multiple_of_the_identity_has_one_level(getkey, level):
-    found = spectral_density_of(scaled, N, getkey(), args=(jnp.full(N, level),), depth=DEPTH, probes=PROBES)
+    found = spectral_density_of(scaled, getkey(), N, args=(jnp.full(N, level),), depth=DEPTH, probes=PROBES)
     assert found.complete.all()
     np.testing.assert_allclose(found.nodes, level, atol=1e-13)
     np.testing.assert_allclose(found.weights[:, 0], 1)
@@ -110,7 +110,7 @@ def test_a_multiple_of_the_identity_has_one_level(getkey, level):
 def test_vectors_stay_orthogonal_when_levels_have_converged(getkey, dtype):
     # Far levels converge within a few steps. Vectors made orthogonal to their two neighbours only find them again.
     levels = jnp.linspace(-1, 1, 500).at[:3].set(jnp.array([1e4, 3e3, 1e3])).astype(dtype)
-    found = spectral_density_of(lambda v: levels * v, 500, getkey(), depth=60, probes=2)
+    found = spectral_density_of(lambda v: levels * v, getkey(), 500, depth=60, probes=2)
     assert found.nodes.dtype == dtype
     eps = float(jnp.finfo(dtype).eps)
     np.testing.assert_allclose(found.extreme_levels(3)[0], [1e4, 3e3, 1e3], atol=30 * eps * 1e4)
@@ -140,7 +140,7 @@ def test_residuals_reach_a_level(getkey):
 @pytest.mark.parametrize("dtype", [float, *further(complex)])
 def test_standard_error_is_the_spread_over_probes(getkey, dtype):
     levels, key, m = jnp.linspace(-1, 1, 24) ** 3, getkey(), 4000
-    found = spectral_density_of(lambda v: levels * v, 24, key, depth=6, probes=m, dtype=dtype)
+    found = spectral_density_of(lambda v: levels * v, key, 24, depth=6, probes=m, dtype=dtype)
     for f in (lambda x: x, lambda x: x**2 + x):
         each = (found.weights * f(found.nodes)).sum(-1)
         estimate = found.mean(f)
@@ -162,7 +162,7 @@ def test_density_at_its_resolution_is_that_of_the_probes(getkey):
 def test_vectors_may_be_trees(getkey):
     tree = {"a": jnp.zeros((3, 2)), "b": jnp.zeros(5)}
     scale = {"a": jnp.arange(6.0).reshape(3, 2), "b": jnp.arange(6.0, 11.0)}
-    found = spectral_density_of(lambda v: jax.tree.map(jnp.multiply, scale, v), tree, getkey(), probes=1)
+    found = spectral_density_of(lambda v: jax.tree.map(jnp.multiply, scale, v), getkey(), tree, probes=1)
     assert found.n == 11
     np.testing.assert_allclose(found.nodes[0], jnp.arange(11.0), atol=1e-12)
 
@@ -193,7 +193,7 @@ NOT_VECTORS = {
 @pytest.mark.parametrize("words", NOT_VECTORS)
 def test_products_of_another_kind_are_refused(getkey, words):
     with pytest.raises(ValueError, match=rf"`matvec` must .*{words}"):
-        spectral_density_of(NOT_VECTORS[words], N, getkey())
+        spectral_density_of(NOT_VECTORS[words], getkey(), N)
 
 
 def test_operators_that_are_not_symmetric_are_refused(getkey):
@@ -207,7 +207,7 @@ def test_operators_that_are_not_symmetric_are_refused(getkey):
         with pytest.raises(ValueError, match="be symmetric"):
             estimated(other, key)
     with pytest.raises(ValueError, match="be symmetric"):
-        spectral_density_of(lambda v: v + 1, N, key, depth=DEPTH, probes=PROBES)
+        spectral_density_of(lambda v: v + 1, key, N, depth=DEPTH, probes=PROBES)
 
 
 def test_one_product_is_enough_to_see_that_an_operator_is_not_symmetric(getkey):
@@ -225,18 +225,18 @@ def test_one_product_is_enough_to_see_that_an_operator_is_not_symmetric(getkey):
 def test_bad_arguments_are_refused(getkey):
     key, twice = getkey(), lambda v: 2 * v
     for refused, words in (
-        (lambda: spectral_density_of(1, 5, key), "matvec"),
-        (lambda: spectral_density_of(twice, 0, key), "n"),
-        (lambda: spectral_density_of(twice, [jnp.tanh], key), "n"),
-        (lambda: spectral_density_of(twice, jnp.arange(5), key), "n"),
-        (lambda: spectral_density_of(twice, [jnp.zeros(2, jnp.float32), jnp.zeros(2, complex)], key), "n"),
-        (lambda: spectral_density_of(twice, 5, key, depth=6), "depth"),
-        (lambda: spectral_density_of(twice, 5, key, depth=0), "depth"),
-        (lambda: spectral_density_of(twice, 5, key, probes=0), "probes"),
-        (lambda: spectral_density_of(twice, 5, key, dtype=int), "dtype"),
-        (lambda: spectral_density_of(twice, 5, key, dtype=jnp.float16), "dtype"),
-        (lambda: spectral_density_of(twice, 5, key, args=[1]), "args"),
-        (lambda: spectral_density_of(twice, 5, jax.random.PRNGKey(0)), "key"),
+        (lambda: spectral_density_of(1, key, 5), "matvec"),
+        (lambda: spectral_density_of(twice, key, 0), "n"),
+        (lambda: spectral_density_of(twice, key, [jnp.tanh]), "n"),
+        (lambda: spectral_density_of(twice, key, jnp.arange(5)), "n"),
+        (lambda: spectral_density_of(twice, key, [jnp.zeros(2, jnp.float32), jnp.zeros(2, complex)]), "n"),
+        (lambda: spectral_density_of(twice, key, 5, depth=6), "depth"),
+        (lambda: spectral_density_of(twice, key, 5, depth=0), "depth"),
+        (lambda: spectral_density_of(twice, key, 5, probes=0), "probes"),
+        (lambda: spectral_density_of(twice, key, 5, dtype=int), "dtype"),
+        (lambda: spectral_density_of(twice, key, 5, dtype=jnp.float16), "dtype"),
+        (lambda: spectral_density_of(twice, key, 5, args=[1]), "args"),
+        (lambda: spectral_density_of(twice, jax.random.PRNGKey(0), 5), "key"),
     ):
         with pytest.raises(ValueError, match=f"`{words}` must"):
             refused()
@@ -249,7 +249,7 @@ def test_bad_questions_are_refused():
         (lambda: found.moment(-1), "k"),
         (lambda: found.density(0.0, 0.0), "width"),
         (lambda: found.cdf(jnp.nan), "x"),
-        (lambda: found.cdf_band(0.0, 1.0), "level"),
+        (lambda: found.cdf_band(0.0, 1.0), "confidence"),
         (lambda: found.extreme_levels(6), "k"),
         (lambda: found.extreme_levels(1, side="left"), "side"),
     ):
@@ -289,7 +289,7 @@ def test_one_program_for_all_arguments_which_goes_with_its_function(getkey):
     def mortal(v):
         return a @ v
 
-    spectral_density_of(mortal, N, keys[0], depth=DEPTH, probes=PROBES)
+    spectral_density_of(mortal, keys[0], N, depth=DEPTH, probes=PROBES)
     gone = weakref.ref(mortal)
     del mortal
     gc.collect()
@@ -322,7 +322,7 @@ def test_bands_cover_at_their_rate(getkey, operator):
     @jax.jit
     @jax.vmap
     def ends(key):
-        found = spectral_density_of(apply, 256, key, depth=50, probes=probes)
+        found = spectral_density_of(apply, key, 256, depth=50, probes=probes)
         density, second = found.density(x, 0.3), found.moment(2)
         half = density.interval(0.5)
         return density.interval(), half, second.interval(), found.cdf_band(x), found.cdf(x).value
@@ -347,7 +347,7 @@ def test_bands_cover_at_their_rate(getkey, operator):
 @pytest.mark.slow
 def test_shape_of_the_torus(getkey):
     apply, levels = torus(100)
-    found = spectral_density_of(apply, 10_000, getkey(), probes=4)
+    found = spectral_density_of(apply, getkey(), 10_000, probes=4)
     x = np.linspace(0.2, 7.8, 39)
     assert abs(found.cdf(x).z_score((levels[:, None] <= x).mean(0))).max() < 6
     smooth = np.exp(-(((x - levels[:, None]) / 0.2) ** 2) / 2).mean(0) / (0.2 * (2 * np.pi) ** 0.5)
@@ -360,7 +360,7 @@ def test_operators_in_any_unit(unit):
     a = np.random.default_rng(0).normal(size=(60, 60)).astype(np.float32)
     a = (a + a.T) / 20
     found = rmt.inference.spectral_density_of(
-        lambda v, a: a @ v, 60, jax.random.key(0), args=(jnp.asarray(a * np.float32(unit)),), depth=50
+        lambda v, a: a @ v, jax.random.key(0), 60, args=(jnp.asarray(a * np.float32(unit)),), depth=50
     )
     level, residual = map(np.asarray, found.extreme_levels(1))
     expected = np.linalg.eigvalsh(a.astype(np.float64))[-1] * unit

@@ -65,7 +65,7 @@ def test_p_values_are_those_of_the_papers(n, p, cplx):
         assert (found.rank, found.n, found.p) == (2, n - 1, p)
         np.testing.assert_allclose(found.noise, 2.0, rtol=0.15)
         assert found.levels[3] < found.edge < found.levels[1]
-        assert np.isnan(found.spikes.population).tolist() == [False, False, *[True] * (min(n - 1, p) - 2)]
+        assert np.isnan(found.spikes.population.value).tolist() == [False, False, *[True] * (min(n - 1, p) - 2)]
     levels = np.asarray(known.levels)[::-1]
     again = signal_rank_of_levels(levels, n - 1, p, beta=2 if cplx else 1)
     np.testing.assert_allclose(again.p_values, unknown.p_values, rtol=1e-9)
@@ -223,7 +223,7 @@ def test_one_compilation_serves_all_numbers_of_observations():
     ("options", "message"),
     [
         ({"method": "elbow"}, "`method` must be one of 'tracy-widom'"),
-        ({"level": 0.0}, r"`level` must lie in \(0, 1\)"),
+        ({"alpha": 0.0}, r"`alpha` must lie in \(0, 1\)"),
         ({"noise": 0.0}, "`noise` must be positive"),
         ({"noise": np.ones(4)}, r"`noise` must be a number, or have the shape \(\) of the batch"),
         ({"max_rank": 5}, r"`max_rank` must be at most min\(n, p\) = 4"),

@@ -22,12 +22,12 @@ def seen(population):
 def test_estimates_invert_the_map_of_bbp(beta):
     population = np.array([3.6, 5.0, 40.0])
     found = spike_estimates(seen(population), N, P, NOISE, beta=beta)
-    np.testing.assert_allclose(found.population, population, rtol=1e-12)
+    np.testing.assert_allclose(found.population.value, population, rtol=1e-12)
     # The error of the level over the slope of the map.
     level, excess = population / NOISE**2, population / NOISE**2 - 1
     spread = np.sqrt(2 / beta / N) * level * np.sqrt(1 - RATIO / excess**2) * NOISE**2
     slope = (seen(population + 1e-6) - seen(population - 1e-6)) / 2e-6
-    np.testing.assert_allclose(found.standard_error, spread / slope, rtol=1e-6)
+    np.testing.assert_allclose(found.population.standard_error, spread / slope, rtol=1e-6)
     np.testing.assert_allclose(found.singular, NOISE * np.sqrt(N * excess), rtol=1e-12)
 
 
@@ -38,7 +38,8 @@ def test_nothing_is_said_below_the_edge():
         assert np.isnan(values).tolist() == [True, True, False]
     # At the edge the vectors are orthogonal, and the error is infinite.
     assert found.variable_cosine[2] < 0.1
-    gradient = jax.grad(lambda x: jnp.nansum(spike_estimates(x, N, P, NOISE).population))(edge * np.array([0.5, 1.5]))
+    total = lambda x: jnp.nansum(spike_estimates(x, N, P, NOISE).population.value)
+    gradient = jax.grad(total)(edge * np.array([0.5, 1.5]))
     assert gradient[0] == 0
     assert gradient[1] > 1
 
@@ -58,8 +59,8 @@ def test_samples_of_spiked_matrices(beta, getkey):
     levels = rmt.simulate(rmt.Spiked(rmt.Wishart(p, n, beta), [population]).eigenvalues, getkey(), 2000)[:, -1]
     found = spike_estimates(levels, n, p, 1.0, beta=beta)
     # The bias is of the order 1/n, some hundredths of the standard error.
-    assert abs(float(jnp.mean(found.population)) - population) < 0.15 * float(found.standard_error[0])
-    np.testing.assert_allclose(jnp.std(found.population), jnp.mean(found.standard_error), rtol=0.08)
+    assert abs(float(jnp.mean(found.population.value)) - population) < 0.15 * float(found.population.standard_error[0])
+    np.testing.assert_allclose(jnp.std(found.population.value), jnp.mean(found.population.standard_error), rtol=0.08)
 
 
 @pytest.mark.slow

@@ -92,5 +92,5 @@ def test_matrices():
 def test_bad_input():
     with pytest.raises(ValueError, match="`coupling` must be finite and not negative"):
         crossover_form_factor(1.0, -0.1)
-    with pytest.raises(ValueError, match="`tau` must be real"):
+    with pytest.raises(ValueError, match="`times` must be real"):
         crossover_form_factor(1j, 0.1)

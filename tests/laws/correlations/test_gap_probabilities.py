@@ -40,10 +40,10 @@ def test_bulk_is_that_of_the_spacings(beta, dtype):
     atol = 1e-14 if dtype == np.float64 else 3e-6
     assert (np.asarray(values) >= -atol).all()
     np.testing.assert_array_equal(values[0], [1, 0, 0, 0])
-    # 1 - F_k = -Σ_j (k - j + 1) E'(j), and its integral from s on, Σ_j (k - j + 1) E(j).
+    # With k levels in between, 1 - F = -Σ_j (k - j + 1) E'(j), and its integral from s on is Σ_j (k - j + 1) E(j).
     for k in range(count + 1):
         weights = np.maximum(k + 1 - np.arange(count + 1), 0)
-        np.testing.assert_allclose(-np.asarray(slopes) @ weights, Spacing(beta, k).sf(s), atol=10 * atol)
+        np.testing.assert_allclose(-np.asarray(slopes) @ weights, Spacing(beta, k + 1).sf(s), atol=10 * atol)
 
 
 def test_bulk_with_many_levels():

@@ -80,8 +80,8 @@ def test_matrices():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "message"), [(-0.1, r"lie in \[0, 1\], got -0.1"), (1.1, r"lie in \[0, 1\]"), (1j, "be a real scalar")]
+    ("coupling", "message"), [(-0.1, r"lie in \[0, 1\], got -0.1"), (1.1, r"lie in \[0, 1\]"), (1j, "be a real scalar")]
 )
-def test_bad_input(epsilon, message):
-    with pytest.raises(ValueError, match=f"`epsilon` must {message}"):
-        CrossoverSurmise(epsilon)
+def test_bad_input(coupling, message):
+    with pytest.raises(ValueError, match=f"`coupling` must {message}"):
+        CrossoverSurmise(coupling)

@@ -15,9 +15,9 @@ from rmtjax.testing import check_law
 from tests.cases import daily, further
 from tests.laws.core.methods import METHODS
 
-LAWS = {f"{beta}, {k}": Spacing(beta, k) for beta, most in ((1, 7), (2, 3), (4, 3)) for k in range(most + 1)}
+LAWS = {f"{beta}, {k}": Spacing(beta, k) for beta, most in ((1, 8), (2, 4), (4, 4)) for k in range(1, most + 1)}
 # These use all rows of the table, and one law of β = 4.
-SOME = ["1, 0", "2, 0", "4, 0", "1, 7", "2, 3"]
+SOME = ["1, 1", "2, 1", "4, 1", "1, 8", "2, 4"]
 POINTS = [0.01, 0.3, 0.75, 2.0 - 2.0**-52, 2.0, 3.1, 8.5, 14.2]
 
 
@@ -34,7 +34,7 @@ def by_determinants(s):
 
 
 def reference(beta, k, s):
-    """All methods at a spacing s; β = 4 has its own formula, E_4(k; s) = [E_+(k; 2s) + E_-(k; 2s)]/2."""
+    """All methods at a spacing s with k levels inside. For β = 4, E_4(k; s) = [E_+(k; 2s) + E_-(k; 2s)]/2."""
     if beta == 4:
         ctx.prec = 1200
         step = arb(s) * 2.0**-80
@@ -56,7 +56,7 @@ def test_both_tails_in_relative_error_against_determinants(name):
     law = LAWS[name]
     got = tabulate(law, jnp.asarray(POINTS))
     for i, s in enumerate(POINTS):
-        for method, expected in reference(law.beta, law.k, s).items():
+        for method, expected in reference(law.beta, law.order - 1, s).items():
             if 1e-300 < abs(expected):
                 # exp amplifies the rounding of a logarithm by its size; one near 0 is as small as the other tail.
                 tolerance = 8e-16 * max(4, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
@@ -72,7 +72,7 @@ def test_single_precision(name):
     law, points = LAWS[name], [0.3, 2.0, 3.1]
     got = tabulate(law, jnp.asarray(points, jnp.float32))
     for i, s in enumerate(np.asarray(points, np.float32).astype(float)):
-        for method, expected in reference(law.beta, law.k, float(s)).items():
+        for method, expected in reference(law.beta, law.order - 1, float(s)).items():
             assert got[method].dtype == jnp.float32
             if abs(expected) > 1e-36:
                 tolerance = 3e-7 * max(10, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
@@ -95,9 +95,9 @@ def test_power_series_at_0(beta):
     np.testing.assert_allclose(Spacing(beta).pdf(s), SERIES[beta](s), rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", daily(LAWS, only=["1, 0", "2, 0", "4, 0", "1, 3"]))
-def test_the_mean_is_one_spacing_more_than_the_levels_inside(name):
-    np.testing.assert_allclose(LAWS[name].mean(), LAWS[name].k + 1, rtol=2e-14)
+@pytest.mark.parametrize("name", daily(LAWS, only=["1, 1", "2, 1", "4, 1", "1, 4"]))
+def test_the_mean_is_the_order(name):
+    np.testing.assert_allclose(LAWS[name].mean(), LAWS[name].order, rtol=2e-14)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_upper_tail_beyond_the_table(beta):
     np.testing.assert_allclose(got[-1] / s[-1] ** 2, -(np.pi**2) * beta / 16, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", [*further("1, 0", "4, 3"), "2, 1"])
+@pytest.mark.parametrize("name", [*further("1, 1", "4, 4"), "2, 2"])
 def test_quantile_far_into_both_tails(name):
     law = LAWS[name]
     p = np.array([1e-300, 1e-100, 1e-12, 1e-3, 0.3, 0.55, 0.8, 0.999, 1 - 1e-12, 1 - 2**-53])
@@ -154,10 +154,10 @@ def test_law_in_single_precision():
 def test_simulated_spacings(getkey, ensemble, beta):
     # Circular ensembles have a uniform density: spacings of the phases times n/2π, corrected to O(1/n²).
     phases = np.asarray(jax.jit(jax.vmap(ensemble.eigenphases))(jax.random.split(getkey(), 400)))
-    for k in (0, 1):
-        spacing = ((np.roll(phases, -k - 1, axis=1) - phases) % (2 * np.pi)) * 60 / (2 * np.pi)
+    for k in (1, 2):
+        spacing = ((np.roll(phases, -k, axis=1) - phases) % (2 * np.pi)) * 60 / (2 * np.pi)
         # Every third spacing of every matrix is nearly independent of the others.
-        drawn, law = np.sort(spacing[:, :: 3 + k].ravel()), Spacing(beta, k)
+        drawn, law = np.sort(spacing[:, :: 2 + k].ravel()), Spacing(beta, k)
         steps = np.arange(drawn.size + 1) / drawn.size
         cdf = np.asarray(law.cdf(drawn))
         distance = max((steps[1:] - cdf).max(), (cdf - steps[:-1]).max())
@@ -169,10 +169,10 @@ def test_simulated_spacings(getkey, ensemble, beta):
 def test_bad_input():
     with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
         Spacing(3)
-    with pytest.raises(ValueError, match="`k` must be at most 3 for beta=4, got 4"):
-        Spacing(4, 4)
-    with pytest.raises(ValueError, match="`k` must be an integer of at least 0, got -1"):
-        Spacing(1, -1)
+    with pytest.raises(ValueError, match="`order` must be at most 4 for beta=4, got 5"):
+        Spacing(4, 5)
+    with pytest.raises(ValueError, match="`order` must be an integer of at least 1, got 0"):
+        Spacing(1, 0)
     law = Spacing(1)
     np.testing.assert_array_equal(law.cdf(jnp.array([-1.0, 0.0, jnp.inf, jnp.nan])), [0, 0, 1, np.nan])
 

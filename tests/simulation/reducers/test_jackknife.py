@@ -121,5 +121,5 @@ def test_what_has_no_error_is_nan_or_refused(getkey):
         Jackknife(3)
     with pytest.raises(ValueError, match="`reducer` must have a state of constant size"):
         Jackknife(statistic, rmt.simulation.Collect())
-    with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
+    with pytest.raises(ValueError, match=r"`confidence` must lie in \(0, 1\), got 95"):
         one.interval(95)

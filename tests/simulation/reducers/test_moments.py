@@ -157,7 +157,7 @@ def test_intervals_are_students(getkey):
     np.testing.assert_allclose(lower["x"], result.mean["x"] - reach)
     one = rmt.simulate(jax.random.normal, getkey(), 1, reduce=rmt.Moments())
     assert np.isnan(one.interval()).all()
-    with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
+    with pytest.raises(ValueError, match=r"`confidence` must lie in \(0, 1\), got 95"):
         result.interval(95)
     with pytest.raises(ValueError, match="`mean` must be real for an interval"):
         rmt.simulate(lambda key: jax.random.normal(key, (), complex), getkey(), 5, reduce=rmt.Moments()).interval()

@@ -163,9 +163,9 @@ def test_what_has_no_quantiles(getkey):
     for no_number in ("0.5", None, 1j, [[0.5], [0.5, 0.5]]):
         with pytest.raises(ValueError, match="`p` must be "):
             one.quantile(no_number)
-        with pytest.raises(ValueError, match="`level` must be a real number"):
+        with pytest.raises(ValueError, match="`confidence` must be a real number"):
             one.interval(no_number)
-    with pytest.raises(ValueError, match=r"`level` must lie in \(0, 1\), got 95"):
+    with pytest.raises(ValueError, match=r"`confidence` must lie in \(0, 1\), got 95"):
         one.interval(95)
 
 

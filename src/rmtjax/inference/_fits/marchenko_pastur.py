@@ -34,6 +34,7 @@ from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.laws import MarchenkoPastur
+from rmtjax.statistics import Estimate
 
 # The quantile of the Tracy-Widom laws that a thousandth is above, `TracyWidom(beta).isf(1e-3)`, and that of the normal
 # law: the largest level of pure noise is an outlier so often.
@@ -45,10 +46,8 @@ class MarchenkoPasturFit(AbstractModule):
     """The Marčenko-Pastur law of the bulk of a sample covariance matrix, and what is above it.
 
     Args:
-        variance: σ², that of an entry of the noise.
-        variance_error: its standard error.
-        ratio: c, p over the number of (effective) observations.
-        ratio_error: its standard error, 0 if the ratio is known.
+        variance: σ², the variance of an entry of the noise, with its standard error.
+        ratio: c, p over the number of (effective) observations, with its standard error, 0 if the ratio is known.
         law: the law of the levels of the bulk, without the r outliers: the ratio is (p - r)/(n - r).
         threshold: above which a level is an outlier.
         outliers: the number r of levels above it.
@@ -61,14 +60,12 @@ class MarchenkoPasturFit(AbstractModule):
     Example:
         >>> import jax.numpy as jnp
         >>> fit = fit_marchenko_pastur(jnp.array([0.5, 0.8, 1.0, 1.2, 1.5, 9.0]), n=50, p=6)
-        >>> print(f"{fit.variance:.3f}, {fit.outliers} above {fit.threshold:.2f}, bulk up to {fit.edges[1]:.2f}")
+        >>> print(f"{fit.variance.value:.3f}, {fit.outliers} above {fit.threshold:.2f}, bulk up to {fit.edges[1]:.2f}")
         1.020, 1 above 2.38, bulk up to 1.74
     """
 
-    variance: Float[Array, "*batch"]
-    variance_error: Float[Array, "*batch"]
-    ratio: Float[Array, "*batch"]
-    ratio_error: Float[Array, "*batch"]
+    variance: Estimate[Float[Array, "*batch"]]
+    ratio: Estimate[Float[Array, "*batch"]]
     law: MarchenkoPastur
     threshold: Float[Array, "*batch"]
     outliers: Int[Array, "*batch"]
@@ -88,12 +85,12 @@ class MarchenkoPasturFit(AbstractModule):
     @property
     def effective_n(self) -> Float[Array, "*batch"]:
         """The number of independent observations with this ratio, p/c."""
-        return self.p / self.ratio
+        return self.p / self.ratio.value
 
     @property
     def share(self) -> Float[Array, "*batch"]:
         """Outliers over the number of levels that are not 0 because of p > n."""
-        return like(self.variance, self.outliers) / like(self.variance, self.p - self.zeros)
+        return like(self.distance, self.outliers) / like(self.distance, self.p - self.zeros)
 
 
 _SPREAD = _checks.Rule(lambda levels: levels[..., -1 - levels.shape[-1] // 3] > 0, "be positive for a third of them")
@@ -141,7 +138,7 @@ def fit_marchenko_pastur(
     moments; the error is then that of as many independent rows.
 
     Errors are those of one spectrum in theory. From several independent spectra they follow without a theory, by
-    `statistics.over_samples(lambda x: fit_marchenko_pastur(x, n, p).variance, levels)`.
+    `statistics.over_samples(lambda x: fit_marchenko_pastur(x, n, p).variance.value, levels)`.
 
     Convention: levels of $X^*X/n$ with X n×p, of mean 0. If a mean has been taken away, n is the number of rows minus
     1.
@@ -166,8 +163,8 @@ def fit_marchenko_pastur(
         >>> import jax, rmtjax as rmt
         >>> levels = rmt.Wishart(100, 300, scale=2.0).eigenvalues(jax.random.key(0))
         >>> fit = fit_marchenko_pastur(levels, n=300, p=100)
-        >>> print(f"4 ± {fit.variance_error:.2f}:", abs(fit.variance - 4) < 4 * fit.variance_error, fit.outliers)
-        4 ± 0.03: True 0
+        >>> print(f"{fit.variance.standard_error:.2f}", abs(fit.variance.z_score(4)) < 4, fit.outliers)
+        0.03 True 0
 
     References:
         Kritchman and Nadler (2008), Chemom. Intell. Lab. Syst. 94, 19, for estimates of the noise that iterate over
@@ -242,10 +239,8 @@ def _fit_one(levels: Float[Array, " k"], n: int, p: int, fitted: bool, beta: int
     variance = unit * at["mean"] * total / at["observations"]
     whole = p / total
     return MarchenkoPasturFit(
-        variance=variance,
-        variance_error=variance * at["error"],
-        ratio=whole,
-        ratio_error=2 * whole / (beta**0.5 * (p - number)) if fitted else 0 * whole,
+        variance=Estimate(variance, variance * at["error"]),
+        ratio=Estimate(whole, 2 * whole / (beta**0.5 * (p - number)) if fitted else 0 * whole),
         law=law,
         threshold=at["threshold"],
         outliers=outliers,

@@ -75,20 +75,20 @@ class Fit(AbstractModule, Generic[FittedLaw]):
     errors: Errors = eqx.field(static=True)
     groups: int = eqx.field(static=True)
 
-    def interval(self, level: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def interval(self, confidence: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
 
         Args:
-            level: probability to hold the true value, between 0 and 1.
+            confidence: probability to hold the true value, between 0 and 1.
 
         Returns:
             The lower and the upper end; from the information it is the normal interval.
 
         Raises:
-            ValueError: `level` is not between 0 and 1.
+            ValueError: `confidence` is not between 0 and 1.
         """
         freedom = self.groups - 1 if self.errors != "information" else 10**9
-        return student_interval(level, self.value, self.standard_error, freedom)
+        return student_interval(confidence, self.value, self.standard_error, freedom)
 
 
 class Groups(AbstractModule):

@@ -109,7 +109,7 @@ _LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
     "brody": (Brody, "q", _BRODY),
     "berry-robnik": (BerryRobnik, "rho", _BERRY_ROBNIK),
     "poisson": (PoissonCrossoverSurmise, "coupling", _FROM_POISSON),
-    "goe": (CrossoverSurmise, "epsilon", _FROM_GOE),
+    "goe": (CrossoverSurmise, "coupling", _FROM_GOE),
 }
 
 

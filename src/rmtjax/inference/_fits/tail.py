@@ -24,6 +24,7 @@ from rmtjax.inference._fits.tail_alternatives import (
 )
 from rmtjax.inference._fits.tail_candidates import Tail, best_distance, fit_best, fit_from
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
+from rmtjax.statistics import Estimate
 
 # The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
 _LEVEL = 0.05
@@ -35,8 +36,8 @@ class TailFit(AbstractModule):
     r"""The power law that fits the tail of a sample best, and the tests of it.
 
     Args:
-        exponent: α of the density $\propto x^{-\alpha}$.
-        standard_error: that of α for independent values, $(\alpha - 1)/\sqrt m$.
+        exponent: α of the density $\propto x^{-\alpha}$, with its standard error for independent values,
+            $(\alpha - 1)/\sqrt m$.
         minimum: $x_{\min}$, where the tail begins.
         tail_size: the number m of values from there on.
         distance: the Kolmogorov distance of the tail from the power law.
@@ -49,12 +50,11 @@ class TailFit(AbstractModule):
     Example:
         >>> import jax.numpy as jnp
         >>> fit = fit_tail(10.0 ** jnp.arange(0.0, 3.0, 0.1), minimum=1.0)
-        >>> print(f"{fit.exponent:.2f} ± {fit.standard_error:.2f}: {fit.verdict}")
+        >>> print(f"{fit.exponent:.2f}: {fit.verdict}")
         1.30 ± 0.05: not a power law
     """
 
-    exponent: Float[Array, "*batch"]
-    standard_error: Float[Array, "*batch"]
+    exponent: Estimate[Float[Array, "*batch"]]
     minimum: Float[Array, "*batch"]
     tail_size: Int[Array, "*batch"]
     distance: Float[Array, "*batch"]
@@ -91,7 +91,7 @@ def fit_tail(
     minimum: RealScalarLike | None = None,
     candidates: int | None = None,
     key: KeyScalar | None = None,
-    replicates: int = 400,
+    resamples: int = 400,
 ) -> TailFit:
     r"""Fit a power law to the tail of a sample and ask whether it is one.
 
@@ -120,7 +120,7 @@ def fit_tail(
     function is nearer to the law than that of independent values: p-values are then too large, never too small, and
     errors too large; a rejection stands, a "power law" says less. The largest levels of heavy-tailed matrices are
     independent: those of `Levy(n, alpha)` have the density $\propto |x|^{-1-\alpha}$ of its entries. For an error that
-    is right for any spectrum take `statistics.over_samples(lambda x: fit_tail(x).exponent, spectra)`.
+    is right for any spectrum take `statistics.over_samples(lambda x: fit_tail(x).exponent.value, spectra)`.
 
     Args:
         values: n ≥ 10 values on the last axis, in any order, none negative; leading axes are a batch. Zeros are in no
@@ -129,21 +129,21 @@ def fit_tail(
         candidates: how many values are tried as the minimum, static; None for all. They are spaced evenly in the
             logarithm of the size of the tail. The cost is O(n · candidates) for each sample.
         key: for the p-value; None for a fit without one.
-        replicates: number of simulated samples, static. The p-value is known to $\sqrt{p (1 - p)/R}$ for R of them.
+        resamples: number of simulated samples, static. The p-value is known to $\sqrt{p (1 - p)/R}$ for R of them.
 
     Returns:
         A `TailFit`. The exponent is differentiable in the values at a fixed minimum.
 
     Raises:
         ValueError: there are fewer than 10 values, some are negative or not finite, or fewer than 3 different ones are
-            positive (from the minimum on); `minimum` is not positive; `candidates` or `replicates` is no integer of at
+            positive (from the minimum on); `minimum` is not positive; `candidates` or `resamples` is no integer of at
             least 1.
 
     Example:
         >>> import jax, jax.numpy as jnp
         >>> x = jax.random.pareto(jax.random.key(0), 1.5, (2000,))  # exponent 2.5
-        >>> fit = fit_tail(x, candidates=50, key=jax.random.key(1), replicates=100)
-        >>> print(abs(fit.exponent - 2.5) < 4 * fit.standard_error, fit.verdict)
+        >>> fit = fit_tail(x, candidates=50, key=jax.random.key(1), resamples=100)
+        >>> print(abs(fit.exponent.z_score(2.5)) < 4, fit.verdict)
         True power law
 
     References:
@@ -155,14 +155,14 @@ def fit_tail(
     start = None if minimum is None else jnp.asarray(_checks.positive("minimum", minimum), array.dtype)
     valid = _checks.both(valid, _VARIED.kept("values", array, jnp.zeros((), array.dtype) if start is None else start))
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
-    replicates = _checks.integer("replicates", replicates, at_least=1)
+    resamples = _checks.integer("resamples", resamples, at_least=1)
     if key is None:
-        replicates = 0
+        resamples = 0
     else:
         _checks.typed_key(key)
-    compared = replicates * array.size * (1 if start is not None else _places(array.shape[-1], number).size)
+    compared = resamples * array.size * (1 if start is not None else _places(array.shape[-1], number).size)
     fit = _programs(is_small((array, start, key), work=compared))
-    return _checks.masked(valid, fit(array, start, key, number, replicates))
+    return _checks.masked(valid, fit(array, start, key, number, resamples))
 
 
 def _varied(values: Any, minimum: Any) -> Any:
@@ -190,9 +190,9 @@ def _fit(
     minimum: Float[Array, ""] | None,
     key: KeyScalar | None,
     candidates: int | None,
-    replicates: int,
+    resamples: int,
 ) -> TailFit:
-    one = partial(_fit_one, places=_places(values.shape[-1], candidates), replicates=replicates)
+    one = partial(_fit_one, places=_places(values.shape[-1], candidates), resamples=resamples)
     return for_each(one, values, minimum, key=key)
 
 
@@ -205,7 +205,7 @@ def _fit_one(
     key: KeyScalar | None = None,
     *,
     places: Int[np.ndarray, " c"],
-    replicates: int,
+    resamples: int,
 ) -> TailFit:
     ascending = jnp.sort(values)
     positive = ascending > 0
@@ -215,10 +215,9 @@ def _fit_one(
     found = _tail(y, start, places)
     inside = y >= found.start
     z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
-    p_value = jnp.full((), jnp.nan, y.dtype) if key is None else _p_value(key, y, found, start, places, replicates)
+    p_value = jnp.full((), jnp.nan, y.dtype) if key is None else _p_value(key, y, found, start, places, resamples)
     return TailFit(
-        exponent=1 + found.rate,
-        standard_error=found.rate / jnp.sqrt(jnp.asarray(found.size, y.dtype)),
+        exponent=Estimate(1 + found.rate, found.rate / jnp.sqrt(jnp.asarray(found.size, y.dtype))),
         minimum=jnp.exp(found.start) * unit,
         tail_size=found.size,
         distance=found.distance,
@@ -247,13 +246,13 @@ def _p_value(
     found: Tail,
     start: Float[Array, ""] | None,
     places: Int[np.ndarray, " c"],
-    replicates: int,
+    resamples: int,
 ) -> Float[Array, ""]:
     """The share of samples from the fit, with the data among them, that are at least as far from their own fit."""
     y, found = jax.lax.stop_gradient((y, found))
     draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
     # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
-    distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(replicates))
+    distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(resamples))
     return monte_carlo_p_value(found.distance, distances).astype(y.dtype)
 
 

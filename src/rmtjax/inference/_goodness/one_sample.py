@@ -66,7 +66,7 @@ class GoodnessOfFit(AbstractModule):
     null: Float[Array, " draws"]
 
     @property
-    def draws(self) -> int:
+    def resamples(self) -> int:
         """Number of draws that the p-value comes from, 0 for a formula."""
         return self.null.shape[0]
 
@@ -75,9 +75,9 @@ class GoodnessOfFit(AbstractModule):
             return repr(self)
         symbol = _SYMBOLS[self.test]
         found = f"{self.test}: {symbol} = {float(self.statistic):.4g}, p = {float(self.p_value):.4g}"
-        if not self.draws:
+        if not self.resamples:
             return f"{found} for {int(self.n)} independent values"
-        return f"{found} for {int(self.n)} values, by {self.draws} draws of {self.calibration}"
+        return f"{found} for {int(self.n)} values, by {self.resamples} draws of {self.calibration}"
 
 
 def kolmogorov_smirnov(
@@ -86,14 +86,14 @@ def kolmogorov_smirnov(
     *,
     calibration: Calibration,
     key: KeyScalar | None = None,
-    draws: int = 999,
+    resamples: int = 999,
 ) -> GoodnessOfFit:
     r"""Test by the largest distance between the distribution functions, $D = \sup_x |F_n(x) - F(x)|$.
 
     All values together are one sample. What its distance is compared with has to be named, by `calibration`: levels of
     one matrix repel each other and are much nearer to their law than independent values, so that the formula for the
     latter has p near 1 for them, and calls a wrong law right. A parametric bootstrap draws spectra instead:
-    $p = (1 + \#\{T^* \ge T\})/(\text{draws} + 1)$ is exact, also for levels of finite matrices, which follow a law
+    $p = (1 + \#\{T^* \ge T\})/(\text{resamples} + 1)$ is exact, also for levels of finite matrices, which follow a law
     only in the limit.
 
     The law has to be known beforehand. With parameters fitted to the same levels the distance is too small: give the
@@ -110,7 +110,7 @@ def kolmogorov_smirnov(
         calibration: "independent" for the law of the statistic for independent values; an ensemble, or a function of a
             key that returns the values of one spectrum, for a bootstrap with m of them in each draw.
         key: a typed key, for the bootstrap.
-        draws: number of draws of the bootstrap. It is static.
+        resamples: number of draws of the bootstrap. It is static.
 
     Returns:
         A `GoodnessOfFit`: `statistic`, `p_value`, `n`, `null`, …
@@ -123,7 +123,7 @@ def kolmogorov_smirnov(
         >>> import jax, rmtjax as rmt
         >>> goe, (key, other) = rmt.GOE(40), jax.random.split(jax.random.key(0))
         >>> levels = goe.eigenvalues(key)
-        >>> print(rmt.inference.kolmogorov_smirnov(levels, goe.law(), calibration=goe, key=other, draws=99))
+        >>> print(rmt.inference.kolmogorov_smirnov(levels, goe.law(), calibration=goe, key=other, resamples=99))
         kolmogorov-smirnov: D = ..., p = ... for 40 values, by 99 draws of GOE(n=40, scale=1.0)
 
     References:
@@ -134,7 +134,7 @@ def kolmogorov_smirnov(
         of p below 0.02.
         Davison and Hinkley (1997), "Bootstrap Methods and their Application", 4.2, for the p-value.
     """
-    return _tested("kolmogorov-smirnov", levels, law, calibration, key, draws)
+    return _tested("kolmogorov-smirnov", levels, law, calibration, key, resamples)
 
 
 def cramer_von_mises(
@@ -143,7 +143,7 @@ def cramer_von_mises(
     *,
     calibration: Calibration,
     key: KeyScalar | None = None,
-    draws: int = 999,
+    resamples: int = 999,
 ) -> GoodnessOfFit:
     r"""Test by the mean square of the distance, $W^2 = n \int (F_n - F)^2\,dF$.
 
@@ -155,7 +155,7 @@ def cramer_von_mises(
         law: any law of `laws`, or a function of levels that fits one.
         calibration: "independent", an ensemble, or a function of a key that returns the values of one spectrum.
         key: a typed key, for the bootstrap.
-        draws: number of draws of the bootstrap. It is static.
+        resamples: number of draws of the bootstrap. It is static.
 
     Returns:
         A `GoodnessOfFit`.
@@ -172,7 +172,7 @@ def cramer_von_mises(
         Csörgő and Faraway (1996), J. R. Stat. Soc. B 58, 221, (1.10), the distribution function for independent values
         with its term in 1/n.
     """
-    return _tested("cramer-von-mises", levels, law, calibration, key, draws)
+    return _tested("cramer-von-mises", levels, law, calibration, key, resamples)
 
 
 def anderson_darling(
@@ -181,7 +181,7 @@ def anderson_darling(
     *,
     calibration: Calibration,
     key: KeyScalar | None = None,
-    draws: int = 999,
+    resamples: int = 999,
 ) -> GoodnessOfFit:
     r"""Test by the mean square of the distance in units of its spread, $A^2 = n \int (F_n - F)^2 / (F(1 - F))\,dF$.
 
@@ -197,7 +197,7 @@ def anderson_darling(
         law: any law of `laws`, or a function of levels that fits one.
         calibration: "independent", an ensemble, or a function of a key that returns the values of one spectrum.
         key: a typed key, for the bootstrap.
-        draws: number of draws of the bootstrap. It is static.
+        resamples: number of draws of the bootstrap. It is static.
 
     Returns:
         A `GoodnessOfFit`.
@@ -215,10 +215,12 @@ def anderson_darling(
         Anderson and Darling (1952), Ann. Math. Stat. 23, 193; Marsaglia and Marsaglia (2004), J. Stat. Softw. 9(2), for
         the term in 1/n: p-values of independent values are right to 5e-4 from n = 5 on.
     """
-    return _tested("anderson-darling", levels, law, calibration, key, draws)
+    return _tested("anderson-darling", levels, law, calibration, key, resamples)
 
 
-def _tested(test: Test, levels: Any, law: Any, calibration: Any, key: KeyScalar | None, draws: int) -> GoodnessOfFit:
+def _tested(
+    test: Test, levels: Any, law: Any, calibration: Any, key: KeyScalar | None, resamples: int
+) -> GoodnessOfFit:
     sample = checked_values(levels)
     if sample.values.size == 0:
         raise _checks.refusal("levels", "have at least one number", sample.values.shape)
@@ -233,10 +235,10 @@ def _tested(test: Test, levels: Any, law: Any, calibration: Any, key: KeyScalar 
             raise _checks.refusal("calibration", must, calibration)
         found = _checks.masked(all_valid(sample), _independent(test, law, sample))
         return GoodnessOfFit(*found, test, calibration, jnp.zeros(0, found[0].dtype))
-    draws = _checks.integer("draws", draws, at_least=1)
+    resamples = _checks.integer("resamples", resamples, at_least=1)
     if key is None:
         raise _checks.refusal("key", "be a typed key from `jax.random.key(seed)`, for the draws", key)
-    drawn = null(test, calibration, law, key, draws, sample.values.shape)
+    drawn = null(test, calibration, law, key, resamples, sample.values.shape)
     statistic, n = _measured(test, fitted(law, levels), sample)
     # Where levels and draws are infinitely far from the law, it is not known which of them are farther.
     ranked = _RANKED.kept("law", statistic, drawn) if test == "anderson-darling" else True

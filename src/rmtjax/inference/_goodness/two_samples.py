@@ -54,7 +54,7 @@ class SpectraComparison(AbstractModule):
     null: Float[Array, " permutations"]
 
     @property
-    def permutations(self) -> int:
+    def resamples(self) -> int:
         """Number of permutations."""
         return self.null.shape[-1]
 
@@ -63,7 +63,7 @@ class SpectraComparison(AbstractModule):
             return repr(self)
         first, second = self.spectra
         found = f"{self.test}: distance {float(self.statistic):.4g}, p = {float(self.p_value):.4g}"
-        return f"{found} for {first} and {second} spectra, by {self.permutations} permutations"
+        return f"{found} for {first} and {second} spectra, by {self.resamples} permutations"
 
 
 def compare_spectra(
@@ -72,12 +72,12 @@ def compare_spectra(
     *,
     key: KeyScalar,
     statistic: Name | Callable[[Any, Any], Any] = "cramer-von-mises",
-    permutations: int = 999,
+    resamples: int = 999,
 ) -> SpectraComparison:
     r"""Test whether two sets of spectra have the same law, by permutations of the spectra over the two sets.
 
     Levels of one matrix depend on each other, so that matrices and not levels are what can be exchanged: the p-value
-    $(1 + \#\{T^* \ge T\})/(\text{permutations} + 1)$ is exact whatever the law of a spectrum, as long as the spectra
+    $(1 + \#\{T^* \ge T\})/(\text{resamples} + 1)$ is exact whatever the law of a spectrum, as long as the spectra
     are independent, and of one size. With the distribution functions F and G of the two sets, means of those of their
     spectra, and H of both, the statistic is
 
@@ -96,7 +96,7 @@ def compare_spectra(
         key: a typed key for the permutations.
         statistic: one of the names, or a function of two arrays `(m₁, n)` and `(m₂, n)` of spectra of one size, which
             returns a number that is large where they differ. It is static.
-        permutations: number of permutations; no p-value is smaller than 1/(permutations + 1), nor than the inverse of
+        resamples: number of permutations; no p-value is smaller than 1/(resamples + 1), nor than the inverse of
             the number of ways to divide the spectra. It is static.
 
     Returns:
@@ -111,7 +111,7 @@ def compare_spectra(
         >>> import jax, rmtjax as rmt
         >>> draw = lambda ensemble, seed: jax.vmap(ensemble.eigenvalues)(jax.random.split(jax.random.key(seed), 30))
         >>> a, b = draw(rmt.GOE(30), 0), draw(rmt.GOE(30, scale=1.05), 1)
-        >>> print(rmt.inference.compare_spectra(a, b, key=jax.random.key(2), permutations=199).p_value < 0.05)
+        >>> print(rmt.inference.compare_spectra(a, b, key=jax.random.key(2), resamples=199).p_value < 0.05)
         True
 
     References:
@@ -125,7 +125,7 @@ def compare_spectra(
     sizes = first.values.shape[0], second.values.shape[0]
     if sum(sizes) == 2:
         raise _checks.refusal("a", "have more than one spectrum, or `b`, as nothing else can be exchanged", sizes)
-    permutations = _checks.integer("permutations", permutations, at_least=1)
+    resamples = _checks.integer("resamples", resamples, at_least=1)
     _checks.typed_key(key)
     valid = _checks.both(*(True if each.valid is True else each.valid.all() for each in (first, second)))
     for name, each in (("a", first), ("b", second)):
@@ -133,9 +133,9 @@ def compare_spectra(
     first, second = in_one_precision((first, second))
     if isinstance(statistic, str):
         _checks.choice("statistic", statistic, Name)
-        found, test = _by_name(permutations, key, first, second)[statistic], statistic
+        found, test = _by_name(resamples, key, first, second)[statistic], statistic
     elif callable(statistic):
-        found = _by_function(statistic, permutations, key, first, second)
+        found = _by_function(statistic, resamples, key, first, second)
         test = getattr(statistic, "__name__", "a function")
     else:
         raise _checks.refusal("statistic", f"be one of {', '.join(map(repr, _NAMES))}, or a function", statistic)
@@ -165,7 +165,7 @@ _EXCHANGEABLE = _checks.Rule(
 
 
 @partial(compiled, static_argnums=0)
-def _by_name(permutations: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, tuple[Array, Array, Array]]:
+def _by_name(resamples: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, tuple[Array, Array, Array]]:
     """All statistics with their p-values and permutations: the last step costs nothing next to the others."""
     points, widths = _points(a, b)
     each = jnp.concatenate([_cumulative(part.values, part.mask, points) for part in (a, b)])
@@ -182,11 +182,11 @@ def _by_name(permutations: int, key: KeyScalar, a: Levels, b: Levels) -> dict[st
         }
 
     # Batches of one size, the last of which may go beyond what is asked for.
-    batches = -(-permutations // _AT_ONCE)
-    numbers = jnp.arange(batches * -(-permutations // batches)).reshape(batches, -1)
+    batches = -(-resamples // _AT_ONCE)
+    numbers = jnp.arange(batches * -(-resamples // batches)).reshape(batches, -1)
     shuffled = lambda i: distances(jax.random.permutation(jax.random.fold_in(key, i), weights))
     null = jax.lax.map(jax.vmap(shuffled), numbers)
-    null = {name: each.ravel()[:permutations] for name, each in null.items()}
+    null = {name: each.ravel()[:resamples] for name, each in null.items()}
     found = distances(weights)
     return {name: (found[name], monte_carlo_p_value(found[name], null[name], _ROUNDING), null[name]) for name in _NAMES}
 
@@ -211,7 +211,7 @@ def _cumulative(values: Float[Array, "m n"], mask: Bool[Array, "m n"], points: F
 
 
 def _by_function(
-    statistic: Callable, permutations: int, key: KeyScalar, a: Levels, b: Levels
+    statistic: Callable, resamples: int, key: KeyScalar, a: Levels, b: Levels
 ) -> tuple[Array, Array, Array]:
     shapes = a.values.shape, b.values.shape
     if shapes[0][1] != shapes[1][1]:
@@ -223,7 +223,7 @@ def _by_function(
             raise _checks.refusal(name, "have no masked values, for a function", each.values.shape)
     both = jnp.concatenate([a.values, b.values])
     found = _number(statistic(a.values, b.values))
-    null = simulate(partial(_shuffled, statistic, shapes[0][0]), key, permutations, args=(both,), progress=False)
+    null = simulate(partial(_shuffled, statistic, shapes[0][0]), key, resamples, args=(both,), progress=False)
     return found, monte_carlo_p_value(found, null, _ROUNDING), null
 
 

@@ -53,7 +53,7 @@ class SpectralOutliers(AbstractModule):
 
 
 def spectral_outliers(
-    density: SpectralDensityEstimate, bulk: AbstractLaw, *, side: Side = "upper", level: float = 0.05
+    density: SpectralDensityEstimate, bulk: AbstractLaw, *, side: Side = "upper", alpha: float = 0.05
 ) -> SpectralOutliers:
     r"""Which of the outermost levels of an operator lie outside of a bulk, such as a fitted law.
 
@@ -68,18 +68,18 @@ def spectral_outliers(
         density: what `spectral_density_of` found.
         bulk: a law of bounded support that ends like a square root, e.g. of a fit.
         side: "upper" or "lower"; static.
-        level: the p-value below which a level is outside, in (0, 1).
+        alpha: the p-value below which a level is outside, in (0, 1).
 
     Returns:
         `SpectralOutliers`, with one entry for each node of a probe.
 
     Raises:
-        ValueError: `bulk` is no law, or has no end on this side; `level` is not between 0 and 1.
+        ValueError: `bulk` is no law, or has no end on this side; `alpha` is not between 0 and 1.
 
     Example:
         >>> import jax, rmtjax as rmt
         >>> a = rmt.GOE(500).sample(jax.random.key(0)).at[0, 0].add(3.0)
-        >>> found = rmt.inference.spectral_density_of(lambda v: a @ v, 500, jax.random.key(1))
+        >>> found = rmt.inference.spectral_density_of(lambda v: a @ v, jax.random.key(1), 500)
         >>> outside = rmt.inference.spectral_outliers(found, rmt.laws.Semicircle(2.0))
         >>> print(outside.count, outside.p_values[1] > 0.05)
         1 True
@@ -93,7 +93,7 @@ def spectral_outliers(
     if not isinstance(bulk, AbstractLaw):
         raise _checks.refusal("bulk", "be a law", bulk)
     upper = _checks.choice("side", side, Side) == "upper"
-    share = _checks.PROPER_FRACTION("level", _checks.scalar("level", level))
+    share = _checks.PROPER_FRACTION("alpha", _checks.scalar("alpha", alpha))
     edge = _BOUNDED("bulk", bulk.support()[1 if upper else 0])
     inside = bulk.isf(1 / density.n) if upper else bulk.ppf(1 / density.n)
     levels, residuals = density.extreme_levels(density.nodes.shape[-1], side=side)
@@ -113,5 +113,5 @@ def _outward(
 
 
 @compiled
-def _count(p_values: Float[Array, " k"], level: Float[Array, ""]) -> Int[Array, ""]:
-    return jnp.sum(jnp.cumprod((p_values < level).astype(int)))
+def _count(p_values: Float[Array, " k"], alpha: Float[Array, ""]) -> Int[Array, ""]:
+    return jnp.sum(jnp.cumprod((p_values < alpha).astype(int)))

@@ -60,7 +60,7 @@ class SpectralDensityEstimate(AbstractModule):
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
         >>> levels = jnp.linspace(0, 1, 5000)
-        >>> found = rmt.inference.spectral_density_of(lambda v: levels * v, 5000, jax.random.key(0), depth=20)
+        >>> found = rmt.inference.spectral_density_of(lambda v: levels * v, jax.random.key(0), 5000, depth=20)
         >>> print(f"mean {found.moment(1)}, below 0.3 {found.cdf(0.3):.2f}")
         mean 0.5023 ± 0.0020, below 0.3 0.30 ± 0.00
 
@@ -171,24 +171,24 @@ class SpectralDensityEstimate(AbstractModule):
         lower, _, upper = self._run(self._cumulative, x, valid=valid)
         return lower, upper
 
-    def cdf_band(self, x: RealLike, level: float = 0.95) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    def cdf_band(self, x: RealLike, confidence: float = 0.95) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Confidence bounds of the fraction of levels up to x: brackets, widened by the error of the probes.
 
         The interval is Wilson's, as for a proportion, since the weight that a probe sees has the variance
-        2 F (1 - F)/(βn + 2). It holds the truth more often than the level says, as the brackets are bounds themselves.
+        2 F (1 - F)/(βn + 2). It holds the truth more often than `confidence`, as the brackets are bounds themselves.
 
         Args:
             x: points of any shape.
-            level: probability to hold the true value, between 0 and 1.
+            confidence: probability to hold the true value, between 0 and 1.
 
         Raises:
-            ValueError: `x` holds NaN, or `level` is not between 0 and 1.
+            ValueError: `x` holds NaN, or `confidence` is not between 0 and 1.
 
         References:
             Wilson (1927), J. Amer. Statist. Assoc. 22, 209.
         """
         lower, upper = self.cdf_bracket(x)
-        spread = self._variance * student_multiple(level, self._numbers - 1) ** 2
+        spread = self._variance * student_multiple(confidence, self._numbers - 1) ** 2
         return _wilson(lower, spread, -1.0), _wilson(upper, spread, 1.0)
 
     def extreme_levels(self, k: int = 1, *, side: Side = "upper") -> tuple[Float[Array, " k"], Float[Array, " k"]]:

@@ -40,8 +40,8 @@ _SYMMETRIC = _checks.Rule(
 
 def spectral_density_of(
     matvec: Callable[..., PyTree],
-    n: int | PyTree,
     key: KeyScalar,
+    n: int | PyTree,
     *,
     args: tuple[Any, ...] = (),
     depth: int | None = None,
@@ -62,9 +62,9 @@ def spectral_density_of(
 
     Args:
         matvec: the product, a linear function of JAX of a vector and of `args`.
+        key: a typed key.
         n: order of the operator, or an example of its vectors: a pytree of arrays of one dtype, such as the parameters
             of a network.
-        key: a typed key.
         args: further arguments of `matvec`, pytrees of arrays.
         depth: products of a probe, at most the order; by default 80, or the order. Static.
         probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
@@ -84,7 +84,7 @@ def spectral_density_of(
     Example:
         >>> import jax, rmtjax as rmt
         >>> a = rmt.GOE(1000).sample(jax.random.key(0))
-        >>> found = rmt.inference.spectral_density_of(lambda v, a: a @ v, 1000, jax.random.key(1), args=(a,))
+        >>> found = rmt.inference.spectral_density_of(lambda v, a: a @ v, jax.random.key(1), 1000, args=(a,))
         >>> print(f"{found.density(0.0)}, semicircle {rmt.laws.Semicircle(2.0).pdf(0.0):.3f}")
         0.312 ± 0.018, semicircle 0.318
 

@@ -91,7 +91,7 @@ class Options(NamedTuple):
 def judged_data(
     data: Inexact[Array, "*batch n p"],
     n: Float[Array, ""],
-    level: Float[Array, ""],
+    alpha: Float[Array, ""],
     noise: Float[Array, "..."] | None,
     options: Options,
     center: bool,
@@ -102,7 +102,7 @@ def judged_data(
     columns = _columns(data, center, tested=options.method in _OF_LEVELS)
     if options.method in _OF_LEVELS:
         levels = sample_levels(data, center=center)
-        result = _judged(levels, n, level, None if noise is None else noise / unit, options)
+        result = _judged(levels, n, alpha, None if noise is None else noise / unit, options)
         return _with_unit(unit, result, _findings(levels, data.shape[-2] - center, columns))
     rows = without_mean(data) if center else data
     deflate = options.method.startswith("deflated")
@@ -118,12 +118,8 @@ def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findi
     """The results for data in this unit, brought back to the unit of the caller."""
     each, spikes = unit[..., None], result.spikes
     # Twice, as the square of the unit may be out of range where the result is not.
-    spikes = dataclasses.replace(
-        spikes,
-        population=spikes.population * each * each,
-        standard_error=spikes.standard_error * each * each,
-        singular=spikes.singular * each,
-    )
+    population = jax.tree.map(lambda leaf: leaf * each * each, spikes.population)
+    spikes = dataclasses.replace(spikes, population=population, singular=spikes.singular * each)
     edge, noise, levels = result.edge * unit * unit, result.noise * unit, result.levels * each * each
     found = dataclasses.replace(result, edge=edge, noise=noise, levels=levels, spikes=spikes)
     return found, findings._replace(largest=findings.largest * unit * unit)
@@ -143,7 +139,7 @@ def _columns(data: Inexact[Array, "*batch n p"], center: bool, *, tested: bool) 
 def judged_levels(
     levels: Float[Array, "*batch k"],
     n: Float[Array, ""],
-    level: Float[Array, ""],
+    alpha: Float[Array, ""],
     noise: Float[Array, "..."] | None,
     options: Options,
 ) -> tuple[SignalRank, Findings]:
@@ -151,7 +147,7 @@ def judged_levels(
     # A unit of data has its square as the unit of levels.
     unit = unit_of(jnp.sqrt(levels[..., -1]))
     scaled = levels / (unit * unit)[..., None]
-    result = _judged(scaled, n, level, None if noise is None else noise / unit, options)
+    result = _judged(scaled, n, alpha, None if noise is None else noise / unit, options)
     return _with_unit(unit, result, _findings(scaled, n))
 
 
@@ -169,7 +165,7 @@ def _findings(
 def _judged(
     ascending: Float[Array, "*batch k"],
     n: Float[Array, ""],
-    level: Float[Array, ""],
+    alpha: Float[Array, ""],
     noise: Float[Array, "..."] | None,
     options: Options,
 ) -> SignalRank:
@@ -185,7 +181,7 @@ def _judged(
         p_values = wishart_p_values(n * levels / noise[..., None] ** 2, rows, p, beta)
     else:
         p_values = known_noise_p_values(n * levels / noise[..., None] ** 2, n, p, beta)
-    return _record(ascending, p_values < level, None, p_values, n, noise, options)
+    return _record(ascending, p_values < alpha, None, p_values, n, noise, options)
 
 
 def _largest(

@@ -19,7 +19,7 @@ def signal_rank(
     data: Annotated[ArrayLike, "*batch n p"],
     *,
     method: RankMethod = "tracy-widom",
-    level: RealLike = 0.05,
+    alpha: RealLike = 0.05,
     noise: RealLike | None = None,
     center: bool = True,
     n: RealLike | None = None,
@@ -29,7 +29,7 @@ def signal_rank(
 
     The k-th largest level is held against the largest level of white noise, behind k - 1 signals. The rank is the
     number of levels before the first that noise explains. With data that are noise alone it is 0 but for the share
-    `level` of them.
+    `alpha` of them.
 
     `"tracy-widom"`: p-values by the law of the largest level of Wishart matrices with constants of the second order. If
     the noise is not known, each level is held against the sum of itself and those behind it, with the correction of
@@ -64,7 +64,7 @@ def signal_rank(
         data: real or complex, with observations in rows, batched over leading axes; complex data are taken for
             circular.
         method: one of the five; static.
-        level: of each test, between 0 and 1.
+        alpha: of each test, between 0 and 1.
         noise: σ > 0 if it is known, a number for all or one for each matrix of the batch.
         center: whether the mean of each column is unknown and is taken away, at the price of one observation; static.
         n: an effective number of observations in place of that of the rows.
@@ -79,7 +79,7 @@ def signal_rank(
             constant, or a repeated row where there are no more rows than columns: rare columns of whole numbers may
             coincide by chance, and are no noise of these tests either; more than 1 + 2 % of the levels are 0 to
             rounding, as with dependent columns or rows; the largest level is near the ends of the range of the
-            precision; `level` is not between 0 and 1, `noise` or `n` not positive and finite, or `max_rank` not between
+            precision; `alpha` is not between 0 and 1, `noise` or `n` not positive and finite, or `max_rank` not between
             1 and $\min(n, p)$; `noise` is neither a number nor one for each matrix, is not known for `"exact"`, or
             given for parallel analysis.
 
@@ -104,17 +104,17 @@ def signal_rank(
     beta = 2 if jnp.iscomplexobj(array) else 1
     options = _options(_checks.choice("method", method, RankMethod), beta, count, p, n, noise)
     batch = array.shape[:-2]
-    numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
+    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
     result, findings = judged_data(array, *numbers, options, bool(center))
     assert findings.columns is not None
     valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", findings.columns.constant))
     valid = _checks.both(valid, _IN_RANGE.kept("data", findings.largest))
-    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, level, noise, findings)))
+    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, alpha, noise, findings)))
     smaller = min(rows, p)
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
             wide = jnp.asarray(np.asarray(data, np.result_type(array.dtype, np.float64)))
-            numbers, _ = _checked_numbers(n, level, noise, wide.dtype, batch)
+            numbers, _ = _checked_numbers(n, alpha, noise, wide.dtype, batch)
             found, findings = judged_data(wide, *numbers, options, bool(center))
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
         assert findings.columns is not None
@@ -133,7 +133,7 @@ def signal_rank_of_levels(
     *,
     beta: RealOrComplex = 1,
     method: RankMethodOfLevels = "tracy-widom",
-    level: RealLike = 0.05,
+    alpha: RealLike = 0.05,
     noise: RealLike | None = None,
     max_rank: int | None = None,
 ) -> SignalRank:
@@ -146,7 +146,7 @@ def signal_rank_of_levels(
         beta: 1 for real and 2 for complex data; static.
         method: as for `signal_rank`, but for parallel analysis, which needs the columns; static. `"exact"` is compiled
             for each n.
-        level: likewise.
+        alpha: likewise.
         noise: likewise.
         max_rank: likewise.
 
@@ -178,7 +178,7 @@ def signal_rank_of_levels(
     beta = _checks.dyson_index(beta, RealOrComplex)
     options = _options(_checks.choice("method", method, RankMethodOfLevels), beta, count, p, n, noise)
     batch = array.shape[:-1]
-    numbers, fit = _checked_numbers(n, level, noise, array.dtype, batch)
+    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
     result, findings = judged_levels(array, *numbers, options)
     valid = _checks.both(_checks.both(valid, fit), _IN_RANGE.kept("levels", findings.largest))
     smaller = min(rows, p, array.shape[-1])
@@ -269,16 +269,16 @@ def _number_of_levels(max_rank: int | None, rows: int, p: int) -> int:
 
 
 def _checked_numbers(
-    n: Any, level: Any, noise: Any, dtype: Any, batch: tuple[int, ...]
+    n: Any, alpha: Any, noise: Any, dtype: Any, batch: tuple[int, ...]
 ) -> tuple[tuple[Any, Any, Any], Any]:
-    """Number of observations, level of the test and noise in the precision of the data, and whether they are valid."""
-    n, level = _checks.scalar("n", n), _checks.scalar("level", level)
-    valid = _checks.both(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("level", level))
+    """Number of observations, alpha and noise in the precision of the data, and whether they are valid."""
+    n, alpha = _checks.scalar("n", n), _checks.scalar("alpha", alpha)
+    valid = _checks.both(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("alpha", alpha))
     real = jnp.finfo(dtype).dtype
     if noise is not None:
         noise, positive = noise_level(noise, batch, real)
         valid = _checks.both(valid, positive)
-    return (n.astype(real), level.astype(real), noise), valid
+    return (n.astype(real), alpha.astype(real), noise), valid
 
 
 def _finished(valid: Any, batch: int, result: SignalRank, n: Any) -> SignalRank:

@@ -11,14 +11,15 @@ from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax.inference._core.noise_law import spike, squared_cosine
+from rmtjax.statistics import Estimate
 
 
 class SpikeEstimates(AbstractModule):
     """What levels above the noise say of the population, as `spike_estimates` returns it; NaN where a level is noise.
 
     Args:
-        population: the level ℓσ² of the population covariance.
-        standard_error: its standard error for independent normal observations.
+        population: the level ℓσ² of the population covariance, with its standard error for independent normal
+            observations.
         singular: the singular value of the signal matrix, where data are a fixed signal plus noise.
         variable_cosine: squared cosine between the vectors of sample and population, of p entries.
         observation_cosine: squared cosine between the scores and those without noise, of n entries.
@@ -29,8 +30,7 @@ class SpikeEstimates(AbstractModule):
         ['nan', '0.93']
     """
 
-    population: Float[Array, "..."]
-    standard_error: Float[Array, "..."]
+    population: Estimate[Float[Array, "..."]]
     singular: Float[Array, "..."]
     variable_cosine: Float[Array, "..."]
     observation_cosine: Float[Array, "..."]
@@ -70,7 +70,7 @@ def spike_estimates(
 
     Example:
         >>> spike = spike_estimates(6.0, n=100, p=100, noise=1.0)
-        >>> print(f"{spike.population:.3f} ± {spike.standard_error:.3f}, cos² {spike.variable_cosine:.3f}")
+        >>> print(f"{spike.population:.3f}, cos² {spike.variable_cosine:.3f}")
         4.732 ± 0.695, cos² 0.732
 
     References:
@@ -102,8 +102,7 @@ def estimates(
     kept = 1 - ratio / excess**2
     shown = lambda value: jnp.where(above, value, jnp.nan)
     return SpikeEstimates(
-        shown(unit * (1 + excess)),
-        shown(unit * (1 + excess) * jnp.sqrt(2 / (beta * n * kept))),
+        Estimate(shown(unit * (1 + excess)), shown(unit * (1 + excess) * jnp.sqrt(2 / (beta * n * kept)))),
         shown(noise * jnp.sqrt(n * excess)),
         shown(squared_cosine(excess, ratio)),
         shown(kept / (1 + 1 / excess)),

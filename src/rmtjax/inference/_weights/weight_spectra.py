@@ -10,7 +10,7 @@ in a matrix of order 100, have a smaller share each than the largest level of no
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,50 +35,79 @@ _NARROW = 0.05
 # So many values are tried as the beginning of a tail.
 _CANDIDATES = 64
 
-_NUMBERS = (
-    "variance",
-    "variance_error",
-    "ratio",
-    "edge",
-    "distance",
-    "outliers",
-    "p_value",
-    "tail_exponent",
-    "tail_error",
-    "tail_p_value",
-    "spectral_norm",
-    "stable_rank",
-)
+
+class WeightSpectra(NamedTuple):
+    r"""The spectra of the weights of a network, as `weight_spectra` returns them: a column for each field.
+
+    All columns are NumPy arrays with one entry for each leaf of the tree. `pandas.DataFrame(found._asdict())` makes a
+    data frame. A number is NaN, and the verdict is empty, where `note` says why it is missing.
+
+    Args:
+        name: path of the leaf.
+        rows: of the matrix; kernels of convolutions as they are unfolded.
+        columns: likewise.
+        variance: σ² of the entries of the noise, by `fit_marchenko_pastur`.
+        variance_error: its standard error.
+        ratio: p/n, the shorter side over the longer one. Rows and columns of zeros, as of pruned units, do not count.
+        edge: where the noise ends, $\sigma(\sqrt n + \sqrt p)$, as a singular value.
+        distance: of the noise from the law of Marčenko and Pastur.
+        outliers: number of singular values beyond the noise.
+        p_value: probability that the largest singular value is noise.
+        outlier_p_values: the p-values of all outliers, an array for each matrix.
+        tail_exponent: of the power law of the density of squared singular values, by `fit_tail`.
+        tail_error: its standard error.
+        tail_p_value: of this power law; NaN without a key.
+        tail_verdict: whether it is one.
+        spectral_norm: the largest singular value.
+        stable_rank: $\lVert W \rVert_F^2/\lVert W \rVert^2$.
+        note: why the numbers are missing, or empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(weight_spectra({"bias": jnp.zeros(40)}).note)
+        ['no matrix']
+    """
+
+    name: np.ndarray
+    rows: Int[np.ndarray, " k"]
+    columns: Int[np.ndarray, " k"]
+    variance: Float[np.ndarray, " k"]
+    variance_error: Float[np.ndarray, " k"]
+    ratio: Float[np.ndarray, " k"]
+    edge: Float[np.ndarray, " k"]
+    distance: Float[np.ndarray, " k"]
+    outliers: Float[np.ndarray, " k"]
+    p_value: Float[np.ndarray, " k"]
+    outlier_p_values: np.ndarray
+    tail_exponent: Float[np.ndarray, " k"]
+    tail_error: Float[np.ndarray, " k"]
+    tail_p_value: Float[np.ndarray, " k"]
+    tail_verdict: np.ndarray
+    spectral_norm: Float[np.ndarray, " k"]
+    stable_rank: Float[np.ndarray, " k"]
+    note: np.ndarray
 
 
 def weight_spectra(
     tree: PyTree,
     *,
     unfolding: Unfolding = "channels-first",
-    level: float = 0.05,
+    alpha: float = 0.05,
     key: KeyScalar | None = None,
-    replicates: int = 100,
-) -> dict[str, np.ndarray]:
+    resamples: int = 100,
+) -> WeightSpectra:
     r"""What training has written into the matrices of a network: noise, signal and tail of their spectra.
 
-    A row for each leaf of the tree that is an array of numbers, in the order of the tree, with the columns
+    There is an entry for each leaf of the tree that is an array of numbers, in the order of the tree. A leaf has no
+    numbers, and a `note`, if
 
-    - `name`, `rows`, `columns`: of the matrix, kernels of convolutions as they are unfolded;
-    - `variance`, `variance_error`: σ² of the entries of the noise and its standard error, by `fit_marchenko_pastur`;
-    - `ratio`: p/n, the shorter side over the longer one, where rows and columns of zeros, as of pruned units, do not
-      count; `edge`: where the noise ends, $\sigma(\sqrt n + \sqrt p)$, as a singular value; `distance`: of the noise
-      from the law of Marčenko and Pastur;
-    - `outliers`: the number of singular values beyond the noise; `p_value`: that the largest is noise;
-      `outlier_p_values`: those of all outliers, an array for each matrix;
-    - `tail_exponent`, `tail_error`, `tail_p_value`, `tail_verdict`: the power law of the density of squared singular
-      values, by `fit_tail`, and whether it is one;
-    - `spectral_norm`: the largest singular value; `stable_rank`: $\lVert W \rVert_F^2/\lVert W \rVert^2$;
-    - `note`: why the numbers are missing (NaN, and the verdict empty): the leaf is no matrix, as a bias, or holds
-      integers, as quantised weights without their scale; or it has fewer than 10 singular values, or two thirds of them
-      are 0, or all are nearly equal, as those of orthogonal initial weights, or fewer than 3 of them are different.
+    - it is no matrix, as a bias, or holds integers, as quantised weights without their scale;
+    - it has fewer than 10 singular values, or fewer than 3 different ones;
+    - two thirds of the singular values are 0;
+    - all are nearly equal, as those of orthogonal initial weights.
 
-    `pandas.DataFrame(table)` makes a data frame of it. A matrix as it was initialised, with independent entries, has
-    outliers with the probability `level`; so of 40 matrices two.
+    A matrix as it was initialised, with independent entries, has outliers with the probability `alpha`: two of 40
+    matrices have some.
 
     Args:
         tree: weights, such as an Equinox module or a dict of arrays. Leaves that are no arrays of numbers, and
@@ -87,12 +116,12 @@ def weight_spectra(
             (out, in, \*kernel) to out × (in · kernel). "channels-last", as in Flax and Keras: (\*kernel, in, out) to
             out × (kernel · in). "stacked": every matrix on the last two axes is one of its own, with its index in the
             name, as in layers for `jax.lax.scan`.
-        level: the p-value below which a singular value is an outlier, in (0, 1).
+        alpha: the p-value below which a singular value is an outlier, in (0, 1).
         key: a typed key for the p-values of the tails; without one they are NaN, and no verdict is "power law".
-        replicates: number of simulated samples for each of these.
+        resamples: number of simulated samples for each of these.
 
     Returns:
-        A dict of NumPy arrays, all with one entry for each leaf.
+        A `WeightSpectra`, whose columns have one entry for each leaf.
 
     Raises:
         ValueError: there is no array of numbers, or one is traced, or holds NaN or infinity; an argument is out of its
@@ -101,8 +130,8 @@ def weight_spectra(
     Example:
         >>> import jax
         >>> weights = {"bias": jax.numpy.zeros(40), "kernel": jax.random.normal(jax.random.key(0), (40, 90)) / 90**0.5}
-        >>> table = weight_spectra(weights)
-        >>> print(table["name"], table["outliers"], (90 * table["variance"]).round(1))
+        >>> found = weight_spectra(weights)
+        >>> print(found.name, found.outliers, (90 * found.variance).round(1))
         ['bias' 'kernel'] [nan  0.] [nan  1.]
 
     References:
@@ -110,8 +139,8 @@ def weight_spectra(
         their tails; Nadler (2011), J. Multivariate Anal. 102, 363, for the p-values.
     """
     _checks.choice("unfolding", unfolding, Unfolding)
-    level = _checks.PROPER_FRACTION("level", _checks.static_real("level", level))
-    replicates = _checks.integer("replicates", replicates, at_least=1)
+    alpha = _checks.PROPER_FRACTION("alpha", _checks.static_real("alpha", alpha))
+    resamples = _checks.integer("resamples", resamples, at_least=1)
     found = leaves(tree, unfolding)
     if key is not None:
         key = _checks.typed_key(key)
@@ -124,43 +153,45 @@ def weight_spectra(
     for number, ((p, n, beta), places) in enumerate(groups.items()):
         levels = np.stack([_levels(found[place].matrix) for place in places])
         here = None if key is None else jax.random.fold_in(key, number)
-        _fill(table, np.asarray(places), levels, (n, p, beta), level, here, replicates)
+        _fill(table, np.asarray(places), levels, (n, p, beta), alpha, here, resamples)
     return table
 
 
-def _empty(found: list[Leaf]) -> dict[str, np.ndarray]:
+def _empty(found: list[Leaf]) -> WeightSpectra:
     """The table with names, sizes and notes, and no numbers."""
+    table = WeightSpectra(*(np.full(len(found), np.nan) for _ in WeightSpectra._fields))
+    p_values = np.empty(len(found), object)
+    p_values[:] = [np.zeros(0) for _ in found]
     rows, columns = np.array([leaf.shape for leaf in found]).T
-    table: dict[str, np.ndarray] = {"name": np.array([leaf.name for leaf in found], object)}
-    table |= {"rows": rows, "columns": columns}
-    table |= {name: np.full(len(found), np.nan) for name in _NUMBERS}
-    table["outlier_p_values"] = np.empty(len(found), object)
-    for place in range(len(found)):
-        table["outlier_p_values"][place] = np.zeros(0)
-    table["tail_verdict"] = np.array([""] * len(found), object)
-    table["note"] = np.array([leaf.note for leaf in found], object)
-    return table
+    return table._replace(
+        name=np.array([leaf.name for leaf in found], object),
+        rows=rows,
+        columns=columns,
+        outlier_p_values=p_values,
+        tail_verdict=np.full(len(found), "", object),
+        note=np.array([leaf.note for leaf in found], object),
+    )
 
 
 def _fill(
-    table: dict[str, np.ndarray],
+    table: WeightSpectra,
     places: Int[np.ndarray, " m"],
     levels: Float[np.ndarray, "m p"],
     sizes: tuple[int, int, RealOrComplex],
-    level: float,
+    alpha: float,
     key: KeyScalar | None,
-    replicates: int,
+    resamples: int,
 ) -> None:
     """Write the rows of matrices of one shape."""
     n, p, beta = sizes
     top = levels[:, -1]
-    table["ratio"][places] = p / n
-    table["spectral_norm"][places] = np.sqrt(n * top)
-    table["stable_rank"][places] = np.where(top > 0, levels.sum(-1) / np.where(top > 0, top, 1), 0)
+    table.ratio[places] = p / n
+    table.spectral_norm[places] = np.sqrt(n * top)
+    table.stable_rank[places] = np.where(top > 0, levels.sum(-1) / np.where(top > 0, top, 1), 0)
     if p < FEWEST:
         return
     notes = np.array([_without_bulk(each, n) for each in levels], object)
-    table["note"][places] = notes
+    table.note[places] = notes
     places, levels = places[notes == ""], levels[notes == ""]
     if not len(places):
         return
@@ -169,25 +200,25 @@ def _fill(
     known = jnp.asarray(levels / unit[:, None])
     fit = fit_marchenko_pastur(known, n, p, beta=beta)
     p_values = np.asarray(_p_values(known, fit.outliers, n, p, beta))
-    count = np.cumprod(p_values < level, axis=-1).sum(-1)
-    tail = fit_tail(known, candidates=_CANDIDATES, key=key, replicates=replicates)
-    variance = np.asarray(fit.variance) * unit
+    count = np.cumprod(p_values < alpha, axis=-1).sum(-1)
+    tail = fit_tail(known, candidates=_CANDIDATES, key=key, resamples=resamples)
+    variance = np.asarray(fit.variance.value) * unit
     columns: dict[str, Any] = {
         "variance": variance,
-        "variance_error": np.asarray(fit.variance_error) * unit,
+        "variance_error": np.asarray(fit.variance.standard_error) * unit,
         "edge": np.sqrt(variance) * (n**0.5 + p**0.5),
         "distance": fit.distance,
         "outliers": count,
         "p_value": p_values[:, 0],
-        "tail_exponent": tail.exponent,
-        "tail_error": tail.standard_error,
+        "tail_exponent": tail.exponent.value,
+        "tail_error": tail.exponent.standard_error,
         "tail_p_value": tail.p_value,
         "tail_verdict": tail.verdict,
     }
     for name, values in columns.items():
-        table[name][places] = np.asarray(values)
+        getattr(table, name)[places] = np.asarray(values)
     for place, each, number in zip(places, p_values, count, strict=True):
-        table["outlier_p_values"][place] = each[:number]
+        table.outlier_p_values[place] = each[:number]
 
 
 def _without_bulk(levels: Float[np.ndarray, " p"], n: int) -> str:

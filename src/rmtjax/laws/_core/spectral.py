@@ -30,7 +30,7 @@ class AbstractSpectralLaw(AbstractLaw):
     A subclass defines the hooks of every law, `_stieltjes`, and those of `_free_cumulant`, `_r_transform` and
     `_s_transform` for which it has formulas. Only free cumulants have a fall-back.
 
-    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.linalg.stieltjes`; its imaginary part is negative
+    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.statistics.stieltjes`; its imaginary part is negative
     in the upper half plane, and the density is $-\frac1\pi \operatorname{Im} G(x + i0)$.
     """
 

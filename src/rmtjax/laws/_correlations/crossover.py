@@ -24,13 +24,13 @@ _DECAY = 40.0
 _NUM_NODES = 40
 
 
-def crossover_form_factor(tau: RealLike, coupling: RealLike) -> Float[Array, "..."]:
+def crossover_form_factor(times: RealLike, coupling: RealLike) -> Float[Array, "..."]:
     r"""Spectral form factor in the bulk while time-reversal symmetry is broken: from the GOE to the GUE.
 
     $$K(\tau) = \min(\tau, 1) + \frac12 \int_{\max(1, 2\tau - 1)}^{2\tau + 1}
     \Big(1 - \frac{2\tau}x\Big)\,e^{-8\pi^2 \Lambda\tau (x - \tau)}\,dx$$
 
-    for τ ≥ 0; it is even in τ. It is `form_factor(tau, 1)` for Λ = 0 and tends to `form_factor(tau, 2)` for large Λ.
+    for τ ≥ 0, and it is even in τ. Λ = 0 gives `form_factor(times, 1)`, and large Λ tends to `form_factor(times, 2)`.
     The symmetry is broken once Λ is of order 0.1; for short times the second term is $\tau e^{-8\pi^2\Lambda\tau}$. The
     error is a few ulp.
 
@@ -40,8 +40,8 @@ def crossover_form_factor(tau: RealLike, coupling: RealLike) -> Float[Array, "..
     is $n\epsilon^2/\pi^2$ in the middle of the spectrum.
 
     Args:
-        tau: times, any real numbers.
-        coupling: Λ ≥ 0, broadcast against `tau`.
+        times: τ, any real numbers.
+        coupling: Λ ≥ 0, broadcast against `times`.
 
     Raises:
         ValueError: `coupling` is negative or not finite, or an argument is not real.
@@ -53,9 +53,9 @@ def crossover_form_factor(tau: RealLike, coupling: RealLike) -> Float[Array, "..
     References:
         Pandey and Mehta (1983), Commun. Math. Phys. 87, 449; Mehta (2004), Random Matrices, chapter 14.
     """
-    tau = _checks.real("tau", tau)
+    times = _checks.real("times", times)
     coupling = _checks.NONNEGATIVE("coupling", _checks.real("coupling", coupling))
-    return _form_factor(*jnp.broadcast_arrays(*aligned(tau, coupling)))
+    return _form_factor(*jnp.broadcast_arrays(*aligned(times, coupling)))
 
 
 @compiled

@@ -59,7 +59,7 @@ def gaussian_form_factor(
     O(n³) operations on the host (0.1 s for n = 200), and a time takes O(n).
 
     The absolute error is at most about 10 + n/2 ulp, of 1 or of K where that is larger. For many levels the connected
-    part tends to the average of `form_factor(tau, beta)` over the semicircle, on which the Heisenberg time varies; for
+    part tends to the average of `form_factor(times, beta)` over the semicircle, where the Heisenberg time varies. For
     β = 2 that is $\frac2\pi [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le 1$, and 1 beyond.
 
     Convention: that of `GOE`, `GUE` and `GSE`, $E|H_{ij}|^2 = s^2/n$; at β = 4 each pair of equal levels counts as

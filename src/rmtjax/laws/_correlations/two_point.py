@@ -60,7 +60,7 @@ def pair_correlation(r: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]
     return _pair_correlation(_checks.real("r", r), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
-def form_factor(tau: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
+def form_factor(times: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral form factor $K(\tau) = 1 - \int Y_2(r)\,e^{2\pi i r \tau}\,dr$ in the bulk.
 
     $$K = \begin{cases}
@@ -75,11 +75,11 @@ def form_factor(tau: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1); K ~ 2τ/β as τ → 0.
 
     Args:
-        tau: times, any real numbers.
+        times: τ, any real numbers.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `tau` is not real.
+        ValueError: `beta` is none of these, or `times` is not real.
 
     Example:
         >>> print(f"{form_factor(0.5, beta=1):.5f} {form_factor(0.5, beta=2):.5f}")
@@ -89,7 +89,7 @@ def form_factor(tau: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
         Mehta (2004), Random Matrices, equations 6.2.17, 7.2.46 and 8.1.14; Haake (2010), Quantum
         signatures of chaos, chapter 4.
     """
-    return _form_factor(_checks.real("tau", tau), _checks.dyson_index(beta, DysonIndexOrZero))
+    return _form_factor(_checks.real("times", times), _checks.dyson_index(beta, DysonIndexOrZero))
 
 
 @functools.partial(compiled, static_argnums=1)

@@ -49,13 +49,13 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
     Convention: mean 1.
 
     Args:
-        epsilon: ε in [0, 1].
+        coupling: ε in [0, 1].
 
     Raises:
-        ValueError: `epsilon` is not a real scalar in [0, 1].
+        ValueError: `coupling` is not a real scalar in [0, 1].
 
     Example:
-        >>> law = CrossoverSurmise(epsilon=0.25)
+        >>> law = CrossoverSurmise(coupling=0.25)
         >>> print(f"{law.pdf(0.1):.5f} {law.pdf(1.0):.5f} {law.sf(2.0):.5f}")
         0.06459 0.74703 0.03787
 
@@ -63,45 +63,45 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         Lenz and Haake (1990), Phys. Rev. Lett. 65, 2325.
     """
 
-    epsilon: Annotated[Float[Array, ""], _checks.Rule(lambda e: (e >= 0) & (e <= 1), "lie in [0, 1]")]
+    coupling: Annotated[Float[Array, ""], _checks.Rule(lambda e: (e >= 0) & (e <= 1), "lie in [0, 1]")]
 
-    def __init__(self, epsilon: RealScalarLike):
-        self.epsilon = _checks.scalar("epsilon", epsilon)
+    def __init__(self, coupling: RealScalarLike):
+        self.coupling = _checks.scalar("coupling", coupling)
 
     def _root(self) -> Float[Array, ""]:
         """The number r; its derivative at ε = 1 is infinite, and it is used where ε is well below."""
-        return jnp.sqrt(jnp.where(self.epsilon < 0.9, 1 - self.epsilon**2, 0.19))
+        return jnp.sqrt(jnp.where(self.coupling < 0.9, 1 - self.coupling**2, 0.19))
 
     def _unit(self) -> Float[Array, ""]:
         """The number σ."""
-        square = 1 - self.epsilon**2
+        square = 1 - self.coupling**2
         near = jnp.where(square < 0.25, square, 0)
         series = jnp.zeros_like(near)
         for k in range(_NUM_TERMS, -1, -1):
             series = series * near + math.comb(2 * k, k) / (4**k * (2 * k + 1))
         root = jnp.sqrt(jnp.where(square < 0.25, 0.25, square))
-        angle = jnp.where(square < 0.25, series, jnp.arctan2(root, jnp.where(square < 0.25, 0.5, self.epsilon)) / root)
-        return math.sqrt(math.pi / 2) / (self.epsilon + angle)
+        angle = jnp.where(square < 0.25, series, jnp.arctan2(root, jnp.where(square < 0.25, 0.5, self.coupling)) / root)
+        return math.sqrt(math.pi / 2) / (self.coupling + angle)
 
     def _support(self) -> tuple[Array, Array]:
-        return 0 * self.epsilon, jnp.inf + 0 * self.epsilon
+        return 0 * self.coupling, jnp.inf + 0 * self.coupling
 
     def _breakpoints(self) -> Float[Array, " k"]:
         # The density has a hole of the width ε at 0, whatever ε.
-        return jnp.append(0 * self.epsilon, like(self.epsilon, 48 * 2.0 ** np.arange(-24, 1)) + 0 * self.epsilon)
+        return jnp.append(0 * self.coupling, like(self.coupling, 48 * 2.0 ** np.arange(-24, 1)) + 0 * self.coupling)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return 0.0, 0.0
 
     def _saturated(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
         """Whether erf y is 1 to all digits."""
-        e = self.epsilon
+        e = self.coupling
         return (e < 0.9) & (t * self._root() > _LARGE * math.sqrt(2) * e)
 
     def _slopes(self, t: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """The square of y, and z = t/√2 ε, where y is not large; ε is not tiny there against t."""
         saturated = self._saturated(t)
-        e = jnp.where(saturated, 1, self.epsilon)
+        e = jnp.where(saturated, 1, self.coupling)
         z = jnp.where(saturated, 1, t) / (math.sqrt(2) * e)
         return (1 - e**2) * z**2, z
 
@@ -137,19 +137,19 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         density = v**2 * jnp.exp(-((points * v) ** 2) / 2) * erf_ratio(squares * v**2)
         near = jnp.log(z) + jnp.log(density @ weights / 2)
         r, half = self._root(), t**2 / 2
-        ratio = jnp.where(self._saturated(t), self.epsilon / t, 0)
+        ratio = jnp.where(self._saturated(t), self.coupling / t, 0)
         return 2 * jnp.log(t) + jnp.where(
             self._saturated(t), jnp.log(exp_slope(-half) / 2 - ratio**2 / (r * (1 + r)) * jnp.exp(-half)), near
         )
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return positive_axis.ppf(self, p, q, 64 + 0 * self.epsilon)
+        return positive_axis.ppf(self, p, q, 64 + 0 * self.coupling)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        x, y, z = jax.random.normal(key, (3, *shape), jnp.result_type(self.epsilon))
-        return self._unit() * jnp.sqrt(x**2 + y**2 + (self.epsilon * z) ** 2)
+        x, y, z = jax.random.normal(key, (3, *shape), jnp.result_type(self.coupling))
+        return self._unit() * jnp.sqrt(x**2 + y**2 + (self.coupling * z) ** 2)
 
     def _moment(self, k: int) -> Float[Array, ""]:
         if k == 2:
-            return self._unit() ** 2 * (2 + self.epsilon**2)
-        return self.epsilon**0 if k < 2 else super()._moment(k)
+            return self._unit() ** 2 * (2 + self.coupling**2)
+        return self.coupling**0 if k < 2 else super()._moment(k)

@@ -56,20 +56,20 @@ class Spacing(AbstractTabulatedLaw):
 
     In units of the mean level spacing, with the probability E(j; s) that an interval of length s holds j levels,
 
-    $$1 - F_k(s) = -\sum_{j=0}^k (k - j + 1)\,E'(j; s), \qquad f_k(s) = \sum_{j=0}^k (k - j + 1)\,E''(j; s),$$
+    $$1 - F_k(s) = -\sum_{j=0}^{k-1} (k - j)\,E'(j; s), \qquad f_k(s) = \sum_{j=0}^{k-1} (k - j)\,E''(j; s),$$
 
-    for the distance between two levels with k others between them; its mean is k + 1. $f_k \sim s^\gamma$ at 0 with
-    $\gamma = k + \tfrac\beta2 (k + 1)(k + 2)$, and the upper tail is Gaussian, $\log(1 - F) \sim -\beta (\pi s)^2/16$.
+    for the distance from a level to the k-th level above it; its mean is k. $f_k \sim s^\gamma$ at 0 with
+    $\gamma = k - 1 + \tfrac\beta2 k(k + 1)$, and the upper tail is Gaussian, $\log(1 - F) \sim -\beta (\pi s)^2/16$.
     In float64 all methods are right to 1e-14 and both tails to rounding, in relative error, as far as they can be
     represented; further out the logarithm of the upper tail is right to 1e-10. Spacings for β = 4 are half of the
-    spacings for β = 1 with 2k + 1 levels inside. `WignerSurmise` is a closed form whose density is off by up to 0.01.
+    spacings of order 2k for β = 1. `WignerSurmise` is a closed form whose density is off by up to 0.01.
 
     Args:
         beta: 1, 2 or 4.
-        k: number of levels in between, up to 7 for β = 1 and up to 3 for β = 2 and 4.
+        order: k, from 1 for neighbours, as in `statistics.spacings`, up to 8 for β = 1 and up to 4 for β = 2 and 4.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `k` is out of its range.
+        ValueError: `beta` is not 1, 2 or 4, or `order` is out of its range.
 
     Example:
         >>> law = Spacing(2)
@@ -82,14 +82,14 @@ class Spacing(AbstractTabulatedLaw):
     """
 
     beta: DysonIndex = eqx.field(static=True)
-    k: int = eqx.field(static=True)
+    order: int = eqx.field(static=True)
 
-    def __init__(self, beta: DysonIndex, k: int = 0):
+    def __init__(self, beta: DysonIndex, order: int = 1):
         self.beta = _checks.dyson_index(beta)
-        self.k = _checks.integer("k", k, at_least=0)
+        self.order = _checks.integer("order", order, at_least=1)
         most = _MOST[self._index()]
         if self._inside() > most:
-            raise _checks.refusal("k", f"be at most {(most - 1) // 2 if beta == 4 else most} for beta={beta}", k)
+            raise _checks.refusal("order", f"be at most {8 if beta == 1 else 4} for beta={beta}", order)
 
     def _index(self) -> int:
         """The β of the table's row: 1 or 2."""
@@ -97,7 +97,7 @@ class Spacing(AbstractTabulatedLaw):
 
     def _inside(self) -> int:
         """The k of the table's row: the number of levels inside the tabulated spacing."""
-        return 2 * self.k + 1 if self.beta == 4 else self.k
+        return 2 * self.order - 1 if self.beta == 4 else self.order - 1
 
     def _stretch(self) -> float:
         """The factor by which the tabulated spacings are longer."""

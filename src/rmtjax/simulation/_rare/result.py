@@ -19,7 +19,7 @@ class RareEvent(AbstractModule):
     Example:
         >>> import jax
         >>> import rmtjax as rmt
-        >>> event = rmt.simulate_rare(rmt.GUE(10), "largest", 4.0, jax.random.key(0), 1000)
+        >>> event = rmt.simulate_rare(rmt.GUE(10), jax.random.key(0), "largest", 4.0, 1000)
         >>> print(f"1e{event.log10_probability:.1f}, to {event.relative_standard_error:.1%}")
         1e-22.1, to 0.1%
     """

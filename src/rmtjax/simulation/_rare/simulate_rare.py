@@ -50,9 +50,9 @@ class WithEntries(Protocol):
 
 def simulate_rare(
     ensemble: WithEntries,
+    key: KeyScalar,
     statistic: Name | Callable[[SymTridiagonal], Any],
     threshold: RealScalarLike,
-    key: KeyScalar,
     num_samples: int = 10_000,
     *,
     side: Literal["above", "below"] = "above",
@@ -86,12 +86,12 @@ def simulate_rare(
     Args:
         ensemble: one with independent entries: `GOE`, `GUE`, `GSE`, `GaussianBeta`, `LaguerreBeta`, and `Wishart`, for
             n > m with its `"largest"` level only; β must be finite.
+        key: a typed key.
         statistic: `"largest"` or `"smallest"` level, or for splitting a function that takes an `rmt.SymTridiagonal`
             with the levels of the ensemble and returns a real number that varies continuously (matrices climb along it,
             which they cannot on steps); static. NaN counts as outside of the event.
         threshold: finite, in the unit of the statistic. If it is traced, or the ensemble, levels pulled and pushed are
             both compiled, and under `vmap` both computed.
-        key: a typed key.
         num_samples: number of draws, at least 2; rounded up to whole groups of particles, at least 32 of them, where
             there are such (64 in a group for pushed levels, 128 for splitting); static.
         side: `"above"` for P(statistic > threshold), `"below"` for P(statistic < threshold); static.
@@ -108,7 +108,7 @@ def simulate_rare(
     Example:
         >>> import jax
         >>> import rmtjax as rmt
-        >>> event = simulate_rare(rmt.GOE(100), "largest", 0.0, jax.random.key(0), 1000, side="below")  # all negative
+        >>> event = simulate_rare(rmt.GOE(100), jax.random.key(0), "largest", 0.0, 1000, side="below")  # all negative
         >>> print(f"{event.log_probability:.0f}, rate {event.log_probability / 100**2:.3f}")
         -2785, rate -0.279
 

@@ -45,16 +45,16 @@ class JackknifeResult(AbstractModule, Generic[T]):
     blocks: int
     draws: int
 
-    def interval(self, level: float = 0.95) -> tuple[T, T]:
+    def interval(self, confidence: float = 0.95) -> tuple[T, T]:
         """Confidence intervals, by Student's distribution with a degree of freedom less than there are blocks.
 
         Args:
-            level: probability to hold the true value, between 0 and 1.
+            confidence: probability to hold the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
         """
-        return student_interval(level, self.value, self.standard_error, self.blocks - 1)
+        return student_interval(confidence, self.value, self.standard_error, self.blocks - 1)
 
 
 class _State(NamedTuple):

@@ -45,11 +45,11 @@ class MomentsResult(AbstractModule):
         """Standard error of the mean, sqrt(variance / count)."""
         return jax.tree.map(lambda variance, count: np.sqrt(variance / count), self.variance, self.count)
 
-    def interval(self, level: float = 0.95) -> tuple[PyTree, PyTree]:
+    def interval(self, confidence: float = 0.95) -> tuple[PyTree, PyTree]:
         """Confidence intervals of the mean, by Student's distribution with count - 1 degrees of freedom.
 
         Args:
-            level: probability to hold the true value, between 0 and 1.
+            confidence: probability to hold the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends; NaN where the count is below 2.
@@ -60,7 +60,7 @@ class MomentsResult(AbstractModule):
         if any(map(np.iscomplexobj, jax.tree.leaves(self.mean))):
             raise _checks.refusal("mean", "be real for an interval", self.mean)
         degrees = jax.tree.map(lambda count: count - 1, self.count)
-        return student_interval(level, self.mean, self.standard_error, degrees)
+        return student_interval(confidence, self.mean, self.standard_error, degrees)
 
     @property
     def variance_standard_error(self) -> PyTree:

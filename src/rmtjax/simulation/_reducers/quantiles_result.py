@@ -78,11 +78,11 @@ class QuantilesResult(AbstractModule):
         distance = np.where(high > low, high - low, 1)
         return (self.quantile(high) - self.quantile(low)) / distance * error
 
-    def interval(self, level: float = 0.95) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
+    def interval(self, confidence: float = 0.95) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
         """Confidence intervals of the quantiles, from ranks up and down and with the cells that these fall into.
 
         Args:
-            level: probability to hold the true quantile, between 0 and 1.
+            confidence: probability to hold the true quantile, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
@@ -90,7 +90,7 @@ class QuantilesResult(AbstractModule):
         References:
             Woodruff (1952), Journal of the American Statistical Association 47, 635.
         """
-        times = student_multiple(level, max(1, self.kept - 1))
+        times = student_multiple(confidence, max(1, self.kept - 1))
         error = self.rank_standard_error
         ends = (self.quantile(np.clip(self.probabilities + sign * times * _known(error), 0, 1)) for sign in (-1, 1))
         lower, upper = (np.where(np.isnan(error), np.nan, end) for end in ends)

@@ -56,7 +56,7 @@ def log_determinant(levels: LevelsLike) -> Float[Array, "*batch"]:
     r"""Logarithm of the absolute determinant, $\sum_i \log|x_i|$.
 
     Its variance grows with the logarithm of n where 0 lies within the spectrum, as for Gaussian ensembles. From
-    matrices rather than levels it comes by `linalg.logdet`.
+    matrices rather than levels it comes by `linalg.log_determinant`.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.

@@ -39,7 +39,7 @@ def spacings(levels: LevelsLike, order: int = 1) -> MaskedValues:
         [1.  2.  0.5]
 
     References:
-        Mehta (2004), Random Matrices, section 1.5; the theory is `laws.Spacing(beta, k - 1)`.
+        Mehta (2004), Random Matrices, section 1.5; the theory is `laws.Spacing(beta, k)`.
     """
     spectra = checked(levels)
     order = _order(order, 1, spectra)
