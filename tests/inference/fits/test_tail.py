@@ -171,9 +171,8 @@ def test_single_precision():
     fit = fit_tail(jnp.asarray(np.stack(list(samples().values())), jnp.float32))
     for i, expected in enumerate(POWERLAW.values()):
         np.testing.assert_allclose(fit.exponent.value[i], expected[0], rtol=1e-4)
-    assert {leaf.dtype for leaf in (fit.exponent.value, fit.distance, fit.log_normal.p_value, fit.drift)} == {
-        jnp.float32
-    }
+    for leaf in (fit.exponent.value, fit.distance, fit.log_normal.p_value, fit.drift):
+        assert leaf.dtype == jnp.float32
 
 
 @pytest.mark.parametrize(
