@@ -176,7 +176,7 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.Interval": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Interval(0.0, cast(jnp.array([7.0, 9.0])))),
     "rmtjax.Circle": lambda cast: rmt.Spectrum(cast(BATCH), domain=rmt.Circle(cast(jnp.array([7.0, 9.0])))),
     "rmtjax.spectra.MaskedValues.mean": lambda cast: st.spacings(cast(MASKED)).mean(jnp.square),
-    "rmtjax.spectra.MaskedValues.count": lambda cast: st.spacings(cast(MASKED)).count(),
+    "rmtjax.spectra.MaskedValues.count": lambda cast: st.spacings(cast(MASKED)).count,
     "rmtjax.linalg.log_determinant of a batch": lambda cast: linalg.log_determinant(
         cast(jnp.stack([HERMITIAN, HERMITIAN]))
     ),

@@ -369,6 +369,8 @@ def test_modules_of_extras_complete_and_name_their_extra():
         words = _run(f"{refused}except ImportError as error:\n    print(error)")
         extra = {"sklearn": "scikit-learn", "hypothesis": "test"}.get(package, package)
         assert words == f'`rmtjax.{module}` needs {package}: pip install "rmtjax[{extra}]"'
+    missing = "import inspect, sys, rmtjax as rmt\nsys.modules['hypothesis'] = None\n"
+    assert _run(f"{missing}print('testing' in dict(inspect.getmembers(rmt)))") == "False"
     with pytest.raises(AttributeError, match="module 'rmtjax' has no attribute 'ploting'"):
         rmt.ploting  # noqa: B018
 

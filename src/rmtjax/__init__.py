@@ -80,7 +80,13 @@ if TYPE_CHECKING:
     from rmtjax import testing as testing
 else:  # a type checker would take every name for one of these modules
     __getattr__, __dir__ = _lazy.on_first_use(
-        globals(), {"adapters": None, "benchmark": None, "plotting": "plot", "testing": "test"}
+        globals(),
+        {
+            "adapters": None,
+            "benchmark": None,
+            "plotting": _lazy.Extra("plot", "matplotlib"),
+            "testing": _lazy.Extra("test", "hypothesis"),
+        },
     )
 
 __version__ = _version("rmtjax")

@@ -133,7 +133,7 @@ def test_spacings_of_higher_order_have_their_laws():
     s, density = ax.lines[0].get_data()
     np.testing.assert_allclose(density, s * np.exp(-s), atol=1e-6)
     np.testing.assert_allclose(ax.lines[1].get_ydata(), rmt.laws.Spacing(1, 2).pdf(s), rtol=1e-5, atol=1e-7)
-    with pytest.raises(ValueError, match="`k` must be at most 3 for beta=2, got 4"):
+    with pytest.raises(ValueError, match="`order` must be at most 4 for beta=2, got 5"):
         plotting.spacings(PADDED, order=5)
 
 

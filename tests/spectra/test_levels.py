@@ -94,7 +94,7 @@ def test_the_two_sides_of_a_masked_level_are_not_neighbours():
     missing = np.where(mask, levels, np.nan)
     for spectrum in (Spectrum(missing, mask, unfolded=True), MaskedValues(missing, mask)):
         np.testing.assert_array_equal(s.spacings(spectrum).mask, [True, False, False, True])
-        assert s.spacings(spectrum, 2).count() == s.gap_ratios(spectrum).count() == 0
+        assert s.spacings(spectrum, 2).count == s.gap_ratios(spectrum).count == 0
         assert s.level_repulsion(spectrum, 2.5).count == 2
         # In the plane there is no other order than that of the distances.
         np.testing.assert_allclose(s.complex_spacing_ratios(spectrum).values[0], 1 / 3)

@@ -24,7 +24,7 @@ def test_they_are_indexed_and_averaged():
     rows = list(zip(VALUES.reshape(6, 4), MASK.reshape(6, 4), strict=True))
     expected = [np.mean(x[counts] ** 2) if counts.any() else np.nan for x, counts in rows]
     np.testing.assert_allclose(SOME.mean(jnp.square).ravel(), expected)
-    np.testing.assert_array_equal(SOME.count().ravel(), [counts.sum() for _, counts in rows])
+    np.testing.assert_array_equal(SOME.count.ravel(), [counts.sum() for _, counts in rows])
     assert np.isnan(SOME.mean()[1, 2])
     # The function has a pole at the padding, and its parameter a finite derivative.
     logarithms = lambda scale: jnp.nansum(SOME.mean(lambda x: jnp.log(scale * (x + 1))))
@@ -110,7 +110,7 @@ def test_trees():
     compiled = jax.jit(lambda x, mask: MaskedValues(x, mask))(VALUES, MASK)
     assert jax.tree.structure(compiled) == structure
     # Within `jit` the number of those that count need not be known.
-    assert jax.jit(lambda x: MaskedValues(x, x > 2).count())(jnp.arange(5.0)) == 2
+    assert jax.jit(lambda x: MaskedValues(x, x > 2).count)(jnp.arange(5.0)) == 2
 
 
 def test_refusals():

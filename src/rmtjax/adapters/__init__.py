@@ -11,5 +11,11 @@ if TYPE_CHECKING:
     from rmtjax.adapters import scipy_stats as scipy_stats
 else:
     __getattr__, __dir__ = _lazy.on_first_use(
-        globals(), {"numpyro": "numpyro", "pandas": "pandas", "scikit_learn": "scikit-learn", "scipy_stats": None}
+        globals(),
+        {
+            "numpyro": _lazy.Extra("numpyro", "numpyro"),
+            "pandas": _lazy.Extra("pandas", "pandas"),
+            "scikit_learn": _lazy.Extra("scikit-learn", "sklearn"),
+            "scipy_stats": None,
+        },
     )

@@ -74,8 +74,8 @@ class AbstractSpectrum(AbstractMasked):
 
     domain: eqx.AbstractVar[AbstractDomain]
     unfolded: eqx.AbstractVar[bool]
-    valid: eqx.AbstractVar[Bool[Array | np.ndarray, "*batch"]]
-    padded: eqx.AbstractVar[bool]
+    _is_valid: eqx.AbstractVar[Bool[Array | np.ndarray, "*batch"]]
+    _padded: eqx.AbstractVar[bool]
 
 
 @jax.tree_util.register_dataclass
@@ -248,7 +248,7 @@ def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.
 
 def _of_spectrum(spectrum: AbstractSpectrum, name: str) -> Levels:
     values, mask = _zeroed(spectrum.values, spectrum.mask)
-    return Levels(values, mask, VALID.kept(name, spectrum.valid), spectrum.padded, spectrum.domain)
+    return Levels(values, mask, VALID.kept(name, spectrum._is_valid), spectrum._padded, spectrum.domain)
 
 
 def _at(wrong: np.ndarray) -> str:
@@ -291,12 +291,24 @@ def _within(name: str, domain: AbstractDomain, values: Any, mask: Any) -> Any:
     return True
 
 
+def _first(wrong: np.ndarray, *numbers: Any) -> str:
+    """The numbers of the first spectrum that is wrong, and its place in a batch."""
+    place = tuple(map(int, np.argwhere(wrong)[0]))
+    text = ", ".join(str(np.broadcast_to(number, wrong.shape)[place]) for number in numbers)
+    return f"{text} at {list(place)}" if place else text
+
+
+def _ascending_ends(ends: Any) -> Any:
+    return (ends[0] < ends[1]) & (abs(ends[0]) < math.inf) & (abs(ends[1]) < math.inf)
+
+
 ENDS = _checks.Rule(
-    lambda ends: (ends[0] < ends[1]) & (abs(ends[0]) < math.inf) & (abs(ends[1]) < math.inf),
-    "be a pair of ascending finite numbers",
+    _ascending_ends, "be a pair of ascending finite numbers", lambda ends: _first(~_ascending_ends(ends), *ends)
 )
 _HOLDS = _checks.Rule(
-    lambda period, *levels: period >= extent(*levels), "be at least the distance from the first level to the last"
+    lambda period, *levels: period >= extent(*levels),
+    "be at least the distance from the first level to the last",
+    lambda period, *levels: _first(~(period >= extent(*levels)), period),
 )
 
 
@@ -306,7 +318,11 @@ def around(ends: Any, values: Any, mask: Any) -> Any:
     return (ends[0] <= lowest) & (highest <= ends[1])
 
 
-_AROUND = _checks.Rule(around, "hold all levels (`bulk` takes those of an interval)")
+_AROUND = _checks.Rule(
+    around,
+    "hold all levels (`bulk` takes those of an interval)",
+    lambda ends, *levels: _first(~around(ends, *levels), *ends),
+)
 
 
 def _unfolded(values: Any, mask: Any) -> Any:

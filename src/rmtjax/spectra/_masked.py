@@ -72,7 +72,7 @@ class MaskedValues(AbstractMasked):
     Example:
         >>> import jax.numpy as jnp
         >>> spacings = MaskedValues(jnp.array([0.5, jnp.nan, 1.5]), jnp.array([True, False, True]))
-        >>> print(spacings.mean(), spacings.count())
+        >>> print(spacings.mean(), spacings.count)
         1.0 2
     """
 
@@ -84,6 +84,7 @@ class MaskedValues(AbstractMasked):
         if self.mask.shape != self.values.shape:
             raise _checks.refusal("mask", f"be booleans of the shape {self.values.shape}", mask)
 
+    @property
     def count(self) -> Int[Array, "*batch"]:
         """How many values of each row count."""
         return jnp.sum(self.mask, axis=-1)

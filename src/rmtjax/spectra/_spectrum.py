@@ -1,5 +1,6 @@
 """A spectrum that knows which levels count, where they were looked for, and whether they are unfolded."""
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from jaxtyping import Array, Bool, Int, Real
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
-from rmtjax._promotion import common_dtype, like
+from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import Arrangement, KeyScalar, MaskLike, RealLike, RealScalarLike
 from rmtjax.spectra._domain import LINE, AbstractDomain, Circle, Interval, Line, of_each
 from rmtjax.spectra._levels import ENDS, FARTHEST, VALID, AbstractSpectrum, Levels, checked, digits_kept, outermost
@@ -61,9 +62,9 @@ class Spectrum(AbstractSpectrum):
     unfolded: bool = eqx.field(static=True)
     _report: Unfolding | None = eqx.field(repr=False)
     # Whether each spectrum is valid, which a program knows only when it runs.
-    valid: Bool[Array | np.ndarray, "*batch"] = eqx.field(repr=False)
+    _is_valid: Bool[Array | np.ndarray, "*batch"] = eqx.field(repr=False)
     # Whether what does not count stands behind all that does.
-    padded: bool = eqx.field(static=True, repr=False)
+    _padded: bool = eqx.field(static=True, repr=False)
 
     def __init__(
         self,
@@ -161,10 +162,11 @@ class Spectrum(AbstractSpectrum):
             end: the upper end.
 
         Returns:
-            A spectrum of the same length, of which the levels from `start` to `end` count. It has no report.
+            A spectrum of the same length, of which the levels from `start` to `end` count. It has no report. On a
+            circle its levels ascend from the first one after `start` on, through the seam.
 
         Raises:
-            ValueError: the ends do not ascend, or reach beyond the interval or the circle.
+            ValueError: the ends do not ascend, reach beyond the interval, or go more than once round the circle.
 
         Example:
             >>> import jax.numpy as jnp
@@ -173,9 +175,12 @@ class Spectrum(AbstractSpectrum):
         """
         ends = of_each("start", start, self.values), of_each("end", end, self.values)
         place = self.domain, self.values, self.mask, np.asarray(self.unfolded)
-        kept = _checks.both(VALID.kept("spectrum", self.valid), ENDS.kept("start, end", ends))
+        kept = _checks.both(VALID.kept("spectrum", self._is_valid), ENDS.kept("start, end", ends))
         kept = _checks.both(kept, _OBSERVED.kept("start, end", ends, *place))
-        return self._part(Interval(*ends), _inside(self.values, self.mask, *ends), kept)
+        values, mask = self.values, self.mask
+        if isinstance(self.domain, Circle):
+            values, mask = _from(ends[0], values, mask, self.domain.period, self._padded)
+        return self._part(values, _inside(values, mask, *ends), Interval(*ends), kept)
 
     def middle(self, share: RealScalarLike) -> "Spectrum":
         """The middle of the spectrum, without equal parts at both of its ends.
@@ -197,16 +202,15 @@ class Spectrum(AbstractSpectrum):
             [ 8. 27. 64.]
         """
         share = _checks.scalar("share", share)
-        kept = _checks.both(VALID.kept("spectrum", self.valid), _checks.FRACTION.kept("share", share))
+        kept = _checks.both(VALID.kept("spectrum", self._is_valid), _checks.FRACTION.kept("share", share))
         if isinstance(self.domain, Circle):
             raise _checks.refusal("domain", "have ends (`bulk` takes a part of a circle)", self.domain)
         whole = (self.domain.start, self.domain.end) if isinstance(self.domain, Interval) else None
         ends = (_ends if self.unfolded else _ends_by_rank)(self.values, self.mask, whole, share)
-        return self._part(Interval(*ends), _inside(self.values, self.mask, *ends), kept)
+        return self._part(self.values, _inside(self.values, self.mask, *ends), Interval(*ends), kept)
 
-    def _part(self, domain: AbstractDomain, mask: Array, kept: Any) -> "Spectrum":
-        valid = _checks.both(self.valid, kept)
-        return made(Levels(self.values, mask, valid, False, domain), self.unfolded)
+    def _part(self, values: Array, mask: Array, domain: AbstractDomain, kept: Any) -> "Spectrum":
+        return made(Levels(values, mask, _checks.both(self._is_valid, kept), False, domain), self.unfolded)
 
     def count_below(self, x: RealLike) -> Int[Array, "..."]:
         """Number of levels strictly below each x, for a spectrum without batch axes.
@@ -261,7 +265,7 @@ class Spectrum(AbstractSpectrum):
         return levels.masked(repeated(levels.compact, self.count, arrangement, key), 1)
 
     def _refuse_invalid(self) -> None:
-        VALID.kept("spectrum", self.valid)
+        VALID.kept("spectrum", self._is_valid)
 
     def __getitem__(self, index: Any) -> "Spectrum":
         parts = index if isinstance(index, tuple) else (index,)
@@ -295,8 +299,8 @@ def _fill(spectrum: Spectrum, levels: Levels, unfolded: bool, report: Unfolding 
         "domain": levels.domain,
         "unfolded": bool(unfolded),
         "_report": report,
-        "valid": np.ones(levels.mask.shape[:-1], bool) if levels.valid is True else levels.valid,
-        "padded": levels.at_end,
+        "_is_valid": np.ones(levels.mask.shape[:-1], bool) if levels.valid is True else levels.valid,
+        "_padded": levels.at_end,
     }
     for name, value in fields.items():
         object.__setattr__(spectrum, name, value)
@@ -312,6 +316,28 @@ def _inside(
     values: Real[Array, "*batch n"], mask: Bool[Array, "*batch n"], start: Any, end: Any
 ) -> Bool[Array, "*batch n"]:
     return mask & (values >= start[..., None]) & (values <= end[..., None])
+
+
+@functools.partial(compiled, static_argnums=4)
+def _from(
+    start: Real[Array | np.ndarray, "*batch"],
+    values: Real[Array, "*batch n"],
+    mask: Bool[Array, "*batch n"],
+    period: Real[Array | np.ndarray, "*batch"],
+    padded: bool,
+) -> tuple[Real[Array, "*batch n"], Bool[Array, "*batch n"]]:
+    """One round of the levels of a circle, ascending from a point on."""
+    start, period = start[..., None], period[..., None]
+    finite = jnp.where(mask, values, start)
+    later = finite + jnp.ceil((start - finite) / period) * period
+    later = jnp.where(later < start, later + period, later)  # rounding
+    n = values.shape[-1]
+    last = jnp.sum(mask, axis=-1, keepdims=True) if padded else jnp.full((*mask.shape[:-1], 1), n)
+    first = jnp.argmin(jnp.where(mask, later, jnp.inf), axis=-1, keepdims=True)
+    place, last, first = aligned(jnp.arange(n), last, first)
+    source = jnp.where(place < last, (place + first) % jnp.maximum(last, 1), place)
+    turned = lambda each: jnp.take_along_axis(each, source, axis=-1)
+    return turned(jnp.where(mask, later, jnp.inf)), turned(mask)
 
 
 @compiled
@@ -346,12 +372,10 @@ def _ends_by_rank(
 def _observed(ends: Any, domain: Any, values: Any, mask: Any, unfolded: Any) -> Any:
     if isinstance(domain, Interval):
         return (domain.start <= ends[0]) & (ends[1] <= domain.end)
-    lowest, highest = outermost(values, mask)
-    empty = lowest > highest
     if isinstance(domain, Circle):
-        inside = (highest - domain.period <= ends[0]) & (ends[1] <= lowest + domain.period) | empty
-        return inside & (ends[1] - ends[0] <= domain.period)
-    return (lowest - ends[0] <= FARTHEST) & (ends[1] - highest <= FARTHEST) | empty | ~unfolded
+        return ends[1] - ends[0] <= domain.period
+    lowest, highest = outermost(values, mask)
+    return (lowest - ends[0] <= FARTHEST) & (ends[1] - highest <= FARTHEST) | (lowest > highest) | ~unfolded
 
 
 def _where(domain: Any, *_: Any) -> str:

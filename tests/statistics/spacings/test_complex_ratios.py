@@ -71,7 +71,7 @@ def test_few_levels():
     for n in range(3):
         found = complex_spacing_ratios(jnp.arange(n, dtype=complex) * 1j)
         assert found.values.shape == (n,)
-        assert found.count() == 0
+        assert found.count == 0
         assert np.isnan(found.mean())
 
 

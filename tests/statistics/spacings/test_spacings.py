@@ -121,7 +121,7 @@ def test_on_a_circle_the_first_level_comes_after_the_last(order):
     np.testing.assert_allclose(gap_ratios(spectra, order).values, expected, rtol=1e-5)
     # Padded, each spectrum closes behind its own last level; masked, the two sides of a gap are no neighbours.
     ragged = spacings(rmt.Spectrum.of([levels[0], levels[1, :5], levels[2, :2], []], domain=rmt.Circle(10.0)), order)
-    np.testing.assert_array_equal(ragged.count(), [7, 5, 2 if order < 2 else 0, 0])
+    np.testing.assert_array_equal(ragged.count, [7, 5, 2 if order < 2 else 0, 0])
     alone = spacings(rmt.Spectrum(levels[1, :5], domain=rmt.Circle(10.0)), order)
     np.testing.assert_allclose(ragged.values[1, :5], alone.values, rtol=1e-5)
     masked = spacings(rmt.Spectrum(levels, np.arange(7) != 3, domain=rmt.Circle(10.0)), order)

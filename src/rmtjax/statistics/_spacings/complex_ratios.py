@@ -54,7 +54,7 @@ def complex_spacing_ratios(
     Example:
         >>> import jax.numpy as jnp
         >>> ratios = complex_spacing_ratios(jnp.array([0.0, 1.0, 2.0j]), centres=jnp.array([True, False, False]))
-        >>> print(ratios.values[0], ratios.count())
+        >>> print(ratios.values[0], ratios.count)
         -0.5j 1
 
     References:

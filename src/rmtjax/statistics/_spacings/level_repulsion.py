@@ -12,7 +12,7 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike
 from rmtjax._units import quotient
-from rmtjax.spectra.internal import Levels, LevelsLike, checked, refuse_raw
+from rmtjax.spectra.internal import Levels, LevelsLike, unit_density
 from rmtjax.statistics._spacings.spacings import spaced_where_counted
 
 _CUTOFFS = _checks.Rule(lambda s: ((s > 0) & (s < math.inf)).all(), "be positive and finite")
@@ -66,7 +66,7 @@ def level_repulsion(levels: LevelsLike, cutoffs: RealLike) -> LevelRepulsion:
         Differentiable in the levels almost everywhere.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or a cutoff is not positive and finite.
+        ValueError: the levels are not ascending numbers of mean spacing 1, or a cutoff is not positive and finite.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -81,8 +81,7 @@ def level_repulsion(levels: LevelsLike, cutoffs: RealLike) -> LevelRepulsion:
     """
     sizes = _checks.real("cutoffs", cutoffs)
     valid = _CUTOFFS.kept("cutoffs", sizes)
-    refuse_raw(levels)
-    spectra = checked(levels)
+    spectra = unit_density(levels)
     sums = _sums(spectra, sizes)
     return LevelRepulsion(*(_checks.masked(valid, spectra.masked(each, sizes.ndim)) for each in sums))
 
