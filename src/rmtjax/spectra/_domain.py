@@ -18,7 +18,7 @@ class AbstractDomain(AbstractModule):
 
 
 class Line(AbstractDomain):
-    """The line, of which nothing more is known than the levels: statistics go from the first level to the last.
+    """The line, of which only the levels are known: statistics go from the first level to the last.
 
     Example:
         >>> import rmtjax as rmt
@@ -34,8 +34,8 @@ LINE = Line()
 class Interval(AbstractDomain):
     """A part of the line that was observed, in which no level is missing.
 
-    The empty space between an end and the nearest level is part of what was observed. So means over spectra have no
-    bias from the ends, which they have if an end is a level.
+    The empty space between an end and the nearest level was observed, too. So the ends give means over spectra no bias,
+    as they would if they were levels.
 
     Args:
         start: the lower end, a number or an array that broadcasts to the batch of the spectrum.

@@ -30,10 +30,9 @@ PlanarLevelsLike = TypeAliasType("PlanarLevelsLike", ArrayLike | MaskedValues)
 
 
 def in_order(values: Any, mask: Any, adjacent: Any) -> Any:
-    """Which levels are not below one before them, of those that count; it is true of all others.
+    """Whether each level that counts is at least as high as all that count before it; True for the others.
 
-    A level is held against the highest that counts before it, also across others that do not. Where those that count
-    are known to be adjacent the last one is enough.
+    Where the levels that count are known to be adjacent, the one before is enough.
     """
     known = isinstance(values, np.ndarray) and isinstance(mask, np.ndarray)
     xp = np if known else jnp  # NumPy compiles nothing
@@ -45,7 +44,7 @@ def in_order(values: Any, mask: Any, adjacent: Any) -> Any:
 
 
 def _ascend(values: Any, mask: Any, at_end: Any) -> Any:
-    """For each spectrum, whether those levels that count are numbers in ascending order."""
+    """Whether the levels of each spectrum that count are numbers in ascending order."""
     return _finite(values, mask) & in_order(values, mask, at_end).all(-1)
 
 
@@ -87,17 +86,17 @@ class Levels:
     mask: Bool[Array, "*batch n"]
     # Whether each spectrum is valid: True, or booleans of the batch under a transformation.
     valid: Any
-    # Whether what does not count is known to stand behind all that does. Running sums and maxima, which are slow to
-    # compile, are then not needed.
+    # Whether it is known that what does not count stands behind all that does. That saves running sums and maxima,
+    # which are slow to compile.
     at_end: bool = dataclasses.field(metadata={"static": True})
     domain: AbstractDomain = LINE
 
     def where(self, kept: Any) -> "Levels":
-        """The same, of which only those spectra are valid for which something else holds, too."""
+        """The same levels, where spectra are valid only if something else holds as well."""
         return dataclasses.replace(self, valid=_checks.both(self.valid, kept))
 
     def masked(self, result: Any, axes: int) -> Any:
-        """The result with NaN for spectra that are not valid; it has so many axes besides those of the batch."""
+        """The result, with NaN for spectra that are not valid; `axes` of its axes stand behind those of the batch."""
         valid = self.valid if self.valid is True else self.valid.reshape(*self.valid.shape, *(1,) * axes)
         return _checks.masked(valid, result)
 
@@ -120,7 +119,7 @@ class Levels:
 
     @property
     def filled(self) -> Inexact[Array, "*batch n"]:
-        """The levels, with the lowest that counts in the place of those that do not, for a user's function."""
+        """The levels for a user's function: the lowest that counts takes the place of those that do not."""
         return first_for_rest(self.values, self.mask)
 
 
@@ -166,10 +165,10 @@ def checked(
     Args:
         levels: an array, or a spectrum, which was checked when it was made.
         mask: which levels of an array count.
-        domain: where those of an array were looked for.
-        name: that of the argument, for errors.
+        domain: where the levels of an array were looked for.
+        name: name of the argument, for errors.
         spaced: whether distances between levels matter.
-        padded: whether what does not count is known to stand behind all that does.
+        padded: whether it is known that what does not count stands behind all that does.
 
     Raises:
         ValueError: they are not real, not ascending where they count, or have no axis; `mask` is no mask of them; their
@@ -188,7 +187,7 @@ def checked(
 
 
 def unit_density(levels: LevelsLike, *, name: str = "levels") -> Levels:
-    """Levels of mean spacing 1: those of a spectrum that is unfolded, or an array that looks so.
+    """Levels of mean spacing 1: an unfolded spectrum, or an array whose density allows it.
 
     Raises:
         ValueError: as for `checked`; a spectrum is not unfolded; or independent levels of unit density would be as many
@@ -313,7 +312,7 @@ _HOLDS = _checks.Rule(
 
 
 def around(ends: Any, values: Any, mask: Any) -> Any:
-    """Whether the levels of each spectrum that count lie between two ends, as none do."""
+    """Whether the levels of each spectrum that count lie between two ends; True where none counts."""
     lowest, highest = outermost(values, mask)
     return (ends[0] <= lowest) & (highest <= ends[1])
 
@@ -389,5 +388,5 @@ def _compact(spectra: Levels) -> Float[Array, "*batch n"]:
 
 @compiled
 def _zeroed(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
-    """The levels with 0 in the place of those that do not count, and the mask."""
+    """The levels, with 0 where they do not count, and the mask."""
     return jnp.where(mask, values, 0), jnp.asarray(mask)

@@ -31,7 +31,7 @@ class AbstractMasked(AbstractModule):
         """Raise an error where a program has found the numbers wrong."""
 
     def compressed(self) -> np.ndarray:
-        """Those of all rows that count, one after the other, outside of `jit`."""
+        """The values of all rows that count, one after the other; outside of `jit` only."""
         self._refuse_invalid()
         if any(isinstance(leaf, Tracer) for leaf in (self.values, self.mask)):
             must = "be known: under a transformation take `values` and `mask`"
@@ -92,11 +92,11 @@ class MaskedValues(AbstractMasked):
     def mean(
         self, function: Callable[[Array], Array] | None = None, axis: int | None = -1, **options: Any
     ) -> Inexact[Array, "*batch"]:
-        """The mean of those of each row that count; NaN where there are none.
+        """The mean over the values of each row that count; NaN where none does.
 
         Args:
-            function: elementwise, for the mean of a function of the values, of which it sees only those that count.
-            axis: any other than the last, and None for all values of all rows, as for `np.mean`: then all must count.
+            function: elementwise, for the mean of a function of the values. It sees only values that count.
+            axis: the last axis. Any other, or None for all values, is as for `np.mean`, and then all values must count.
             options: further arguments of `np.mean`.
 
         Example:

@@ -65,9 +65,9 @@ def repeated(
 def periodic_counts(
     below: Int[Array, "..."], order: Int[Array, ""], n: int, arrangement: Arrangement, key: KeyScalar
 ) -> Int[Array, "..."]:
-    """Counts for the periodically padded spectrum from those for the unpadded one, without any eigenvalue.
+    """Counts for the periodically padded spectrum, from counts for the unpadded one and without any eigenvalue.
 
-    The arrangement may not be `"magnitude"`, where the levels themselves decide which of them are repeated.
+    The arrangement may not be `"magnitude"`: there the levels themselves decide which of them are repeated.
     """
     if arrangement == "ascending":
         order = like(below, order)

@@ -27,27 +27,27 @@ from rmtjax.spectra._unfolding import Unfolding
 class Spectrum(AbstractSpectrum):
     """Ascending levels that know which of them count, where they were looked for, and whether they are unfolded.
 
-    Functions of `statistics` and `plotting`, and fits and tests of `inference`, take one where they take an array of
-    levels. An array is a spectrum on the line of which all levels count. A spectrum is checked when it is made, and not
-    again. It is batched over leading axes, and an index chooses from these: `spectra[0]`. A part of the levels comes by
-    `bulk` or `middle`, which know what was observed; a range of an array begins and ends with a level, which biases
-    what is measured near the ends.
+    Functions of `statistics`, `plotting` and `inference` that take an array of levels take a spectrum as well. An array
+    is a spectrum on the line, all of whose levels count. A spectrum is checked once, when it is made. It is batched
+    over leading axes, and an index chooses from these: `spectra[0]`. For a part of the levels take `bulk` or `middle`,
+    which keep what was observed. A slice of an array begins and ends with a level, which biases means.
 
     Args:
-        values: ascending where they count; what does not count need not be a number. Also a masked array of NumPy.
-        mask: which levels count, by default all; it broadcasts to the levels. The two sides of a level that does not
-            count are no neighbours, but sums and counts of levels take what counts for the spectrum.
-        domain: `Line()`, an `Interval(start, end)` that was observed, in which no level is missing, or a
-            `Circle(period)`. Their ends may differ within a batch.
+        values: levels, ascending where they count; what does not count need not be a number. A masked array of NumPy
+            or `MaskedValues` bring their own mask.
+        mask: which levels count, by default all; it broadcasts to the levels. Levels on both sides of one that does not
+            count are no neighbours. Sums and counts of levels leave out what does not count.
+        domain: `Line()`, or an `Interval(start, end)` that was observed and in which no level is missing, or a
+            `Circle(period)`. Their numbers may differ within a batch.
         unfolded: whether the mean density is 1; static. Statistics that need it refuse a spectrum that is not unfolded.
 
-    Its `values` are `+inf` where no level counts, and its `domain` has numbers for each spectrum. Where a function of
-    `statistics` has unfolded it, its `report` is an `Unfolding` that says how well.
+    Its `values` are `+inf` where no level counts, and its `domain` has numbers for each spectrum. If a function of
+    `statistics` has unfolded it, `report` is an `Unfolding`, which says how well that worked.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or some that count lie outside of the domain; `mask` is no
-            mask of them; the ends of the interval do not ascend, or the period is not positive; or the spacings are
-            lost in single precision. Under a transformation statistics of such spectra are NaN.
+        ValueError: the levels are not ascending numbers, lie outside of the domain, or lose their spacings in single
+            precision; `mask` does not broadcast to them; the ends of the interval do not ascend; or the period is not
+            positive. Under a transformation statistics of such spectra are NaN.
 
     Example:
         >>> import rmtjax as rmt
@@ -141,7 +141,7 @@ class Spectrum(AbstractSpectrum):
         """How well it was unfolded.
 
         Raises:
-            ValueError: no function of `statistics` has done that, or it is a part of what was unfolded.
+            ValueError: no function of `statistics` has unfolded it, or it is a part of what was unfolded.
         """
         if self._report is None:
             must = "be what a function of `statistics` has unfolded, and all of it, for a report"
@@ -154,7 +154,7 @@ class Spectrum(AbstractSpectrum):
         return jnp.sum(self.mask, axis=-1)
 
     def bulk(self, start: RealLike, end: RealLike) -> "Spectrum":
-        """The levels between two ends, which were observed: on it means over spectra have no bias.
+        """The levels between two ends. The stretch between them counts as observed, so that means have no bias.
 
         Args:
             start: the lower end, a number or an array that broadcasts to the batch, within the interval that was
@@ -186,9 +186,9 @@ class Spectrum(AbstractSpectrum):
         """The middle of the spectrum, without equal parts at both of its ends.
 
         Args:
-            share: of the unfolded spectrum, from (1 - share)/2 to (1 + share)/2 of the way from its first level to its
-                last, or of the interval that was observed. Where the spectrum is not unfolded yet it is the share of
-                the levels, and the interval ends halfway between two; the unbiased way is to unfold first.
+            share: how much is kept. Of an unfolded spectrum it is the share of the way from the first level to the
+                last, or of the interval that was observed. Of one that is not unfolded it is the share of the levels,
+                and the new interval ends halfway between two of them. Only the former has no bias: unfold first.
 
         Returns:
             A spectrum of the same length, of which the levels in the middle count, on an `Interval`.

@@ -6,21 +6,21 @@ from rmtjax._module import AbstractModule
 
 
 class Unfolding(AbstractModule):
-    r"""What tells whether to trust unfolded levels.
+    r"""How well levels were unfolded.
 
-    The residuals are those of the staircase, $y_i - (i - \tfrac12)$ for unfolded levels y: what is left of it once its
-    smooth part has been taken away.
+    The residuals are what is left of the staircase once its smooth part has been taken away, $y_i - (i - \tfrac12)$ for
+    unfolded levels y.
 
     Args:
         deviation: the residual of each level; NaN for those that do not count.
-        mean_spacing: of the levels that count, 1 if all is right.
+        mean_spacing: of the levels that count; 1 if the smooth part is right.
         residual: root of the mean squared residual. With the right smooth part it is 0.5 to 1 for random matrices,
             and for n independent levels $\sqrt{n/6}$ by a known law, $\sqrt{n/12}$ on the circle, $\sqrt{n/15}$ once a
-            line is fitted; less means that fluctuations were unfolded away, more that the smooth part is wrong. Where
-            it is 0 its derivative is, too.
+            line is fitted. Less means that fluctuations were unfolded away, more that the smooth part is wrong. Its
+            derivative is 0 where it is 0.
         trend: slope of the residuals, the relative error of the mean density.
-        below, above: the share of each spectrum that was dropped at its lower and its upper end; the mask of the
-            spectrum tells which levels these are.
+        below, above: the share of each spectrum that was dropped at its lower and its upper end. The mask of the
+            spectrum shows which levels these are.
         monotone: whether unfolded levels ascend.
 
     Example:
