@@ -40,7 +40,7 @@ def simulated(mesh: Any) -> tuple[Any, Any]:
         inside = jax.jit(jax.shard_map(law.cdf, in_specs=jax.P("d"), out_specs=jax.P("d")))(reshard(points, jax.P("d")))
         stacked, counts = draws()
         assert jax.typeof(stacked).sharding.spec[0] == ("d",) or jax.typeof(stacked).sharding.spec[0] == "d"
-        # A mesh of its own, of some of the devices.
+        # Another mesh, of some of the devices.
         few = jax.sharding.Mesh(mesh.devices[:2], ("draws",))
         apart = rmt.simulate(rmt.GOE(6).eigenvalues, jax.random.key(0), 48, batch_size=2, mesh=few)
     return (stacked, counts, apart, inside), (*once, once[0], law.cdf(points))

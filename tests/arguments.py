@@ -1,8 +1,7 @@
 """Every public call with its arguments by name, for the batteries over what a caller may pass.
 
-Numbers are lists of Python floats, sizes and choices are integers, and a key is `KEY`: `test_integers.py` and
-`test_doors.py` put others in their place, one argument at a time. Constructors come from the examples in
-`instances.py`.
+Numbers are lists of Python floats, sizes and choices are integers, and a key is `KEY`. `test_integers.py` and
+`test_doors.py` replace one argument at a time. Constructors come from the examples in `instances.py`.
 """
 
 import ast
@@ -40,7 +39,7 @@ class Arguments:
     complex_valued: tuple[str, ...] = ()
 
     def numbers(self) -> list[str]:
-        """Names of the arguments that are numbers or arrays of them."""
+        """Names of the arguments that are numbers or arrays of numbers."""
         return [name for name, value in self.given.items() if _first(value) is float]
 
     def sizes(self) -> list[str]:
@@ -353,7 +352,7 @@ METHODS: dict[str, Arguments] = {
 
 CALLS = {**CONSTRUCTORS, **FUNCTIONS, **METHODS}
 
-# Functions of other packages hand their arguments to these.
+# Functions of other packages pass their arguments on to functions of these.
 PACKAGES = ("rmtjax", "rmtjax.inference", "rmtjax.laws", "rmtjax.linalg", "rmtjax.random", "rmtjax.special")
 PACKAGES += ("rmtjax.simulation", "rmtjax.statistics")
 # Their arguments are objects, or numbers for a function of the caller.

@@ -7,7 +7,7 @@ import pytest
 
 
 def further(*cases: Any) -> list:
-    """Cases, as values or tuples of several, that only `make test-slow` runs: long programs much like the others."""
+    """Cases, as values or tuples, that only `make test-slow` runs, because they are long and similar to others."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
 
 

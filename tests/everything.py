@@ -1,7 +1,7 @@
 """One small call of everything public: `CASES` maps a name to a function without arguments that runs it.
 
-It is for batteries over JAX's settings, whose faults show in any call (`test_modes.py`). What computes on the host, and
-so cannot be traced as a whole, is in `ON_HOST`. A name that is no key stands in `EXEMPT`, with the reason.
+It is for batteries over JAX's settings, whose faults show in any call (`test_modes.py`). Calls that compute on the
+host, and so cannot be traced as a whole, are in `ON_HOST`. Names without a call are in `EXEMPT`, with the reason.
 """
 
 import inspect
@@ -80,7 +80,7 @@ FORMS = {
     "on an interval": ON_INTERVAL,
     "on a circle": ON_CIRCLE,
 }
-# Unfoldings by what a circle does not have, a first level, and of a circle alone.
+# The circle has no first level, from which these unfoldings begin; the last one unfolds a circle alone.
 _NOT_FOR = dict.fromkeys(("unfold", "unfold_kernel", "unfold_local", "unfold_polynomial"), "on a circle")
 _NOT_FOR["unfold_phases"] = "on an interval"
 OF_A_BATCH: dict[str, Callable] = {
@@ -116,7 +116,7 @@ def density_estimate(a: Any) -> Any:
 
 
 def of_the_density(a: Any) -> dict[str, Any]:
-    """All that is asked of such a density."""
+    """The results of all methods of a spectral density."""
     found = density_estimate(a)
     x = jnp.array([0.3, 1.1], found.nodes.dtype)
     return {
@@ -134,7 +134,7 @@ def of_the_density(a: Any) -> dict[str, Any]:
 
 
 def goodness(test: str, levels: Any, **options: Any) -> Any:
-    """A test of uniform values, calibrated as asked for."""
+    """A test of uniform values, calibrated by these options."""
     return getattr(inf, test)(levels, UNIFORM, **options)
 
 
@@ -508,6 +508,7 @@ EXEMPT = {
     "rmtjax.inference.Spectral": _MADE,
     "rmtjax.inference.SpikeEstimates": _MADE,
     "rmtjax.inference.TailFit": _MADE,
+    "rmtjax.inference.WeightSpectra": _MADE,
     "rmtjax.inference.spectral_outliers": "run by `rmtjax.inference.spectral_density_of`",
     "rmtjax.special.Airy": _MADE,
     "rmtjax.special.FredholmDeterminant": _MADE,

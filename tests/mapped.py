@@ -31,7 +31,7 @@ def exists(fn: Callable, args: tuple) -> bool:
 
 
 def on_axis(leaf: Any, mesh: Mesh) -> Any:
-    """An array sharded along its first axis over the first axis of the mesh; anything else as it is."""
+    """An array sharded along its first axis over the first axis of the mesh; anything else unchanged."""
     if not isinstance(leaf, jax.Array) or leaf.ndim == 0:
         return leaf
     return jax.device_put(leaf, NamedSharding(mesh, PartitionSpec(mesh.axis_names[0])))

@@ -31,7 +31,7 @@ RESIDENT_LIMIT = 2_000_000_000
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that the run with, or the run without, 64-bit types leaves out as slow, unless their file is named."""
+    """Mark tests as slow that are left to the run with other types of numbers, unless their file is named."""
     if any(argument.split("::")[0].endswith(".py") for argument in config.args):
         return
     is_left = _is_left_to_single if X64 else _is_left_to_double
@@ -85,21 +85,21 @@ def getkey() -> KeySource:
 @pytest.fixture(scope="module", autouse=True)
 def _drop_executables() -> Iterator[None]:
     yield
-    if _resident_bytes() > RESIDENT_LIMIT:
+    if resident_bytes() > RESIDENT_LIMIT:
         eqx.clear_caches()
         jax.clear_caches()
         gc.collect()
         _give_freed_memory_back()
 
 
-def _resident_bytes() -> int:
-    """The memory that the process holds; 0 where the system does not tell, and then nothing is dropped."""
+def resident_bytes() -> int:
+    """The memory of the process; 0 if the system does not tell it."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
 
 
 def _give_freed_memory_back() -> None:
-    """What glibc keeps of freed memory would still count, and every later module would drop executables again."""
+    """Return the freed memory that glibc keeps; otherwise every later module would drop executables again."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

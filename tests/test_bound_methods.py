@@ -1,4 +1,4 @@
-"""A bound method of an ensemble or a law is an ordinary function to JAX (design, section 3).
+"""A bound method of an ensemble or a law is an ordinary function to JAX (`docs/design.md`, Contracts).
 
 Equinox's own bound methods are pytrees, which `jit` and `checkpoint` refuse as unhashable before anything is compiled.
 (`vmap`, `lax.map` and `shard_map` would take them.) The composability battery checks that the transformed methods give

@@ -1,7 +1,5 @@
 """Small computations outside of `jit` are compiled with little effort, and give the same numbers."""
 
-import subprocess
-import sys
 from functools import partial
 
 import jax
@@ -13,6 +11,7 @@ import rmtjax as rmt
 from rmtjax import _compile
 from rmtjax._compile import compiled, is_small, quick_options
 from tests.cases import further
+from tests.processes import printed
 
 
 def test_what_counts_as_small():
@@ -101,7 +100,7 @@ DIFFERENTIATED = {
 }
 
 
-# Every day a law is tested, and levels together with integers.
+# Only a law is tested every day.
 @pytest.mark.parametrize(
     "fn",
     [
@@ -128,7 +127,7 @@ def test_derivatives_outside_of_programs(fn, getkey):
     close(jax.lax.map(along, jnp.array([1.0, 2.0])), jnp.outer(jnp.array([1.0, 2.0]), rates))
     close(jax.jit(back)(jnp.ones_like(values))[0], rates.sum())
     close(jax.vmap(back)(jnp.eye(values.size, dtype=values.dtype))[0], rates)
-    if fn is DIFFERENTIATED["variates"]:  # These have one derivative.
+    if fn is DIFFERENTIATED["variates"]:  # Variates have a first derivative only.
         return
     second = lambda y: jax.grad(lambda z: fn(z, key).sum())(y)
     close(jax.grad(second)(x), jax.jit(jax.grad(second))(x))
@@ -144,8 +143,7 @@ assert jax.default_backend() != "cpu" or quick_options() in _QUICK
 
 
 def test_a_first_call_inside_of_a_program_leaves_the_options_alone():
-    run = subprocess.run([sys.executable, "-c", FIRST_IN_JIT], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    printed("-c", FIRST_IN_JIT)
 
 
 def test_all_sizes_of_an_object_count():
@@ -170,7 +168,7 @@ def test_levels_are_those_of_a_larger_program(n, getkey):
 def test_levels_of_one_step_hold_however_minors_are_rounded(options):
     """With one step in a sweep, XLA computes minors again for each array of the search, with other roundings.
 
-    When such arrays held decisions of their own, a twelfth of these spectra kept a level half way to its neighbour.
+    If such arrays held separate decisions, a twelfth of these spectra would keep a level half way to its neighbour.
     """
     options = options if jax.default_backend() == "cpu" and options.items() <= quick_options().items() else {}
     states = rmt.HilbertSchmidt(2, 5)

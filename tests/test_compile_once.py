@@ -2,24 +2,25 @@
 
 import gc
 import inspect
-import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import Jaxpr
 
 import rmtjax as rmt
 from rmtjax._module import AbstractModule
+from rmtjax.simulation._memory import inner_programs
 from rmtjax.special.internal import bracketed_root
 from tests.cases import daily, further
 from tests.methods import INSTANCES, NAMES, X, joint_logpdf_arguments, methods, only_traced
 from tests.registry import PUBLIC, Call
+from tests.session import resident_bytes
 
 COMPILATIONS: list[str] = []
 
@@ -96,16 +97,11 @@ def test_methods_are_traced_once(name, monkeypatch):
         call_three_times(INSTANCES[name], method, args)
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
-def test_first_methods_compile_once(name):
-    method, args = next(iter(methods(INSTANCES[name]).items()))
-    call_three_times(INSTANCES[name], method, args)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_methods_compile_once(name):
-    for method, args in methods(INSTANCES[name]).items():
+@pytest.mark.parametrize(
+    ("name", "number"), [*((name, 1) for name in sorted(KINDS)), *further(*((name, None) for name in NAMES))]
+)
+def test_methods_compile_once(name, number):
+    for method, args in islice(methods(INSTANCES[name]).items(), number):
         call_three_times(INSTANCES[name], method, args)
 
 
@@ -211,11 +207,11 @@ def test_what_a_function_closes_over_is_not_kept():
 
 def resident() -> int:
     gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return resident_bytes()
 
 
-# A GOE draw kept 1.7 MB with every call before its loops were compiled once.
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory of the process is not told here")
+# With a new program at every call a GOE draw would keep 1.7 MB.
+@pytest.mark.skipif(not resident_bytes(), reason="memory of the process is not told here")
 @pytest.mark.parametrize(
     "ensemble",
     [rmt.GOE(4), *further(rmt.GUE(4), rmt.Levy(4, 1.4), rmt.RandomRegular(6, 3), rmt.AltlandZirnbauer("C", 4))],
@@ -233,9 +229,8 @@ def test_eager_loops_keep_no_memory(ensemble, getkey):
 def primitives(jaxpr: Jaxpr) -> Iterator[str]:
     for equation in jaxpr.eqns:
         yield equation.primitive.name
-        for value in jax.tree.leaves(equation.params, is_leaf=lambda leaf: isinstance(leaf, Jaxpr | ClosedJaxpr)):
-            if isinstance(value, Jaxpr | ClosedJaxpr):
-                yield from primitives(value.jaxpr if isinstance(value, ClosedJaxpr) else value)
+        for inner, _ in inner_programs(equation):
+            yield from primitives(inner)
 
 
 def calls_back(fn, *args):
@@ -250,15 +245,10 @@ def call_all(instance, given):
     return [getattr(instance, method)(*args) for method, args in given.items()]
 
 
+@pytest.mark.parametrize("chosen", [of_the_day, *further(lambda name: methods(INSTANCES[name]))], ids=["daily", "all"])
 @pytest.mark.parametrize("name", NAMES)
-def test_no_program_calls_back(name):
-    assert not calls_back(call_all, INSTANCES[name], of_the_day(name))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_program_of_any_method_calls_back(name):
-    assert not calls_back(call_all, INSTANCES[name], methods(INSTANCES[name]))
+def test_no_program_calls_back(name, chosen):
+    assert not calls_back(call_all, INSTANCES[name], chosen(name))
 
 
 @pytest.mark.parametrize("name", CALLS)

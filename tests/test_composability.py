@@ -22,7 +22,7 @@ X = jnp.array([-0.83, 0.21, 0.64])
 
 
 def normalised(law):
-    """The law with shares that sum to 1, as a law demands: the battery changes every number by itself."""
+    """The law with shares that sum to 1, which the battery does not keep, as it changes every number by itself."""
     for name in ("weights", "fractions"):
         if hasattr(law, name):
             shares = getattr(law, name)
@@ -39,7 +39,7 @@ def check_in_parameters(fn, parameters, second_derivative=False):
     check_derivatives(fn, parameters, second_derivative=second_derivative)
 
 
-# These have long programs, and tests of their own for the derivatives.
+# These have long programs, and separate tests for the derivatives.
 LONG = {
     "rmtjax.inference.anderson_darling",
     "rmtjax.inference.compare_spectra",
@@ -121,8 +121,8 @@ def test_unitary_ensemble_keeps_its_contract(name):
     check_unitary_ensemble(UNITARY[name], jax.random.key(3))
 
 
-# Derivatives in beta and a are those of the law, not of a draw with one key; `ensembles/gaussian/test_beta.py`,
-# `test_laguerre.py` and `test_jacobi.py` test them. Levels of GUE and GSE are computed like those of the GOE.
+# Derivatives in beta and a are derivatives of the law, not of a draw with one key; `ensembles/gaussian/test_beta.py`,
+# `test_laguerre.py` and `test_jacobi.py` test them. Levels of GUE and GSE are computed like levels of the GOE.
 ELSEWHERE = {"rmtjax.GaussianBeta", "rmtjax.LaguerreBeta", "rmtjax.JacobiBeta", "rmtjax.GUE", "rmtjax.GSE"}
 
 
@@ -177,7 +177,7 @@ def test_ensembles_inside_shard_map(name, kind):
         inside_shard_map(fn, key, kind=kind)
 
 
-# A sharded product is one over all devices by itself.
+# A sharded product uses all devices by itself.
 @pytest.mark.parametrize("kind", MESHES)
 @pytest.mark.parametrize("name", daily(sorted(set(CALLS) - {"rmtjax.linalg.sharded_product"}), but=LONG))
 def test_functions_inside_shard_map(name, kind):

@@ -1,4 +1,4 @@
-"""What is no number, no size and no key, in every argument of every public call: the error names the argument."""
+"""Objects that are not numbers, sizes or keys, in every argument of every public call: the error names the argument."""
 
 import importlib
 import inspect
@@ -28,7 +28,7 @@ def deleted(array: jax.Array) -> jax.Array:
     return copy
 
 
-# From numbers to what looks like them; the second part of each is what the error says to do.
+# Functions from numbers to objects that look like numbers, and the remedy that the error names.
 NO_NUMBERS: dict[str, tuple[Callable, str]] = {
     "keys": (lambda v: jax.random.split(KEY, np.shape(v)) if np.ndim(v) else KEY, "not random keys"),
     "deleted": (lambda v: deleted(jnp.asarray(v)), "not be deleted"),
@@ -52,7 +52,7 @@ def refused(call: Any, argument: str, value: Any, remedy: str = "") -> None:
 
 
 def refused_or_taken(call: Any, argument: str, value: Any) -> None:
-    """The call works, or its error has the form of the library's own, of whatever argument."""
+    """The call works, or its error has the form of the library's errors, for any argument."""
     try:
         call.call(**{argument: value})
     except ValueError as error:

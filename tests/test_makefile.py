@@ -1,4 +1,4 @@
-"""`make test` runs both halves of the suite, whatever the result of the first, and gives one verdict."""
+"""`make test` always runs both halves of the suite, and prints one verdict."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 MAKEFILE = Path(__file__).resolve().parents[1] / "Makefile"
 
-# A stand-in for pytest, which notes that it ran, and with which types, and exits as it is told.
+# A stand-in for pytest, which notes that it ran and with which types, and exits with the given status.
 FAKE = """#!/bin/sh
 echo "${RMTJAX_X64:-1}" >> ran
 [ "${RMTJAX_X64:-1}" = 0 ] && exit $SECOND

@@ -5,11 +5,7 @@ just as well along which axis they are sharded; `_mesh_run.py` computes on eight
 """
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +18,7 @@ from rmtjax.special.internal import bracketed_root
 from tests.cases import daily, further
 from tests.everything import CASES, ON_HOST, cases_with
 from tests.mapped import MAPPED, exists, on_axis, stacked
+from tests.processes import printed
 from tests.registry import PUBLIC
 
 EXPLICIT = jax.make_mesh((1,), ("d",), (AxisType.Explicit,), devices=jax.devices()[:1])
@@ -30,10 +27,10 @@ MESHES = {"explicit": EXPLICIT, "automatic": AUTOMATIC}
 
 TRACED = [name for name in CASES if not name.startswith(ON_HOST)]
 HOST = [name for name in CASES if name.startswith(ON_HOST)]
-# A mesh of its own, which is not the one around it; `test_mesh.py` runs it.
+# This function takes a mesh, which is not the one around it; `test_mesh.py` runs it.
 OTHER_MESH = "rmtjax.linalg.sharded_product"
 SHARDED = cases_with(lambda tree: jax.tree.map(lambda leaf: on_axis(leaf, EXPLICIT), tree))
-# JAX maps over an axis of the mesh only what is not sharded along it elsewhere.
+# JAX does not map over an axis of the mesh along which another axis of the array is sharded.
 MAPPED_BESIDE = "rmtjax.Spectrum.count_below"
 
 some = lambda names: daily(names, only=names[::12])
@@ -133,14 +130,11 @@ def test_derivatives_on_explicit_axes():
 
 @cache
 def on_eight_devices(*names: str) -> dict:
-    """The errors of the cases, by what `_mesh_run.py` prints, in processes of some cases each."""
+    """The errors that `_mesh_run.py` prints for these cases, in processes of up to 60 cases."""
     errors = {}
     for start in range(0, len(names), 60):
-        command = [sys.executable, "-m", "tests._mesh_run", *names[start : start + 60]]
-        root, variables = Path(__file__).parents[1], {**os.environ, "JAX_NUM_CPU_DEVICES": "8"}
-        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=900)
-        assert done.returncode == 0, done.stderr
-        errors |= json.loads(done.stdout.splitlines()[-1])
+        output = printed("-m", "tests._mesh_run", *names[start : start + 60], JAX_NUM_CPU_DEVICES="8")
+        errors |= json.loads(output.splitlines()[-1])
     return errors
 
 

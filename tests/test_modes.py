@@ -1,13 +1,12 @@
-"""Everything public under JAX's settings, as users and the suites of JAX's neighbours have them.
+"""Everything public under JAX's settings, which users and the suites of other packages on JAX have.
 
-A mode is a way to run a call of `everything.py`, and says which of them it leaves out and why. The modes of promotion
-are those of the whole suite (`session.py`): tracing is enough to find what they refuse.
+A mode is a way to run a call of `everything.py`. The whole suite runs in the modes of promotion (`session.py`); tracing
+is enough to find what they refuse.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +22,11 @@ from tests.registry import PUBLIC, Call
 from tests.session import X64
 
 
-@dataclass(frozen=True)
-class Mode:
-    """A setting of JAX, how a call is run under it, and what it leaves out, by the beginnings of names."""
+class Mode(NamedTuple):
+    """A setting of JAX, and how a call is run under it."""
 
     set: Callable[[], Any]
     run: Callable[[Thunk], Any]
-    daily: tuple[str, ...] | None = None  # None for all of them
-    exempt: Mapping[str, str] = field(default_factory=dict)
 
 
 def traced(call: Thunk) -> Any:
@@ -56,7 +52,7 @@ def lowered(call: Thunk) -> None:
     jax.jit(leaves(call)).lower()
 
 
-# Answers that are NaN for clean data: values next to what does not count, and what does not exist.
+# Answers that are NaN for clean data: values next to masked ones, and values that do not exist.
 WITH_NAN = (
     "rmtjax.inference.fit_berry_robnik",
     "rmtjax.inference.fit_tail",
@@ -73,7 +69,7 @@ WITH_KEYS = (
     "rmtjax.laws.Mixture.sample",
 )
 
-# Known numbers enter while these are traced.
+# Known numbers enter these programs while they are traced.
 WITH_CONSTANTS = (
     "rmtjax.laws.PeriodicPadding.sample",
     "rmtjax.laws.Wachter.stieltjes in the plane",
@@ -81,7 +77,7 @@ WITH_CONSTANTS = (
     "rmtjax.statistics.unfold_kernel",
 )
 
-# A call of each kind, in packages and in ways to compute.
+# One call from each package and for each way to compute.
 ONE_OF_EACH = (
     "rmtjax.GOE.count_below",
     "rmtjax.CUE.eigenvalues",
@@ -96,19 +92,12 @@ ONE_OF_EACH = (
 ON_DEVICE = [name for name in CASES if not name.startswith(ON_HOST)]
 
 MODES = {
-    # The whole suite runs in this mode; this is for the names that no daily test has.
-    "strict promotion": Mode(strict, traced, tuple(ON_DEVICE[::10])),
-    "disabled jit": Mode(jax.disable_jit, lambda call: call(), ONE_OF_EACH),
-    "NaN as an error": Mode(lambda: jax.debug_nans(True), lambda call: call(), WITH_NAN),
-    "keys used twice": Mode(lambda: jax.debug_key_reuse(True), lowered, WITH_KEYS),
-    "no transfers": Mode(lambda: jax.transfer_guard("disallow"), lambda call: jax.jit(leaves(call))(), WITH_CONSTANTS),
+    "strict promotion": Mode(strict, traced),
+    "disabled jit": Mode(jax.disable_jit, lambda call: call()),
+    "NaN as an error": Mode(lambda: jax.debug_nans(True), lambda call: call()),
+    "keys used twice": Mode(lambda: jax.debug_key_reuse(True), lowered),
+    "no transfers": Mode(lambda: jax.transfer_guard("disallow"), lambda call: jax.jit(leaves(call))()),
 }
-
-
-def selected(mode: Mode, names: Iterator[str] | Mapping[str, Any]) -> list:
-    """The cases of a mode."""
-    names = [name for name in names if not name.startswith(tuple(mode.exempt))]
-    return names if mode.daily is None else daily(names, only=mode.daily)
 
 
 def runs(mode: str, call: Thunk) -> None:
@@ -139,7 +128,7 @@ def test_what_runs_on_the_host_leaves_promotion_to_nobody(name):
         CASES[name]()
 
 
-@pytest.mark.parametrize("name", selected(MODES["disabled jit"], ON_DEVICE))
+@pytest.mark.parametrize("name", daily(ON_DEVICE, only=ONE_OF_EACH))
 def test_everything_runs_without_jit(name):
     runs("disabled jit", CASES[name])
 
@@ -165,7 +154,7 @@ def test_derivatives_leave_promotion_to_nobody(name):
 INSPECTED = [name for name in CASES if name.startswith(("rmtjax.inference", "rmtjax.statistics"))]
 
 
-@pytest.mark.parametrize("name", selected(MODES["NaN as an error"], INSPECTED))
+@pytest.mark.parametrize("name", daily(INSPECTED, only=WITH_NAN))
 def test_no_clean_data_stop_where_nan_is_an_error(name):
     runs("NaN as an error", CASES[name])
 
@@ -218,12 +207,12 @@ DRAWS = ("sample", "eigenvalues", "eigenphases", "moduli", "count_below", "block
 KEYED = [name for name in CASES if name.endswith(DRAWS) or name in WITH_KEYS or name.startswith("rmtjax.random")]
 
 
-@pytest.mark.parametrize("name", selected(MODES["keys used twice"], KEYED))
+@pytest.mark.parametrize("name", daily(KEYED, only=WITH_KEYS))
 def test_no_key_is_used_twice(name):
     runs("keys used twice", CASES[name])
 
 
-@pytest.mark.parametrize("name", selected(MODES["no transfers"], dict.fromkeys([*ON_DEVICE[::9], *WITH_CONSTANTS])))
+@pytest.mark.parametrize("name", daily(dict.fromkeys([*ON_DEVICE[::9], *WITH_CONSTANTS]), only=WITH_CONSTANTS))
 def test_programs_need_nothing_from_the_host(name):
     runs("no transfers", CASES[name])
 
@@ -241,8 +230,6 @@ def test_every_public_name_is_run():
         return any(case == name or case.startswith((f"{name}.", f"{name} ")) for case in CASES)
 
     assert [name for name in PUBLIC if not has_case(name) and not name.startswith(tuple(EXEMPT))] == []
-    unknown = {name for mode in MODES.values() for name in mode.exempt if not any(c.startswith(name) for c in CASES)}
-    assert unknown == set()
 
 
 def test_a_promotion_left_to_jax_is_noticed():
@@ -274,12 +261,7 @@ def test_common_dtypes_are_those_of_standard_promotion():
                 expected = jnp.result_type(one, other)
             assert common_dtype(one, other) == expected, (one, other)
     tree = in_one_precision({"a": jnp.float32(1), "b": jnp.complex128(1), "c": jnp.arange(2), "d": 1.0})
-    assert jax.tree.map(lambda leaf: leaf.dtype.name, tree) == {
-        "a": "float64",
-        "b": "complex128",
-        "c": "int64",
-        "d": "float64",
-    }
+    assert [leaf.dtype.name for leaf in tree.values()] == ["float64", "complex128", "int64", "float64"]
 
 
 def test_cases_of_a_precision_are_of_that_precision():

@@ -1,18 +1,15 @@
 """The links of the README, and its example under JAX's settings; `test_cache.py` runs it with a cache."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.cases import further
+from tests.processes import ROOT, printed
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = ROOT / "README.md"
 
-# What is set before the example, in a process of its own.
+# Settings before the example, which runs in a separate process.
 MODES = {
     "explicit mesh": "jax.set_mesh(jax.make_mesh((4,), ('d',), (jax.sharding.AxisType.Explicit,)))",
     "strict promotion": "jax.config.update('jax_numpy_dtype_promotion', 'strict')\n"
@@ -26,16 +23,13 @@ MODES = {
 def test_the_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#]+)\)", README.read_text()):
         if not target.startswith("http"):
-            assert (README.parent / target).exists(), target
+            assert (ROOT / target).exists(), target
 
 
 @pytest.mark.parametrize("mode", ["explicit mesh", *further(*(mode for mode in MODES if mode != "explicit mesh"))])
 def test_the_example_runs_under_a_setting(mode):
     example = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL).group(1)
-    variables = {**os.environ, "JAX_NUM_CPU_DEVICES": "4"}
-    command = [sys.executable, "-W", "error", "-c", f"import jax\n{MODES[mode]}\n{example}"]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    deviation, slope, energy = map(float, re.findall(r"(\d+\.\d+)", done.stdout))
+    output = printed("-W", "error", "-c", f"import jax\n{MODES[mode]}\n{example}", JAX_NUM_CPU_DEVICES="4")
+    deviation, slope, energy = map(float, re.findall(r"(\d+\.\d+)", output))
     assert deviation < 0.05
     assert slope == energy

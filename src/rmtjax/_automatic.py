@@ -1,13 +1,14 @@
 """Programs of the library on meshes with explicit axes, as `jax.make_mesh` makes them by default.
 
-On such a mesh the type of an array says how it is sharded, and an operation is an error where it cannot tell how its
-result is, as with most gathers and reshapes. The library's programs run on the same mesh with automatic axes, where XLA
-decides; only their results get a sharding.
+On such a mesh the type of an array says how it is sharded. Most gathers and reshapes are errors there, because they
+cannot tell how their results are sharded. So the library's programs run on the same mesh with automatic axes, where XLA
+decides, and only their results get a sharding.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
+from itertools import takewhile
 from typing import Any, ParamSpec, TypeVar
 
 import jax
@@ -19,12 +20,12 @@ R = TypeVar("R")
 
 
 def on_automatic_axes(fn: Callable[P, R], spec: PartitionSpec | None = None) -> Callable[P, R]:
-    """The function, computed on automatic axes if its arguments or their surroundings have explicit ones.
+    """The function, computed on automatic axes if its arguments or the mesh around the call have explicit ones.
 
     Args:
         fn: a function of pytrees of arrays and of static arguments.
-        spec: how results are sharded on explicit axes; by default each is sharded like the first argument that is
-            sharded along leading axes which both have: levels like the matrices, values of a law like the points.
+        spec: how results are sharded on explicit axes. By default each result is sharded like the first argument that
+            is sharded along leading axes which both have: levels like the matrices, values of a law like the points.
     """
 
     @wraps(fn)
@@ -34,7 +35,7 @@ def on_automatic_axes(fn: Callable[P, R], spec: PartitionSpec | None = None) -> 
             return fn(*args, **kwargs)
         kinds = [jax.typeof(leaf) for leaf in jax.tree.leaves((args, kwargs)) if isinstance(leaf, jax.Array)]
         automatic = _with_automatic_axes(mesh)
-        # `jax.sharding.auto_axes` does the same, but asks for the shardings before there are results.
+        # `jax.sharding.auto_axes` does the same, but wants the shardings of the results beforehand.
         with use_abstract_mesh(automatic):
             args, kwargs = _resharded((args, kwargs), lambda leaf: NamedSharding(automatic, PartitionSpec()))
             results = fn(*args, **kwargs)
@@ -44,7 +45,7 @@ def on_automatic_axes(fn: Callable[P, R], spec: PartitionSpec | None = None) -> 
 
 
 def whole(array: Array, axes: int = 1) -> Array:
-    """The array, with its last axes whole on every device: a spectrum or a matrix that no operation cuts."""
+    """The array, with its last axes whole on every device, so that no operation cuts a spectrum or a matrix."""
     mesh = explicit_mesh(array)
     if mesh is None:
         return array
@@ -85,9 +86,8 @@ def _resharded(tree: Any, sharding: Callable[[jax.Array], NamedSharding]) -> Any
 def _spec_like(leaf: jax.Array, kinds: list[Any]) -> PartitionSpec:
     """The sharding of the leading axes that the array shares with the first of these types that is sharded there."""
     for kind in kinds:
-        shared = [size == other for size, other in zip(leaf.shape, kind.shape, strict=False)]
-        length = shared.index(False) if False in shared else len(shared)
-        spec = kind.sharding.spec[:length]
+        shared = takewhile(lambda sizes: sizes[0] == sizes[1], zip(leaf.shape, kind.shape, strict=False))
+        spec = kind.sharding.spec[: len([*shared])]
         if any(part is not None for part in spec):
             return PartitionSpec(*spec)
     return PartitionSpec()

@@ -14,21 +14,20 @@ from rmtjax import _checks
 def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path:
     """Keep compiled programs on disk, so that the next process finds them there.
 
-    This is JAX's own persistent cache, which is off by default, with settings that store small programs too. It applies
-    to everything that JAX compiles in this process from now on. It may be called at any time, best right after the
-    imports, and every script has to call it for itself.
+    This switches on JAX's own persistent cache, with settings that store small programs too, for everything that JAX
+    compiles in this process from now on. Every script has to call it for itself, at any time, best right after the
+    imports.
 
-    Several processes may share a folder. JAX writes an entry in place, so a process may read one that another process
-    has only half written; it then warns and compiles for itself. An entry that stays incomplete because its process was
-    killed causes that warning in every later process; `python -m rmtjax.doctor` finds such entries. The folder only
-    grows, and may be deleted at any time. Stored programs are run unchecked: share the folder only with people you
-    trust. An entry is found again only under the same path, version of jaxlib and kind of processor.
+    Several processes may share a folder. A process that reads an entry while another one writes it warns and compiles
+    for itself. An entry that stays incomplete because its process was killed causes that warning in every later
+    process; `python -m rmtjax.doctor` finds such entries. The folder only grows, and may be deleted at any time. Stored
+    programs are run unchecked: share the folder only with people you trust. An entry is found again only under the same
+    path, version of jaxlib and kind of processor.
 
     Args:
-        path: the folder, made if it does not exist. None stands for the folder that JAX already uses, for instance
-            because of the environment variable `JAX_COMPILATION_CACHE_DIR`; if there is none, it stands for `rmtjax` in
-            the user's cache folder: `$XDG_CACHE_HOME` or `~/.cache` on Linux, `~/Library/Caches` on macOS,
-            `%LOCALAPPDATA%` on Windows.
+        path: the folder, made if it does not exist. By default the folder that JAX already uses, for instance because
+            of the environment variable `JAX_COMPILATION_CACHE_DIR`, or else `rmtjax` in the user's cache folder:
+            `$XDG_CACHE_HOME` or `~/.cache` on Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on Windows.
 
     Returns:
         The folder.

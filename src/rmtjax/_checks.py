@@ -1,10 +1,10 @@
 """Argument checks: one wording for every error of the library.
 
-There are two kinds of checks. What is known before any number is computed (a size, a name, a shape, a dtype) raises a
-`ValueError` at once. A forbidden value raises a `ValueError` where the value is known. Under a transformation it is
-not, and the result is NaN (-1 for an integer) instead: an error raised from inside a compiled program needs a callback
-to Python, and a program with a callback cannot be stored in JAX's compilation cache. Setting the environment variable
-`EQX_ON_ERROR=raise` before Python starts turns these errors on.
+There are two kinds of checks. A size, a name, a shape or a dtype is known before any number is computed, and a bad one
+raises a `ValueError` at once. A forbidden value raises a `ValueError` if the value is known. Under a transformation it
+is not known, and the result is NaN (-1 for an integer) instead, because an error from inside a compiled program needs a
+callback to Python, and a program with a callback cannot be stored in JAX's compilation cache. The environment variable
+`EQX_ON_ERROR=raise`, set before Python starts, turns these errors on.
 """
 
 import math
@@ -54,7 +54,7 @@ def integer(name: str, value: object, *, at_least: int, at_most: int = LARGEST_C
     not_masked(name, value)
     try:
         number = operator.index(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, RuntimeError):  # the latter of a deleted array
+    except (TypeError, RuntimeError):  # A deleted array raises the latter.
         raise refusal(name, must, value) from None
     if number < at_least:
         raise refusal(name, must, value)
@@ -70,13 +70,11 @@ def shape(value: object, name: str = "shape") -> tuple[int, ...]:
 
 
 def choice(name: str, value: T, literal: Any) -> T:
-    """A value that must be one of those of a `Literal`, which is also the type of the argument."""
+    """The value of a `Literal`, the type of the argument, that equals the given one."""
     options = get_args(literal)
     given = plain(value)
-    if not isinstance(given, jax.Array | np.ndarray) and isinstance(given, Hashable):
-        for option in options:
-            if given == option:
-                return option
+    if not isinstance(given, jax.Array | np.ndarray) and isinstance(given, Hashable) and given in options:
+        return options[options.index(given)]
     raise refusal(name, "be one of " + ", ".join(map(repr, options)), value)
 
 
@@ -88,10 +86,9 @@ def dyson_index(beta: T, literal: Any = DysonIndex, name: str = "beta") -> T:
         raise refusal(name, must + ", known before tracing (static)", beta)
     not_masked(name, beta)
     number = plain(beta)
-    if isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool):
-        for option in options:
-            if number == option:
-                return option
+    is_number = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
+    if is_number and number in options:
+        return options[options.index(number)]
     raise refusal(name, must, beta)
 
 
@@ -113,7 +110,7 @@ def typed_key(key: KeyScalar) -> KeyScalar:
     return key
 
 
-# Equinox's variable for errors from inside compiled programs. Here, unlike in Equinox, they are off unless it is set.
+# Equinox's variable for errors from inside compiled programs. Unlike in Equinox, they are off here unless it is set.
 _RAISES = os.environ.get("EQX_ON_ERROR") in ("raise", "breakpoint")
 
 
@@ -124,7 +121,7 @@ class Rule(NamedTuple):
     holds: Callable[..., Any]
     # The end of the message "`scale` must …", or a function of the related parameters that returns it.
     must: str | Callable[..., str]
-    # What the message says of a known value, a function of NumPy arrays; by default the value, or its first bad entry.
+    # What the message shows of a known value, a function of NumPy arrays; by default the value or its first bad entry.
     fault: Callable[..., str] | None = None
 
     def kept(self, name: str, value: Any, *others: Any) -> Any:
@@ -136,7 +133,7 @@ class Rule(NamedTuple):
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((value, others))):
             kept = on_automatic_axes(self.holds)(*in_one_precision((value, *others)))
         else:
-            # Evaluate outside of any trace, with NumPy, which compiles nothing.
+            # NumPy, outside of any trace, compiles nothing.
             with at_once():
                 kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
@@ -176,11 +173,9 @@ def both(one: Any, other: Any) -> Any:
 
 
 def masked(valid: Any, tree: T) -> T:
-    """The arrays with NaN where they are not `valid`, in their derivatives too; integers become -1, and booleans False.
+    """The arrays with NaN where they are not `valid`, also in derivatives; integers become -1, booleans False.
 
-    Args:
-        valid: True, or booleans of a shape that broadcasts to that of every array.
-        tree: a pytree of arrays.
+    `valid` is True, or booleans that broadcast against every array.
     """
     if valid is True:
         return tree
@@ -203,7 +198,7 @@ def _masked(valid: Array, leaf: Array) -> Array:
 
 
 def _is_positive(x: Any) -> Any:
-    """Whether a number is positive in a program too, where XLA takes subnormal numbers for 0."""
+    """Whether a number is positive, also in a program, where XLA takes subnormal numbers for 0."""
     dtype = getattr(x, "dtype", None)
     return x >= _smallest(dtype if dtype is not None and dtype.kind == "f" else jnp.result_type(float))
 
@@ -228,10 +223,7 @@ NO_NAN = Rule(lambda x: x == x, "not be NaN")
 def scalar(name: str, value: RealScalarLike, *, nonzero: bool = False) -> Array:
     """A real scalar as an inexact array; a Python number stays weakly typed, so that other inputs decide the dtype.
 
-    Args:
-        name: name of the argument.
-        value: the number.
-        nonzero: whether a positive number must not become 0 in the dtype.
+    If `nonzero`, a positive number must not become 0 in the dtype.
     """
     with at_once():
         array = numbers(name, value, "be a real scalar")
@@ -305,7 +297,7 @@ def edges(name: str, value: object) -> Array:
 
 
 def weakly_typed(name: str, value: Any) -> Any:
-    """A list of Python numbers as a vector that leaves the dtype to other inputs, as they do; all else as it is."""
+    """A list of Python numbers as a vector that, like them, leaves the dtype to other inputs; else the value itself."""
     # An array of the whole list would not be weakly typed.
     if isinstance(value, Sequence) and value and not any(isinstance(each, Sequence) for each in value):
         return jnp.stack([scalar(name, each) for each in value])
@@ -322,13 +314,13 @@ def of_shape(name: str, value: object, shape: tuple[int, ...]) -> Array:
 
 
 def points(name: str, value: object) -> tuple[Array, Any]:
-    """Real points of any shape, infinite ones included, and whether they are valid: a NaN is refused if known."""
+    """Real points of any shape, which may be infinite, and whether they are valid; a known NaN is refused."""
     array = real(name, value)
     return array, NO_NAN.kept(name, array)
 
 
 def levels(name: str, value: object, n: int) -> tuple[Array, Any]:
-    """A vector of n real numbers, and whether it is valid: a NaN is refused if known."""
+    """A vector of n real numbers, and whether it is valid; a known NaN is refused."""
     array = real(name, value)
     if array.shape != (n,):
         several = " (use `jax.vmap` for several)" if array.ndim > 1 and array.shape[-1] == n else ""
@@ -349,7 +341,7 @@ def square_matrix(name: str, value: object) -> Array:
     return _FINITE_MATRIX(name, array)
 
 
-# Probabilities computed in float32 may miss the sum 1 by their rounding, but not by more.
+# Probabilities computed in float32 may miss the sum 1 by their rounding only.
 def _sum_to_one(p: Any) -> Any:
     return abs(p.sum() - 1) < max(1e-5, p.size * float(np.finfo(np.float32).eps))
 

@@ -1,9 +1,9 @@
-"""How calls outside of `jit` are compiled: once for all values, and with little effort where there is little to do.
+"""How calls outside of `jit` are compiled: once for all values, and with little effort if the work is small.
 
 XLA's expensive passes pay off in programs that run long or often. A draw of one small matrix runs for a millisecond
-after seconds of compilation, so it is compiled without them: that takes less than half of the time, and the program
-runs two to six times as long. None of this applies inside a user's own `jit` or `simulate`, or to arguments traced by
-`vmap` or `grad`. A function of the library that simulates for its own ends may ask for the same, by `soon`.
+after seconds of compilation. So it is compiled without these passes: in less than half of the time, for a program that
+runs two to six times as long. This does not apply inside a user's own `jit` or `simulate`, or to arguments traced by
+`vmap` or `grad`. A function of the library that calls `simulate` may ask for it by `soon`.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ R = TypeVar("R")
 # 2.5 times as long to compile, and then runs for 0.4 ms instead of 1.8 ms.
 SMALL_ORDER = 256
 SMALL_SIZE = 1 << 14
-# Up to so many elementary steps of a program that repeats something: some 0.1 s without the passes. 999 draws of
-# GOE(40) take that long, and 0.03 s with them, after a compilation of four times the length.
+# Up to this many elementary steps, a program that repeats something counts as small: it takes some 0.1 s without the
+# passes. 999 draws of GOE(40) take that long, and 0.03 s with all passes, after a compilation of four times the length.
 SMALL_WORK = 1 << 22
 
 # The first set that the installed XLA knows is used. XLA's newer code generator for fused loops compiles half as fast.
@@ -45,7 +45,7 @@ def is_small(tree: Any, order: int = 0, *, points: int = 0, work: int = 0) -> bo
         tree: its arguments.
         order: the largest static size.
         points: how many numbers it makes, where the arguments do not tell.
-        work: how many elementary steps it takes, likewise: repetitions times the steps of each.
+        work: how many elementary steps it takes, repetitions times the steps of each, where the arguments do not tell.
     """
     if order > SMALL_ORDER or points > SMALL_SIZE or work > SMALL_WORK:
         return False
@@ -75,7 +75,7 @@ _SOON: ContextVar[bool] = ContextVar("_SOON", default=False)
 
 @contextmanager
 def soon() -> Iterator[None]:
-    """A context in which a simulation of few small draws is compiled without the expensive passes."""
+    """A context in which `simulate` compiles without the expensive passes, if the work is small."""
     token = _SOON.set(True)
     try:
         yield
@@ -84,7 +84,7 @@ def soon() -> Iterator[None]:
 
 
 def is_soon() -> bool:
-    """Whether the caller asked for it, outside of all transformations: a program within a program has no options."""
+    """Whether `soon` asks for it, outside of all transformations: a program within a program has no options."""
     return _SOON.get() and is_outside()
 
 
@@ -97,8 +97,8 @@ def programs(
 ) -> Callable[[bool], Callable]:
     """Two compilations of the function: the returned function maps True to the quick one and False to the full one.
 
-    Keys of JAX's generator come in as those of `_threefry`, whose programs compile sooner. Where NaN is an answer, as
-    for a value that does not exist, `jax_debug_nans` does not inspect the results.
+    Keys of JAX's generator become keys of `_threefry`, whose programs compile sooner. Where NaN is an answer, for
+    instance for a value that does not exist, `jax_debug_nans` does not inspect the results.
     """
     fn = on_automatic_axes(_with_unrolled_keys(fn))
     whole = jax.jit(fn, static_argnums=static_argnums)

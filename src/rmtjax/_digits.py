@@ -1,4 +1,4 @@
-"""What numbers of the host lose as arrays of single precision: their size, their order, or how they vary."""
+"""Numbers of the host that lose their size, their order or their variation as arrays of single precision."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from rmtjax._refusal import Words, refusal
 
 
 def _is_of_host(value: Any, *arrays: Any) -> bool:
-    """Whether these are known arrays that JAX has made of numbers of the host: only those may have lost digits."""
+    """Whether JAX has made these arrays of known numbers of the host: only those may have lost digits."""
     made = isinstance(value, jax.Array | eqx.Module) or hasattr(value, "__jax_array__")
     return not made and not any(isinstance(array, Tracer) for array in arrays)
 
 
 def in_range(name: str, value: object, array: Array, *, nonzero: bool = False) -> None:
-    """Refuse finite numbers of the host that overflow the array's dtype, or if `nonzero` that are 0 in it."""
+    """Refuse finite numbers of the host that overflow the array's dtype, or that are 0 in it if `nonzero`."""
     if not _is_of_host(value, array):
         return
     found, info = np.asarray(array), jnp.finfo(array.dtype)
@@ -41,7 +41,7 @@ def told_apart(name: str, value: Any, array: Any) -> None:
         isinstance(each, Tracer) or hasattr(each, "__jax_array__") for each in leaves
     ):
         return
-    with np.errstate(invalid="ignore"):  # of two infinite ones
+    with np.errstate(invalid="ignore"):  # the difference of two infinite ones
         lost = (np.diff(np.asarray(value, float)) > 0) & (np.diff(np.asarray(array)) == 0)
     if lost.any():
         must = f"be numbers that {np.asarray(array).dtype.name} tells apart (`jax_enable_x64`, or subtract an origin)"
@@ -49,14 +49,9 @@ def told_apart(name: str, value: Any, array: Any) -> None:
 
 
 def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where: Any = True) -> None:
-    """Refuse numbers of the host that single precision, which has a step of eps, robs of how they vary along an axis.
+    """Refuse numbers of the host whose variation along an axis is lost in single precision, by its relative step eps.
 
-    Args:
-        name: name of the argument.
-        value: as it was given.
-        array: what JAX has made of it.
-        axis: along which they vary; None for all together.
-        where: which of them count.
+    The axis None stands for all numbers together. `where` tells which numbers count.
     """
     if not _is_of_host(value, array, where):
         return
@@ -67,9 +62,9 @@ def deviations_kept(name: str, value: Any, array: Array, axis: int | None, where
         return
     given = np.where(where, given, 0)
     size = np.max(np.abs(given), axis=axis, initial=0)
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused elsewhere, or allowed
+    with np.errstate(invalid="ignore", over="ignore"):  # Numbers that are not finite are refused elsewhere, or allowed.
         deviation = np.std(given, axis=axis, where=where)
-        # Rounding of a mean makes the deviation of equal numbers positive.
+        # The rounding of a mean makes the deviation of equal numbers positive.
         varies = deviation > 100 * np.finfo(np.float64).eps * size
         lost = varies & (np.finfo(np.float32).eps * size > 0.1 * deviation)
     if lost.any():

@@ -1,7 +1,7 @@
 """The door through which a caller's numbers enter JAX.
 
-Whole numbers become floating point before they enter. Where 64-bit types are off, JAX takes int64 through int32,
-and 3 000 000 000 would come out as -1 294 967 296.
+Whole numbers become floating point before they enter. Where 64-bit types are off, JAX makes int32 of int64, and
+3 000 000 000 would become -1 294 967 296.
 """
 
 import sys
@@ -30,16 +30,8 @@ T = TypeVar("T")
 def numbers(name: str, value: object, must: str = "be numbers") -> Array:
     """Real or complex numbers of single or double precision; whole numbers become JAX's default float.
 
-    A Python number stays weakly typed, so that other inputs decide the dtype.
-
-    Args:
-        name: name of the argument.
-        value: an array, or what NumPy makes one of.
-        must: the wording of the error about what is none.
-
-    Raises:
-        ValueError: these are no numbers, or keys, or they have another precision; an integer exceeds every float; the
-            array was deleted.
+    A Python number stays weakly typed, so that other inputs decide the dtype. Numbers of another precision, integers
+    that exceed every float, deleted arrays, and anything else, for which `must` is the wording, are refused.
     """
     array = value if isinstance(value, jax.Array) else _entered(name, value, must)
     if array.dtype not in _PRECISIONS:
@@ -50,7 +42,7 @@ def numbers(name: str, value: object, must: str = "be numbers") -> Array:
 
 
 def floating(name: str, value: Any, must: str = "be numbers") -> Any:
-    """The same where the caller has them: those of Python and NumPy do not enter JAX yet."""
+    """Same as `numbers`, but numbers of Python and NumPy stay on the host."""
     if isinstance(value, jax.Array):
         return numbers(name, value, must)
     if isinstance(value, float | complex):
@@ -69,7 +61,7 @@ def floating(name: str, value: Any, must: str = "be numbers") -> Any:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and hasattr(value, "__array__"):
-            raise  # it says itself why it is none
+            raise  # The object says itself why it is not an array.
         raise refusal(name, must, value) from None
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
@@ -80,18 +72,14 @@ def floating(name: str, value: Any, must: str = "be numbers") -> Any:
 
 
 def full_precision(name: str, array: A) -> A:
-    """The array, refused if it is not of single or double precision: nothing in the library is made for others."""
+    """The array, which must have single or double precision."""
     if array.dtype not in _PRECISIONS:
         raise refusal(name, "be of single or double precision (`astype(float)` gives it)", array.dtype.name)
     return array
 
 
 def whole(name: str, value: object, must: str = "be integers") -> Array:
-    """Integers of JAX's default dtype, which may be traced; what does not fit is refused.
-
-    Raises:
-        ValueError: these are no integers, or they are too large.
-    """
+    """Integers of JAX's default dtype, which may be traced; integers that do not fit are refused."""
     array = _items(name, value, must)
     if isinstance(array, np.ndarray) and array.dtype.kind in "iuO":
         if any(isinstance(each, int) and abs(each) > LARGEST_COUNT for each in array.ravel().tolist()):
@@ -102,11 +90,7 @@ def whole(name: str, value: object, must: str = "be integers") -> Array:
 
 
 def booleans(name: str, value: object) -> Array | np.ndarray:
-    """Booleans, where the caller has them.
-
-    Raises:
-        ValueError: these are no booleans.
-    """
+    """Booleans as an array of JAX or NumPy, whichever the caller has."""
     must = f"be booleans (such as `{name} > 0`)"
     array = _items(name, value, must)
     if array.dtype != bool:
@@ -115,17 +99,13 @@ def booleans(name: str, value: object) -> Array | np.ndarray:
 
 
 def passed_on(name: str, tree: T) -> T:
-    """Arguments of a caller's own function, whose integers stay integers.
-
-    Raises:
-        ValueError: an integer exceeds JAX's integers.
-    """
+    """Arguments of a caller's own function, whose integers stay integers; those that exceed JAX's are refused."""
     for leaf in jax.tree.leaves(tree):
         not_masked(name, leaf)
         array = np.asarray(leaf) if isinstance(leaf, int | np.integer | np.ndarray) else np.zeros(0)
         if isinstance(leaf, int) or (array.dtype.kind in "iu" and array.size):
             bits = min(8 * array.itemsize, jnp.iinfo(jnp.result_type(int)).bits)
-            unsigned = array.dtype.kind == "u" and not isinstance(leaf, int)  # JAX takes Python's as signed
+            unsigned = array.dtype.kind == "u" and not isinstance(leaf, int)  # JAX makes Python's integers signed.
             fits = np.iinfo(f"{'u' * unsigned}int{bits}")
             if not fits.min <= array.min() <= array.max() <= fits.max:
                 raise refusal(name, f"have integers that fit into {fits.dtype.name}, or floating-point numbers", leaf)
@@ -133,14 +113,14 @@ def passed_on(name: str, tree: T) -> T:
 
 
 def not_masked(name: str, value: object) -> None:
-    """Refuse masked entries of NumPy, which JAX would take for numbers."""
+    """Refuse masked entries of NumPy, which JAX would read as numbers."""
     if isinstance(value, np.ma.MaskedArray) and (number := np.ma.getmaskarray(value).astype(bool).sum()):
         must = "not be masked (leave these entries out, or `filled` puts numbers in their place)"
         raise refusal(name, must, Words(f"{number} of {value.size} entries that are"))
 
 
 def _items(name: str, value: object, must: str) -> Array | np.ndarray:
-    """An array of JAX as it is, and anything else as one of NumPy."""
+    """An array of JAX unchanged, and anything else as an array of NumPy."""
     if is_deleted(value):
         raise refusal(name, must, value)
     not_masked(name, value)
@@ -152,10 +132,10 @@ def _items(name: str, value: object, must: str) -> Array | np.ndarray:
 
 def _entered(name: str, value: object, must: str) -> Array:
     """Numbers that are not JAX's yet."""
-    numbers_there = floating(name, value, must)
+    on_host = floating(name, value, must)
     try:
-        with np.errstate(over="ignore"):  # callers that refuse overflow check for it
-            return jnp.asarray(numbers_there)
+        with np.errstate(over="ignore"):  # Callers that refuse overflow check for it.
+            return jnp.asarray(on_host)
     except (TypeError, ValueError):  # rows of different lengths
         raise refusal(name, must, value) from None
 
@@ -168,12 +148,12 @@ def _converted(name: str, array: Array, must: str) -> Array:
         raise refusal(name, f"{must}, not random keys", array.dtype.name)
     if array.dtype not in _WHOLE:
         return full_precision(name, array)
-    with at_once():  # known numbers stay known inside of `jit`
+    with at_once():  # Known numbers stay known inside of `jit`.
         return array * 1.0 if array.weak_type else array.astype(float)
 
 
 def _without_entries(value: Any) -> Any:
-    """What an error shows of an array or a table of something else than numbers: the type, not the entries."""
+    """What an error shows of an array or a table that does not hold numbers: the type, not the entries."""
     if not hasattr(value, "__array__"):
         return value
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used, as they need packages that an extra brings."""
+"""Modules that are imported when they are first used, because they need packages of an extra."""
 
 import importlib
 import importlib.util
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Extra(NamedTuple):
-    """What a module needs beyond the library's own requirements: an extra, and the package that it brings."""
+    """An extra that a module needs, and the package that it brings."""
 
     name: str
     package: str
@@ -17,9 +17,9 @@ class Extra(NamedTuple):
 def on_first_use(
     names: dict[str, Any], modules: Mapping[str, Extra | None]
 ) -> tuple[Callable[[str], ModuleType], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package, from its `globals()` and what each of these modules needs.
+    """`__getattr__` and `__dir__` of a package, from its `globals()` and the extra that each module needs.
 
-    A module whose package is missing is left out of `dir`: `help` and `inspect` import all that stands there.
+    `dir` leaves out modules whose package is missing, because `help` and `inspect` import everything in it.
     """
     package = names["__name__"]
 

@@ -1,7 +1,7 @@
-"""Work on one matrix, spread over the devices of a mesh: each has the whole matrix and a part of the lanes.
+"""Work on one matrix, spread over the devices of a mesh: each device has the whole matrix and a part of the lanes.
 
-A lane is a point of a count or a level of a spectrum. Lanes need nothing from each other, so the devices do not
-communicate before their results are put together, and their loops may take different numbers of turns.
+A lane is a point of a count or a level of a spectrum. Lanes are independent, so the devices do not communicate until
+their results are put together, and their loops may take different numbers of turns.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,15 @@ from rmtjax._staging import at_once
 
 T = TypeVar("T")
 
-# Between a public method with an argument `mesh` and the sweeps lie the hooks of ensembles, also of users' own. The
-# mesh goes past them as a context of JAX, which is a part of the key of its caches: programs of two meshes are kept
-# apart.
+# Hooks of ensembles, also of users' own, lie between a public method with an argument `mesh` and the sweeps. A context
+# of JAX carries the mesh past them. It is a part of the key of JAX's caches, so programs of two meshes are kept apart.
 _MESH = jax.make_user_context(None)
 # The value of the context where all devices have work already.
 _BUSY = "busy"
 
 
 def devices_are_busy() -> bool:
-    """Whether all devices have work already, as inside of `shard_map` and of the draws of a simulation."""
+    """Whether all devices have work already, as inside of `shard_map` and in the draws of a simulation."""
     return _MESH.value == _BUSY or AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
 
 
@@ -35,7 +34,7 @@ def mesh_around() -> Mesh | None:
     """The mesh of `jax.set_mesh`, also inside of compiled programs."""
     if not jax.sharding.get_abstract_mesh().axis_names:
         return None
-    # JAX tells the devices of the mesh outside of programs only; an array that is made here lies on all of them.
+    # JAX tells the devices of the mesh only outside of programs; an array that is made here lies on all of them.
     with at_once():
         return jnp.zeros(()).sharding.mesh  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -47,7 +46,7 @@ def is_foreign(mesh: Mesh) -> bool:
 
 
 def as_around(mesh: Mesh) -> Mesh:
-    """The mesh with explicit axes, where `jax.set_mesh` has set it so."""
+    """The mesh, with the types of axes with which `jax.set_mesh` has set it."""
     around = jax.sharding.get_abstract_mesh()
     if not around.axis_names or is_foreign(mesh):
         return mesh
@@ -55,14 +54,14 @@ def as_around(mesh: Mesh) -> Mesh:
 
 
 def inside_shard_map() -> AbstractContextManager:
-    """The mesh of `jax.set_mesh` as it is inside of a `shard_map` over all of its axes; nothing where there is none."""
+    """The context of the mesh of `jax.set_mesh`, if there is one, as inside of a `shard_map` over all of its axes."""
     around = jax.sharding.get_abstract_mesh()
     manual = dict.fromkeys(around.axis_names, AxisType.Manual)
     return jax.sharding.use_abstract_mesh(around.update_axis_types(manual)) if manual else nullcontext()
 
 
 def automatic(mesh: object) -> Mesh:
-    """The mesh, with automatic axes: `jax.make_mesh` makes explicit ones from jax 0.9 on and automatic ones before."""
+    """The mesh with automatic axes; `jax.make_mesh` makes explicit ones from jax 0.9 on."""
     if not isinstance(mesh, Mesh):
         raise _checks.refusal("mesh", "be a `jax.sharding.Mesh`", mesh)
     return Mesh(mesh.devices, mesh.axis_names)
@@ -79,7 +78,7 @@ def checked(mesh: object) -> Mesh:
 
 
 def busy() -> AbstractContextManager:
-    """A context in which every mesh is refused, as the devices are shared out already."""
+    """A context in which every mesh is refused, because all devices have work already."""
     return _MESH(_BUSY)
 
 
@@ -89,7 +88,7 @@ def spread_over(mesh: Mesh | None) -> AbstractContextManager:
 
 
 def on_all_devices(mesh: Mesh | None, tree: T) -> T:
-    """The arrays with a copy on every device of the mesh, wherever they are; None leaves them there."""
+    """The arrays with a copy on every device of the mesh; None leaves them where they are."""
     if mesh is None:
         return tree
     everywhere = NamedSharding(as_around(checked(mesh)), PartitionSpec())
@@ -101,7 +100,7 @@ def spread(
 ) -> Shaped[Array, " k"]:
     """`fn(lanes)`, with an equal part of the lanes on each device if there is a mesh.
 
-    Copies of the last lane fill up, until the length of each part is a multiple of the given number.
+    Copies of the last lane fill each part up to a multiple of the given length.
     """
     mesh = _mesh()
     if lanes.size == 0:
@@ -121,7 +120,7 @@ def spread(
 
 
 def in_parts(lanes: Shaped[Array, " k"]) -> Shaped[Array, " k"]:
-    """The result of work on lanes, each part on the device that made it, if there is a mesh that divides it."""
+    """The result of work on lanes, each part on the device that made it, if the size of a mesh divides their number."""
     mesh = _mesh()
     if mesh is None or lanes.size % mesh.size:
         return lanes

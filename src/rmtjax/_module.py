@@ -30,17 +30,16 @@ _MOST_SHOWN = 8
 class AbstractModule(eqx.Module):
     """An immutable pytree whose bound methods are ordinary functions to JAX.
 
-    Equinox turns bound methods into pytrees, which makes `jax.jit(module.method)` raise "unhashable type" as soon
-    as a field is an array. Plain attribute access gives Python's own bound methods, hashable by identity, so
-    `jit`, `vmap`, `grad`, `checkpoint`, `lax.map`, `lax.scan` and `shard_map` all take them. The module itself
-    stays a pytree and can be passed into a transformed function.
+    Equinox turns bound methods into pytrees, which makes `jax.jit(module.method)` raise "unhashable type" as soon as a
+    field is an array. Plain attribute access gives Python's own bound methods, hashable by identity, which `jit`,
+    `vmap`, `grad`, `checkpoint`, `lax.map`, `lax.scan` and `shard_map` take. The module itself stays a pytree.
 
     A field of the type `Annotated[type, rule, *names of related fields]` must satisfy the rule. It is checked when the
-    object is made and again by every public method, since an optimiser's step or `eqx.tree_at` makes objects without
+    object is made and again by every public method, because an optimiser's step or `eqx.tree_at` makes objects without
     calling the constructor.
 
-    The repr shows numbers and short vectors with their values, e.g. `Semicircle(radius=2.0)`, and for results also the
-    properties named in `_derived`.
+    The repr shows numbers and short vectors with their values, e.g. `Semicircle(radius=2.0)`, and the properties named
+    in `_derived`.
     """
 
     _derived = tuple[str, ...]()
@@ -55,8 +54,7 @@ class AbstractModule(eqx.Module):
     def _valid(self) -> Any:
         """Whether all parameters satisfy their rules: True if all are known, a traced boolean under a transformation.
 
-        Raises:
-            ValueError: a known parameter breaks its rule, or a parameter has batch axes.
+        A known parameter that breaks its rule, or a parameter with batch axes, raises a `ValueError`.
         """
         valid: Any = True
         for each in _declared(type(self)):
@@ -76,16 +74,16 @@ class AbstractModule(eqx.Module):
     ) -> R:
         """The result of a hook, from one compiled program for all values of parameters and operands.
 
-        Repeated calls outside of `jit` neither trace the hook nor run it operation by operation, whatever loops and
-        closures it has; in a larger program it is traced once.
+        Repeated calls outside of `jit` neither trace the hook nor run it operation by operation, for any loops and
+        closures in it. In a larger program it is traced once.
 
         Args:
             hook: a method of this object.
             operands: its positional arguments, pytrees of arrays.
             valid: whether the operands are valid; where they or the parameters are not, the result is NaN.
-            order: the largest static size that the hook works with, by default the largest of the fields; if it is
-                small, the program is compiled quickly.
-            options: its static keyword arguments; `shape`, if given, counts as a number of points.
+            order: the largest static size that the hook works with, by default the largest of the fields. If it is
+                small, the program is compiled with little effort.
+            options: its static keyword arguments; a `shape` counts as a number of points.
         """
         valid = _checks.both(valid, self._valid())
         points = math.prod(options.get("shape", ()))
@@ -94,9 +92,8 @@ class AbstractModule(eqx.Module):
         function, static = _function(hook, self), tuple(options.items())
         if all(map(_is_number, leaves)):
             return _checks.masked(valid, _program(small)(self, operands, function, static))
-        numbers = [leaf if _is_number(leaf) else None for leaf in leaves]
-        others = tuple(None if _is_number(leaf) else leaf for leaf in leaves)
-        return _checks.masked(valid, _program_of_parts(small)(numbers, others, structure, function, static))
+        numbers, others = eqx.partition(leaves, _is_number)
+        return _checks.masked(valid, _program_of_parts(small)(numbers, tuple(others), structure, function, static))
 
     def _largest_size(self) -> int:
         """The largest static size of the object, e.g. the larger of n and m for a Wishart matrix."""
@@ -108,14 +105,14 @@ class AbstractModule(eqx.Module):
         names = [field.name for field in dataclasses.fields(self) if field.repr and hasattr(self, field.name)]
         shown = [f"{name}={_shown(getattr(self, name))}" for name in names]
         for name in self._derived:
-            # What cannot be derived, as from leaves that a transformation has taken away, is left out.
+            # Properties that cannot be derived, for instance from leaves that a transformation removed, are left out.
             with contextlib.suppress(Exception):
                 shown.append(f"{name}={_shown(getattr(self, name))}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class _Function(NamedTuple):
-    """A hook without its object: all instances of a class have the same, so programs are kept for it."""
+    """A hook without its object, which is the same for all instances of a class, so that they share programs."""
 
     function: Callable
     takes_module: bool
@@ -133,7 +130,7 @@ def _call(module: AbstractModule, operands: tuple, hook: _Function, options: tup
     # The hooks of a user's own class get JAX's ordinary keys, as the user passed them.
     if not type(module).__module__.startswith("rmtjax."):
         operands = looped(operands)
-    # A draw depends on the parameters alone: the points that it is compared with do not change its precision.
+    # A draw depends on the parameters alone: points that it is compared with do not change its precision.
     apart = any(map(_checks.is_key, operands))
     module, operands = (in_one_precision(module), operands) if apart else in_one_precision((module, operands))
     bound = (module,) if hook.takes_module else ()
@@ -141,9 +138,8 @@ def _call(module: AbstractModule, operands: tuple, hook: _Function, options: tup
 
 
 def _call_parts(numbers: list, others: tuple, structure: Any, hook: _Function, options: tuple) -> Any:
-    """Same as `_call`, for an object with leaves that are not numbers, as a user's own class may have."""
-    leaves = [other if number is None else number for number, other in zip(numbers, others, strict=True)]
-    module, operands = jax.tree.unflatten(structure, leaves)
+    """Same as `_call`, for an object with leaves that are not numbers, which a user's own class may have."""
+    module, operands = jax.tree.unflatten(structure, eqx.combine(numbers, list(others)))
     return _call(module, operands, hook, options)
 
 

@@ -1,7 +1,7 @@
 """Promotion of numbers to one dtype, which JAX leaves to its caller under `jax_numpy_dtype_promotion="strict"`.
 
-The library is written for that mode. Arguments and parameters of several precisions are brought to one where they come
-in, by the rules of JAX's standard mode, and inside a number takes the dtype of the one that it meets.
+The library is written for that mode. Arguments and parameters of several precisions are brought to one precision when
+they come in, by the rules of JAX's standard mode. Inside, a number is cast to the dtype of the array that it meets.
 """
 
 from typing import Any, TypeVar
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def common_dtype(*values: Any) -> np.dtype:
-    """The dtype of real and complex numbers together: `jnp.result_type` in its standard mode, but never an integer's.
+    """The dtype of real and complex numbers together: `jnp.result_type` in standard mode, but never an integer dtype.
 
-    Python's numbers, arrays made of them (weakly typed ones) and integers follow the others.
+    Python's numbers, weakly typed arrays and integers follow the others.
     """
     dtypes = list(map(jnp.result_type, values))
     inexact = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)]
@@ -27,14 +27,14 @@ def common_dtype(*values: Any) -> np.dtype:
 
 
 def complex_dtype(dtype: Any) -> np.dtype:
-    """The complex dtype of the precision of a dtype."""
+    """The complex dtype of the same precision."""
     return np.result_type(dtype, np.complex64)
 
 
 def in_one_precision(tree: T) -> T:
     """The tree with all its floating-point and complex numbers in the precision of `common_dtype`.
 
-    Numbers that all are Python's remain weakly typed, so that others decide what comes of them.
+    If all are Python's numbers, they stay weakly typed, so that later inputs decide the dtype.
     """
     numbers = [leaf for leaf in jax.tree.leaves(tree) if _is_inexact(leaf)]
     if all(map(_follows, numbers)):
@@ -53,7 +53,7 @@ def aligned(*arrays: Array | complex) -> list[Array]:
 
 
 def like(x: Array, value: Any) -> Array:
-    """Numbers in the dtype of others that they are to meet, such as counts or real numbers among complex ones."""
+    """Numbers in the dtype of x, such as counts, or real numbers among complex ones."""
     return jnp.asarray(value, x.dtype)
 
 
@@ -63,5 +63,5 @@ def _is_inexact(leaf: Any) -> bool:
 
 
 def _follows(value: Any) -> bool:
-    """Whether the precision of a number gives way to that of others."""
+    """Whether other numbers decide the precision of this one."""
     return getattr(value, "weak_type", isinstance(value, float | complex) and not isinstance(value, np.generic))

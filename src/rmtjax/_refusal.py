@@ -30,7 +30,7 @@ _MOST_BITS = 1024
 
 
 def plain(value: object) -> object:
-    """The number in a scalar array, what matters of a long array, list or integer, and any other value as it is."""
+    """The number in a scalar array, a summary of a long array, list or integer, and any other value unchanged."""
     if isinstance(value, list):
         return [*map(plain, value)] if len(value) <= MOST_SHOWN else Words(f"a list of length {len(value)}")
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -47,12 +47,12 @@ def plain(value: object) -> object:
 
 
 def is_deleted(value: object) -> bool:
-    """Whether the numbers of an array are gone, as after it was donated to a compiled function."""
+    """Whether an array was deleted, for instance because it was donated to a compiled function."""
     return isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.is_deleted()
 
 
 def _summary(array: np.ndarray) -> Words:
-    """Kind and shape of an array, with its first number that is not finite, or else its range."""
+    """Dtype and shape of an array, with its first number that is not finite, or else its range."""
     kind = f"{array.dtype.name} of shape {array.shape}"
     infinite = ~(abs(array) < math.inf)
     if infinite.any():

@@ -35,8 +35,8 @@ def at_once() -> AbstractContextManager:
 def _at_once_inside() -> Iterator[None]:
     """The context inside of a program.
 
-    The numbers come from the host. A guard of transfers around a compiled program is for those of the program. Inside
-    of `shard_map` they belong to no mesh, as JAX makes no arrays on a manual one.
+    The numbers come from the host, which a guard against transfers around the program need not forbid. Inside of
+    `shard_map` they belong to no mesh, because JAX makes no arrays on a manual mesh.
     """
     manual = AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
     no_mesh = jax.sharding.use_abstract_mesh(AbstractMesh((), ())) if manual else nullcontext()
@@ -45,15 +45,15 @@ def _at_once_inside() -> Iterator[None]:
 
 
 def uninspected() -> AbstractContextManager:
-    """A context in which `jax_debug_nans` does not look at results, as where NaN is an answer."""
+    """A context in which `jax_debug_nans` does not look at results, because NaN is an answer."""
     inspected = jax.config.jax_debug_nans  # pyright: ignore[reportAttributeAccessIssue]
     return jax.debug_nans(False) if inspected else nullcontext()
 
 
 def is_staged() -> bool:
-    """Whether operations are being staged into a program, as inside `jit` or `scan`, but not `vmap` or `grad` alone.
+    """Whether operations are being staged into a program, as inside `jit` or `scan`, but not in `vmap` or `grad` alone.
 
-    Outside of a program a loop over a new closure would be compiled at each call, and JAX would keep every one.
+    Outside of a program a loop over a new closure would be compiled at each call, and JAX would keep each program.
     """
     return isinstance(jax.lax.neg(np.float32(0)), Tracer)
 
@@ -71,13 +71,7 @@ class OpenFunction(NamedTuple):
 def opened(name: str, fn: Callable[[Array], Any], example: Any) -> OpenFunction:
     """A function of one array, split from the arrays it closes over; `jax.closure_convert` would keep those for ever.
 
-    Args:
-        name: name of the function in error messages.
-        fn: returns one array.
-        example: an array, or its type, like those that it will be given.
-
-    Raises:
-        ValueError: `fn` calls numpy.
+    The function must not call numpy. The example is an array like its argument, or the type of one.
     """
     words = f"`{name}` calls numpy on a traced value; use jax.numpy, got {fn!r}."
     if isinstance(fn, np.ufunc):  # JAX 0.12 would complain that it cannot be weakly referenced.

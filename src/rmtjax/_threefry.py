@@ -1,10 +1,10 @@
 """JAX's default random generator, bit for bit, in a form that compiles faster.
 
 The generator is Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw 2011, Proc. SC11, article 16, figure 2).
-On a CPU, JAX lowers it as a loop over the rounds, which takes XLA half a second to compile at each place where bits are
-drawn. Unrolled, as JAX lowers it on other platforms, it becomes one kernel that compiles in 0.07 s and runs twice as
-fast. Programs of the library (`_compile.programs`) turn their keys into keys of this implementation; all of
-`jax.random` then uses it.
+On a CPU, JAX lowers it as a loop over the rounds, and XLA takes half a second to compile that loop at each place where
+bits are drawn. Unrolled, as JAX lowers it on other platforms, it becomes one kernel that compiles in 0.07 s and runs
+twice as fast. Programs of the library (`_compile.programs`) turn their keys into keys of this implementation, and all
+of `jax.random` then uses it.
 """
 
 import math
@@ -21,7 +21,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of even and odd groups of fo
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-# The `jit` makes this a function of its own in the program, traced and lowered once for each shape.
+# The `jit` makes this a separate function in the program, traced and lowered once for each shape.
 @jax.jit
 def _hash(key: UInt[Array, " 2"], count: UInt[Array, "*shape"]) -> tuple[UInt[Array, "*shape"], UInt[Array, "*shape"]]:
     """The two random words for each of the counters, which are below 2³²."""

@@ -4,14 +4,14 @@ Axis glossary: `n` matrix size, `m` samples, `k` requested levels or bins, `q` q
 Shapes are written in jaxtyping annotations; a one-axis shape has a leading space (`Float[Array, " n"]`). An argument
 that need not be an array of JAX yet names its shape as `Annotated[ArrayLike, "*batch n n"]`.
 
-Aliases for arrays have a name at run time too, so that `help()` shows `x: RealLike` and not all that it stands for. A
-choice among names or numbers is a `Literal`, which `_checks.choice` reads.
+Aliases for arrays have a name at run time too, so that `help()` shows `x: RealLike` instead of a long union. A choice
+among names or numbers is a `Literal`, which `_checks.choice` reads.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-# The manual shows the one signature of a function whose overloads it does not see; it looks for those of `typing`.
+# The manual looks for `typing.overload`; not seeing this one, it shows the one signature of the function itself.
 from typing import overload as overload
 
 import jax
@@ -20,7 +20,7 @@ from jaxtyping import Array, Key
 from typing_extensions import TypeAliasType
 
 if TYPE_CHECKING:
-    # To checkers that of jaxtyping is an error, which they report where a result has it.
+    # Type checkers report jaxtyping's `PyTree` as an error wherever a result has this type.
     PyTree: TypeAlias = Any
 else:
     from jaxtyping import PyTree as PyTree
@@ -29,14 +29,14 @@ KeyScalar = Key[Array, ""]
 
 
 class _HasArray(Protocol):
-    """What NumPy makes an array of, such as a column of a table."""
+    """An object that NumPy makes an array of, such as a column of a table."""
 
     def __array__(self) -> np.ndarray[Any, Any]: ...
 
 
 _Real = jax.Array | np.ndarray | np.generic | int | float
 _Number = _Real | complex
-# Lists of up to three axes. An alias that contained itself would admit any text, as its letters are texts.
+# Lists of up to three axes. An alias that contained itself would admit any text, because its letters are texts.
 _RealLists = Sequence[_Real | Sequence[_Real | Sequence[_Real]]]
 _NumberLists = Sequence[_Number | Sequence[_Number | Sequence[_Number]]]
 

@@ -1,8 +1,8 @@
 """Units near a given size: powers of two, so that dividing by them and multiplying again rounds nothing.
 
-A formula that squares lengths or takes their fourth powers overflows long before the lengths do. Computed in a unit
-near the largest of them it is as good at 1e-30 as at 1. Laws, whose parameters may be powers of lengths, take a coarse
-unit, `unit_near`, which leaves sizes of order one alone; data take the nearest power of two, `unit_of`.
+A formula that squares lengths or takes their fourth powers overflows long before the lengths do. In a unit near the
+largest length it is as good at 1e-30 as at 1. Parameters of laws may be powers of lengths, so laws use a coarse unit,
+`unit_near`, which is 1 for sizes of order one. Data use the nearest power of two, `unit_of`.
 """
 
 import jax
@@ -11,19 +11,19 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax._promotion import in_one_precision
 
-# Units are powers of 2^8. Their square roots are powers of two as well, as quadratic parameters need them.
+# Units are powers of 2^8. Quadratic parameters need their square roots, which are powers of two as well.
 _STEP = 8
 
 
 def unit_near(size: Float[Array, "..."], root: int = 1) -> Float[Array, "..."]:
     """A power of 2^8 near a positive size, or a root of it; 1 for sizes from 1/2000 to 5000.
 
-    A size over its unit always has the unit 1: XLA may turn a quotient by two units into one by their product, which
-    could overflow. The unit is a constant to derivatives, and that of a Python number is weakly typed.
+    A size divided by its unit always has the unit 1: XLA may turn a quotient by two units into a quotient by their
+    product, which could overflow. The unit has the derivative 0; for a Python number it is weakly typed.
 
     Args:
         size: positive numbers; 0 has the smallest unit.
-        root: 1, 2, 4 or 8, the root of the unit to take.
+        root: which root of the unit to return: 1, 2, 4 or 8.
     """
     size, info = jax.lax.stop_gradient(size), jnp.finfo(size.dtype)
     small = jnp.sqrt(jnp.sqrt(jnp.sqrt(size)))
@@ -35,9 +35,9 @@ def unit_near(size: Float[Array, "..."], root: int = 1) -> Float[Array, "..."]:
 
 
 def unit_of(size: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The power of two up to a size that is not negative, a constant to derivatives; 1 for 0, infinity and NaN.
+    """The largest power of two up to a size that is not negative, with the derivative 0; 1 for 0, infinity and NaN.
 
-    It stays where its reciprocal is a normal number too, as XLA divides by multiplying: 3e38/2¹²⁷ is 0 on a CPU.
+    Its reciprocal is a normal number too, because XLA divides by multiplying: 3e38/2¹²⁷ is 0 on a CPU.
     """
     size, kind = jax.lax.stop_gradient(size), jnp.finfo(size.dtype)
     word = jnp.uint64 if kind.bits == 64 else jnp.uint32
@@ -49,32 +49,32 @@ def unit_of(size: Float[Array, "..."]) -> Float[Array, "..."]:
 def in_unit(
     values: Inexact[Array, "..."], axis: int | tuple[int, ...]
 ) -> tuple[Inexact[Array, "..."], Float[Array, "..."]]:
-    """The values in a unit near the largest along these axes, and this unit, with axes of length 1 in their place."""
+    """The values in a unit near the largest along these axes, and this unit, in which these axes have length 1."""
     unit = unit_of(largest_part(values, axis))
     return over(values, unit), unit
 
 
 def largest_part(values: Inexact[Array, "..."], axis: int | tuple[int, ...]) -> Float[Array, "..."]:
-    """The largest modulus along these axes, which become 1 long; of complex values that of a part, without a root."""
+    """The largest modulus along these axes, which get length 1; of complex values the largest part, without a root."""
     parts = (values.real, values.imag) if jnp.iscomplexobj(values) else (values,)
     sizes = [jnp.max(jnp.abs(jax.lax.stop_gradient(part)), axis=axis, keepdims=True, initial=0) for part in parts]
     return sizes[0] if len(sizes) == 1 else jnp.maximum(*sizes)
 
 
 def over(values: Inexact[Array, "..."], unit: Float[Array, "..."]) -> Inexact[Array, "..."]:
-    """The values over a power of two, as products with its reciprocal, which take less time than quotients."""
+    """The values divided by a power of two, by multiplying with its reciprocal, which takes less time."""
     return times(values, 1 / unit)
 
 
 def times(value: Array, factor: Array | float) -> Array:
-    """The product with a real number, by parts, since an infinite number times a complex one would be NaN."""
+    """The product with a real number, by parts, because an infinite number times a complex one would be NaN."""
     if jnp.iscomplexobj(value):
         return jax.lax.complex(jnp.real(value) * factor, jnp.imag(value) * factor)
     return value * factor
 
 
 def quotient(x: Array | float, unit: Array | float) -> Array:
-    """A number over a length, in one precision, whose derivatives are right wherever they are normal numbers.
+    """A number divided by a length, in one precision, with derivatives that are right where they are normal numbers.
 
     JAX multiplies by the square of 1/unit, which in single precision is infinite at 1e-21 and 0 at 1e24.
     """
@@ -93,20 +93,20 @@ def _quotient_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -
     value = _quotient(x, unit)
     # Infinity is infinite in every unit; it must not meet a tangent of 0.
     finite = jnp.where(jnp.isinf(value), 0, value)
-    # By the reciprocal: a quotient by the unit XLA may divide by `value` as by unit · x, again a square.
+    # Multiply by the reciprocal: XLA may turn a quotient by the unit and `value` into one by unit · x, again a square.
     return value, (dx - finite * dunit) * _quotient(jnp.ones_like(unit), unit)
 
 
 def times_power(value: Array | float, base: Array | float, k: int) -> Array:
-    """The value times the k-th power of a number, which by itself may overflow where the product does not."""
+    """The value times the k-th power of a number; the power may overflow where the product does not."""
     value, dtype = jnp.asarray(value), jnp.result_type(value, base)
-    if k <= 8:  # then one after the other costs nothing, and nothing overflows on the way
+    if k <= 8:  # Multiplying one by one costs little then, and nothing overflows on the way.
         value = value * base**0
         for _ in range(k):
             value = value * base
         return value
     finite = lambda x: jnp.clip(x, float(jnp.finfo(jnp.result_type(x)).min), float(jnp.finfo(jnp.result_type(x)).max))
-    # XLA may turn the power of a product into a product of powers, one infinite and one 0, but not that of a clip.
+    # XLA may turn the power of a product into a product of powers, one infinite and one 0; `clip` prevents that.
     base = finite(base)
 
     def power(j: int) -> Array:

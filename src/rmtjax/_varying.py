@@ -9,9 +9,7 @@ from jaxtyping import Array
 def varying_like(start: Array, *kinds: Any) -> Array:
     """The array, marked as differing between devices wherever one of these types does, as the carry of a loop must be.
 
-    Args:
-        start: the array.
-        kinds: the types of other arrays, from `jax.typeof`.
+    The types come from `jax.typeof`.
     """
     axes = tuple(frozenset().union(*map(_varies_over, kinds)) - _varies_over(jax.typeof(start)))
     if not axes:

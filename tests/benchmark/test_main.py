@@ -127,5 +127,5 @@ def test_rows_mark_cached_compilations_and_absent_numbers():
     first, second = (line("spectral_radius/jitted loop", cells(16_384, each)).split()[2:] for each in (record, absent))
     assert first[4] == "0.25c"
     assert second[2:5] == ["4", "-", "-"]
-    # Without stated work there is no rate, whatever XLA counted.
+    # Without stated work there is no rate, even if XLA counted operations.
     assert first[-3:-1] == second[-3:-1] == ["-", "-"]

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, asdict, replace
 
 import equinox as eqx
@@ -10,6 +8,7 @@ import pytest
 
 from rmtjax.benchmark import Work, measure
 from rmtjax.benchmark._measure import measured
+from tests.processes import printed
 
 N = 64
 
@@ -86,29 +85,13 @@ def test_without_jit_there_are_no_stages():
     assert {getattr(record, name) for name in stages} == {None}
 
 
-def test_a_plain_function_is_traced_afresh_each_time():
+@pytest.mark.parametrize(("wrap", "number"), [(lambda fn: fn, 2), (jax.jit, 1)], ids=["plain", "jitted"])
+def test_a_plain_function_is_traced_each_time_and_a_jitted_one_once(wrap, number):
     traces = []
-
-    def fn(x):
-        traces.append(x)
-        return x * 2
-
+    fn = wrap(lambda x: traces.append(x) or x * 2)
     for _ in range(2):
         measure(fn, jnp.ones(3), repeats=2)
-    assert len(traces) == 2
-
-
-def test_a_jitted_function_is_lowered_as_it_stands():
-    traces = []
-
-    @jax.jit
-    def fn(x):
-        traces.append(x)
-        return x * 2
-
-    for _ in range(2):
-        measure(fn, jnp.ones(3), repeats=1)
-    assert len(traces) == 1
+    assert len(traces) == number
 
 
 def test_equinox_jit_is_understood():
@@ -149,6 +132,4 @@ print([measure(lambda x: jnp.sin(x) @ x, jnp.ones((9, 9)), repeats=1).compile_ca
 
 @pytest.mark.slow
 def test_an_answer_of_the_persistent_cache_is_recorded(tmp_path):
-    command = [sys.executable, "-c", CACHED, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[False, True]"
+    assert printed("-c", CACHED, tmp_path).strip() == "[False, True]"

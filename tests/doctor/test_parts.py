@@ -130,7 +130,7 @@ def test_a_cache_that_is_off_is_advice(told, monkeypatch, tmp_path, off):
     assert text == "off"
     assert "rmt.enable_compilation_cache()" in finding.remedy
     assert not finding.broken
-    # Scripts that switch it on for themselves have filled it.
+    # Other scripts, which switched the cache on, have filled it.
     (tmp_path / "whole-cache").write_bytes(WHOLE)
     assert _parts.cache() == (f"off in this process; {tmp_path}: 1 entries, 0.0 MiB", [])
 

@@ -1,4 +1,4 @@
-"""A campaign for a process of its own, which may be killed; it prints the counts of a histogram as JSON.
+"""A campaign for a separate process, which may be killed; it prints the counts of a histogram as JSON.
 
 Arguments: the checkpoint, the number of draws, the batch size, and, for several processes, the port of the
 coordinator, the number of processes and the number of this one.
@@ -32,7 +32,7 @@ def run(checkpoint: str | None, num_samples: int, batch_size: int | None) -> lis
 
 def main(checkpoint: str, num_samples: str, batch_size: str, port: str = "", processes: str = "", me: str = "") -> None:
     if port:
-        # A process that is gone is missed after so many seconds.
+        # The others notice after this many seconds that a process has ended.
         jax.distributed.initialize(f"localhost:{port}", int(processes), int(me), heartbeat_timeout_seconds=10)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # A process in the background may have it ignored.
     print("ready", flush=True)

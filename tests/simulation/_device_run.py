@@ -1,4 +1,4 @@
-"""A script for a process of its own with a given number of devices; it prints results of simulations as JSON."""
+"""A script for a separate process with a given number of devices; it prints results of simulations as JSON."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ def main() -> None:
     mixed = rmt.Mixed(rmt.Wigner(12), 0.7)
     results["ensemble"] = counted(rmt.simulate(mixed.eigenvalues, key, 101, reduce=reducers[0], batch_size=4))
     results["loop"] = np.asarray(rmt.simulate(walk, key, 7)).tolist()
-    # One program serves all values of the arguments, on whatever device they are.
+    # One program serves all values of the arguments, on any device.
     results["arguments"] = [
         np.asarray(rmt.simulate(shifted, key, 7, args=(jax.device_put(shift, jax.devices()[-1]), shift))).tolist()
         for shift in (0.0, 1.0)

@@ -13,7 +13,7 @@ def log_all_below(n: int, beta: float, t: float, step: float = 0.05) -> float:
     """The logarithm of P(λ_max < t), for levels with the density of weight exp(-x²/2)."""
 
     def grid(centre: float, power: float) -> np.ndarray:
-        """Logarithms from where a function that begins like x^power is below 1e-17 to where it has ended."""
+        """Logarithms of points, from where a function like x^power is below 1e-17 to where it has decayed."""
         return np.arange(np.log(centre) - max(9.0, 40 / power), np.log(3 * centre + abs(t) + 9), step)
 
     def integrate(log_kernel: np.ndarray, log_values: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Checkpoints: what is resumed, what is refused, and what happens if the disk does not do its part."""
+"""Checkpoints: which are resumed, which are refused, and what happens if the disk fails."""
 
 import contextlib
 import errno
@@ -21,6 +21,7 @@ import pytest
 import rmtjax as rmt
 from rmtjax.simulation._checkpoint import Damaged, Foreign, Saved, Store, packed, unpacked
 from rmtjax.simulation._saver import Interval
+from tests.simulation.reducers.draws import Counted
 
 KEY = jax.random.key(5)
 HISTOGRAM = rmt.Histogram(np.linspace(0.0, 1.0, 9))
@@ -39,12 +40,20 @@ def path(tmp_path):
     return tmp_path / "run"
 
 
+@contextlib.contextmanager
+def handled_by(handler, number=signal.SIGTERM):
+    usual = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, usual)
+
+
 @pytest.fixture(autouse=True)
 def _ctrl_c():
-    """Python's own handler, also where the suite was started in the background, with Ctrl-C ignored."""
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, usual)
+    """Python's own handler, also if the suite was started in the background, with Ctrl-C ignored."""
+    with handled_by(signal.default_int_handler, signal.SIGINT):
+        yield
 
 
 def draws(path):
@@ -69,11 +78,7 @@ def test_a_longer_run_goes_on_where_the_shorter_one_ended(path, batch_size):
 
 def test_a_finished_run_draws_nothing(path):
     drawn = []
-
-    def fn(key):
-        drawn.append(key)
-        return uniform(key)
-
+    fn = lambda key: drawn.append(key) or uniform(key)
     first = run(path, fn=fn)
     content, traces = path.read_bytes(), len(drawn)
     again = run(path, fn=fn)
@@ -128,7 +133,7 @@ def test_mistakes_show_early_and_spoil_no_checkpoint(path):
     with pytest.raises(AttributeError, match="men"):
         run(path, 10_000, fn=count, reduce=rmt.simulation.Jackknife(lambda m: m.men, rmt.Moments()), batch_size=1)
     assert len(drawn) < 10_000
-    # NaN from draw 250 on: the state of 200 draws is the last that gives a result.
+    # Draw 250 is NaN: the state of 200 draws is the last one with a result.
     late = lambda key, bad: jnp.where((jax.random.key_data(key) == bad).all(), jnp.nan, 0.5)
     bad = jax.random.key_data(jax.random.fold_in(KEY, 250))
     with pytest.raises(ValueError, match="`fn` must return no NaN, got 1 of 300 values"):
@@ -172,15 +177,6 @@ def test_no_corrupted_file_is_accepted(path):
     assert Store(path).load().draws == 300
 
 
-@pytest.mark.parametrize("content", [b"some,table\n1,2\n", b"rmtjax checkpoint 2 sha256 00\n"])
-def test_a_file_of_another_kind_is_left_alone_beside_a_previous_one(path, content):
-    run(path, 300, every=100)
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="run cannot be used: it "):
-        run(path, 300)
-    assert path.read_bytes() == content
-
-
 def test_without_the_file_a_run_begins_anew(path):
     run(path, 300, every=100)
     assert path.with_name("run.previous").exists()
@@ -195,7 +191,7 @@ def test_a_file_that_is_removed_while_the_run_goes_on(path):
 
 
 def test_the_file_never_vanishes(path, monkeypatch):
-    """Each renaming is the last act of a killed process; whatever it leaves, the next run goes on from it."""
+    """A process is killed at each renaming; the next run always goes on from what is left."""
     run(path, 300, every=100)
     for number in range(2):
         calls = []
@@ -216,7 +212,7 @@ def test_the_file_never_vanishes(path, monkeypatch):
 
 
 def test_what_a_function_finds_in_its_surroundings(path):
-    """The file holds the operations that were drawn with, not those of an earlier or a later time."""
+    """The file holds the operations that made the draws, not operations of an earlier or a later time."""
     surroundings = {"shift": 0.0}
     fn = lambda key: uniform(key) / 4 + surroundings["shift"]
     rmt.simulate(fn, KEY, 100, reduce=HISTOGRAM)
@@ -229,22 +225,13 @@ def test_what_a_function_finds_in_its_surroundings(path):
         run(path, 200, fn=fn)
 
 
-class Chosen(rmt.simulation.AbstractReducer):
+class Chosen(Counted):
     """A reducer whose static field acts on the host alone."""
 
     how: str = eqx.field(static=True)
 
-    def init(self, draw):
-        return 0
-
-    def update(self, state, draws):
-        return state + draws.valid.sum()
-
     def merge(self, left, right):
         return left + right if self.how == "sum" else max(left, right)
-
-    def finish(self, state):
-        return int(state)
 
 
 def test_static_fields_of_reducers_belong_to_the_simulation(path):
@@ -261,32 +248,32 @@ def test_relative_paths_stay_where_they_are(tmp_path, monkeypatch):
 
 
 def test_sigterm_that_is_ignored_stays_ignored(path):
-    usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
+    with handled_by(signal.SIG_IGN):
         assert run(path, reduce=Vanishing(lambda: signal.raise_signal(signal.SIGTERM)), every=100) == 500
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, usual)
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("content", "kind", "reason"),
     [
-        (b"", "it is empty"),
-        (b"some,table\n1,2\n", "it is no checkpoint of rmtjax"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0", "it is no checkpoint of rmtjax"),
-        (b"rmtjax checkpoint 2 sha256 00\n", "it has format 2, and this version of rmtjax reads format 1"),
-        (b"rmtjax checkpoint 1 sha256 00\n", "its checksum is wrong"),
+        (b"", Damaged, "it is empty"),
+        (b"some,table\n1,2\n", Foreign, "it is no checkpoint of rmtjax"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", Foreign, "it is no checkpoint of rmtjax"),
+        (b"rmtjax checkpoint 2 sha256 00\n", Foreign, "it has format 2, and this version of rmtjax reads format 1"),
+        (b"rmtjax checkpoint 1 sha256 00\n", Damaged, "its checksum is wrong"),
     ],
 )
-def test_a_file_of_another_kind_is_left_alone(path, content, reason):
-    with pytest.raises((Damaged, Foreign), match=reason):
+def test_a_file_of_another_kind_is_left_alone(path, content, kind, reason):
+    with pytest.raises(kind, match=reason):
         unpacked(content)
+    if kind is Foreign:  # also beside a previous checkpoint
+        run(path, 300, every=100)
+    before = {file.name for file in path.parent.iterdir()} | {"run"}
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"run cannot be used: {reason}"):
         run(path)
     assert path.read_bytes() == content
-    assert [file.name for file in path.parent.iterdir()] == ["run"]
+    assert {file.name for file in path.parent.iterdir()} == before
 
 
 def test_the_previous_checkpoint_serves_if_the_last_is_damaged(path):
@@ -295,13 +282,13 @@ def test_the_previous_checkpoint_serves_if_the_last_is_damaged(path):
     with pytest.warns(RuntimeWarning, match=r"run cannot be used: .* from .*run.previous, saved after 200 draws"):
         again = run(path, 300)
     np.testing.assert_array_equal(again.counts, undisturbed.counts)
-    # The damaged file did not take the place of the good one.
+    # The damaged file did not replace the good one.
     assert draws(path) == 300
     assert draws(path.with_name("run.previous")) == 200
 
 
 class Trap:
-    """An object whose pickle does something when it is loaded."""
+    """An object whose unpickling fails the test."""
 
     def __reduce__(self):
         return pytest.fail, ("unpickled",)
@@ -321,24 +308,21 @@ def test_two_runs_on_one_path(path):
     with store.locked(), pytest.raises(RuntimeError, match=r"Another run writes to the checkpoint .*run; only one may"):
         run(path)
     assert run(path).total == 1500
-    # What a killed process leaves behind is a file, not a lock.
+    # A killed process leaves a file behind, but no lock.
     path.with_name("run.lock").touch()
     assert run(path, 600).total == 1800
     assert not path.with_name("run.lock").exists()
-
-
-def nothing_can_be_written(monkeypatch, number):
-    def refuse(*_):
-        raise OSError(number, "no")
-
-    monkeypatch.setattr("rmtjax.simulation._checkpoint.os.fsync", refuse)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 def test_a_disk_that_refuses(path, monkeypatch, number):
     run(path, 300)
     content = path.read_bytes()
-    nothing_can_be_written(monkeypatch, number)
+
+    def refuse(*_):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr("rmtjax.simulation._checkpoint.os.fsync", refuse)
     with pytest.warns(RuntimeWarning, match=r"run cannot be written: .* no; 300 draws are saved\. The run goes on"):
         assert run(path, 600, every=100).total == 1800
     with pytest.raises(OSError, match=r"run cannot be written: .* no; 300 draws are saved") as caught:
@@ -349,42 +333,32 @@ def test_a_disk_that_refuses(path, monkeypatch, number):
 
 
 def test_a_full_disk(path):
-    """A limit for the size of files, which a write meets as it meets the end of a disk."""
+    """A write meets a limit for the size of files in the same way as the end of a disk."""
     run(path.with_name("first"), 600, batch_size=300)  # the same program, whose entry in JAX's cache would be too large
     run(path, 300)
     content, before = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
-    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) // 2, before[1]))
-        with pytest.warns(RuntimeWarning, match="run cannot be written: .*File too large"):
-            result = run(path, 600, batch_size=300)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, usual)
+    with handled_by(signal.SIG_IGN, signal.SIGXFSZ):
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) // 2, before[1]))
+            with pytest.warns(RuntimeWarning, match="run cannot be written: .*File too large"):
+                result = run(path, 600, batch_size=300)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert result.total == 1800
     assert path.read_bytes() == content
 
 
-class Vanishing(rmt.simulation.AbstractReducer):
+class Vanishing(Counted):
     """A reducer that acts when its states are merged for the second time, but only once."""
 
     action: object
     acted: list = eqx.field(default_factory=list, static=True)
-
-    def init(self, draw):
-        return 0
-
-    def update(self, state, draws):
-        return state + draws.valid.sum()
 
     def merge(self, left, right):
         if left > 0 and not self.acted:
             self.acted.append(True)
             self.action()
         return left + right
-
-    def finish(self, state):
-        return int(state)
 
 
 def test_a_folder_that_vanishes(path):
@@ -419,12 +393,8 @@ def test_ctrl_c_returns_the_draws_stacked_so_far(monkeypatch):
 
 def test_sigterm_is_obeyed_after_the_state_is_saved(path):
     seen = []
-    usual = signal.signal(signal.SIGTERM, lambda *_: seen.append(draws(path)))
-    try:
-        with pytest.warns(rmt.simulation.Interrupted):
-            partial = run(path, reduce=Vanishing(lambda: signal.raise_signal(signal.SIGTERM)), every=100)
-    finally:
-        signal.signal(signal.SIGTERM, usual)
+    with handled_by(lambda *_: seen.append(draws(path))), pytest.warns(rmt.simulation.Interrupted):
+        partial = run(path, reduce=Vanishing(lambda: signal.raise_signal(signal.SIGTERM)), every=100)
     assert 0 < partial < 500
     assert seen == [partial]
 

@@ -1,4 +1,4 @@
-"""simulate compiles once for new parameters of any kind of function, and keeps nothing of functions that are gone."""
+"""simulate compiles once for new parameters of any kind of function, and drops programs of functions that are freed."""
 
 import functools
 import gc

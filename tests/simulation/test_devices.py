@@ -1,23 +1,19 @@
-"""A simulation gives the same on 1, 2, 3 and 8 devices, for sample counts that do not divide evenly too."""
+"""A simulation has the same results on 1, 2, 3 and 8 devices, also for sample counts that do not divide evenly."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cases import further
+from tests.processes import printed
 
 SCRIPT = Path(__file__).with_name("_device_run.py")
 
 
 def run(devices: int) -> dict:
-    command = [sys.executable, str(SCRIPT), str(devices)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, result.stderr
-    output = json.loads(result.stdout)
+    output = json.loads(printed(SCRIPT, devices))
     assert output["devices"] == devices
     return output["results"]
 

@@ -14,15 +14,15 @@ import pytest
 
 from rmtjax.simulation._checkpoint import unpacked
 from tests.cases import further
+from tests.processes import ROOT
 from tests.simulation import _campaign
 
-ROOT = Path(__file__).parents[2]
 DRAWS = 3_000_000
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen]]:
-    """A function that starts a campaign in a process of its own, which does not outlive the test."""
+    """A function that starts a campaign in a separate process, which does not outlive the test."""
     processes = []
 
     def start(checkpoint: Path, batch_size: int, *several: int) -> subprocess.Popen:
@@ -77,14 +77,14 @@ def test_killed_at_random_moments(start, tmp_path, undisturbed, kills):
     for kill in range(kills):
         before = draws_saved(checkpoint)
         process = ready(start(checkpoint, 10_000 + 1_000 * (kill % 7)))
-        # From the first state of its own on, at any moment, also while another one is written.
+        # The kill comes at any moment after the first state of this process, also while another one is written.
         while draws_saved(checkpoint) == before and process.poll() is None:
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.02))
         process.kill()
         process.communicate()
         resumed += 0 < before < DRAWS
-    # Under load a run ends before many kills; two of them that a later one went on from are enough.
+    # Under load a run may end before most kills. Two resumed runs are enough.
     assert resumed >= 2
     assert answer(start(checkpoint, 12_345))["counts"] == undisturbed
 
@@ -122,7 +122,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def start_several(start) -> Callable[[int, Path], list[subprocess.Popen]]:
-    """The same for several processes that work together."""
+    """A function that starts several processes that work together."""
 
     def start_several(number: int, checkpoint: Path) -> list[subprocess.Popen]:
         port = free_port()

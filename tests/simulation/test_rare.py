@@ -17,7 +17,7 @@ from tests.cases import daily, further
 from tests.simulation.pivot_chain import log_all_below
 from tests.statistical import assert_law
 
-# Errors are themselves estimated, from 32 groups or more: 6 of them is beyond the level 1e-6 for Student's law.
+# Errors are estimated from 32 groups or more; by Student's law a deviation of 6 errors is rarer than 1e-6.
 SIGMAS = 6
 
 
@@ -102,7 +102,7 @@ def test_tail_of_wishart(getkey):
     exact = log_largest_above(n, moment, t)
     assert exact < -30 * math.log(10)
     assert_event(rmt.simulate_rare(rmt.Wishart(n, m, 2), getkey(), "largest", t, 500), exact, 0.01)
-    # X*X has the levels of XX* but for the zeros; here it is divided by n instead of m.
+    # X*X has the levels of XX* without the zeros, but is divided by n instead of m.
     assert_event(rmt.simulate_rare(rmt.Wishart(m, n, 2), getkey(), "largest", t * m / n, 500), exact, 0.01)
 
 
@@ -146,9 +146,9 @@ def test_all_negative_at_order_100(getkey, beta, constant):
     r"""The rate $-β n^2 (\log 3)/4$ with its next two orders.
 
     The order n is (β/2 - 1) times the change of $\int f \log f$ from the semicircle to the density on the half-line of
-    Dean and Majumdar (2006, Phys. Rev. Lett. 97, 160201); the order log n is that of the left tail of the laws of Tracy
+    Dean and Majumdar (2006, Phys. Rev. Lett. 97, 160201). The order log n comes from the left tail of the laws of Tracy
     and Widom, $(β/2 + 2/β - 3)/8\,\log |s|$, at s of order $n^{2/3}$ (Borot, Eynard, Majumdar and Nadal 2011, J. Stat.
-    Mech. P11024). The constants are from the quadrature at n = 100 and 200.
+    Mech. P11024). The constants come from the quadrature at n = 100 and 200.
     """
     n, end = 100, (8 / 3) ** 0.5
     pushed = lambda x: math.sqrt((end - x) / x) * (end + 2 * x) / (2 * math.pi)
@@ -269,11 +269,7 @@ def test_traced_thresholds_on_both_sides_of_the_edge(getkey):
 
 def test_new_values_do_not_compile_again(getkey):
     traces = []
-
-    def statistic(matrix):
-        traces.append(1)
-        return matrix.diagonal.sum()
-
+    statistic = lambda matrix: traces.append(1) or trace(matrix)
     rmt.simulate_rare(rmt.GOE(2), getkey(), statistic, 0.1, 2)
     once = len(traces)
     for t, scale in ((0.2, 1.0), (0.3, 1.4)):
@@ -301,7 +297,7 @@ def test_number_types(getkey, dtype):
 
 
 def log_largest_above_at_order_100() -> float:
-    """The logarithm of P(λ_max > 2.5) for GUE(100): the mean number of levels there, as the next term is its square."""
+    """The logarithm of P(λ_max > 2.5) for GUE(100), which is the mean number of levels there up to its square."""
     x = np.linspace(2.5, 3.5, 20001) * 50**0.5
     functions = np.zeros((2, x.size))
     functions[1] = np.pi**-0.25 * np.exp(-(x**2) / 2)

@@ -15,17 +15,16 @@ from rmtjax.benchmark import _cases
 from rmtjax.benchmark._cases import Problem, WrongAnswer
 from rmtjax.benchmark._measure import Measurement, measured
 
-_DESCRIPTION = """Time the classic cases and check their answers. Seconds are of one call. A dash under
-`compile s` means that the function runs as it is and that its first call includes all compilation, a `c` that
-the persistent compilation cache answered. Rates follow from operation counts that the cases state. Memory is
-what the compiler planned."""
+_DESCRIPTION = """Time the classic cases and check their answers. Seconds are of one call. Under `compile s`, a dash
+means that the first call includes all compilation, and a `c` that the persistent compilation cache answered. Rates
+follow from operation counts that the cases state. Memory is what the compiler planned."""
 
 
 class Case(NamedTuple):
     """The rows for a size and a dtype, the usual sizes, and a published figure that the table quotes."""
 
     problems: Callable[[int, Any], Iterable[Problem]]
-    # On a CPU some seconds, most of them compilation; on a CPU with `--full`; on other devices.
+    # On a CPU (some seconds, mostly of compilation), on a CPU with `--full`, and on other devices.
     sizes: tuple[int, int, int]
     published: str = ""
 
@@ -87,7 +86,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _run(sizes: Mapping[str, int], dtype: jnp.dtype, repeats: int) -> tuple[list[dict[str, Any]], bool]:
-    """Show each row as soon as it is measured, and return the records, and whether all answers are right."""
+    """Show each row as soon as it is measured; return the records and whether all answers are right."""
     records, right = [], True
     header = line("case", _COLUMNS)
     print(f"{header}\n{'-' * len(header)}", flush=True)
@@ -113,7 +112,7 @@ def line(label: str, cells: Iterable[str]) -> str:
 
 
 def cells(size: int, m: Measurement) -> list[str]:
-    """The cells of a row: a dash where there is no number, and a `c` where a cache answered instead of the compiler."""
+    """The cells of a row; a dash marks a missing number, a `c` an answer of the cache instead of the compiler."""
     memory = m.planned_bytes and m.planned_bytes / 2**20
     seconds = m.trace_seconds, m.compile_seconds, m.first_call_seconds, m.median_seconds, m.min_seconds, m.max_seconds
     shown = ["-" if value is None else f"{value:.3g}" for value in (*seconds, *_rates(m).values(), memory)]
@@ -122,7 +121,7 @@ def cells(size: int, m: Measurement) -> list[str]:
 
 
 def _rates(m: Measurement) -> dict[str, float | None]:
-    """Rates by the work that the case states; XLA's count would mislead where loops or LAPACK do the work."""
+    """Rates by the work that the case states; XLA's count would mislead if loops or LAPACK do the work."""
     names = ("teraflops_per_second", "gigabytes_per_second")
     return {name: getattr(m, name) if m.work else None for name in names}
 

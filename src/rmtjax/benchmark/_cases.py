@@ -1,4 +1,4 @@
-"""The classic cases, functions of a size and a dtype: products, loops, spectra, the cat, derivatives."""
+"""The classic cases, as functions of a size and a dtype: products, loops, spectra, the cat, derivatives."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ class WrongAnswer(ArithmeticError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One function to time, with the means to judge its result."""
+    """A function to time, with a check of its result."""
 
     fn: Callable[..., Any]
     args: tuple
@@ -34,7 +34,7 @@ class Problem:
 
 
 def expect_close(what: str, got: Any, expected: Any, tolerance: float) -> tuple[float, float]:
-    """The largest error and the tolerance; a larger error is a wrong answer, and so are NaN and other shapes."""
+    """The largest error and the tolerance; a larger error, NaN or another shape is a wrong answer."""
     got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
     expect(got.shape == expected.shape, f"{what}: shape {got.shape}, expected {expected.shape}")
     error = float(np.max(np.abs(got - expected)))
@@ -43,12 +43,12 @@ def expect_close(what: str, got: Any, expected: Any, tolerance: float) -> tuple[
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Refuse a result for which a statement does not hold."""
+    """Refuse a result for which the statement does not hold."""
     if not holds:
         raise WrongAnswer(otherwise)
 
 
-# Products of float32 are computed in float32: the default would let a GPU round the factors to 10 bits.
+# This computes products of float32 in float32: by default a GPU may round the factors to 10 bits.
 _PRECISION = jax.lax.Precision.HIGHEST
 _PRODUCT = "2n³, one multiplication and one addition per term"
 
@@ -100,8 +100,8 @@ _STEPS = {"cpu": 1000}  # elsewhere 100,000
 def recurrence(n: int, dtype: Any) -> Iterable[Problem]:
     """Iterate x ← tanh(Wx + b) + αx in one compiled loop; the answer is the same loop in float64 NumPy.
 
-    W has independent entries of variance 1/(16n) and therefore a norm near 1/2 (twice the standard deviation
-    times √n); with α = 1/4 a step contracts distances by 3/4, so rounding errors do not accumulate.
+    W has independent entries of variance 1/(16n), and so a norm near 1/2 (twice the standard deviation times √n). With
+    α = 1/4 a step contracts distances by 3/4, so rounding errors do not accumulate.
     """
     steps = _STEPS.get(jax.default_backend(), 100_000)
     w, b, x = _normal(0, (n, n), dtype) / (4 * n**0.5), _normal(1, (n,), dtype), _normal(2, (n,), dtype)
@@ -169,13 +169,13 @@ def _goe(n: int, dtype: Any) -> GOE:
 
 
 def _semicircle_cdf(x: np.ndarray) -> np.ndarray:
-    """Distribution function of the semicircle on [-2, 2], in closed form."""
+    """The distribution function of the semicircle on [-2, 2]."""
     x = np.clip(x, -2, 2)
     return 0.5 + x * np.sqrt(4 - x**2) / (4 * np.pi) + np.arcsin(x / 2) / np.pi
 
 
 def wigner(n: int, dtype: Any) -> Iterable[Problem]:
-    """The spectrum of one dense GOE matrix, from its key; its sums are traces, and it follows the semicircle."""
+    """The spectrum of one dense GOE matrix; its sums are traces, and it follows the semicircle."""
     goe, key = _goe(n, dtype), jax.random.key(0)
 
     def check(result: Array) -> Work:
@@ -184,7 +184,7 @@ def wigner(n: int, dtype: Any) -> Iterable[Problem]:
         expect(bool(np.all(np.diff(levels) >= 0)), "levels do not ascend")
         expect_close("sum of the levels", levels.sum(), np.trace(h), error)
         expect_close("sum of their squares", (levels**2).sum(), (h**2).sum(), 2 * error)
-        # Levels are rigid: their ranks follow the law to O(log n), those of independent points only to O(√n).
+        # Levels are rigid: their ranks follow the law to O(log n), ranks of independent points only to O(√n).
         expected = (np.arange(n) + 0.5) / n
         expect_close("semicircle", _semicircle_cdf(levels), expected, (2 + 2 * math.log(n)) / n)
         return Work(4 / 3 * n**3, "4n³/3 for the tridiagonal form (Golub and Van Loan 2013, section 8.3.1)")
@@ -244,7 +244,7 @@ def derivatives(n: int, dtype: Any) -> Iterable[Problem]:
 
 
 def spectral_radii(count: int, dtype: Any) -> Iterable[Problem]:
-    """Spectral radii of 3×3 matrices, by a loop and by `vmap`, each as it is and compiled; the answers are NumPy's."""
+    """Spectral radii of 3×3 matrices by a loop and by `vmap`, with and without `jit`; the answers are NumPy's."""
     matrices = jax.random.normal(jax.random.key(0), (count, 3, 3), dtype)
     over_all = {
         "loop": lambda stack: jnp.stack([spectral_radius(matrix) for matrix in stack]),

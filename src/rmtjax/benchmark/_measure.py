@@ -16,9 +16,9 @@ from rmtjax import _checks
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and traffic of one call, stated from a formula because the compiler cannot know them.
+    """Operations and traffic of one call, from a formula, because XLA's cost analysis cannot know them.
 
-    XLA's cost analysis sees neither inside LAPACK and vendor calls nor how often a loop runs.
+    It sees neither inside LAPACK and vendor calls nor how often a loop runs.
 
     Args:
         flops: floating-point operations of one call.
@@ -39,7 +39,7 @@ class Work:
 class Measurement:
     """The result of `measure`; a field is None if its quantity does not exist or the backend does not tell it.
 
-    It is immutable, and `dataclasses.asdict` makes plain values of it, for JSON.
+    It is immutable, and `dataclasses.asdict` makes plain values of it.
 
     Args:
         device: kind of the device, e.g. `"cpu"`.
@@ -47,14 +47,14 @@ class Measurement:
         dtype: dtype of the floating-point results, or of the arguments if no result is floating-point.
         first_call_seconds: time of the first execution, until the result is ready.
         median_seconds: median time of the calls in the steady state.
-        min_seconds: time of the fastest of them.
-        max_seconds: time of the slowest of them.
+        min_seconds: time of the fastest one.
+        max_seconds: time of the slowest one.
         repeats: number of calls in the steady state.
         trace_seconds: time of tracing and lowering to the compiler's input.
         compile_seconds: time of compiling.
         compile_cached: whether the persistent compilation cache answered instead of the compiler.
-        xla_flops: operations of one device's program by XLA's cost analysis, which counts the body of a loop
-            once and cannot see inside LAPACK calls.
+        xla_flops: operations of one device's program by XLA's cost analysis, which counts the body of a loop once and
+            cannot see inside LAPACK calls.
         xla_bytes: bytes accessed by one device's program, by the same analysis.
         planned_bytes: arguments, results and temporaries of one device's program, as planned by the compiler.
         work: the work that the caller stated, for all devices together.
@@ -101,21 +101,18 @@ def measure(
 ) -> Measurement:
     """Measure the stages of compiling a function and its steady state.
 
-    Each call is timed from its start until all of its results are ready. A plain function is traced and compiled
-    afresh, whatever was compiled before. A function from `jax.jit` or `eqx.filter_jit` is lowered as it is; if it was
-    lowered or measured on such arguments before, JAX remembers the trace and the executable, and both stages take
-    almost no time. A persistent compilation cache is left as the caller set it: where it answers, `compile_seconds` is
-    the time of the look-up and `compile_cached` is True.
+    Each call is timed from its start until all of its results are ready. A plain function is always traced and compiled
+    anew. A function from `jax.jit` or `eqx.filter_jit` is lowered as it is; if it was lowered or measured on such
+    arguments before, JAX remembers the trace and the executable, and both stages take almost no time. A persistent
+    compilation cache stays as the caller set it: if it answers, `compile_seconds` is the time of the look-up and
+    `compile_cached` is True.
 
     Args:
         fn: function of arrays or pytrees of arrays, without static or donated arguments.
         *args: its arguments, already on their devices.
-        repeats: number of timed calls in the steady state, at least 1; they follow the first call.
-        jit: False calls `fn` as it is; the first call then includes whatever it compiles.
+        repeats: number of timed calls after the first one, at least 1.
+        jit: False calls `fn` as it is; the first call then includes its compilations.
         work: operations of one call from a formula, for functions that XLA's cost analysis cannot count.
-
-    Raises:
-        ValueError: `fn` is not callable, or `repeats` is not an integer of at least 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -131,7 +128,7 @@ def measure(
 def measured(
     fn: Callable[..., Any], args: tuple, repeats: int, jit: bool = True, work: Work | None = None
 ) -> tuple[Measurement, Any]:
-    """The measurement and the result of the last call; without repeats the first call stands for them."""
+    """The measurement and the result of the last call; without repeats the first call stands for the others."""
     jax.block_until_ready(args)
     stages, call = _staged(fn, args) if jit else ({}, fn)
     first_call, result = _timed(call, args)
@@ -157,7 +154,7 @@ def measured(
 
 
 def _staged(fn: Any, args: tuple) -> tuple[dict[str, Any], Callable[..., Any]]:
-    # A new lambda at every call, so that no earlier trace or executable is found for it.
+    # JAX finds no earlier trace or executable for a new lambda.
     jitted = fn if hasattr(fn, "lower") else jax.jit(lambda *a: fn(*a))
     trace_seconds, lowered = _timed(jitted.lower, args)
     hits_before = len(_cache_hits())
@@ -186,7 +183,7 @@ def _timed(call: Callable[..., Any], args: tuple) -> tuple[float, Any]:
 
 @cache
 def _cache_hits() -> list[str]:
-    """The answers of the persistent cache since the first call; jax 0.8 cannot remove a listener, so this one stays."""
+    """The answers of the persistent cache since the first call; the listener stays, as jax 0.8 cannot remove it."""
     hits: list[str] = []
     jax.monitoring.register_event_listener(lambda event, **_: hits.extend([event] * event.endswith("/cache_hits")))
     return hits
@@ -196,6 +193,6 @@ def _floating_dtype(tree: Any) -> str | None:
     dtypes = {leaf.dtype for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype")}
     floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.inexact)}
     if not jax.config.read("jax_enable_x64"):
-        # What the host has merged in 64 bits was not computed in them.
+        # Results that the host has merged in 64 bits were not computed in 64 bits.
         floating = {dtype for dtype in floating if jnp.finfo(dtype).bits < 64} or floating
     return np.result_type(*floating).name if floating else None

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _shown(topic: str, part: Part) -> list[Finding]:
-    """Print a line at once, also where the output is buffered, and return the findings."""
+    """Print a line at once, even if the output is buffered, and return the findings."""
     text, findings = part
     print(f"{topic:12}{text}", flush=True)
     return findings

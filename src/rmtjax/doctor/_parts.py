@@ -18,19 +18,19 @@ from rmtjax._cache import user_folder
 
 
 class Finding(NamedTuple):
-    """A problem, without its full stop, and its remedy; what is not broken works, and the remedy is advice."""
+    """A problem, without its full stop, and its remedy, which is only advice unless something is broken."""
 
     problem: str
     remedy: str
     broken: bool = False
 
 
-# What is shown, and what is not as it should be.
+# The text that is shown, and the problems.
 Part = tuple[str, list[Finding]]
 
 
 def packages() -> Part:
-    """Versions; packages that are missing or too old, and a jax with a jaxlib of another release."""
+    """Versions; packages that are missing or too old, and a jaxlib of another release than jax."""
     required = _required()
     versions = {name: _version(name) for name in ("rmtjax", *required)}
     findings = []
@@ -45,7 +45,7 @@ def packages() -> Part:
 
 
 def _required() -> dict[str, str]:
-    """The oldest version of each package that will do, as rmtjax declares it, and of Python."""
+    """The oldest version of each package, and of Python, that rmtjax declares to suffice."""
     lines = [line for line in metadata.requires("rmtjax") or () if "extra ==" not in line]
     lines.append(f"python{metadata.metadata('rmtjax')['Requires-Python']}")
     return dict(re.findall(r"^([\w-]+)\s*>=\s*([\d.]+)", "\n".join(lines), re.MULTILINE))
@@ -61,18 +61,18 @@ def _version(package: str) -> str:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """The first two numbers of a version, as no bound has more; none if the package is missing."""
+    """The first two numbers of a version, because no bound has more; none if the package is missing."""
     return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
-# The start of JAX in another process, and the seconds that it may take.
+# A script that starts JAX in another process, and the seconds that it may take.
 _START, _PATIENCE = "import jax; jax.devices()", 120.0
 _GPU_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def devices() -> Part:
     """Devices and cores; a JAX that does not start, and an NVIDIA GPU that it does not use."""
-    # A new process tries first, because a flag that XLA does not know ends the process without a word.
+    # A new process tries first, because an unknown flag of XLA ends a process without a message.
     if error := _start_error():
         told = {name: os.environ.get(name) for name in ("XLA_FLAGS", "JAX_PLATFORMS")}
         suspects = " and ".join(f"{name}={value!r}" for name, value in told.items() if value)
@@ -100,7 +100,7 @@ def _start_error() -> str | None:
     return next((line for line in lines if "Unknown flag" in line), lines[-1]).strip() if done.returncode else None
 
 
-# Switches for debugging, and what each of them costs.
+# Switches for debugging, and what each one costs.
 SLOW = {
     "jax_debug_nans": "every result is fetched and searched for NaN",
     "jax_debug_infs": "every result is fetched and searched for infinities",
@@ -129,7 +129,7 @@ _SWITCH_ON = "rmt.enable_compilation_cache()"
 
 
 def cache() -> Part:
-    """The cache of this process, or the one that `enable_compilation_cache()` would use, and what is wrong with it."""
+    """The cache of this process, or the one that `enable_compilation_cache()` would use, and its problems."""
     told = jax.config.values
     enabled = bool(told["jax_compilation_cache_dir"] and told["jax_enable_compilation_cache"])
     folder = Path(told["jax_compilation_cache_dir"] or user_folder())

@@ -19,7 +19,7 @@ Case = tuple[str, Callable[[], Any], np.ndarray, float]
 
 
 def cases() -> list[Case]:
-    """Cases for levels and counts, a distribution function, and a derivative of its inverse.
+    """Levels and counts, a distribution function, and the derivative of its inverse.
 
     The path of n vertices has the levels 2cos(kπ/(n+1)). The semicircle on [-2, 2] has the distribution function
     1/2 + x√(4-x²)/(4π) + arcsin(x/2)/π and the density 1/π at its median.

@@ -1,9 +1,9 @@
 """A checkpoint: the state of a simulation in a file that is whole or refused.
 
-The file begins with one line of text, `rmtjax checkpoint <format> sha256 <digest of the rest>`. The rest is an archive
-of numpy's, read without pickle: a manifest in JSON and the arrays. A new file is written beside the old one, forced to
-the disk, and takes its name; the old one is kept under the name `<path>.previous`. So whenever the process or the
-machine stops, the file at the path is whole, as far as the disk keeps what it was given.
+The file begins with one line of text, `rmtjax checkpoint <format> sha256 <digest of the rest>`. The rest is a numpy
+archive, read without pickle: a manifest in JSON and the arrays. A new file is written beside the old one, forced to the
+disk, and renamed to the path; the old one is kept as `<path>.previous`. So the file at the path is whole whenever the
+process or the machine stops, if the disk keeps what it was given.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ class Saved(NamedTuple):
     """What a file holds.
 
     Args:
-        draws: the number of draws in the states; the next one has this index.
+        draws: the number of draws in the states, and the index of the next one.
         facts: what the simulation is, name by name; see `_fingerprint`.
         leaves: the arrays of the states.
     """
@@ -44,18 +44,18 @@ class Saved(NamedTuple):
 
 
 class Damaged(ValueError):
-    """A file was a checkpoint, and is not whole any more."""
+    """A file was a checkpoint but is not whole any more."""
 
 
 class Foreign(ValueError):
-    """A file is something else than a checkpoint that this version reads."""
+    """A file is not a checkpoint that this version reads."""
 
 
 def packed(saved: Saved) -> bytes:
     """The content of a file."""
     dtypes = [leaf.dtype.name for leaf in saved.leaves]
     manifest = json.dumps({"draws": saved.draws, "facts": saved.facts, "dtypes": dtypes})
-    # As words without meaning, since numpy's format knows only its own dtypes, and bfloat16 is not one of them.
+    # Arrays are stored as unsigned integers of the same size, because numpy's format does not know bfloat16.
     words = {f"leaf_{i}": np.array(leaf, order="C").view(_word(leaf.dtype)) for i, leaf in enumerate(saved.leaves)}
     archive = io.BytesIO()
     np.savez(archive, manifest=np.frombuffer(manifest.encode(), np.uint8), **words)  # pyright: ignore[reportArgumentType]
@@ -64,12 +64,7 @@ def packed(saved: Saved) -> bytes:
 
 
 def unpacked(content: bytes) -> Saved:
-    """What the content of a file holds, if it is whole.
-
-    Raises:
-        Damaged: it is empty or cut, or its checksum is wrong.
-        Foreign: it is no checkpoint, or one of another format.
-    """
+    """What the content of a file holds, if it is whole; otherwise it is `Damaged` or `Foreign`."""
     if not content:
         raise Damaged("it is empty")
     line, _, body = content.partition(b"\n")
@@ -102,7 +97,7 @@ class Store:
     """The files of a checkpoint."""
 
     def __init__(self, path: str | os.PathLike):
-        self.path = Path(path).expanduser().absolute()  # whatever the working directory is later
+        self.path = Path(path).expanduser().absolute()  # The working directory may change later.
         self.previous = self.path.with_name(self.path.name + ".previous")
         self._new = self.path.with_name(self.path.name + ".new")
         self._link = self.path.with_name(self.path.name + ".link")
@@ -117,12 +112,12 @@ class Store:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """No other run has these files as long as the context lasts.
+        """Keep these files from other runs as long as the context lasts.
 
-        The lock belongs to the process, and the system drops it with the process, however that ends.
+        The system drops the lock when the process ends, however it ends.
 
         Raises:
-            RuntimeError: another run has them.
+            RuntimeError: another run has locked them.
         """
         name = self.path.with_name(self.path.name + ".lock")
         while True:
@@ -132,10 +127,10 @@ class Store:
             except (BlockingIOError, PermissionError):
                 os.close(handle)
                 raise RuntimeError(f"Another run writes to the checkpoint {self.path}; only one may.") from None
-            except OSError:  # a file system without locks
+            except OSError:  # The file system has no locks.
                 os.close(handle)
                 raise
-            # A run that has just ended removes the file; then the lock is on a file without a name.
+            # A run that has just ended removes the file. The lock is then on a file without a name.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(name)):
                     break
@@ -148,23 +143,22 @@ class Store:
             os.close(handle)
 
     def load(self) -> Saved | None:
-        """The last state saved, the one before if the file is damaged, or None if there is no file.
+        """The state saved last, the one before if the file is damaged, or None if there is no file.
 
         Raises:
-            ValueError: the file is of another kind, or it is damaged and the one before is not whole either.
+            ValueError: the file is not a checkpoint, or it is damaged and the one before is not whole either.
         """
         self._is_whole = False
         try:
             found = unpacked(self.path.read_bytes())
+            self._is_whole = True
+            return found
         except FileNotFoundError:
             return None
         except Foreign as error:
             raise ValueError(f"{self.path} cannot be used: {error}. {_LEFT}") from error
         except Damaged as error:
             damage = f"{self.path} cannot be used: {error}"
-        else:
-            self._is_whole = True
-            return found
         try:
             found = unpacked(self.previous.read_bytes())
         except (OSError, Damaged, Foreign):
@@ -174,11 +168,7 @@ class Store:
         return found
 
     def save(self, saved: Saved) -> None:
-        """Write the state, so that a whole file is there at every moment.
-
-        Raises:
-            OSError: it cannot be written; what was saved before is as it was.
-        """
+        """Write the state, so that a whole file exists at every moment; an `OSError` leaves the old state unchanged."""
         try:
             with open(self._new, "wb") as file:
                 file.write(packed(saved))
@@ -195,20 +185,20 @@ class Store:
             raise
 
     def _keep(self) -> None:
-        """Let the present file be the previous one as well, and stay where it is until it is replaced."""
-        with contextlib.suppress(FileNotFoundError):  # Somebody has removed it.
+        """Give the present file the name of the previous one as well, so that it stays until it is replaced."""
+        with contextlib.suppress(FileNotFoundError):  # Somebody may have removed it.
             self._link.unlink(missing_ok=True)
             try:
                 os.link(self.path, self._link)
             except FileNotFoundError:
                 raise
-            except OSError:  # a file system without hard links
+            except OSError:  # The file system has no hard links.
                 shutil.copyfile(self.path, self._link)
             os.replace(self._link, self.previous)
 
 
 def _lock(handle: int) -> None:
-    """Lock an open file for this process, or raise an error at once."""
+    """Lock an open file for this process, or raise an error without waiting."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -28,8 +28,8 @@ class Plan(NamedTuple):
     batch: int  # draws of a device at a time
     one_by_one: bool  # whether it takes them one after the other
     generator: Any  # the implementation of the key
-    quick: bool = False  # whether the program runs so shortly that it is compiled with little effort
-    digest: str | None = None  # of the operations of a draw, where they must be those of a checkpoint
+    quick: bool  # whether the program is compiled with little effort, because it runs shortly
+    digest: str | None  # the name of the operations of a draw, if there is a checkpoint
 
     @property
     def step(self) -> int:
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
         return self.batch * width(self.mesh)
 
 
-# The draw that was traced in this call of `simulate`; before a later call globals or settings of JAX may change.
+# The draw that was traced in this call of `simulate`. Globals or settings of JAX may change before a later call.
 _JUST_TRACED: ContextVar[Callable | None] = ContextVar("_JUST_TRACED", default=None)
 
 
@@ -51,7 +51,7 @@ class Chunks:
         self._just_traced = just_traced
 
     def __call__(self, start: int, stop: int) -> PyTree:
-        """The draws from `start` on, stacked, a batch for each device; or each device's states of all before `stop`."""
+        """A batch of draws for each device from `start` on, stacked, or each device's states of all before `stop`."""
         token = _JUST_TRACED.set(self._just_traced)
         try:
             return self._run(self._arrays, np.array([start, stop], np.uint32))
@@ -62,13 +62,13 @@ class Chunks:
 
 @kept_for_structure
 def _compiled(draw: Structure, reducers: Structure, plan: Plan) -> Callable:
-    """A jitted function for these arguments only, so that its program is freed when the cache entry is."""
+    """A jitted function for these arguments only, so that its program is freed with the cache entry."""
     options = quick_options() if plan.quick else None
     return jax.jit(functools.partial(_run_chunk, draw, reducers, plan), compiler_options=options)
 
 
 def _run_chunk(draw: Structure, reducers: Structure, plan: Plan, arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:
-    """The draws of a step, stacked; or the states of the reducers on each device, stacked."""
+    """The draws of a step, stacked, or the states of the reducers on each device, stacked."""
     axes, alone = draw_axes(plan.mesh), devices_are_busy()
 
     def on_device(arrays: PyTree, bounds: UInt32[Array, " 2"]) -> PyTree:

@@ -20,15 +20,15 @@ AXIS = "draws"
 
 
 def resolve_mesh(mesh: Mesh | None) -> Mesh:
-    """The mesh given, that of `jax.set_mesh`, or one of all devices along the axis "draws".
+    """The mesh given, the mesh of `jax.set_mesh`, or a mesh of all devices along the axis "draws".
 
-    Where the devices are busy, as inside of `shard_map`, it is that of one device.
+    If the devices are busy, as inside of `shard_map`, it is a mesh of one device.
     """
     if mesh is None:
         if devices_are_busy():
             return Mesh(np.asarray(jax.local_devices()[:1]), (AXIS,))
         return mesh_around() or Mesh(np.asarray(jax.devices()), (AXIS,))
-    # Outside of programs a run has its mesh around it, whatever `jax.set_mesh` says.
+    # Outside of programs a run sets its own mesh, whatever `jax.set_mesh` has set.
     mesh = checked(mesh) if devices_are_busy() or is_staged() else automatic(mesh)
     if AXIS not in mesh.axis_names:
         raise _checks.refusal("mesh", f"have an axis named {AXIS!r}", mesh.axis_names)
@@ -40,7 +40,7 @@ def resolve_mesh(mesh: Mesh | None) -> Mesh:
 
 
 def draw_axes(mesh: Mesh) -> tuple[str, ...]:
-    """The axes over which the draws are spread: the one called "draws", or all."""
+    """The axes over which the draws are spread: the axis "draws", or all."""
     return (AXIS,) if AXIS in mesh.axis_names else mesh.axis_names
 
 
@@ -60,7 +60,7 @@ def local_devices(mesh: Mesh) -> list[Any]:
 
 
 def on_every_device(tree: PyTree, mesh: Mesh) -> PyTree:
-    """A copy of every array on every device, whatever device it lives on now."""
+    """A copy of every array on every device."""
     if devices_are_busy():
         return tree
     everywhere = NamedSharding(mesh, PartitionSpec())
@@ -77,7 +77,7 @@ def _shared_leaf(mesh: Mesh, leaf: Any) -> jax.Array:
 
 
 def _shared(array: np.ndarray, mesh: Mesh) -> jax.Array:
-    """An array on all devices, of which every process gives its part; nothing travels from one to another."""
+    """An array on all devices; every process makes its own copies, so nothing travels between processes."""
     copies = [jax.device_put(array, device) for device in local_devices(mesh)]
     return jax.make_array_from_single_device_arrays(array.shape, NamedSharding(mesh, PartitionSpec()), copies)
 
@@ -94,7 +94,7 @@ def on_host(tree: PyTree) -> list[PyTree]:
     leaves, structure = jax.tree.flatten(tree)
     parts = [_parts(leaf) for leaf in leaves]
     number = max((len(part) for part, leaf in zip(parts, leaves, strict=True) if leaf.size), default=1)
-    # An empty array has no parts of its own.
+    # An empty array has no parts.
     nothing = lambda leaf: [np.zeros(leaf.shape[1:], leaf.dtype)] * number
     parts = [part if leaf.size else nothing(leaf) for part, leaf in zip(parts, leaves, strict=True)]
     return [jax.tree.unflatten(structure, part) for part in zip(*parts, strict=True)]

@@ -11,19 +11,21 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxtyping import Array
 
-# An array of up to this many entries is shown as it is, so that an error can say what has changed.
+from rmtjax.simulation._memory import inner_programs
+
+# An array of up to this many entries is shown with its values, so that an error can say what has changed.
 _SHOWN = 4
-# Addresses in memory, in the names of functions.
+# Addresses in memory, which names of functions contain.
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def without_addresses(text: str) -> str:
-    """A text that does not depend on where things are in memory."""
+    """The text without addresses in memory."""
     return _ADDRESS.sub("", text)
 
 
 def of_array(array: Array | np.ndarray) -> str:
-    """Dtype and shape of an array, and its value if that is short."""
+    """Dtype and shape of an array, with its values if they are few, or else their digest."""
     is_key = jnp.issubdtype(array.dtype, jax.dtypes.prng_key)
     host = np.asarray(jax.random.key_data(array) if is_key else array)
     value = host.tolist() if host.size <= _SHOWN else f"sha256 {hashlib.sha256(host.tobytes()).hexdigest()}"
@@ -39,12 +41,9 @@ def of_program(program: ClosedJaxpr) -> str:
 
 
 def _constants(jaxpr: Jaxpr) -> Iterator[Any]:
-    """Arrays that are printed by their shapes only."""
-    is_jaxpr = lambda value: isinstance(value, Jaxpr | ClosedJaxpr)
+    """Arrays whose values the text of a program does not show."""
     for eqn in jaxpr.eqns:
         yield from (each.val for each in eqn.invars if isinstance(each, Literal) and np.ndim(each.val))
-        for value in jax.tree.leaves(eqn.params, is_leaf=is_jaxpr):
-            if isinstance(value, ClosedJaxpr):
-                yield from value.consts
-            if is_jaxpr(value):
-                yield from _constants(value.jaxpr if isinstance(value, ClosedJaxpr) else value)
+        for inner, constants in inner_programs(eqn):
+            yield from constants
+            yield from _constants(inner)

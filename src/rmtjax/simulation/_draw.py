@@ -1,4 +1,4 @@
-"""One draw of a user's function: its arguments as arrays, its output, and what it costs."""
+"""One draw of a user's function: its arguments as arrays, its output, and its cost."""
 
 import math
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from jaxtyping import Array, PyTree
 from rmtjax import _checks
 from rmtjax._mesh import busy, inside_shard_map
 from rmtjax._typing import KeyScalar
+from rmtjax.simulation._digest import of_program
 from rmtjax.simulation._memory import peak_bytes, uses_lapack
 from rmtjax.simulation._structure import Structure, kept_for_structure
 
@@ -26,7 +27,7 @@ _SHAPE_ERRORS = (
 
 
 def number_as_array(leaf: Any) -> Any:
-    """A Python number as a weakly typed array, so that its value is not part of the program."""
+    """A Python number as a weakly typed array, so that its value is not a part of the program."""
     return jnp.asarray(leaf) if isinstance(leaf, bool | int | float | complex | np.generic) else leaf
 
 
@@ -38,12 +39,12 @@ class Trace:
     leaves: list[jax.ShapeDtypeStruct]
     structure: Any
     lapack: bool
-    program: ClosedJaxpr | None  # only of a fresh trace
+    digest: str | None  # of the operations, only of a fresh trace
     waiting: list[Callable]
 
     @property
     def numbers(self) -> int:
-        """How many numbers a draw is."""
+        """How many numbers a draw has."""
         return sum(math.prod(leaf.shape) for leaf in self.leaves)
 
     @property
@@ -52,20 +53,20 @@ class Trace:
         return jax.tree.unflatten(self.structure, self.leaves)
 
     def taken(self) -> Callable | None:
-        """The draw as it was traced, for the first caller only, so that it need not be traced again."""
+        """The traced draw, for the first caller only, which need not trace it again."""
         return self.waiting.pop() if self.waiting else None
 
 
 def traced(draw: Structure, operands: list[Array], key: KeyScalar, *, fresh: bool = False) -> Trace:
-    """The draw traced; this is where functions that cannot be traced are detected.
+    """The draw traced; functions that cannot be traced are detected here.
 
-    A trace is kept, as by `jax.jit`: what a function finds in its surroundings is what it found the first time. A
-    `fresh` one looks again, and has its operations for a fingerprint.
+    A trace is kept, as by `jax.jit`: a function keeps the globals that it saw at the first trace. A `fresh` trace looks
+    again, and has a digest of the operations for a fingerprint.
     """
     shapes = tuple(map(_shape, operands)), _shape(key)
     if fresh:
-        return _trace(draw, *shapes, keep=True)
-    # JAX's own settings that change a program without a change of its operands.
+        return _trace(draw, *shapes, fresh=True)
+    # These settings of JAX change a program without changing its operands.
     settings = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore
     return _traced(draw, *shapes, (*settings, jax.sharding.get_abstract_mesh()))
 
@@ -99,16 +100,16 @@ def _shape(array: Array) -> jax.ShapeDtypeStruct:
 @kept_for_structure
 def _traced(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, settings: tuple) -> Trace:
     del settings
-    return _trace(draw, operands, key, keep=False)
+    return _trace(draw, operands, key, fresh=False)
 
 
-def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, keep: bool) -> Trace:
+def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, fresh: bool) -> Trace:
     program, structure = _program(draw, operands, key)
     run = jaxpr_as_fun(program)
     leaves = [jax.ShapeDtypeStruct(out.shape, out.dtype) for out in program.out_avals]
     again = lambda operands, key: jax.tree.unflatten(structure, run(*operands, key))
-    kept = program if keep else None
-    return Trace(max(1, peak_bytes(program)), leaves, structure, uses_lapack(program), kept, [again])
+    digest = of_program(program) if fresh else None
+    return Trace(max(1, peak_bytes(program.jaxpr)), leaves, structure, uses_lapack(program.jaxpr), digest, [again])
 
 
 def _program(

@@ -1,4 +1,4 @@
-"""What a simulation is, in facts that can be compared with those of an earlier run."""
+"""Facts of a simulation, which are compared with the facts of an earlier run."""
 
 from importlib.metadata import version
 
@@ -12,7 +12,7 @@ from rmtjax.simulation._work import Work
 
 
 def facts(work: Work) -> dict[str, str]:
-    """Names and values; two runs with equal ones draw the same and reduce it in the same way."""
+    """Names and values. Runs with equal facts make the same draws and reduce them in the same way."""
     config, words = jax.config, np.asarray(jax.random.key_data(work.key))
     reduce, states, output = work.reduce, work.empty or [], work.trace.output
     return {
@@ -32,7 +32,7 @@ def facts(work: Work) -> dict[str, str]:
 
 
 def difference(before: dict[str, str], now: dict[str, str]) -> str | None:
-    """In what two simulations differ, in words."""
+    """The first fact in which two simulations differ, in words; None if there is none."""
     for name in (*now, *before):
         there, here = before.get(name, "nothing"), now.get(name, "nothing")
         if there != here:

@@ -10,36 +10,33 @@ import numpy as np
 
 from rmtjax import _checks
 
-# A run looks at its result so many times.
+# The number of times that a run looks at its result.
 _LOOKS = 100
 
 
 class Goal:
     """A target for the standard error, or a condition on the result; None is never reached.
 
-    The looks come after numbers of draws that depend on `num_samples` alone, so that a run stops at the same draw
-    whatever its devices and batches.
+    The numbers of draws between two looks depend on `num_samples` alone, so that a run stops at the same draw for all
+    devices and batches.
     """
 
     def __init__(self, stop_when: float | Callable[[Any], Any] | None, num_samples: int):
-        self._every = None if stop_when is None else math.ceil(num_samples / _LOOKS)
-        if stop_when is None or callable(stop_when):
-            self._condition = stop_when
-        else:
+        self._every = math.inf if stop_when is None else math.ceil(num_samples / _LOOKS)
+        self._condition: Any = stop_when
+        if not (stop_when is None or callable(stop_when)):
             self._condition = functools.partial(_is_below, float(_checks.positive("stop_when", stop_when)))
 
     def next_look(self, start: int) -> float:
-        """The number of draws of the first look after the first `start` draws."""
-        return math.inf if self._every is None else (start // self._every + 1) * self._every
+        """The number of draws at which the first look after `start` draws comes."""
+        return (start // self._every + 1) * self._every
 
     def is_look(self, done: int) -> bool:
         """Whether there is a look after this number of draws."""
-        return self._every is not None and done % self._every == 0
+        return done % self._every == 0
 
     def is_reached(self, result: Any) -> bool:
         """Whether the result is good enough."""
-        if self._condition is None:
-            return False
         answer = self._condition(result)
         if answer is None:
             raise _checks.refusal("stop_when", "return whether the result is good enough", answer)
@@ -54,14 +51,11 @@ def _is_below(target: float, result: Any) -> bool:
 
 
 def largest_standard_error(result: Any) -> float | None:
-    """The largest of all standard errors in the results of one or several reducers, infinite if one is unknown.
-
-    None if none of the results has any.
-    """
+    """The largest standard error in the results of reducers, infinite if one is unknown; None if no result has any."""
     has_error = lambda node: hasattr(node, "standard_error")
     found = [node.standard_error for node in jax.tree.leaves(result, is_leaf=has_error) if has_error(node)]
     if not found:
         return None
     errors = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(found)])
-    # If all are 0, then no two draws have differed yet, which says nothing about the next one.
+    # If all errors are 0, no two draws have differed yet, which says nothing about the next one.
     return math.inf if np.isnan(errors).any() or not errors.any() else float(errors.max())

@@ -1,4 +1,4 @@
-"""Signals that end a run: noted when they come, obeyed when the state is in order."""
+"""Signals that end a run: noted when they come, and obeyed when the state is complete."""
 
 import contextlib
 import signal
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Interrupted(UserWarning):
-    """The warning that a run was ended by a signal, and that its result is that of the draws so far.
+    """The warning that a signal ended a run, whose result is then the result of the draws so far.
 
     Example:
         Stop a script at Ctrl-C instead of going on with the partial result:
@@ -22,7 +22,7 @@ class Interrupted(UserWarning):
 
 
 class Interrupts:
-    """The signal that has come, if one has."""
+    """The first signal that has come, if any."""
 
     signal: int | None = None
 
@@ -37,10 +37,9 @@ class Interrupts:
 
 @contextlib.contextmanager
 def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
-    """Note Ctrl-C, and SIGTERM if `termination` is True, as long as the context lasts; SIGTERM is then sent again.
+    """Note Ctrl-C, and SIGTERM if `termination` is True, until the context ends, when SIGTERM is sent again.
 
-    Python delivers signals to the main thread only, so that other threads note none; and a handler of the user's own
-    stays in place.
+    Python delivers signals to the main thread only, so other threads note none. A user's own handler stays in place.
     """
     interrupts = Interrupts()
     usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}

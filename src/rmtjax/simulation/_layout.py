@@ -1,36 +1,37 @@
-"""How draws are laid out on the devices: in batches of what size, and whether one after the other."""
+"""How draws are laid out on the devices: the size of batches, and whether a batch is taken one by one."""
 
 import math
 from typing import Any
 
 from jax.sharding import Mesh
 
+from rmtjax._compile import is_small, is_soon
 from rmtjax.simulation._devices import local_devices, width
 from rmtjax.simulation._draw import Trace
 from rmtjax.simulation._memory import memory_budget
 
 # A draw of this many bytes, about one core's cache, counts as large on a CPU.
 _LARGE_DRAW = 2**20
-# Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache: twice as slow for cheap draws.
+# Bytes of a batch that goes through a loop on a CPU. A larger one leaves the cache, which takes twice as long for cheap
+# draws.
 _CACHED_BATCH = 2**23
 _MANY_BATCHES = 16
-# Bytes of all draws of a run of about a millisecond. 20 of Lanczos' steps on 8 vectors of length 100 take 0.3 ms with
-# all passes and 0.9 ms without, and a second less to compile.
-_SHORT_RUN = 2**21
-# Large batches are multiples of this: loops of XLA over other numbers of lanes may take three times as long.
+# Elementary steps of a draw for each of its bytes. A run counts as small up to a millisecond: 20 of Lanczos' steps on 8
+# vectors of length 100 take 0.3 ms with all passes and 0.9 ms without, and a second less to compile.
+_STEPS_PER_BYTE = 2
+# Large batches are multiples of this: XLA's loops over other numbers of lanes may take three times as long.
 _LANES = 64
 
 
 def is_one_by_one(draw: Trace, mesh: Mesh, generator: Any) -> bool:
     """Whether a device takes the draws of a batch one after the other instead of under `vmap`.
 
-    On a CPU large draws gain nothing from `vmap`: one alone fills the cache, and a batched LAPACK call starts every
-    matrix on a thread of its own, each of which starts the threads of BLAS (n = 1000 on 2 cores: 2.5 times slower than
-    one by one). Several devices of a process also share one thread pool, and such a call holds a thread while it waits
-    for others of the pool: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2
-    cores).
+    On a CPU large draws gain nothing from `vmap`. A single one fills the cache, and a batched LAPACK call starts a
+    thread for every matrix, each of which starts the threads of BLAS (n = 1000 on 2 cores: 2.5 times slower than one by
+    one). Several devices of a process also share one thread pool, and such a call holds a thread while it waits for
+    others: as many calls as there are threads wait for ever (jaxlib 0.10, seen with 3 devices on 2 cores).
 
-    The generators "rbg" and "unsafe_rbg" give other numbers under `vmap` than for one key, on every platform.
+    On every platform the generators "rbg" and "unsafe_rbg" give other numbers under `vmap` than for one key.
     """
     if "rbg" in str(generator):
         return True
@@ -42,7 +43,7 @@ def is_one_by_one(draw: Trace, mesh: Mesh, generator: Any) -> bool:
 def draws_per_device(
     draw: Trace, num_samples: int, asked: int | None, mesh: Mesh, *, vmapped: bool, looped: bool
 ) -> int:
-    """Draws per device at a time, evened out so that the last batch is not mostly padding."""
+    """The number of draws per device at a time, chosen so that the last batch is not mostly padding."""
     per_device = math.ceil(num_samples / width(mesh))
     if asked is not None:
         return min(asked, per_device)
@@ -52,16 +53,16 @@ def draws_per_device(
     if largest >= _LANES:
         largest -= largest % _LANES
     if looped and per_device >= _MANY_BATCHES * largest:
-        return largest  # The last batch hardly counts, and all long runs share a program.
+        return largest  # The last of many batches hardly counts, and all long runs share a program.
     even = math.ceil(per_device / math.ceil(per_device / largest))
     # There are sixteen sizes per octave: runs of similar lengths share a program, with at most 1/16 more draws.
     step = 2 ** max(0, even.bit_length() - 5)
     return min(largest, -(-even // step) * step)
 
 
-def is_short(draw: Trace, num_samples: int) -> bool:
-    """Whether the run takes milliseconds, unless a loop in the draws goes over the same small arrays very often."""
-    return draw.peak * num_samples <= _SHORT_RUN
+def is_quick(draw: Trace, num_samples: int) -> bool:
+    """Whether the caller asks for a quick compilation, and the draws take few steps if their loops are short."""
+    return is_soon() and is_small((), work=_STEPS_PER_BYTE * draw.peak * num_samples)
 
 
 def longest_chunk(draw: Trace, mesh: Mesh) -> int:

@@ -9,14 +9,11 @@ from jax.sharding import Mesh
 
 
 class ProcessLost(RuntimeError):
-    """Another process of the run is gone, so that it cannot go on."""
+    """Another process of the run has ended, so that this one cannot go on."""
 
 
 class Processes:
-    """The processes that take part in a simulation, one for a mesh of local devices.
-
-    All of them make the same calls in the same order.
-    """
+    """The processes of a simulation, only one if all devices are local; all make the same calls in the same order."""
 
     def __init__(self, mesh: Mesh):
         self.several = mesh.is_multi_process
@@ -27,7 +24,7 @@ class Processes:
         return not self.several or jax.process_index() == 0
 
     def numbers(self, numbers: Sequence[int]) -> list[list[int]]:
-        """The whole numbers, of 32 bits, of every process, in the order of processes."""
+        """The 32-bit integers of every process, in the order of processes."""
         return self._gathered(np.asarray(numbers, np.int32)).tolist()
 
     def blobs(self, blob: bytes) -> list[bytes]:
@@ -42,7 +39,7 @@ class Processes:
         return [row[:size].tobytes() for row, size in zip(self._gathered(padded), sizes, strict=True)]
 
     def from_first(self, compute: Callable[[], bytes]) -> bytes:
-        """What the first process computes, for all of them; if it raises an error, all do."""
+        """The answer that the first process computes, in all processes; if it raises an error, all do."""
         if not self.several:
             return compute()
         answer, error = b"", None
@@ -63,7 +60,7 @@ class Processes:
             return array[None]
         try:
             return np.asarray(multihost_utils.process_allgather(array)).reshape(jax.process_count(), *array.shape)
-        except Exception as error:  # A collective fails with errors of several kinds.
+        except Exception as error:  # A collective operation fails with errors of several kinds.
             raise ProcessLost(
                 "Another process of the run is gone: start all of them anew, as many as there are now. A run with "
                 "`checkpoint` goes on where it was last saved."

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, lines where there is none."""
+"""How far a run is: a bar on a terminal, and lines elsewhere."""
 
 import contextlib
 import importlib.util
@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-# Called with the number of draws just finished, and with a function that gives the standard error of the result so far
-# if it has one.
+# Called with the number of draws just finished, and with a function that returns the standard error of the result so
+# far, or None.
 Advance = Callable[[int, Callable[[], float | None]], object]
 
 # Seconds between two looks at the standard error, and between two lines.
@@ -19,7 +19,7 @@ _SECONDS_OF_LINES = 10.0
 
 @contextlib.contextmanager
 def shown_progress(total: int, initial: int, show: bool | None) -> Iterator[Advance]:
-    """A context manager that gives a function, to be called with the number of draws just finished.
+    """A context with a function that shows the progress.
 
     Args:
         total: number of draws.
@@ -61,12 +61,12 @@ def _is_terminal() -> bool:
 
 
 def _shown(error: float | None, before: str) -> str:
-    """The standard error in words, if it is known."""
+    """The standard error in words; nothing if it is not known."""
     return f"{before}standard error {error:.2g}" if error is not None and math.isfinite(error) else ""
 
 
 class _Due:
-    """True once in an interval."""
+    """A clock that says once in an interval that it has passed."""
 
     def __init__(self, seconds: float):
         self._seconds, self._last = seconds, time.monotonic()
@@ -81,12 +81,12 @@ class _Due:
 
 
 class _Lines:
-    """A line now and then, and one at the end."""
+    """A line at intervals, and one at the end."""
 
     def __init__(self, total: int, initial: int):
         self._total, self._done, self._told = total, initial, initial
         self._due = _Due(_SECONDS_OF_LINES)
-        # Times and numbers of draws, of the start and of the first draws, which have waited for the compiler.
+        # Times and numbers of draws at the start and after the first draws, which have waited for the compiler.
         self._marks = [(time.monotonic(), initial)]
 
     def __call__(self, draws: int, error: Callable[[], float | None]) -> None:

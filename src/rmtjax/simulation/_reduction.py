@@ -23,7 +23,7 @@ def _reducers(reduce: PyTree) -> list[AbstractReducer]:
 
 
 def check_reducers(reduce: PyTree, name: str = "reduce") -> None:
-    """Refuse a tree that holds anything but reducers, or none at all; `name` is that of the argument."""
+    """Refuse a tree that holds anything but reducers, or none; `name` is the name of the argument."""
     leaves = jax.tree.leaves(reduce, is_leaf=lambda node: node is None or _is_reducer(node))
     if not leaves or not all(map(_is_reducer, leaves)):
         must = "be a reducer, an instance such as `rmt.Histogram(edges)`, or a tuple, list or dict of reducers"
@@ -38,7 +38,7 @@ def keeps_draws(reduce: PyTree) -> bool:
 
 
 def init(reduce: PyTree, draw: PyTree[jax.ShapeDtypeStruct]) -> list[PyTree]:
-    """The state of no draws, one for each reducer, as numpy arrays."""
+    """The state of no draws of each reducer, as numpy arrays."""
     return [_begun(reducer, draw) for reducer in _reducers(reduce)]
 
 
@@ -94,7 +94,7 @@ def _merged(reducer: AbstractReducer, model: np.ndarray, array: Any) -> np.ndarr
 
 
 def described(reduce: PyTree) -> str:
-    """The reducers and everything in them but long arrays, in words that do not depend on the process."""
+    """The reducers with all but long arrays, in words that do not depend on the process."""
     placed = jax.tree_util.tree_leaves_with_path(reduce, is_leaf=_is_reducer)
     words = (f"{jax.tree_util.keystr(path)}: {reducer!r}" if path else repr(reducer) for path, reducer in placed)
     return without_addresses(", ".join(words))

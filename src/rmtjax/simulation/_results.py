@@ -1,4 +1,4 @@
-"""What `simulate` and `Part` return, for type checkers: the result of a reducer is what its `finish` returns."""
+"""Types of the results of `simulate` and `Part`: the result of a reducer is what its `finish` returns."""
 
 from typing import Any, Protocol, TypeVar
 
@@ -10,12 +10,12 @@ from rmtjax.simulation._reducers.moments_result import MomentsResult
 from rmtjax.simulation._reducers.quantiles_result import QuantilesResult
 
 Result = TypeVar("Result", covariant=True)
-# Reducers of one kind have results of one kind, under whatever keys. A union of several would be of no use.
+# A mapping of reducers of one kind has results of one kind. A union of several kinds would be of no use.
 Same = TypeVar("Same", CovarianceResult, ExtremesResult, HistogramResult, KeptDraws, MomentsResult, QuantilesResult)
 
 
 class Reducer(Protocol[Result]):
-    """A reducer, by its result."""
+    """A reducer with this result."""
 
     def init(self, draw: Any) -> Any: ...
 

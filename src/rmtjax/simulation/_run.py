@@ -1,4 +1,4 @@
-"""A run, chunk after chunk: what happens between two chunks, and how long they are."""
+"""A run, chunk by chunk: how long the chunks are, and what happens between them."""
 
 import math
 import time
@@ -22,14 +22,14 @@ from rmtjax.simulation._saver import Saver
 _SECONDS = 0.5
 _SECONDS_OF_SEVERAL = 5.0
 _FASTEST_GROWTH = 4
-# Between two looks at whether a chunk is ready, in seconds; Ctrl-C is heard that soon.
+# Seconds between two looks at whether a chunk is ready; Ctrl-C is noticed that soon.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 1e-5, 0.02
-# A batch that did not fit into memory is divided by this.
+# A batch that did not fit into memory is divided by this number.
 _LESS = 4
 
 
 class Surroundings(NamedTuple):
-    """What a run has to do with besides its draws."""
+    """The other parts that a run works with."""
 
     processes: Processes
     interrupts: Interrupts
@@ -39,9 +39,9 @@ class Surroundings(NamedTuple):
 
 
 class AbstractRun(ABC):
-    """A run that is filled chunk by chunk; `done` draws are in it, in all processes together."""
+    """A run that takes in chunk after chunk; `done` is the number of draws so far, in all processes together."""
 
-    # Whether a chunk is one batch of each device, because what it gives grows with the number of its draws.
+    # Whether a chunk is one batch of each device, because its output grows with the number of its draws.
     one_batch: bool
 
     def __init__(self, num_samples: int, done: int, surroundings: Surroundings):
@@ -50,11 +50,11 @@ class AbstractRun(ABC):
 
     @abstractmethod
     def _take(self, chunk: PyTree) -> None:
-        """Take in the devices' output for the next draws."""
+        """Take in the output of the devices for the next draws."""
 
     @abstractmethod
     def _combine(self) -> list[PyTree]:
-        """The states of all draws so far, the same in all processes; an empty list if there are none to save."""
+        """The states of all draws so far, the same in all processes; an empty list if there is nothing to save."""
 
     @abstractmethod
     def result(self) -> Any:
@@ -62,10 +62,10 @@ class AbstractRun(ABC):
 
     @abstractmethod
     def standard_error(self) -> float | None:
-        """The largest standard error of the result so far, as far as this process knows, if there is one."""
+        """The largest standard error of the result so far, as far as this process knows; None if it has none."""
 
     def go_on(self, chunks: Chunks, plan: Plan, longest: int) -> None:
-        """Draw until the end, or until something else ends the run; no chunk has more draws than `longest`."""
+        """Draw until something ends the run; no chunk has more draws than `longest`."""
         seconds = _SECONDS_OF_SEVERAL if self.surroundings.processes.several else _SECONDS
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
@@ -87,7 +87,7 @@ class AbstractRun(ABC):
             start = stop
 
     def _visit(self, pace: "_Pace", number: int) -> bool:
-        """What is to be done after so many draws, and whether the run ends here; the processes decide it together."""
+        """Save and look at the result if that is due, and return whether the run ends; processes decide together."""
         processes, interrupts, saver, goal, _ = self.surroundings
         answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done), pace.milliseconds()])
         self.interrupted = any(answer[0] for answer in answers)
@@ -97,18 +97,18 @@ class AbstractRun(ABC):
         if not (self.interrupted or due or finished or look):
             return False
         states = self._combine()
-        # A condition may look at a clock, so that only the first process asks it.
+        # A condition may look at a clock, so only the first process evaluates it.
         reached = look and processes.from_first(lambda: b"1" if goal.is_reached(self.result()) else b"") == b"1"
         ends = self.interrupted or finished or reached
         if due and not ends:
-            # A state that gives none, as that of NaN in a histogram, must not take the place of a good one.
+            # A state without a result, such as a histogram with NaN, must not replace a good one.
             self.result()
         if due or ends:
             saver.save(self.done, states)
         return ends
 
     def _is_there(self, chunk: PyTree) -> bool:
-        """Wait for the devices, unless a signal ends the run first; several processes wait all the same, and meet."""
+        """Wait for the devices, and return False if a signal ends the run first; several processes always wait."""
         start = time.monotonic()
         while not is_ready(chunk):
             if self.surroundings.interrupts.signal is not None and not self.surroundings.processes.several:
@@ -116,13 +116,13 @@ class AbstractRun(ABC):
                     raise KeyboardInterrupt
                 self.interrupted = True
                 return False
-            # The chunk is noticed a hundredth of its time too late at most.
+            # This notices the chunk too late by at most a hundredth of its time.
             time.sleep(min(max(_SHORTEST_PAUSE, (time.monotonic() - start) / 100), _LONGEST_PAUSE))
         return True
 
 
 class _Pace:
-    """How many draws are worth a visit of the host, from the time that the last ones took."""
+    """The number of draws between two visits of the host, from the time that the last draws took."""
 
     def __init__(self, step: int, longest: int, seconds: float):
         self.draws = step
@@ -135,13 +135,13 @@ class _Pace:
         return math.ceil(1e3 * (self._before - before))
 
     def learn(self, draws: int, milliseconds: int) -> None:
-        """So many draws took so long, by the clock of the first process."""
+        """Adapt to the time that these draws took, by the clock of the first process."""
         wanted = min(draws * 1e3 * self._seconds / max(milliseconds, 1), _FASTEST_GROWTH * self.draws)
         self.draws = self._step * min(max(1, round(wanted / self._step)), self._most_steps)
 
 
 def _one_behind(chunks: Iterator[Any]) -> Iterator[Any]:
-    """Each chunk when the next one is on the devices, so that they never wait."""
+    """Each chunk after the next one is on the devices, so that they never wait."""
     pending = next(chunks, None)
     for chunk in chunks:
         yield pending
@@ -151,14 +151,14 @@ def _one_behind(chunks: Iterator[Any]) -> Iterator[Any]:
 
 
 def go_on(run: AbstractRun, chunks: Callable[[Plan], Chunks], plan: Plan, longest: int) -> None:
-    """Fill the run, with a smaller batch from where it is if the memory of a device does not suffice."""
+    """Fill the run; if the memory of a device does not suffice, go on with a smaller batch."""
     try:
         run.go_on(chunks(plan), plan, longest)
         return
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error) or plan.batch == 1 or run.surroundings.processes.several:
             raise
-    # Out here, where nothing refers any more to the arrays that did not fit.
+    # Outside of the handler nothing refers any more to the arrays that did not fit.
     smaller = plan._replace(batch=max(1, plan.batch // _LESS))
     text = f"Batches of {plan.batch} draws do not fit into memory; the run goes on with batches of {smaller.batch}."
     warnings.warn(text, RuntimeWarning, stacklevel=3)

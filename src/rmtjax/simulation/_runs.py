@@ -1,4 +1,4 @@
-"""The two kinds of runs: draws that are stacked, and draws that are streamed through reducers."""
+"""The two kinds of runs: draws are stacked, or streamed through reducers."""
 
 import functools
 import warnings
@@ -57,7 +57,7 @@ def _concatenated(number: int, *chunks: PyTree) -> PyTree:
 
 
 class Streamed(AbstractRun):
-    """The states of the reducers: a total of all processes, and the part that this one has added since."""
+    """The states of the reducers: a total of all processes, and the part that this process has added since."""
 
     def __init__(
         self, reduce: PyTree, num_samples: int, empty: list[PyTree], saved: Saved | None, surroundings: Surroundings
@@ -72,16 +72,13 @@ class Streamed(AbstractRun):
     def _take(self, chunk: PyTree) -> None:
         for of_device in on_host(chunk):
             self._part = _reduction.merge(self._reduce, self._part, of_device)
-        # One of several processes may have no draw in the first chunk; they form a result when they exchange states.
+        # One of several processes may have no draw in the first chunk; they form a result after exchanging states.
         if not (self._tried or self.surroundings.processes.several):
             self._tried = True
-            self._try()
-
-    def _try(self) -> None:
-        """Form the result of the first draws, so that mistakes show before hours of work, not after."""
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            _reduction.finish(self._reduce, self._part)
+            # A result of the first draws shows mistakes before hours of work, not after.
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                _reduction.finish(self._reduce, self._part)
 
     def _combine(self) -> list[PyTree]:
         processes = self.surroundings.processes
@@ -95,12 +92,11 @@ class Streamed(AbstractRun):
         return self._total
 
     def result(self) -> Any:
-        """The result of each reducer."""
         return _reduction.finish(self._reduce, self._total)
 
     def standard_error(self) -> float | None:
-        """The largest of those that the results have."""
-        if self.surroundings.processes.several:  # What the others have drawn since is not known here.
+        """The largest standard error of the results."""
+        if self.surroundings.processes.several:  # This process does not know what the others have drawn since.
             return largest_standard_error(self.result())
         states = _reduction.merge(self._reduce, self._total, self._part)
         return largest_standard_error(_reduction.finish(self._reduce, states))

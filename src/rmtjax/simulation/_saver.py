@@ -1,6 +1,7 @@
-"""When a run is saved, and what happens if it cannot be."""
+"""When a run is saved, and what happens if that fails."""
 
 import contextlib
+import functools
 import math
 import re
 import time
@@ -43,7 +44,7 @@ class Interval:
 class Saver:
     """Keeps the states of a run in a file, or nowhere if there is no store.
 
-    The first process reads and writes, and tells the others what came of it.
+    The first process reads and writes, and tells the others the outcome.
     """
 
     def __init__(self, store: Store | None, facts: dict[str, str], every: Interval, strict: bool, processes: Processes):
@@ -53,44 +54,43 @@ class Saver:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Saved | None]:
-        """What was saved, if anything was; no other run writes to the file as long as the context lasts.
+        """The state that was saved, if any; no other run writes to the file as long as the context lasts.
 
         Raises:
-            RuntimeError: another run does.
-            ValueError: the file is damaged or of another simulation.
+            RuntimeError: another run writes to the file.
+            ValueError: the file is damaged or belongs to another simulation.
         """
         if self._store is None:
             yield None
             return
         with contextlib.ExitStack() as stack:
-            content = self._processes.from_first(lambda: self._read(stack))
+            content = self._processes.from_first(functools.partial(self._read, self._store, stack))
             saved = unpacked(content) if content else None
             self._saved = saved.draws if saved else 0
             yield saved
 
-    def _read(self, stack: contextlib.ExitStack) -> bytes:
-        assert self._store is not None
-        self._store.check()
+    def _read(self, store: Store, stack: contextlib.ExitStack) -> bytes:
+        store.check()
         unlocked = None
         try:
-            stack.enter_context(self._store.locked())
+            stack.enter_context(store.locked())
         except OSError as error:
             unlocked = error
-        saved = self._store.load()
+        saved = store.load()
         self._saved = saved.draws if saved else 0
         if unlocked is not None:
-            self._failed(unlocked)
+            self._failed(store, unlocked)
         if saved is None:
             return b""
         if different := difference(saved.facts, self._facts):
             raise ValueError(
-                f"`checkpoint` must be of this simulation, got {self._store.path}, which differs in {different}. "
+                f"`checkpoint` must be of this simulation, got {store.path}, which differs in {different}. "
                 "Nothing was overwritten."
             )
         return packed(saved)
 
     def next_save(self, start: int) -> float:
-        """The number of draws after which the next state is due, if the interval is one of draws."""
+        """The number of draws after which the next state is due, infinite if the interval is a time."""
         return math.inf if self._store is None else (start // self._every.draws + 1) * self._every.draws
 
     def is_due(self, draws: int) -> bool:
@@ -104,20 +104,19 @@ class Saver:
         self._time = time.monotonic()
         if self._store is None or draws == self._saved:
             return
-        self._processes.from_first(lambda: self._write(Saved(draws, self._facts, jax.tree.leaves(states))))
+        saved = Saved(draws, self._facts, jax.tree.leaves(states))
+        self._processes.from_first(functools.partial(self._write, self._store, saved))
 
-    def _write(self, saved: Saved) -> bytes:
-        assert self._store is not None
+    def _write(self, store: Store, saved: Saved) -> bytes:
         try:
-            self._store.save(saved)
+            store.save(saved)
             self._saved = saved.draws
         except OSError as error:
-            self._failed(error)
+            self._failed(store, error)
         return b""
 
-    def _failed(self, error: OSError) -> None:
-        assert self._store is not None
-        text = f"The checkpoint {self._store.path} cannot be written: {error}; {self._saved} draws are saved."
+    def _failed(self, store: Store, error: OSError) -> None:
+        text = f"The checkpoint {store.path} cannot be written: {error}; {self._saved} draws are saved."
         if self._strict:
             raise OSError(error.errno, text) from error
         warnings.warn(f"{text} The run goes on in memory.", RuntimeWarning, stacklevel=2)

@@ -32,6 +32,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 K = TypeVar("K", bound=str | int)
+Fn = Callable[..., Any]
 OnWriteError = Literal["continue", "raise"]
 
 
@@ -57,21 +58,14 @@ def simulate(
     fn: Callable[..., A], key: KeyScalar, num_samples: int, *, reduce: None = None, **options: Unpack[Options]
 ) -> A: ...
 @overload
-def simulate(
-    fn: Callable[..., Any], key: KeyScalar, num_samples: int, *, reduce: Reducer[A], **options: Unpack[Options]
-) -> A: ...
+def simulate(fn: Fn, key: KeyScalar, num_samples: int, *, reduce: Reducer[A], **options: Unpack[Options]) -> A: ...
 @overload
 def simulate(
-    fn: Callable[..., Any],
-    key: KeyScalar,
-    num_samples: int,
-    *,
-    reduce: tuple[Reducer[A], Reducer[B]],
-    **options: Unpack[Options],
+    fn: Fn, key: KeyScalar, num_samples: int, *, reduce: tuple[Reducer[A], Reducer[B]], **options: Unpack[Options]
 ) -> tuple[A, B]: ...
 @overload
 def simulate(
-    fn: Callable[..., Any],
+    fn: Fn,
     key: KeyScalar,
     num_samples: int,
     *,
@@ -80,25 +74,15 @@ def simulate(
 ) -> tuple[A, B, C]: ...
 @overload
 def simulate(
-    fn: Callable[..., Any],
-    key: KeyScalar,
-    num_samples: int,
-    *,
-    reduce: Mapping[K, Reducer[Same]],
-    **options: Unpack[Options],
+    fn: Fn, key: KeyScalar, num_samples: int, *, reduce: Mapping[K, Reducer[Same]], **options: Unpack[Options]
 ) -> dict[K, Same]: ...
 @overload
 def simulate(
-    fn: Callable[..., Any], key: KeyScalar, num_samples: int, *, reduce: Mapping[K, Any], **options: Unpack[Options]
+    fn: Fn, key: KeyScalar, num_samples: int, *, reduce: Mapping[K, Any], **options: Unpack[Options]
 ) -> dict[K, Any]: ...
 @overload
 def simulate(
-    fn: Callable[..., Any],
-    key: KeyScalar,
-    num_samples: int,
-    *,
-    reduce: list[Any] | tuple[Any, ...],
-    **options: Unpack[Options],
+    fn: Fn, key: KeyScalar, num_samples: int, *, reduce: list[Any] | tuple[Any, ...], **options: Unpack[Options]
 ) -> Any: ...
 def simulate(
     fn: Callable[..., PyTree],
@@ -117,17 +101,16 @@ def simulate(
 ) -> Any:
     """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
 
-    Draw i uses `jax.random.fold_in(key, i)` and nothing else, so a result does not depend on how the draws are spread
-    or whether the run was interrupted: for every batch size and number of devices and processes, integer results are
-    the same bit for bit, and floating-point ones to the rounding of their dtype. Batches run under `vmap` and
-    `shard_map` in one compiled function, which later calls reuse for all values of `args`, of arrays in a partial, and
-    of the parameters of a module that `fn` is a method of.
+    Draw i uses `jax.random.fold_in(key, i)` and nothing else. So for every batch size and number of devices and
+    processes, and after an interruption, integer results are the same bit for bit, and floating-point results agree to
+    the rounding of their dtype. Batches run under `vmap` and `shard_map` in one compiled function, which later calls
+    reuse for all values of `args`, of arrays in a partial, and of the parameters of a module if `fn` is its method.
 
     After `jax.distributed.initialize()` every process makes the same call, takes its share of the draws, and returns
     the same result. The first process writes the checkpoint and shows the progress.
 
-    Ctrl-C ends a run in order: the state is saved, the result of the draws so far is returned, and a warning gives
-    their number. A second one stops at once.
+    After Ctrl-C the state is saved, the result of the draws so far is returned, and a warning gives their number. A
+    second Ctrl-C stops at once.
 
     Args:
         fn: a JAX function of one typed key and of `args`, e.g. `rmt.GOE(100).eigenvalues`. Its output is any pytree
@@ -138,34 +121,33 @@ def simulate(
             new compilation. Every device gets a copy.
         reduce: a reducer, e.g. `rmt.Histogram(edges)`, or a tuple, list or dict of them: draws are streamed through
             it in constant memory. None stacks them.
-        batch_size: number of draws per device at a time; by default, as many as an estimate of the memory of `fn`
-            allows in a quarter of the device's memory (256 MiB where the device does not tell), or, for a reducer on a
-            CPU, in its cache.
-        mesh: devices with an axis named "draws", over which the draws are spread. By default those of `jax.set_mesh`,
-            along all of its axes if none has this name, or else all devices of all processes; inside of `shard_map` the
-            device of the caller.
+        batch_size: number of draws per device at a time. By default an estimate of the memory of `fn` decides: the
+            batch may take a quarter of the device's memory (256 MiB if the device does not tell it), and with a reducer
+            on a CPU only its cache.
+        mesh: devices with an axis named "draws", over which the draws are spread. By default the mesh of
+            `jax.set_mesh`, along all of its axes if none has this name, or else all devices of all processes; inside of
+            `shard_map` the device of the caller.
         progress: whether to show how far the run is, with the rate, the time left and the largest standard error: a bar
-            of tqdm on a terminal and in a notebook, a line every ten seconds elsewhere. By default on a terminal, if
-            tqdm is installed.
+            of tqdm on a terminal and in a notebook, a line every ten seconds elsewhere. By default only on a terminal,
+            if tqdm is installed.
         checkpoint: a file for the state of the reducer. If it exists, the run goes on where it was saved, also with
-            other devices, another batch size or a larger `num_samples`; `fn`, `args`, `key` and `reduce` must be the
+            other devices, another batch size or a larger `num_samples`. `fn`, `args`, `key` and `reduce` must be the
             same. `<checkpoint>.previous` holds the state before.
         every: the interval between two checkpoints: a number of draws, or a time such as "30s", "5min" or "1h".
         on_write_error: what to do if the checkpoint cannot be written: "continue" in memory with a warning, and try
             again after the next interval, or "raise".
         stop_when: a target for the largest standard error of the result, in its units, or a function of the result (the
-            tuple, list or dict for several reducers) that says whether it is good enough; all entries of an array have
-            to be. The run looks after every hundredth of `num_samples`.
+            tuple, list or dict for several reducers) that returns whether it is good enough, for an array in all
+            entries. The run looks after every hundredth of `num_samples`.
 
     Returns:
         The result of the reducer, or the results of several in the same structure. Without a reducer, the pytree of
         `fn` with a leading axis of length `num_samples`, sharded over the mesh if its size divides `num_samples`.
 
     Raises:
-        ValueError: `num_samples` or `batch_size` is below 1, `mesh` has no axis "draws", `reduce` holds anything but
-            reducers, `fn` calls numpy, returns no arrays, or has an output shape that depends on the key, or
-            `checkpoint` is damaged, of another simulation, or has more than `num_samples` draws.
-        RuntimeError: another run writes to `checkpoint`, or another process is gone.
+        ValueError: an argument is not as described; `fn` calls numpy, returns no arrays, or has an output shape that
+            depends on the key; `checkpoint` is damaged, of another simulation, or has more than `num_samples` draws.
+        RuntimeError: another run writes to `checkpoint`, or another process has ended.
         OSError: `checkpoint` cannot be written, and `on_write_error` is "raise".
         ImportError: `progress=True` on a terminal or in a notebook without tqdm.
 
@@ -202,7 +184,7 @@ def simulate(
         else:
             run = Streamed(reduce, num_samples, work.empty, saved, surroundings)
         stack.enter_context(surrounded_by(work.plan.mesh))
-        stack.enter_context(uninspected())  # the draws are the answer, also where they are NaN
+        stack.enter_context(uninspected())  # Draws may be NaN.
         go_on(run, work.chunks(), work.plan, longest_chunk(work.trace, work.plan.mesh))
         if run.interrupted or interrupts.signal is not None:
             kept = "" if store is None else f", which are saved in {store.path}"

@@ -1,12 +1,12 @@
 """Which parts of a function are data, and which are program.
 
 `jax.jit` keeps a program for a function *object*, so `GOE(30, s).eigenvalues`, a new object for every s, would be
-compiled again and again. Here any pytree with functions in it is split into its arrays, the operands of a program, and
-a hashable `Structure`, for which the program is kept: two bound methods of modules that differ only in the values of
+compiled again and again. Here a pytree that contains functions is split into its arrays, the operands of a program, and
+a hashable `Structure`, for which the program is kept. Two bound methods of modules that differ only in the values of
 their parameters have the same structure.
 
-A structure refers weakly to functions and to every other object that equals only itself. A program kept for a lambda is
-dropped together with the lambda, whereas the caches of JAX would keep both for ever.
+A structure refers weakly to functions and to every other object that equals only itself. So a program for a lambda is
+dropped together with the lambda, whereas JAX's caches would keep both for ever.
 """
 
 import functools
@@ -26,12 +26,12 @@ from jaxtyping import Array, PyTree
 # The number of results that are kept; a compiled simulation takes a few MiB.
 _MOST_KEPT = 128
 
-# The types of jitted functions. Inside another program `jit` does nothing, and the wrapped function may hold arrays.
+# The types of jitted functions. Inside another program `jit` does nothing, but the wrapped function may hold arrays.
 _JITTED: tuple[type, ...] = (type(jax.jit(lambda: None)), type(eqx.filter_jit(lambda: None)))
 
 
 class _Call(eqx.Module):
-    """A bound method or a partial, as a pytree in which its object and its arguments can be reached."""
+    """A bound method or a partial, as a pytree of its object and its arguments."""
 
     function: Any
     args: tuple
@@ -66,7 +66,7 @@ def _close(node: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Value:
-    """A leaf that is compared by its value, as a number is."""
+    """A leaf that is compared by its value, like a number."""
 
     value: Any = field(compare=False)
     identity: Hashable
@@ -77,14 +77,14 @@ def _constant(leaf: Any) -> Hashable:
     if type(leaf).__eq__ is object.__eq__:
         try:
             return weakref.ref(leaf)
-        except TypeError:  # An object with slots; it is kept alive, so that its address is not used again.
+        except TypeError:  # This object has slots. It is kept alive, so that its address is not used again.
             return _Value(leaf, (type(leaf), id(leaf)))
-    # In Python 1, 1.0 and True are equal, and so are 0.0 and -0.0.
+    # Python's 1, 1.0 and True are equal, and so are 0.0 and -0.0.
     if isinstance(leaf, float | complex | np.inexact):
         return _Value(leaf, (type(leaf), repr(leaf)))
     try:
         hash(leaf)
-    except TypeError:  # It may change without notice, so it never equals one that was seen before.
+    except TypeError:  # A mutable object may change, so it never equals one that was seen before.
         return _Value(leaf, object())
     return _Value(leaf, (type(leaf), leaf))
 
@@ -110,12 +110,12 @@ class Structure:
         return _closed(jax.tree.unflatten(self.treedef, leaves))
 
     def on_death(self, forget: Callable[[Any], object]) -> list[weakref.ref]:
-        """References that call `forget` when the first of the functions is gone, as long as they are kept."""
+        """References that call `forget` when the first of the functions is freed, as long as they are kept."""
         return [weakref.ref(each(), forget) for each in self.constants if isinstance(each, weakref.ref)]
 
 
 def split(tree: PyTree) -> tuple[list[Array], Structure]:
-    """The arrays of a tree, those in its bound methods and partials included, and the structure of the rest."""
+    """The arrays of a tree, also in its bound methods and partials, and the structure of the rest."""
     leaves, treedef = jax.tree.flatten(_opened(tree))
     constants = tuple(None if _is_traced(leaf) else _constant(leaf) for leaf in leaves)
     return [leaf for leaf in leaves if _is_traced(leaf)], Structure(treedef, constants)
@@ -134,7 +134,7 @@ def kept_for_structure(make: Callable) -> Callable:
                 forget = lambda _: entries.pop(key, None)
                 watches = [watch for each in key if isinstance(each, Structure) for watch in each.on_death(forget)]
                 entry = make(*key), watches
-            entries[key] = entry  # It goes to the end, so that the first entry is the one longest unused.
+            entries[key] = entry  # The entry goes to the end, so that the first entry is the one longest unused.
             for longest_unused in list(entries)[:-_MOST_KEPT]:
                 entries.pop(longest_unused, None)
             return entry[0]
@@ -143,6 +143,6 @@ def kept_for_structure(make: Callable) -> Callable:
 
 
 def named_arrays(tree: PyTree) -> list[tuple[str, Array]]:
-    """The arrays that `split` finds, each with its place in the tree in words."""
+    """The arrays that `split` finds, each after its place in the tree in words."""
     places, _ = jax.tree_util.tree_flatten_with_path(_opened(tree))
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in places if _is_traced(leaf)]

@@ -14,11 +14,10 @@ from jax.sharding import Mesh
 from jaxtyping import Array
 
 from rmtjax import _checks
-from rmtjax._compile import is_soon
 from rmtjax._mesh import devices_are_busy
 from rmtjax._module import AbstractModule
 from rmtjax._typing import KeyScalar, PyTree
-from rmtjax.simulation import _digest, _draw, _layout, _reduction
+from rmtjax.simulation import _draw, _layout, _reduction
 from rmtjax.simulation._chunk import Chunks, Plan
 from rmtjax.simulation._devices import local_devices, on_every_device, resolve_mesh, surrounded_by, width
 from rmtjax.simulation._memory import device_memory, memory_budget
@@ -27,10 +26,10 @@ from rmtjax.simulation._structure import Structure, split
 
 
 class Work(NamedTuple):
-    """What is to be drawn, and how.
+    """The draws that are to be made, and how.
 
     Args:
-        fn, args, reduce, key: as the user gave them, numbers in `args` as arrays.
+        fn, args, reduce, key: as the user gave them, except that numbers in `args` are arrays.
         operands, draw: the arrays of `fn` and `args`, and the rest, which refers to functions weakly.
         empty: the states of no draws, or None without reducers.
     """
@@ -46,7 +45,7 @@ class Work(NamedTuple):
     empty: list[PyTree] | None
 
     def agreed(self, processes: Processes, num_samples: int) -> "Work":
-        """The same in all processes: the smallest batch of any, after making sure that all have the same work."""
+        """The work with the smallest batch of all processes, which must have the same work."""
         if not processes.several:
             return self
         what = repr((np.asarray(jax.random.key_data(self.key)).tolist(), num_samples, self.plan.digest))
@@ -57,11 +56,11 @@ class Work(NamedTuple):
         return self._replace(plan=self.plan._replace(batch=batch, one_by_one=one_by_one))
 
     def chunks(self) -> Callable[[Plan], Chunks]:
-        """A function of the layout, for this call of `simulate` only, which puts the arrays on the devices."""
+        """A function of the layout, for this call of `simulate` only, after putting the arrays on the devices."""
         of_reducers, reducers = split(self.reduce)
         words = jax.random.key_data(self.key)
         arrays = on_every_device((self.operands, of_reducers, self.empty, words), self.plan.mesh)
-        # What was traced without a mesh does not know that its numbers differ between the devices of a `shard_map`.
+        # A trace without a mesh does not know that its numbers differ between the devices of a `shard_map`.
         traced = None if devices_are_busy() else self.trace.taken()
         return functools.partial(Chunks, self.draw, reducers, arrays, traced)
 
@@ -78,10 +77,10 @@ def prepared(
     fingerprint: bool = False,
     interval: float = math.inf,
 ) -> Work:
-    """The work of these arguments, which are those of `simulate`, after all checks of them.
+    """The work of the arguments of `simulate`, after checking them.
 
     With `fingerprint` the operations of a draw get a name. A batch is no longer than `interval`, the number of draws
-    after which the run does something else.
+    between two interruptions of the run.
     """
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
@@ -107,8 +106,8 @@ def prepared(
         batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, vmapped=not one_by_one, looped=looped),
         one_by_one=one_by_one,
         generator=generator,
-        quick=is_soon() and _layout.is_short(trace, num_samples),
-        digest=None if trace.program is None else _digest.of_program(trace.program),
+        quick=_layout.is_quick(trace, num_samples),
+        digest=trace.digest,
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
     if empty is None:
@@ -117,7 +116,7 @@ def prepared(
 
 
 def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:
-    """Draws that are stacked stay on the devices, however many they are."""
+    """Warn if the stacked draws, which stay on the devices, need more memory than there is."""
     device = local_devices(mesh)[0]
     # The CPU devices of a machine share its memory.
     sharing = len(local_devices(mesh)) if device.platform == "cpu" else 1
@@ -133,16 +132,16 @@ def _bytes(leaves: Iterable) -> int:
 
 
 class MemoryPlan(AbstractModule):
-    """What `simulate` needs of the memory of each device, estimated before anything is compiled.
+    """The memory that `simulate` needs on each device, estimated before anything is compiled.
 
     Args:
         batch_size: draws of a device at a time.
-        one_by_one: whether it takes them one after the other; then only one needs its memory at a time.
-        draw_bytes: what a draw needs while it is made, with all intermediate arrays, operation by operation.
-        output_bytes: what a draw leaves.
-        batch_bytes: what a batch needs while it is made.
-        kept_bytes: what stays on a device: the states of the reducers, or, without one, its share of the draws.
-        budget_bytes: what a batch may need by default.
+        one_by_one: whether the device takes them one after the other, so that they share their memory.
+        draw_bytes: bytes for making a draw, with all intermediate arrays, operation by operation.
+        output_bytes: bytes of the result of a draw.
+        batch_bytes: bytes for making a batch.
+        kept_bytes: bytes that stay on a device: states of the reducers, or without a reducer its share of the draws.
+        budget_bytes: bytes that a batch may need by default.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -172,8 +171,8 @@ def memory_plan(
 ) -> MemoryPlan:
     """How `simulate` would lay out these draws in memory; nothing is compiled or drawn.
 
-    The estimate counts every intermediate array of `fn` as if XLA fused no operations, so that the truth is mostly
-    less. The workspace of LAPACK is not in it. All arguments are those of `rmtjax.simulate`.
+    The estimate counts every intermediate array of `fn` as if XLA fused no operations, so that most draws need less. It
+    leaves out the workspace of LAPACK. `rmtjax.simulate` describes the arguments and refuses the same ones.
 
     Args:
         fn: a JAX function of one typed key and of `args`.
@@ -186,9 +185,6 @@ def memory_plan(
 
     Returns:
         The plan for one device.
-
-    Raises:
-        ValueError: an argument that `rmtjax.simulate` refuses.
 
     Example:
         >>> import jax, rmtjax as rmt

@@ -1,19 +1,18 @@
-"""A script for a process of its own with three devices: every reducer gives on all of them what it gives on one."""
+"""A script for a separate process with three devices: every reducer has the same result on all of them as on one."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import rmtjax as rmt
+from tests.simulation.reducers.draws import padded_spectrum
 
 Part = rmt.simulation.Part
 
 
 def draw(key: jax.Array) -> dict:
     """A spectrum of 1 to 6 levels, and three numbers."""
-    order = jax.random.randint(key, (), 1, 7)
-    levels = jnp.where(jnp.arange(6) < order, jax.random.normal(key, (6,)), jnp.inf)
-    return {"levels": rmt.Spectrum(jnp.sort(levels), jnp.arange(6) < order), "rest": jax.random.uniform(key, (3,))}
+    return {"levels": padded_spectrum(key), "rest": jax.random.uniform(key, (3,))}
 
 
 def share(histogram: rmt.simulation.HistogramResult) -> np.ndarray:

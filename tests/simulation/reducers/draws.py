@@ -13,7 +13,7 @@ import rmtjax as rmt
 from rmtjax.simulation import _reduction
 from rmtjax.spectra import internal
 
-# The number of draws in all of these tests, since a new shape is a new compilation.
+# All of these tests have the same number of draws, because a new shape is a new compilation.
 DRAWS = 12
 
 # Ends of three batches.
@@ -21,7 +21,7 @@ cuts = st.tuples(*(st.integers(0, DRAWS),) * 2).map(sorted)
 
 
 def numbers(shape: tuple[int, ...], elements: st.SearchStrategy) -> st.SearchStrategy:
-    """Arrays with an entry for each draw in front."""
+    """Arrays with a leading axis of draws."""
     size = DRAWS * int(np.prod(shape))
     array = lambda values: np.array(values, np.float64).reshape(DRAWS, *shape)
     return st.lists(elements, min_size=size, max_size=size).map(array)
@@ -33,7 +33,7 @@ def padded(values: Any, orders: Sequence[int]) -> rmt.Spectrum:
 
 
 def padded_spectrum(key):
-    """A spectrum of 1 to 6 levels, as `rmt.Mixed` has them."""
+    """A spectrum of 1 to 6 levels, padded as in `rmt.Mixed`."""
     order = jax.random.randint(key, (), 1, 7)
     levels = jnp.where(jnp.arange(6) < order, jax.random.normal(key, (6,)), jnp.inf)
     return rmt.Spectrum(jnp.sort(levels), jnp.arange(6) < order)
@@ -46,13 +46,29 @@ def padded_matrix(key):
     return rmt.PaddedMatrix(jnp.where(inside[:, None] & inside[None], jax.random.normal(key, (6, 6)), 0), order)
 
 
+class Counted(rmt.simulation.AbstractReducer):
+    """The number of draws."""
+
+    def init(self, draw):
+        return 0
+
+    def update(self, state, draws):
+        return state + draws.valid.sum()
+
+    def merge(self, left, right):
+        return left + right
+
+    def finish(self, state):
+        return int(state)
+
+
 @eqx.filter_jit
 def _updated(reduce: Any, states: Any, draws: rmt.simulation.Draws) -> Any:
     return _reduction.update(reduce, states, draws)
 
 
 def state(reduce: Any, values: Any, start: int = 0, stop: int = DRAWS) -> Any:
-    """The state of the draws from start to stop, in one batch that is filled up with draws of NaN, as on the host."""
+    """The state on the host of the draws from start to stop, from one batch that is filled up with draws of NaN."""
     stacked = jax.tree.map(jnp.asarray, values)
     empty = _reduction.init(
         reduce, jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), stacked)
@@ -97,7 +113,7 @@ def close(left: Any, right: Any, rtol: float = 1e-9, atol: float = 0.0) -> None:
 
 
 def repetitions(reduce: Any, fn: Callable, key: jax.Array, number: int, draws: int) -> list:
-    """The results of a reducer for many simulations, as if each had a single batch."""
+    """The results of a reducer for many simulations, each of a single batch."""
     drawn = rmt.simulate(fn, key, number * draws)
     values = jax.tree.map(lambda leaf: leaf.reshape(number, draws, *leaf.shape[1:]), drawn)
     empty = _reduction.init(reduce, jax.eval_shape(fn, key))

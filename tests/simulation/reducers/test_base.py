@@ -1,4 +1,4 @@
-"""Reducers of the users, and several of them in one pass."""
+"""Reducers that users write, several reducers in one pass, and values that no reducer pools."""
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import pytest
 import rmtjax as rmt
 
 EDGES = np.array([-1.0, -0.5, 0.0, 0.25, 1.0])
+QUANTILES = rmt.simulation.Quantiles()
 
 
 def normals(key):
@@ -75,6 +76,18 @@ def test_a_state_may_begin_with_python_numbers(getkey):
     for above in (-0.5, 0.5):
         result = rmt.simulate(jax.random.normal, key, 11, reduce=Count(jnp.asarray(above)), batch_size=4)
         assert result == {"draws": 11, "above": (drawn > above).sum(), "last": 10}
+
+
+@pytest.mark.parametrize(
+    ("reducer", "what"),
+    [(rmt.Histogram(EDGES), "a histogram"), (rmt.simulation.Extremes(1), "extremes"), (QUANTILES, "quantiles")],
+    ids=["histogram", "extremes", "quantiles"],
+)
+def test_values_without_an_order_are_not_pooled(getkey, reducer, what):
+    with pytest.raises(ValueError, match=r"`fn` must return no NaN, got 3 of 6 values.*EQX_ON_ERROR"):
+        rmt.simulate(lambda key: jnp.array([0.5, jnp.nan]), getkey(), 3, reduce=reducer)
+    with pytest.raises(ValueError, match=f"`fn` must return real values for {what}, got 'complex"):
+        rmt.simulate(lambda key: jnp.array(1j), getkey(), 3, reduce=reducer)
 
 
 class Forgetful(Largest):

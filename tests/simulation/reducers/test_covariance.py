@@ -76,8 +76,8 @@ def test_intervals_of_independent_entries_and_of_levels(getkey, number):
     gue = rmt.GUE(2)
     fn = lambda key: (jax.random.uniform(key, (2,)), gue.eigenvalues(key))
     results = repetitions(Covariance(), fn, getkey(), number, 400)
-    # Both levels have the variance of (trace ± difference)/2: the trace has 1, and the difference squared is chi-square
-    # of 3 degrees times 1, with mean sqrt(8/π).
+    # Both levels have the variance of (trace ± difference)/2. The trace has the variance 1. The squared difference is a
+    # chi-square variate of 3 degrees of freedom, so the difference has the mean sqrt(8/π).
     between, alone = (1 - (3 - 8 / np.pi)) / 4, (1 + (3 - 8 / np.pi)) / 4
     for (i, j), truth in {(0, 0): 1 / 12, (0, 1): 0.0, (2, 2): alone, (2, 3): between}.items():
         check_coverage([abs(r.covariance[i, j] - truth) < 1.96 * r.standard_error[i, j] for r in results])

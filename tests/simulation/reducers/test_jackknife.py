@@ -100,7 +100,7 @@ def test_every_reducer_of_constant_size_can_be_inside(getkey):
 
 @pytest.mark.parametrize("number", further(400, 4000))
 def test_intervals_of_a_biased_statistic(getkey, number):
-    # Four independent matrices in a draw make the share of 400 intervals that hold as sure as that of 1600.
+    # Four independent matrices in a draw make 400 intervals count as much as 1600.
     gue = rmt.GUE(3)
     fn = lambda key: jnp.sum(jnp.abs(jax.vmap(gue.sample)(jax.random.split(key, 4))) ** 2, axis=(1, 2))
     reduce = Jackknife(lambda moments: (np.log(moments.mean), moments.variance / moments.mean**2))

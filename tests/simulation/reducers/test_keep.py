@@ -28,7 +28,7 @@ def test_draws_are_kept_as_they_are(getkey, batch_size):
     for kept in (few, many, everything):
         for one, other in zip(jax.tree.leaves(kept.values), jax.tree.leaves(drawn), strict=True):
             assert one.dtype == other.dtype
-            # A program that keeps other things besides may round otherwise.
+            # A program that keeps other results too may round differently.
             np.testing.assert_allclose(one, np.asarray(other)[kept.index], rtol=1e-6)
     np.testing.assert_array_equal(many.index, np.arange(50))
     np.testing.assert_array_equal(everything.index, np.arange(50))
@@ -50,7 +50,7 @@ def test_the_sample_is_that_of_the_seed_and_uniform():
         rmt.simulate(lambda key: jnp.float32(0), jax.random.key(0), 40, reduce=rmt.simulation.Keep(10, seed)).index
     )
     assert chosen(0).tolist() == chosen(0).tolist() != chosen(1).tolist()
-    # The ranks of many draws, in the place of many seeds, each of which is a program: uniform, and all different.
+    # The ranks of many draws stand for many seeds, each of which is a program: uniform, and all different.
     ranks = np.asarray(rmt.simulation.Keep(1)._ranks(jnp.arange(100_000, dtype=jnp.uint32))).astype(np.uint64)
     words = ranks[:, 0] << np.uint64(32) | ranks[:, 1]
     assert len(np.unique(words)) == 100_000

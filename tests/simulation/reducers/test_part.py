@@ -74,7 +74,7 @@ def test_arrays_in_functions_are_operands(getkey):
     one = run(1.0)
     before = len(traces)
     assert abs(run(3.0) - 3 * one) < 1e-6
-    assert len(traces) - before <= 1  # by `init`, which runs no program
+    assert len(traces) - before <= 1  # `init` may trace, but runs no program.
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_bad_parts(getkey, select, message):
 
 
 def test_a_position_in_an_array_is_no_part(getkey):
-    # It would be a draw of the batch.
+    # The position would be a draw of the batch.
     with pytest.raises(ValueError, match="`select` must be a function of the draw, which has no parts, got 0"):
         rmt.simulate(lambda key: jax.random.normal(key, (3,)), getkey(), 3, reduce=Part(0, rmt.Moments()))
 

@@ -6,13 +6,13 @@ the density without a unit,
 $$P(\lambda_{\max} > t) = n\,\frac{Z_{n-1}}{Z_n} \int_t^\infty w(x)\; E_{n-1}\big[\det(x - T)^\beta;\
 \lambda_{\max}(T) < x\big]\,dx,$$
 
-where T is the tridiagonal model of the other n - 1 levels, of the same weight. This is the identity behind the
-estimator of Jiang, Leder and Xu (2017, Annals of Statistics 45, 1609) for white Wishart matrices. The determinant and
-the condition come from the pivots of x - T, one recurrence of n - 1 rows. Here x is exponential beyond t, with the rate
-of decay of the integrand, and the entries of T are drawn from the law that is tilted by the linear part of
-$\beta \log\det(x - T)$ at the mean of that same law: a normal entry is shifted, a gamma entry gets another rate. What
-is left in the weights is of second order, and falls with the depth of the tail; without the tilt the relative variance
-at the edge grows like $n^{2\beta/3}$.
+where T is the tridiagonal model of the other n - 1 levels, of the same weight. The estimator of Jiang, Leder and Xu
+(2017, Annals of Statistics 45, 1609) for white Wishart matrices uses this identity. The determinant and the condition
+come from the pivots of x - T, one recurrence of n - 1 rows. Here x is exponential beyond t, with the rate of decay of
+the integrand. The entries of T come from a tilted law: the linear part of $\beta \log\det(x - T)$ at the mean of the
+tilted law itself shifts a normal entry and changes the rate of a gamma entry. The rest of the weights is of second
+order and falls with the depth of the tail. Without the tilt the relative variance at the edge grows like
+$n^{2\beta/3}$.
 """
 
 from typing import NamedTuple
@@ -26,12 +26,13 @@ from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import AbstractEntries
 from rmtjax.random.internal import log_ratio
 
-# Rounds of the search for a tilt that agrees with its own mean. Each halves the distance or better; any tilt is exact.
+# Rounds of the search for a tilt that agrees with its own mean. Each round at least halves the distance. The estimate
+# is unbiased for any tilt.
 _ROUNDS = 8
 
 
 class _Rows(NamedTuple):
-    """The entries of the n - 1 other levels' model: shapes of their laws, and what the tilt makes of them."""
+    """The entries of the model of the other n - 1 levels: the shapes of their laws, and their tilt."""
 
     shapes: tuple[Float[Array, " m"], Float[Array, " m"]]
     tilts: tuple[Float[Array, " m"], Float[Array, " m"]]  # slopes of β log det in each entry
@@ -44,7 +45,7 @@ def log_weights(
     """Logarithms of independent unbiased estimates of P(λ_max > threshold)."""
     t = threshold / entries.unit
     edge, least_rate = entries.soft_edge()
-    # The tilt is that at the threshold, or at the edge of the bulk for a threshold inside.
+    # The tilt is taken at the threshold, or at the edge of the bulk for a threshold inside the bulk.
     base = jnp.maximum(t, edge)
     rows = _tilted(entries, base)
     slope = jax.grad(lambda x: _log_last_level(entries, x) + _log_determinant(entries, x, _means(entries, rows)))(base)
@@ -75,7 +76,7 @@ def _step(
 ) -> tuple[Float[Array, "*m"], Float[Array, "*m"]]:
     r"""The next state and the pivot of x - T in a row, from the variates of that row.
 
-    For the tridiagonal model the state is $e_{i-1}^2 / d_{i-1}$. For $T = BB^T$ it is that of the stationary
+    For the tridiagonal model the state is $e_{i-1}^2 / d_{i-1}$. For $T = BB^T$ it is the state of the stationary
     differential qd algorithm, in which $-d_i$ is the square of an entry plus the state (Parlett 1995, Acta Numerica 4,
     459; Dhillon 1997, thesis, Berkeley).
     """
@@ -107,13 +108,13 @@ def _means(entries: AbstractEntries, rows: _Rows) -> tuple[Float[Array, " m"], F
 
 
 def _tilted(entries: AbstractEntries, x: Float[Array, ""]) -> _Rows:
-    """The tilt that is the slope of β log det(x - T) at the means that it makes itself."""
+    """The tilt that equals the slope of β log det(x - T) at the means of the tilted entries."""
     shapes = entries.without_one().shapes()
     zeros = jnp.zeros_like(shapes[0])
     slopes = jax.grad(lambda means: _log_determinant(entries, x, means))
 
     def refine(_: int, tilts: tuple) -> tuple:
-        # A rate must be positive; beyond the edge all slopes are negative, as a larger entry lowers the determinant.
+        # Rates must be positive. Beyond the edge all slopes are negative, as a larger entry lowers the determinant.
         halfway = lambda old, new: (old + jnp.where(jnp.isfinite(new), jnp.minimum(new, 0), old)) / 2
         return jax.tree.map(halfway, tilts, slopes(_means(entries, _Rows(shapes, tilts, zeros))))
 
@@ -127,8 +128,8 @@ def _log_tilted_determinants(
 ) -> Float[Array, " m"]:
     r"""Unbiased estimates of $E[\det(x - T)^\beta;\ \lambda_{\max}(T) < x]$, one for each x.
 
-    Each factor is divided by its value at the tilted means, and the logarithms of those are added once: in single
-    precision a sum over n rows of terms of order log n would lose what the draws differ by.
+    Each factor is divided by its value at the tilted means, and the logarithms of these values are added once: in
+    single precision a sum over n rows of terms of order log n would lose the differences between draws.
     """
     beta = entries.beta
 
@@ -159,7 +160,7 @@ def _log_normalisations(entries: AbstractEntries, rows: _Rows) -> Float[Array, "
 def _row_draw(
     entries: AbstractEntries, key: KeyScalar, shapes: tuple, tilts: tuple, like: Float[Array, " m"]
 ) -> tuple[Float[Array, " m"], Float[Array, " m"], Float[Array, " m"]]:
-    """The tilted variates of a row, and the logarithm of the likelihood ratio relative to that at their means."""
+    """The tilted variates of a row, and the logarithm of the likelihood ratio less its value at their means."""
     key_gamma, key_normal = jax.random.split(key)
     means = [shape / (1 - tilt) for shape, tilt in zip(shapes, tilts, strict=True)]
     if entries.normal_diagonal:
@@ -172,6 +173,6 @@ def _row_draw(
 
 
 def _log_ratios(key: KeyScalar, shapes: tuple, like: Float[Array, " m"]) -> Float[Array, "k m"]:
-    """Logarithms of gamma variates over their shapes, all from one call; the shape 0 counts as 1, its mean being 0."""
+    """Logarithms of gamma variates over their shapes, from one call; a shape 0, whose mean is 0, counts as 1."""
     column = jnp.stack(shapes)[:, None]
     return log_ratio(key, jnp.broadcast_to(jnp.where(column > 0, column, 1), (len(shapes), *like.shape)))

@@ -7,20 +7,23 @@ it, all levels lie below t if and only if all pivots $d_i = t - a_i - u_{i-1}$, 
 $$\prod_i \frac{e^{-(t - d_i - u_{i-1})^2/2}}{\sqrt{2\pi}}
 \prod_{i<n} \frac{d_i^{k_i} u_i^{k_i - 1} e^{-d_i u_i}}{\Gamma(k_i)}, \qquad d, u > 0, \quad u_0 = 0,$$
 
-so P is an integral over the positive orthant, without any condition left, of a chain in which each variable touches its
-two neighbours only. For t = 0 its maximum gives the known rate: at $d_i = u_i = \sqrt{k_i/3}$ each row contributes
+so P is an integral over the positive orthant, without any further condition, of a chain in which each variable meets
+only its two neighbours. For t = 0 its maximum gives the known rate: at $d_i = u_i = \sqrt{k_i/3}$ each row contributes
 $-k_i \log 3$, which adds up to $-\beta n^2 (\log 3)/4$ (Dean and Majumdar 2006, Phys. Rev. Lett. 97, 160201).
 
 Particles go through the rows. Their proposals follow the Gaussian approximation at the maximum in log d and log u, by a
-backward elimination: given the row before, $u_i$ is a gamma variate with rate $d_i + \theta_i$, which is the exact
-conditional law if the rows to come are replaced by a factor $u^{\tau_i - k_i} e^{-\theta_i u}$, and $d_i$ comes from an
-even mixture of a truncated normal and a gamma law with the same mode and curvature: the normal one is right where
-$d_i \gg 1$ and bounds the weights towards 0, the gamma law bounds them towards infinity. The last row is integrated.
-Where the weights in a group of particles become uneven, the group is resampled. The weight of a particle times the
-integral over the rows to come, summed over the group, is a martingale: neither resampling nor a new row changes its
-conditional expectation. The mean weight of a group is therefore an unbiased estimate of P whatever the proposals are
-(Del Moral 2004, Feynman-Kac Formulae, chapter 7, for multinomial resampling in every step), and groups are independent
-of each other.
+backward elimination:
+
+- Given the row before, $u_i$ is a gamma variate with rate $d_i + \theta_i$. This is the exact conditional law if the
+  later rows are replaced by a factor $u^{\tau_i - k_i} e^{-\theta_i u}$.
+- $d_i$ comes from an even mixture of a truncated normal and a gamma law with the same mode and curvature. The normal
+  law is right for $d_i \gg 1$ and bounds the weights near 0. The gamma law bounds them near infinity.
+- The last row is integrated.
+
+A group of particles whose weights become uneven is resampled. The weight of a particle times the integral over the
+later rows, summed over the group, is a martingale: neither resampling nor a new row changes its conditional
+expectation. The mean weight of a group is therefore an unbiased estimate of P for all proposals (Del Moral 2004,
+Feynman-Kac Formulae, chapter 7, for multinomial resampling in every step), and groups are independent of each other.
 """
 
 import math
@@ -36,17 +39,17 @@ from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import HermiteEntries
 from rmtjax.random.internal import log_ratio
 
-# Particles in a group. Groups of 64 have estimates within a factor of 2 to 3 of their mean, so that normal confidence
-# intervals hold for the mean of 30 of them; larger ones would leave fewer groups to estimate the error from.
+# Particles in a group. Estimates of groups of 64 lie within a factor of 2 to 3 of their mean, so that normal confidence
+# intervals hold for the mean of 30 groups. Larger groups would leave fewer of them to estimate the error from.
 GROUP = 64
-# Steps of Newton's method; from the start given 8 reach rounding for β from 0.1 to 100 and t from -10 to 10 edges.
+# Steps of Newton's method. Eight steps reach rounding for β from 0.1 to 100 and t from -10 to 10 edges.
 _STEPS = 15
 # A truncated normal is not cut farther than this from its mode, where the quantile function has lost its digits.
 _FARTHEST_CUT = 3.0
 
 
 class _Row(NamedTuple):
-    """What the proposals of a row are made of; one number for each row but the last."""
+    """Parameters of the proposals, one number for each row but the last."""
 
     shape: Float[Array, " m"]  # k
     pivot: Float[Array, " m"]  # d at the maximum
@@ -97,7 +100,6 @@ def _step(t: Float[Array, ""], key: KeyScalar, state: tuple, rows: tuple) -> tup
     normal_density = (
         jnp.log(curvature / (2 * jnp.pi)) / 2 - curvature * (d - centre) ** 2 / 2 - log_ndtr(centre / deviation)
     )
-    # Around d = (shape - 1)/rate, where it is the value of Stirling's kind.
     gamma_density = shape * jnp.log(rate) - gammaln(shape) + (shape - 1) * jnp.log(d) - rate * d
     proposal = jnp.logaddexp(normal_density, gamma_density) - math.log(2)
     weights += _row_weight(t, row, d, u) - proposal - _future(before, u)
@@ -121,7 +123,7 @@ def _future(row: _Row, u: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _log_normalisations(t: Float[Array, ""], before: _Row, row: _Row) -> Float[Array, " m"]:
-    """What the weights of the rows leave out, as it is the same for all particles."""
+    """The factors of the weights of the rows that are the same for all particles."""
     future = (row.tau - row.shape) * jnp.log(row.ratio) - row.theta * row.ratio
     here = row.shape * jnp.log(row.pivot) - row.tau * jnp.log(row.pivot + row.theta)
     return here - future + gammaln(row.tau) - gammaln(row.shape) - math.log(2 * math.pi) / 2
@@ -130,7 +132,7 @@ def _log_normalisations(t: Float[Array, ""], before: _Row, row: _Row) -> Float[A
 def _resampled(
     key: KeyScalar, u: Float[Array, "groups size"], weights: Float[Array, "groups size"]
 ) -> tuple[Float[Array, "groups size"], Float[Array, "groups size"]]:
-    """Groups with an effective size below a half, drawn anew in proportion to the weights, by systematic resampling."""
+    """Groups of an effective size below a half, drawn anew in proportion to the weights, by systematic resampling."""
     largest = jnp.max(weights, axis=1, keepdims=True)
     relative = jnp.exp(weights - largest)
     total = jnp.sum(relative, axis=1, keepdims=True)
@@ -143,10 +145,10 @@ def _resampled(
 
 
 def _rows(entries: HermiteEntries, t: Float[Array, ""]) -> _Row:
-    """The maximum of the density in log d and log u, and what is left of the curvature after all later variables."""
+    """The maximum of the density in log d and log u, and the curvature after eliminating all later variables."""
     k = entries.shapes()[1]
     others = k[:-1]
-    # Where the rows change slowly: with d = u in the pushed ones, and of the unconstrained matrix beyond its edge.
+    # The start assumes that rows change slowly: d = u in pushed rows, and the unconstrained matrix beyond its edge.
     free = t > 2 * jnp.sqrt(k)
     pushed = (t + jnp.sqrt(t**2 + 12 * k)) / 6
     d = jnp.where(free, (t + jnp.sqrt(jnp.where(free, t**2 - 4 * k, 0))) / 2, pushed)
@@ -183,7 +185,7 @@ def _derivatives(
 ) -> tuple[Float[Array, " v"], Float[Array, " v"], Float[Array, " v-1"]]:
     """Gradient, and diagonal and off-diagonal of minus the Hessian, of the log density in log d and log u, in turns.
 
-    If `convex` the part of it is left out that can be negative, as a positive diagonal entry of T makes it.
+    If `convex`, the part of the diagonal that a positive diagonal entry of T makes negative is left out.
     """
     before, after = jnp.pad(u, (1, 0)), jnp.pad(u, (0, 1))
     excess = d + before - t  # minus the diagonal entry
@@ -203,7 +205,7 @@ def _in_turns(a: Float[Array, " n"], b: Float[Array, " m"]) -> Float[Array, " v"
 def _eliminated(
     curvature: Float[Array, " v"], coupling: Float[Array, " v-1"], right: Float[Array, " v"]
 ) -> tuple[Float[Array, " v"], Float[Array, " v"]]:
-    """The right-hand side and the pivots of a positive tridiagonal matrix, eliminated from the last variable on."""
+    """The right-hand side and the pivots of a positive tridiagonal matrix, eliminated from the last variable."""
 
     def step(after: tuple, row: tuple) -> tuple[tuple, tuple]:
         value, pivot = after

@@ -1,4 +1,4 @@
-"""What a simulation of a rare event returns."""
+"""The result of a simulation of a rare event."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ from rmtjax.special.internal import log_one_minus_exp
 class RareEvent(AbstractModule):
     """An estimate of the probability of a rare event, from `simulate_rare`.
 
-    The logarithm is what is stored, as the probability itself may be too small for a floating-point number.
+    It stores the logarithm, because the probability itself may be too small for a floating-point number.
 
     Example:
         >>> import jax
@@ -27,7 +27,7 @@ class RareEvent(AbstractModule):
     _derived = ("log10_probability",)
 
     log_probability: Float[Array, ""]
-    relative_standard_error: Float[Array, ""]  # to first order the standard error of `log_probability`
+    relative_standard_error: Float[Array, ""]  # also the standard error of `log_probability`, to first order
     num_samples: int = eqx.field(static=True)
     method: Literal["importance", "splitting"] = eqx.field(static=True)
 
@@ -53,7 +53,7 @@ def mean_and_error(log_weights: Float[Array, " m"]) -> tuple[Float[Array, ""], F
 
 
 def complement(log_probability: Float[Array, ""], error: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The same for the opposite event."""
+    """The logarithm of the probability of the opposite event, and its relative standard error."""
     # An estimate may exceed 1 by its error.
     log_probability = jnp.minimum(log_probability, -jnp.finfo(log_probability.dtype).eps)
     opposite = log_one_minus_exp(log_probability)

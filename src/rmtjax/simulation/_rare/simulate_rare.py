@@ -36,7 +36,7 @@ _NAMED: dict[str, Callable[[SymTridiagonal], Array]] = {"largest": _largest, "sm
 
 
 class WithEntries(Protocol):
-    """An ensemble with the hooks that are asked for a tridiagonal model."""
+    """An ensemble with the hooks that describe a tridiagonal model."""
 
     @property
     def n(self) -> int: ...
@@ -60,28 +60,28 @@ def simulate_rare(
 ) -> RareEvent:
     r"""The probability that a statistic of the levels lies above, or below, a threshold, however small it is.
 
-    All of it runs on the independent entries of a tridiagonal matrix with the same levels, in O(n) operations and O(1)
-    memory for a draw and a row. There are three ways.
+    All methods draw the independent entries of a tridiagonal matrix with the same levels, in O(n) operations and O(1)
+    memory for a draw and a row. There are three methods:
 
-    *Pulled.* An extreme level far out of the bulk comes from the joint density, with the expectation over the other
-    levels under a tilted tridiagonal model. The relative variance of a draw is about 0.1 at the edge of the bulk and
-    falls beyond: a thousand draws give 1e-30 to 0.1 %. For the Gaussian ensembles, and the largest level of Wishart and
-    Laguerre ensembles.
+    *Pulled.* For an extreme level far out of the bulk, of the Gaussian ensembles or the largest one of Wishart and
+    Laguerre ensembles. The joint density is integrated, with the expectation over the other levels under a tilted
+    tridiagonal model. The relative variance of a draw is about 0.1 at the edge of the bulk and falls beyond: a thousand
+    draws give 1e-30 to 0.1 %.
 
-    *Pushed.* All levels of a Gaussian ensemble on one side of a threshold inside of the bulk, such as all of them
-    negative: a sequential Monte Carlo method on the pivots. The relative variance of a draw is 1 to 5 for n from 10
-    to 1000 and β ≥ 0.3, whether the probability is 0.1 or $10^{-100000}$; it grows as β falls further.
+    *Pushed.* For all levels of a Gaussian ensemble on one side of a threshold inside of the bulk, for instance all of
+    them negative: a sequential Monte Carlo method on the pivots. The relative variance of a draw is 1 to 5 for n from
+    10 to 1000 and β ≥ 0.3, whether the probability is 0.1 or $10^{-100000}$; it grows as β falls further.
 
-    *Splitting.* Any function of the tridiagonal matrix, by multilevel splitting; for a probability p the relative
-    variance of a draw is at least $\log^2 p/2$, each draw has about $-6 \log p$ moves, and all of this holds only while
-    the moves forget where they came from. That is not so where the rare set has parts that are far from each other.
+    *Splitting.* For any function of the tridiagonal matrix. For a probability p the relative variance of a draw is at
+    least $\log^2 p/2$, and each draw has about $-6 \log p$ moves. All of this holds only if the moves forget where they
+    came from, which they do not if the rare set has parts that are far from each other.
 
-    The first two are the method `"importance"`. Where an event of theirs is not rare, the opposite event is simulated.
-    The estimates of the probability by importance sampling are unbiased; those by splitting are so given the levels of
-    a first run.
+    The first two are the method `"importance"`. If their event is not rare, they simulate the opposite event. Estimates
+    of the probability by importance sampling are unbiased; those by splitting are unbiased given the levels of a first
+    run.
 
-    In single precision the logarithm has an error of about $10^{-7} \beta n$ (pulled) and, pushed,
-    $10^{-7} \beta n^{3/2} \log n$, besides that of its own rounding.
+    In single precision the logarithm has an error of about $10^{-7} \beta n$ (pulled) or
+    $10^{-7} \beta n^{3/2} \log n$ (pushed), besides its own rounding.
 
     Args:
         ensemble: one with independent entries: `GOE`, `GUE`, `GSE`, `GaussianBeta`, `LaguerreBeta`, and `Wishart`, for
@@ -90,20 +90,20 @@ def simulate_rare(
         statistic: `"largest"` or `"smallest"` level, or for splitting a function that takes an `rmt.SymTridiagonal`
             with the levels of the ensemble and returns a real number that varies continuously (matrices climb along it,
             which they cannot on steps); static. NaN counts as outside of the event.
-        threshold: finite, in the unit of the statistic. If it is traced, or the ensemble, levels pulled and pushed are
-            both compiled, and under `vmap` both computed.
-        num_samples: number of draws, at least 2; rounded up to whole groups of particles, at least 32 of them, where
-            there are such (64 in a group for pushed levels, 128 for splitting); static.
+        threshold: finite, in the unit of the statistic. If the threshold or the ensemble is traced, the programs for
+            pulled and pushed levels are both compiled, and under `vmap` both computed.
+        num_samples: number of draws, at least 2; static. It is rounded up to at least 32 whole groups of particles, of
+            64 for pushed levels and 128 for splitting.
         side: `"above"` for P(statistic > threshold), `"below"` for P(statistic < threshold); static.
-        method: `"importance"`, `"splitting"`, or None for the first that is able to; static.
+        method: `"importance"`, `"splitting"`, or None for the first one that applies; static.
 
     Returns:
         A `simulation.RareEvent` with `log_probability`, `probability`, `relative_standard_error`, the number of draws
-        and the method. Where no draw has met the event, the logarithm is $-\infty$ and the error is infinite.
+        and the method. If the event occurs in no draw, the logarithm is $-\infty$ and the error is infinite.
 
     Raises:
-        ValueError: the ensemble has no independent entries, the method is not able to do what is asked, the threshold
-            is not finite, or for the largest level of a Wishart or Laguerre ensemble not beyond the end of the bulk.
+        ValueError: an argument is not as described; the method does not apply; for the largest level of a Wishart or
+            Laguerre ensemble, the threshold is not beyond the end of the bulk.
 
     Example:
         >>> import jax

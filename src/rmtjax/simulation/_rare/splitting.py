@@ -2,18 +2,18 @@ r"""Probabilities P(statistic > threshold) for any statistic of the tridiagonal 
 
 $$P(S > t) = P(S > t_1)\, P(S > t_2 \mid S > t_1) \cdots P(S > t \mid S > t_k), \qquad t_1 < \dots < t_k < t.$$
 
-Particles are matrices, given by their independent entries. At a level those above it are copied in the place of the
-others, and all of them move within the set above the level (Cérou and Guyader 2007, Stoch. Anal. Appl. 25, 417; Cérou,
-Del Moral, Furon and Guyader 2012, Stat. Comput. 22, 795). A move leaves the law of the entries invariant exactly, and
-is undone if it leads below the level: a normal entry x becomes $\sqrt{1 - η}\,x + \sqrt{η}\,ξ$, and a gamma entry G of
-shape a becomes $B G + W$, B ~ Beta(a(1 - η), aη), W ~ Γ(aη), for any real a: both G and the new entry are then the sum
-of the same Γ(a(1 - η)) variate and one of two independent Γ(aη) variates, so that the move is reversible (Lewis,
-McKenzie and Hugus 1989, Stoch. Models 5, 1).
+Particles are matrices, given by their independent entries. At a level those above it are copied in place of the others,
+and all of them move within the set above the level (Cérou and Guyader 2007, Stoch. Anal. Appl. 25, 417; Cérou, Del
+Moral, Furon and Guyader 2012, Stat. Comput. 22, 795). A move leaves the law of the entries invariant exactly, and is
+undone if it leads below the level. A normal entry x becomes $\sqrt{1 - η}\,x + \sqrt{η}\,ξ$. A gamma entry G of any
+real shape a becomes $B G + W$ with B ~ Beta(a(1 - η), aη) and W ~ Γ(aη). So G and the new entry are sums of the same
+Γ(a(1 - η)) variate and one of two independent Γ(aη) variates, and the move is reversible (Lewis, McKenzie and Hugus
+1989, Stoch. Models 5, 1).
 
-Adaptive levels make the estimate biased, and its error hard to know. Here a first run chooses levels and step sizes,
-and a second one, with other random numbers, keeps them. Given them, copies in equal expected numbers and moves that
-leave the law invariant make each of its groups of particles an unbiased estimate (Del Moral 2004, Feynman-Kac Formulae,
-chapter 7), and the groups are independent.
+Adaptive levels would make the estimate biased, and its error hard to know. So a first run chooses levels and step
+sizes, and a second run, with other random numbers, keeps them. Given these, copies in equal expected numbers and moves
+that leave the law invariant make the estimate of each group of particles unbiased (Del Moral 2004, Feynman-Kac
+Formulae, chapter 7), and the groups are independent.
 """
 
 from collections.abc import Callable
@@ -33,15 +33,15 @@ from rmtjax.linalg.internal import AbstractEntries
 from rmtjax.random.internal import log_ratio
 from rmtjax.simulation._structure import Structure, kept_for_structure, split
 
-# Particles in a group. Their estimates spread by a factor of 2 at 1e-8 and of 5 at 1e-30.
+# Particles in a group. Estimates of groups spread by a factor of 2 at 1e-8 and of 5 at 1e-30.
 GROUP = 128
-# Levels are chosen to be passed with this probability. The relative variance at given cost, (1 - p)/(p log² p), is
-# least there, and within a tenth of that from 0.12 to 0.35.
+# Levels are chosen to be passed with this probability, where the relative variance at given cost, (1 - p)/(p log² p),
+# is least. It is at most a tenth larger from 0.12 to 0.35.
 _PASSED = 0.2
-# Moves of each particle at a level, and the fraction of them that shall succeed.
+# Moves of each particle at a level, and the fraction of them that should succeed.
 _MOVES = 10
 _ACCEPTED = 0.3
-# With so many levels a probability of 1e-175 is within reach.
+# This number of levels suffices for a probability of 1e-175.
 _MOST_LEVELS = 250
 
 
@@ -69,7 +69,7 @@ def log_weights(
     *,
     above: bool,
 ) -> Float[Array, " m"]:
-    """Logarithms of independent unbiased estimates of P(statistic > threshold), or < if not `above`; one per group."""
+    """Logarithms of unbiased estimates of P(statistic > threshold), or of < if not `above`, one for each group."""
     operands, structure = split(statistic)
     return _program(structure, num_groups, above)(entries, operands, threshold, key)
 
@@ -118,7 +118,7 @@ def _run(
     ladder: _Ladder,
     adaptive: Array,
 ) -> tuple[_Ladder, Float[Array, " groups"]]:
-    """All levels once: the levels used, and the estimate of each group."""
+    """One pass over all levels: the levels used, and the estimate of each group."""
     key_start, key_levels = jax.random.split(key)
     shapes = [jnp.where(shape > 0, shape, 1) for shape in entries.shapes()]
     size = (num_groups, GROUP, entries.n)
@@ -162,7 +162,7 @@ def _run(
 
 
 def _next_level(statistic: Float[Array, "groups size"]) -> Float[Array, ""]:
-    """A level that the wanted fraction of particles exceeds, or the largest one that any exceeds if many are equal."""
+    """A level that the wanted fraction of particles exceeds, or if many are equal the largest that any exceeds."""
     ascending = jnp.sort(statistic.ravel())
     quantile = ascending[int((1 - _PASSED) * ascending.size)]
     below = jnp.max(ascending, where=ascending < quantile, initial=-jnp.inf)
@@ -170,7 +170,7 @@ def _next_level(statistic: Float[Array, "groups size"]) -> Float[Array, ""]:
 
 
 def _copied(key: KeyScalar, particles: _Particles, above: Array) -> _Particles:
-    """Copies of the particles of each group that are above the level, each as often as the others but for one."""
+    """Copies of the particles of each group that are above the level; their numbers differ by at most one."""
     first = jax.random.uniform(key, (len(above), 1))
     places = (first + like(first, jnp.arange(GROUP))[None]) / GROUP
     ranks = jnp.cumsum(above, axis=1)

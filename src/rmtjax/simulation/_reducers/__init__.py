@@ -1,1 +1,1 @@
-"""Reducers: what is kept of each draw, one file each."""
+"""Reducers, which decide what is kept of each draw; one file for each."""

@@ -1,10 +1,10 @@
-"""Counts of floating-point numbers in cells as fine as a given number of them allows.
+"""Counts of floating-point numbers in cells, which are as fine as their largest number allows.
 
-The code of a number is its bits as an integer, changed so that codes ascend with the numbers. Numbers whose codes agree
-but for the last r bits are in one cell. For a set of numbers r is the least for which at most `size` cells are
-occupied; these are kept, with their exact counts. More numbers occupy more cells, so the r of a set is at least that of
-each of its parts, and the cells of a part can be joined to those of the whole. What is kept of a set is therefore a
-function of the set, however it is put together.
+The code of a number is its bits as an integer, changed so that codes ascend with the numbers. Numbers whose codes
+differ only in the last r bits share a cell. For a set of numbers r is the least number for which at most `size` cells
+are occupied. These cells are kept, with exact counts. More numbers occupy more cells, so a set has an r no smaller than
+any of its parts, and the cells of the parts can be joined to the cells of the set. So the cells of a set do not depend
+on how it was put together.
 """
 
 from typing import Any, NamedTuple
@@ -22,10 +22,10 @@ class Cells(NamedTuple):
 
     Args:
         shift: the number r of bits that are left out.
-        codes: the common bits of the numbers of each cell, ascending; the largest integer where there is no cell.
-        counts: how many numbers are in each.
+        codes: the common bits of the numbers in each cell, ascending; the largest integer where there is no cell.
+        counts: how many numbers are in each cell.
         first: the code of the smallest number.
-        last: the code of the largest one.
+        last: the code of the largest number.
     """
 
     shift: Any
@@ -36,7 +36,7 @@ class Cells(NamedTuple):
 
 
 def _none(codes: Any) -> Any:
-    """The code of a place without a cell, that of a NaN."""
+    """The code of a place without a cell, which is the code of a NaN."""
     return np.array(np.iinfo(codes.dtype).max, codes.dtype)[()]
 
 
@@ -68,12 +68,12 @@ def decoded(codes: UInt[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 
 
 def added(cells: Cells, values: Float[Array, " m"], mask: Array) -> Cells:
-    """The cells with the numbers that count, none of them NaN, on a device."""
+    """The cells after adding the numbers in the mask, none of which may be NaN, on a device."""
     none = _none(cells.codes)
     codes = encoded(values)
     shifted = jnp.where(mask, codes >> cells.shift.astype(codes.dtype), none)
     batch = _joined(jnp.sort(shifted), jnp.ones(codes.size, cells.counts.dtype), cells.codes.size)
-    # Both ascend, so the place of each among all follows from its place among the others.
+    # Both arrays ascend, so the place of a code among all follows from its place in the other array.
     ours, theirs = cells.codes >> batch.shift.astype(codes.dtype), batch.codes
     ours = jnp.where(cells.codes == none, none, ours)
     search = lambda among, of, side: like(own, jnp.searchsorted(among, of, side=side))
@@ -100,7 +100,7 @@ def _joined(codes: UInt[Array, " m"], counts: Int[Array, " m"], size: int) -> _J
     """The least number of bits to leave out of ascending codes so that `size` cells suffice, and these cells."""
     bits, none = 8 * codes.dtype.itemsize, _none(codes)
     exists = codes != none
-    # Neighbours that differ first in bit h from below, counted from 1, are in one cell if h bits are left out.
+    # Neighbours whose highest different bit is bit h, counted from 1, share a cell if h bits are left out.
     height = jnp.where(exists[1:], bits - jax.lax.clz(codes[1:] ^ codes[:-1]), 0).astype(jnp.int32)
     heights = jnp.zeros(bits + 1, jnp.int32).at[height].add(1)
     boundaries = codes.size - 1 - jnp.cumsum(heights)  # between cells, if 0, 1, … bits are left out
@@ -115,14 +115,13 @@ def merged(left: Cells, right: Cells) -> Cells:
     """The cells of the numbers of both, on the host."""
     size, word = left.codes.size, left.codes.dtype.type
     shift = max(int(left.shift), int(right.shift))
-    exists = [each.counts > 0 for each in (left, right)]
-    parts = zip((left, right), exists, strict=True)
+    parts = [(each, each.counts > 0) for each in (left, right)]
     codes = np.concatenate([each.codes[there] >> word(shift - int(each.shift)) for each, there in parts])
-    counts = np.concatenate([left.counts[exists[0]], right.counts[exists[1]]])
+    counts = np.concatenate([each.counts[there] for each, there in parts])
     cells, place = np.unique(codes, return_inverse=True)
     while cells.size > size:
-        shift += 1
-        cells, place = np.unique(codes >> word(shift - max(int(left.shift), int(right.shift))), return_inverse=True)
+        shift, codes = shift + 1, codes >> word(1)
+        cells, place = np.unique(codes, return_inverse=True)
     result = empty(size, decoded(cells).dtype)
     result.codes[: cells.size] = cells
     np.add.at(result.counts, place, counts)
@@ -131,11 +130,11 @@ def merged(left: Cells, right: Cells) -> Cells:
 
 
 def bounds(cells: Cells) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Int[np.ndarray, " k"]]:
-    """The least and the largest number that may be in each cell, and how many there are."""
+    """The least and the largest number that may be in each cell, and the counts of the cells."""
     exists, word = cells.counts > 0, cells.codes.dtype.type
     lower = cells.codes[exists] << word(cells.shift)
     upper = lower | (word(1) << word(cells.shift)) - word(1)
-    minus_zero = word(_none(upper) // 2)  # never a number: it counts as 0, in the next cell
+    minus_zero = word(_none(upper) // 2)  # No number has this code: -0 counts as 0, in the next cell.
     upper = np.where(upper == minus_zero, minus_zero - word(1), upper)
     inside = lambda codes: decoded(np.clip(codes, cells.first, cells.last))
     return inside(lower), inside(upper), cells.counts[exists]

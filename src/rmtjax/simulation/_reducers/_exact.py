@@ -1,7 +1,7 @@
-"""Sums of products of counts, exact beyond 32 bits also where JAX has no integers of 64.
+"""Sums of products of counts, exact beyond 32 bits even if JAX has no 64-bit integers.
 
-A sum is two words, an array with a leading axis of length 2: the sum itself is low + 2³² high. On a device the words
-are below 2³², and an addition carries. On the host they are uint64.
+A sum is an array with a leading axis of length 2, its words: its value is low + 2³² high. On a device the words are
+below 2³², and an addition carries. On the host they are uint64.
 """
 
 import jax.numpy as jnp
@@ -37,12 +37,12 @@ def added_product(
 
 
 def merged(left: UInt[np.ndarray, "2 ..."], right: UInt[np.ndarray, "2 ..."]) -> UInt[np.ndarray, "2 ..."]:
-    """The sums of both, on the host."""
+    """The sums of both parts, on the host."""
     low, high = left + right
     return np.stack([low & np.uint64(2**32 - 1), high + (low >> np.uint64(32))])
 
 
 def integers(words: UInt[np.ndarray, "2 ..."]) -> np.ndarray:
-    """The sums as Python's integers, which have no largest one, in an array of objects."""
+    """The sums as Python's unbounded integers, in an array of objects."""
     low, high = np.asarray(words).astype(object)
     return low + high * 2**32

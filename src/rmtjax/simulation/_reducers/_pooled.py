@@ -1,4 +1,4 @@
-"""All values of all draws together, whatever arrays they are in."""
+"""The values of all arrays of all draws together."""
 
 import math
 
@@ -14,14 +14,14 @@ from rmtjax.simulation._reducers.base import Draws, is_padded
 
 
 def pooled_entries(draws: Draws, what: str) -> list[tuple[Float[Array, "m n"], Bool[Array, "m n"]]]:
-    """The real values of each array, one row for each draw, and which of them count; NaN for integers it rounds."""
+    """The real values of each array, one row per draw, and which of them count; integers that it rounds become NaN."""
 
     def flat(values: Array, mask: Array) -> tuple[Array, Array]:
         if jnp.iscomplexobj(values):
             raise _checks.refusal("fn", f"return real values for {what}", values.dtype.name)
         shape = values.shape[0], math.prod(values.shape[1:])
         if jnp.issubdtype(values.dtype, jnp.integer):
-            # One that is rounded would be counted in the place of another.
+            # A rounded integer would be counted in place of another one.
             values, rest = rounded(values, jnp.result_type(float))
             values = values if rest is None else jnp.where(rest == 0, values, jnp.nan)
         return _checks.real("fn", values).reshape(shape), jnp.broadcast_to(mask, values.shape).reshape(shape)
@@ -30,13 +30,13 @@ def pooled_entries(draws: Draws, what: str) -> list[tuple[Float[Array, "m n"], B
 
 
 def pooled(draws: Draws, what: str, dtype: np.dtype) -> tuple[Float[Array, "m n"], Bool[Array, "m n"]]:
-    """The same for all arrays in one."""
+    """Same as `pooled_entries`, with all arrays in one."""
     values, masks = zip(*pooled_entries(draws, what), strict=True)
     return jnp.concatenate([each.astype(dtype) for each in values], axis=1), jnp.concatenate(masks, axis=1)
 
 
 def pooled_dtype(draw: PyTree[jax.ShapeDtypeStruct]) -> np.dtype:
-    """The floating-point dtype that holds the values of all arrays, integers in JAX's default one."""
+    """The floating-point dtype for the values of all arrays; integers get JAX's default one."""
     leaves = jax.tree.leaves(draw, is_leaf=is_padded)
     dtypes = [(leaf.values if is_padded(leaf) else leaf).dtype for leaf in leaves]
     real = [dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float) for dtype in dtypes]
@@ -44,7 +44,7 @@ def pooled_dtype(draw: PyTree[jax.ShapeDtypeStruct]) -> np.dtype:
 
 
 def nan_refused(number: int, total: int) -> ValueError:
-    """The error for values that are not a number."""
+    """The error for values that are NaN."""
     return ValueError(
         f"`fn` must return no NaN, got {number} of {total} values. Inside of a program a parameter out of range gives "
         "NaN; `EQX_ON_ERROR=raise`, set before Python starts, names it. An integer that JAX's default float rounds is "

@@ -23,9 +23,8 @@ class Draws:
 
     Args:
         values: what the function returned, stacked: every array has a leading axis of length m.
-        index: the number of each draw, from 0 on; the same whatever the batch and the devices. Those of a batch are
-            consecutive.
-        valid: False for draws that are to be left out. The last batch of a device is filled up with them.
+        index: the number of each draw, from 0 on, which does not depend on batches or devices; consecutive in a batch.
+        valid: False for draws that are to be left out, which fill the last batch of a device.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,8 +42,8 @@ class Draws:
     def entries(self) -> Iterator[tuple[Array, Bool[Array, "..."]]]:
         """The arrays among the values, each with a mask that broadcasts against it.
 
-        The mask is False for draws that are not valid, for what does not count in a `Spectrum` or in
-        `MaskedValues`, and for the padding of a `PaddedMatrix`.
+        The mask is False for draws that are not valid, for masked entries of a `Spectrum` or `MaskedValues`, and for
+        the padding of a `PaddedMatrix`.
         """
         for leaf in jax.tree.leaves(self.values, is_leaf=is_padded):
             values, mask = (leaf.values, leaf.mask) if is_padded(leaf) else (leaf, True)
@@ -57,32 +56,32 @@ class AbstractReducer(AbstractModule):
     """A way to reduce draws to a summary of constant size, whose result depends neither on batches nor on devices.
 
     A state is any pytree of arrays. `init` and `merge` must make a commutative monoid of the states, exactly for
-    integers and to rounding for floating-point numbers: `merge(init, a) = a`, `merge(a, b) = merge(b, a)`, and it does
-    not matter which of three are merged first.
+    integers and up to rounding for floating-point numbers: `merge(init, a) = a`, `merge(a, b) = merge(b, a)`, and
+    `merge(merge(a, b), c) = merge(a, merge(b, c))`.
 
-    On a device a state is begun with `init` time and again, filled by `update`, and cast to the dtypes of `init` on the
-    host, where it is merged. So `np.int64` and `np.float64` in `init` make totals of 64 bits, also where the devices
-    compute with 32. A state on a device sees fewer than 2^31 numbers.
+    A state on a device begins with `init` and is filled by `update`, for fewer than 2^31 numbers. Then it is cast to
+    the dtypes of `init` on the host and merged there. So `np.int64` and `np.float64` in `init` make totals of 64 bits,
+    even if the devices compute with 32.
     """
 
-    # Whether `update` returns a longer state, which holds the draws themselves; it is then called once for each state.
+    # Whether `update` returns a longer state, which holds the draws themselves. It is then called once for each state.
     keeps_draws = False
 
     @abstractmethod
     def init(self, draw: PyTree) -> PyTree:
-        """The state before the first draw, as numpy arrays or numbers; `draw` has the shapes and dtypes of one draw."""
+        """The state of no draws, as numpy arrays or numbers; `draw` has the shapes and dtypes of one draw."""
 
     @abstractmethod
     def update(self, state: PyTree, draws: Draws) -> PyTree:
-        """The state with a batch of draws added, of the same structure, shapes and dtypes; runs compiled."""
+        """The state with a batch of draws added, in the same structure, shapes and dtypes; this is compiled."""
 
     @abstractmethod
     def merge(self, left: PyTree, right: PyTree) -> PyTree:
-        """The state of two sets of draws from the states of both; leaves are numpy arrays."""
+        """The state of two sets of draws together; leaves are numpy arrays."""
 
     @abstractmethod
     def finish(self, state: PyTree) -> Any:
-        """The result for the user, from the state of all draws."""
+        """The result, from the state of all draws."""
 
 
 def is_padded(node: object) -> bool:

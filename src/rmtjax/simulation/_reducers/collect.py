@@ -19,9 +19,9 @@ class _State(NamedTuple):
 class Collect(AbstractReducer):
     """Keeps all draws, in the order of their numbers.
 
-    A simulation without a reducer stacks its draws on the devices. This one does so in the memory of the host, and
-    together with other reducers, with a checkpoint, and over several processes. Memory grows with the number of draws,
-    and batches go to the host one by one, which costs the time of copying all draws so far at each.
+    A simulation without a reducer stacks its draws on the devices. `Collect` stacks them in the memory of the host,
+    also together with other reducers, with a checkpoint, and over several processes. Memory grows with the number of
+    draws, and for each batch the host copies all draws so far.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -34,20 +34,16 @@ class Collect(AbstractReducer):
     keeps_draws = True
 
     def init(self, draw: PyTree) -> _State:
-        """No draws."""
         return _State(np.zeros(0, np.uint32), jax.tree.map(lambda leaf: np.zeros((0, *leaf.shape), leaf.dtype), draw))
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The draws of the batch behind those of the state."""
         index = jnp.where(draws.valid, draws.index, NO_DRAW)
         behind = lambda left, right: jnp.concatenate([left, right])
         return _State(behind(state.index, index), jax.tree.map(behind, state.values, draws.values))
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The draws of both, without those that only fill a batch."""
         behind = lambda a, b: np.concatenate([a[left.index != NO_DRAW], b[right.index != NO_DRAW]])
         return _State(behind(left.index, right.index), jax.tree.map(behind, left.values, right.values))
 
     def finish(self, state: _State) -> KeptDraws:
-        """All draws in the order of their numbers."""
         return in_order(state.values, state.index, len(state.index))

@@ -22,9 +22,8 @@ class CovarianceResult(AbstractModule):
         mean: sample means.
         covariance: unbiased sample covariances; NaN for fewer than two draws.
         standard_error: standard errors of the covariances.
-        correlation: sample correlations, NaN for an entry that is constant.
-        correlation_standard_error: standard errors of the correlations, to the first order in one over the number of
-            draws.
+        correlation: sample correlations; NaN for a constant entry.
+        correlation_standard_error: standard errors of the correlations, to first order in 1/draws.
         draws: number of draws.
 
     Example:
@@ -53,13 +52,13 @@ class _State(NamedTuple):
 
     Args:
         draws: number of draws.
-        unit: a power of two near the largest modulus of each entry; 0 without any but zeros.
-        mean: their means, rounded.
-        rest: what the rounding has left out of the means.
-        xy: sums of the products of the deviations of x and y.
-        xxy: the same for the square of the one and the other.
-        xxyy: the same for both squares.
-        xxxy: the same for the third power of the one and the other.
+        unit: a power of two near the largest modulus of each entry; 0 for zeros alone.
+        mean: the means, rounded.
+        rest: the rounding errors of the means.
+        xy: sums of xy, for deviations x and y from the means.
+        xxy: sums of x²y.
+        xxyy: sums of x²y².
+        xxxy: sums of x³y.
     """
 
     draws: Any
@@ -72,7 +71,7 @@ class _State(NamedTuple):
     xxxy: Any
 
     def merged(self, other: "_State") -> "_State":
-        """The moments of both together: deviations from the common mean are those from either one, shifted."""
+        """The moments of both together: deviations from the common mean are deviations from either mean, shifted."""
         unit, *ratios = common(self.unit, other.unit)
         self, other = (each._in_unit(unit, ratio) for each, ratio in zip((self, other), ratios, strict=True))
         draws = self.draws + other.draws
@@ -84,13 +83,13 @@ class _State(NamedTuple):
         return _State(draws, unit, mean, rest, *(a + b for a, b in sums))
 
     def _in_unit(self, unit: Any, ratio: Any) -> "_State":
-        """The same in larger units, of which the own ones are these ratios."""
+        """The same moments in larger units; the ratios are the old units over the new ones."""
         u, v = ratio[:, None], ratio[None, :]
         sums = self.xy * u * v, self.xxy * u**2 * v, self.xxyy * u**2 * v**2, self.xxxy * u**3 * v
         return _State(self.draws, unit, self.mean * ratio, self.rest * ratio, *sums)
 
     def _shifted(self, by: Any) -> tuple:
-        """The sums for deviations that are all larger by the same vector: (x + u)²(y + v) and so on, multiplied out."""
+        """The sums for deviations that all grow by the same vector: (x + u)²(y + v) and so on, multiplied out."""
         u, v, size = by[:, None], by[None, :], self.draws.astype(by.dtype)
         xy, xxy, xyy = self.xy, self.xxy, self.xxy.T
         variances = xy.diagonal()
@@ -106,16 +105,16 @@ class _State(NamedTuple):
 class Covariance(AbstractReducer):
     r"""Covariances of all pairs of entries of a draw, with standard errors.
 
-    All arrays that the function returns are taken as one vector of d entries, in the order of `jax.tree.leaves`; `Part`
-    chooses some of them. The state holds four d×d matrices.
+    The arrays that the function returns form one vector of d entries, in the order of `jax.tree.leaves`; `Part` chooses
+    some of them. The state holds four d×d matrices.
 
-    The standard error of the covariance $c_{xy}$ is that of a mean of products of deviations; that of the correlation r
-    follows from the moments $\mu_{ab}$ of the standardised entries, in which r is linearised, by
+    The covariance $c_{xy}$ has the standard error of a mean of products of deviations. The standard error of the
+    correlation r follows from the moments $\mu_{ab}$ of the standardised entries, in which r is linearised, by
     $m \operatorname{var} r = \mu_{22} + \tfrac14 r^2 (\mu_{40} + \mu_{04} + 2\mu_{22}) - r (\mu_{31} + \mu_{13})$.
 
     Raises:
-        ValueError: the function returns complex values, or a `Spectrum` or `PaddedMatrix`, whose entries are not
-            present in all draws.
+        ValueError: the function returns complex values, or a `Spectrum` or `PaddedMatrix`, whose entries some draws
+            lack.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -130,7 +129,6 @@ class Covariance(AbstractReducer):
     """
 
     def init(self, draw: PyTree) -> _State:
-        """No draws."""
         size = 0
         for leaf in jax.tree.leaves(draw, is_leaf=is_padded):
             if is_padded(leaf):
@@ -142,7 +140,6 @@ class Covariance(AbstractReducer):
         return _State(np.int64(0), *(np.zeros(size),) * 3, *(np.zeros((size, size)),) * 4)
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The moments with these draws added."""
         valid = draws.valid[:, None]
         flat = [leaf.reshape(len(draws.index), -1) for leaf in jax.tree.leaves(draws.values)]
         parts = [rounded(jnp.where(valid, leaf, jnp.zeros_like(leaf)), state.mean.dtype) for leaf in flat]
@@ -155,12 +152,10 @@ class Covariance(AbstractReducer):
         return state.merged(_State(number, unit, mean, rest, *sums))
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The moments of both."""
-        with np.errstate(invalid="ignore"):  # infinite values have no variance
+        with np.errstate(invalid="ignore"):  # Infinite values have no variance.
             return left.merged(right)
 
     def finish(self, state: _State) -> CovarianceResult:
-        """Covariances, correlations and their standard errors."""
         size, mean = int(state.draws), (state.mean + state.rest) * state.unit
         if size < 2:
             unknown = np.full(state.xy.shape, np.nan)
@@ -174,7 +169,7 @@ class Covariance(AbstractReducer):
             both, left = state.xxyy / size / (x * y) ** 2, state.xxxy / size / (x**3 * y)
         variance = both + r**2 / 4 * (fourth[:, None] + fourth + 2 * both) - r * (left + left.T)
         of_correlation = np.sqrt(np.maximum(variance, 0) / size)
-        # An entry has the correlation 1 with itself; what rounding leaves of its error would be large after the root.
+        # An entry has the correlation 1 with itself. The square root would make the rounding error of its error large.
         np.fill_diagonal(of_correlation, 0 * deviation)
         scaled = lambda products: products * state.unit[:, None] * state.unit[None, :]
         return CovarianceResult(mean, scaled(state.xy / (size - 1)), scaled(error), r, of_correlation, size)

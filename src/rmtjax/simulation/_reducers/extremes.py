@@ -21,10 +21,10 @@ class ExtremesResult(AbstractModule):
 
     Args:
         smallest: the smallest values, ascending.
-        smallest_index: the number of the draw that each comes from; draw i can be made again by
-            `fn(jax.random.fold_in(key, i))`.
+        smallest_index: the number of the draw that each comes from; `fn(jax.random.fold_in(key, i))` makes draw i
+            again.
         largest: the largest values, descending.
-        largest_index: likewise.
+        largest_index: the numbers of their draws.
         draws: number of draws.
         total: number of values.
 
@@ -44,14 +44,14 @@ class ExtremesResult(AbstractModule):
 
 
 class _State(NamedTuple):
-    """The extremes so far; those at the upper end with their signs changed, so that both ends are treated alike.
+    """The extremes so far. Values at the upper end have their signs changed, so that both ends are treated alike.
 
     Args:
         draws: number of draws.
         total: number of values.
         not_a_number: how many of them are NaN.
         values: the smallest values, and the smallest of minus the values, ascending.
-        index: the draws that they come from.
+        index: the numbers of their draws.
     """
 
     draws: Any
@@ -64,15 +64,14 @@ class _State(NamedTuple):
 class Extremes(AbstractReducer):
     """Keeps the k smallest and the k largest of all values, and the numbers of their draws.
 
-    Every real array that the function returns counts, a `Spectrum` or `PaddedMatrix` with what counts. Of
-    equal values those of earlier draws are kept.
+    All values of all real arrays count, except for padding and masked values. Of equal values those of earlier draws
+    are kept.
 
     Args:
-        k: number of values at each end; with fewer than k values, all are kept.
+        k: number of values at each end, at least 1; with fewer than k values, all are kept.
 
     Raises:
-        ValueError: `k` is not a positive integer; a value is complex, NaN, or an integer that
-            JAX's default float rounds.
+        ValueError: a value is complex, NaN, or an integer that JAX's default float rounds.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -89,12 +88,10 @@ class Extremes(AbstractReducer):
         self.k = _checks.integer("k", k, at_least=1)
 
     def init(self, draw: PyTree) -> _State:
-        """No values."""
         shape, none = (2, self.k), np.int64(0)
         return _State(none, none, none, np.full(shape, np.inf, pooled_dtype(draw)), np.full(shape, NO_DRAW, np.uint32))
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The extremes of those before and of the batch."""
         values, mask = pooled(draws, "extremes", state.values.dtype)
         number = lambda which: jnp.sum(which, dtype=state.total.dtype)
         is_nan = mask & jnp.isnan(values)
@@ -109,7 +106,6 @@ class Extremes(AbstractReducer):
         )
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The extremes of both."""
         values = np.concatenate([left.values, right.values], axis=1)
         index = np.concatenate([left.index, right.index], axis=1)
         order = [np.lexsort((i, x))[: self.k] for x, i in zip(values, index, strict=True)]
@@ -117,7 +113,6 @@ class Extremes(AbstractReducer):
         return _State(*(a + b for a, b in zip(left[:3], right[:3], strict=True)), *taken)
 
     def finish(self, state: _State) -> ExtremesResult:
-        """The values that were kept, and the numbers of their draws."""
         if state.not_a_number:
             raise nan_refused(int(state.not_a_number), int(state.total))
         size = min(self.k, int(state.total))
@@ -127,19 +122,19 @@ class Extremes(AbstractReducer):
     def _candidates(
         self, values: Float[Array, "m n"], mask: Bool[Array, "m n"], index: UInt32[Array, " m"]
     ) -> tuple[Float[Array, " k"], UInt32[Array, " k"]]:
-        """The smallest values of a batch; of equal ones those in front, whose draws have lower numbers."""
+        """The smallest values of a batch; of equal values the first ones, whose draws have lower numbers."""
         largest = jnp.finfo(values.dtype).max
-        # An infinite value goes before a place without one.
+        # An infinite value goes before a masked one.
         rank = jnp.where(mask, jnp.maximum(-values, -largest), -jnp.inf)
-        rank = jnp.where(rank == 0, 0, rank)  # `top_k` puts 0 before -0
-        # XLA selects from one axis of float32 three hundred times as fast as it sorts on a CPU.
+        rank = jnp.where(rank == 0, 0, rank)  # `top_k` puts 0 before -0.
+        # On a CPU XLA selects from one axis of float32 three hundred times as fast as it sorts.
         _, place = jax.lax.top_k(rank.ravel(), min(self.k, rank.size))
         chosen, draw = mask.ravel()[place], index[place // max(1, values.shape[1])]
         return jnp.where(chosen, values.ravel()[place], jnp.inf), jnp.where(chosen, draw, NO_DRAW)
 
 
 def _smallest(values: Array, index: Array, candidates: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The smallest of both, as many as there are of the first."""
+    """The smallest of both sets of values, as many as the first set has."""
     together = jnp.concatenate([values, candidates[0]]), jnp.concatenate([index, candidates[1]])
     ordered = jax.lax.sort(together, num_keys=2)
     return ordered[0][: len(values)], ordered[1][: len(values)]

@@ -15,21 +15,23 @@ from rmtjax.simulation._reducers._pooled import nan_refused, pooled_entries
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws, is_padded
 from rmtjax.simulation._reducers.histogram_result import HistogramResult
 
-# Up to this many values, those of a draw are compared in pairs; more are counted in an array of draws and bins.
+# Up to this many values of a draw are compared in pairs. More are counted in an array of draws and bins.
 _MOST_PAIRED = 16
-# The size of that array, which should not leave the cache of a core.
+# The largest size of that array, which should not leave the cache of a core.
 _MOST_COUNTS = 2**17
 
 
 class _State(NamedTuple):
-    """Sums over the draws, for each place: below the edges, in a bin, above the edges, and not a number.
+    """Sums over the draws, for each place: below the edges, each bin, above the edges, and NaN.
+
+    With c for the number of values of a draw in a place, and t for the number of all its values:
 
     Args:
-        draws: how many.
-        counts: of the values of a draw in a place, c.
-        squares: of c².
-        products: of ct, where t is the number of all values of the draw; None if that is a constant.
-        lengths: of t²; None if that is a constant.
+        draws: the number of draws.
+        counts: sums of c.
+        squares: sums of c².
+        products: sums of ct; None if t is constant.
+        lengths: the sum of t²; None if t is constant.
     """
 
     draws: Any
@@ -42,22 +44,20 @@ class _State(NamedTuple):
 class Histogram(AbstractReducer):
     r"""Counts all values of all draws into bins, exactly.
 
-    Bins are half-open, [a, b), and the last one is closed, as in numpy. Every real array that the function returns is
-    counted, a `Spectrum` or `PaddedMatrix` with what counts. Totals are 64-bit integers whatever the dtype of
-    the values.
+    Bins are half-open, [a, b), and the last one is closed, as in numpy. All values of all real arrays count, except for
+    padding and masked values. Totals are 64-bit integers for values of any dtype.
 
-    Values of one draw depend on one another: levels repel, so that their counts fluctuate much less than those of
-    independent values. Standard errors therefore come from the draws, which are independent. With $c_i$ values of draw
-    i in a bin, $t_i$ values of it in all, and $p = \sum c_i / \sum t_i$ as the share of the bin,
-    $$\operatorname{var} p \approx \frac{m}{m - 1} \frac{\sum_i (c_i - p t_i)^2}{(\sum_i t_i)^2}$$
-    for m draws. The sums are exact integers. An error needs some tens of draws with a value in the bin.
+    Values of one draw depend on one another: levels repel, so their counts fluctuate much less than counts of
+    independent values. Standard errors therefore come from the draws, which are independent. For m draws, of which draw
+    i has $t_i$ values in all and $c_i$ values in a bin of the share $p = \sum c_i / \sum t_i$,
+    $$\operatorname{var} p \approx \frac{m}{m - 1} \frac{\sum_i (c_i - p t_i)^2}{(\sum_i t_i)^2}.$$
+    The sums are exact integers. An error needs some tens of draws with a value in the bin.
 
     Args:
         edges: at least two finite numbers in strictly ascending order; compared in the dtype of the values.
 
     Raises:
-        ValueError: the edges are fewer than two, not finite or not ascending; a value is complex, NaN, or an integer
-            that JAX's default float rounds.
+        ValueError: a value is complex, NaN, or an integer that JAX's default float rounds.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -77,14 +77,12 @@ class Histogram(AbstractReducer):
         self.edges = _checks.edges("edges", edges)
 
     def init(self, draw: PyTree) -> _State:
-        """No draws."""
         places = self.edges.size + 2
         varies = any(map(is_padded, jax.tree.leaves(draw, is_leaf=is_padded)))
         products, lengths = (_exact.zeros((places,)), _exact.zeros((1,))) if varies else (None, None)
         return _State(np.int64(0), np.zeros(places, np.int64), _exact.zeros((places,)), products, lengths)
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The sums with those of these draws added."""
         entries = pooled_entries(draws, "a histogram")
         place = jnp.concatenate([self._places(values) for values, _ in entries], axis=1)
         mask = jnp.concatenate([mask for _, mask in entries], axis=1)
@@ -92,17 +90,14 @@ class Histogram(AbstractReducer):
         return _added(state, jnp.where(mask, place, self.edges.size + 2), mask)
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The sums of both."""
         words = lambda a, b: None if a is None else _exact.merged(a, b)
         return _State(left.draws + right.draws, left.counts + right.counts, *map(words, left[2:], right[2:]))
 
     def finish(self, state: _State) -> HistogramResult:
-        """Counts, edges, the numbers of values outside, and standard errors."""
         if not_a_number := int(state.counts[-1]):
             raise nan_refused(not_a_number, int(state.counts.sum()))
         below, *counts, above = map(int, state.counts[:-1])
-        draws, total = int(state.draws), below + above + sum(counts)
-        edges = np.asarray(self.edges)
+        draws, total, edges = int(state.draws), below + above + sum(counts), np.asarray(self.edges)
         in_bins = lambda words: _exact.integers(words)[1:-2]
         squares, sums = in_bins(state.squares), np.array(counts, object)
         if state.products is None or state.lengths is None:
@@ -112,15 +107,8 @@ class Histogram(AbstractReducer):
             residuals = squares * total**2 - 2 * sums * total * in_bins(state.products) + sums**2 * length
             of_share = residuals * draws, total**4
         root = lambda numerator, denominator: np.sqrt(_ratio(numerator, denominator * (draws - 1)))
-        return HistogramResult(
-            np.array(counts, np.int64),
-            edges,
-            below,
-            above,
-            draws,
-            root(*of_share) / np.diff(edges),
-            root(squares * draws - sums**2, 1),
-        )
+        errors = root(*of_share) / np.diff(edges), root(squares * draws - sums**2, 1)
+        return HistogramResult(np.array(counts, np.int64), edges, below, above, draws, *errors)
 
     def _places(self, values: Float[Array, "m n"]) -> Int[Array, "m n"]:
         """The place of each value of each draw."""
@@ -137,11 +125,11 @@ def _ratio(numerator: np.ndarray, denominator: int) -> Float[np.ndarray, " k"]:
 
 
 def _added(state: _State, place: Int[Array, "m n"], mask: Bool[Array, "m n"]) -> _State:
-    """The state with these draws; values that do not count have a place beyond the last one."""
+    """The state with these draws added; values that do not count have a place beyond the last one."""
     draws, numbers = place.shape
     places = state.counts.size
     paired = numbers <= _MOST_PAIRED
-    # No sum of 32 bits overflows within a block. Where single products do, a block is one draw.
+    # No 32-bit sum overflows within a block. If single products overflow, a block is one draw.
     block = max(1, min(draws, (2**32 - 1) // max(numbers, 1) ** 2, draws if paired else _MOST_COUNTS // places))
     add = _paired if paired else _counted if numbers < 2**16 else _of_large_draw
     if block == draws:
@@ -155,7 +143,7 @@ def _added(state: _State, place: Int[Array, "m n"], mask: Bool[Array, "m n"]) ->
 
 
 def _paired(state: _State, place: Int[Array, "m n"], mask: Bool[Array, "m n"]) -> _State:
-    """Each value adds the number of values that share its place to the squares: c of them add c²."""
+    """Add to the squares, for each value, the number of values in its place: c values together add c²."""
     columns = [mask.astype(jnp.uint32)]
     if place.shape[1] > 1:
         columns.append(jnp.sum(place[:, :, None] == place[:, None, :], axis=2, dtype=jnp.uint32))
@@ -169,7 +157,7 @@ def _paired(state: _State, place: Int[Array, "m n"], mask: Bool[Array, "m n"]) -
 
 
 def _counted(state: _State, place: Int[Array, "m n"], mask: Bool[Array, "m n"]) -> _State:
-    """The values of each draw are counted, and their numbers squared."""
+    """Count the values of each draw, and square the counts."""
     counts = _counts(state, place)
     length = jnp.sum(mask, axis=1, dtype=jnp.uint32)[:, None]
     total = lambda array: jnp.sum(array, axis=0, dtype=jnp.uint32)

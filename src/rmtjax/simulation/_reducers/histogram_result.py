@@ -1,4 +1,4 @@
-"""What a histogram gives: counts, their density and its standard error."""
+"""The result of a histogram: counts, their density and its standard error."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,10 +14,10 @@ class HistogramResult(AbstractModule):
         edges: the edges of the bins.
         underflow: number of values below the first edge.
         overflow: number of values above the last edge.
-        draws: number of draws that the values come from; 0 where that is not known.
+        draws: number of draws that the values come from; 0 if it is not known.
         standard_error: standard error of `density()` in each bin, from the variance over the draws; by default NaN, as
             for fewer than two draws.
-        counts_standard_error: standard error of `counts`, likewise.
+        counts_standard_error: standard error of `counts`, by default NaN.
 
     Example:
         >>> import numpy as np
@@ -53,7 +53,7 @@ class HistogramResult(AbstractModule):
 
     @property
     def total(self) -> int:
-        """Number of values seen, those outside the edges included."""
+        """Number of values, including those outside the edges."""
         return int(self.counts.sum()) + self.underflow + self.overflow
 
     def density(self) -> Float[np.ndarray, " k"]:

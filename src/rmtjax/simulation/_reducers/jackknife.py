@@ -1,4 +1,4 @@
-"""Functions of the results of other reducers, with standard errors and without the first order of their bias."""
+"""Functions of the results of other reducers, with standard errors and corrected for bias of first order."""
 
 import itertools
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class JackknifeResult(AbstractModule, Generic[T]):
     Args:
         value: the statistic, corrected for its bias.
         standard_error: its standard error; NaN for fewer than two draws.
-        uncorrected: the statistic of all draws, as it is.
+        uncorrected: the statistic of all draws, without the correction.
         blocks: number of blocks that had draws.
         draws: number of draws.
 
@@ -46,10 +46,10 @@ class JackknifeResult(AbstractModule, Generic[T]):
     draws: int
 
     def interval(self, confidence: float = 0.95) -> tuple[T, T]:
-        """Confidence intervals, by Student's distribution with a degree of freedom less than there are blocks.
+        """Confidence intervals, by Student's distribution with `blocks` - 1 degrees of freedom.
 
         Args:
-            confidence: probability to hold the true value, between 0 and 1.
+            confidence: probability that an interval holds the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
@@ -58,18 +58,18 @@ class JackknifeResult(AbstractModule, Generic[T]):
 
 
 class _State(NamedTuple):
-    """The number of draws in each block, and the states of the reducers for each, stacked."""
+    """The number of draws in each block, and the stacked states of the reducers for each block."""
 
     draws: Any
     states: PyTree
 
 
 class Jackknife(AbstractReducer, Generic[T]):
-    r"""A smooth function of what a reducer gives, with its standard error and corrected for its bias.
+    r"""A smooth function of the result of a reducer, corrected for its bias, with its standard error.
 
-    Draw i belongs to block i mod g, and the reducer has a state for each of the g blocks. With $\theta$ for the
-    statistic of all m draws, $\theta_{(j)}$ for that of the draws outside of block j, and $h_j = m/m_j$ for the $m_j$
-    draws in it, the value and its variance are
+    Draw i belongs to block i mod g, and the reducer has a state for each of the g blocks. Let $\theta$ be the statistic
+    of all m draws, $\theta_{(j)}$ the statistic of the draws outside of block j, and $h_j = m/m_j$ for the $m_j$ draws
+    in block j. The value and its variance are
     $$\theta_J = g\theta - \sum_j \left(1 - \frac1{h_j}\right)\theta_{(j)}, \qquad
     \operatorname{var} \approx \frac1g \sum_j \frac{|h_j\theta - (h_j - 1)\theta_{(j)} - \theta_J|^2}{h_j - 1},$$
     which leaves a bias of order $m^{-2}$. A statistic must be smooth for this: a ratio of means, a skewness or the
@@ -79,12 +79,8 @@ class Jackknife(AbstractReducer, Generic[T]):
         statistic: a function of the result of the reducer, or of the results of several in their structure. It runs on
             the host with numpy arrays and returns any pytree of numbers and arrays.
         reducer: a reducer, or a tuple, list or dict of reducers, whose states have a constant size.
-        blocks: the number g, at least 2. Each has a state of its own, and with fewer than about 20 the standard error
-            is rough.
-
-    Raises:
-        ValueError: `blocks` is below 2, `reducer` holds anything but reducers or one that keeps all draws, or
-            `statistic` is not a function.
+        blocks: the number g of blocks, at least 2. Each block has a state; with fewer than about 20 blocks the standard
+            error is rough.
 
     Example:
         >>> import jax, numpy as np, rmtjax as rmt
@@ -113,16 +109,14 @@ class Jackknife(AbstractReducer, Generic[T]):
         self.blocks = _checks.integer("blocks", blocks, at_least=2)
 
     def init(self, draw: PyTree) -> _State:
-        """No draws in any block."""
         stacked = lambda leaf: np.repeat(leaf[None], self.blocks, axis=0)
         return _State(np.zeros(self.blocks, np.int64), jax.tree.map(stacked, _reduction.init(self.reducer, draw)))
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The states of the blocks with these draws added."""
         size = len(draws.index)
         lanes = min(size, self.blocks)
         rows = -(-size // lanes)
-        # The numbers of a batch are consecutive: draws of one block are `blocks` apart, and each lane has one block.
+        # The numbers in a batch are consecutive, so draws of one block are `blocks` apart, and each lane has one block.
         place = jnp.minimum(jnp.arange(rows * lanes), size - 1).reshape(rows, lanes).T
         valid = draws.valid[place] & (jnp.arange(rows * lanes).reshape(rows, lanes).T < size)
         of_lane = Draws(jax.tree.map(lambda leaf: leaf[place], draws.values), draws.index[place], valid)
@@ -134,13 +128,11 @@ class Jackknife(AbstractReducer, Generic[T]):
         return _State(state.draws.at[block].add(number), states)
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The blocks of both."""
         pairs = zip(self._of_blocks(left), self._of_blocks(right), strict=True)
         merged = [_reduction.merge(self.reducer, *pair) for pair in pairs]
         return _State(left.draws + right.draws, jax.tree.map(lambda *leaves: np.stack(leaves), *merged))
 
     def finish(self, state: _State) -> JackknifeResult[T]:
-        """The statistic, its standard error, and its value without the bias."""
         numbers = state.draws[state.draws > 0]
         blocks = [each for each, number in zip(self._of_blocks(state), state.draws, strict=True) if number]
         merge = lambda left, right: _reduction.merge(self.reducer, left, right)
@@ -175,6 +167,6 @@ def _value_and_error(
     ratios = ratios.reshape(-1, *(1,) * theta.ndim)
     value = len(rest) * theta - ((1 - 1 / ratios) * rest).sum(0)
     deviation = abs(ratios * theta - (ratios - 1) * rest - value)
-    # In units of the largest no square leaves the range of double precision.
+    # In units of the largest deviation no square leaves the range of double precision.
     unit = np.where((largest := deviation.max(0)) > 0, largest, 1)
     return value[()], (unit * np.sqrt(((deviation / unit) ** 2 / (ratios - 1)).mean(0)))[()]

@@ -14,7 +14,7 @@ from rmtjax._typing import PyTree
 from rmtjax.simulation._reducers.base import AbstractReducer, Draws
 from rmtjax.simulation._reducers.kept_draws import NO_DRAW, KeptDraws, in_order
 
-# Keys of simulations are made of seeds as well; with this number folded in, no rank is made of the key of a draw.
+# A simulation may have a key with the same seed. With this number folded in, ranks do not share keys with draws.
 _RANKS = 0x6B656570
 
 
@@ -23,7 +23,7 @@ class _State(NamedTuple):
 
     Args:
         draws: number of draws seen.
-        rank: two words for each, 64 bits in all.
+        rank: two words of 32 bits for each.
         index: the number of each draw.
         values: the draws, stacked.
     """
@@ -37,17 +37,14 @@ class _State(NamedTuple):
 class Keep(AbstractReducer):
     r"""Keeps k of the draws, chosen at random, each set of k with the same probability.
 
-    Draw i has a random rank, 64 bits of the block cipher Threefry that depend on i and `seed` alone, and the k draws of
-    lowest rank are kept: random ranks come in every order with the same probability. As a cipher gives different
-    numbers different ranks, the choice is a function of the number of draws and the seed: it depends neither on batches
-    and devices nor on the values.
+    Draw i has a random rank, 64 bits of the block cipher Threefry that depend on i and `seed` alone. The k draws of
+    lowest rank are kept, because random ranks come in every order with the same probability. A cipher gives different
+    numbers different ranks, so the choice depends on the number of draws and the seed alone: neither on batches and
+    devices nor on the values.
 
     Args:
-        k: number of draws to keep; with fewer than k draws, all are kept.
-        seed: chooses among the samples.
-
-    Raises:
-        ValueError: `k` is not a positive integer, or `seed` is not an integer from 0 on.
+        k: number of draws to keep, at least 1; with fewer than k draws, all are kept.
+        seed: an integer from 0 on, which chooses among the samples.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -67,30 +64,26 @@ class Keep(AbstractReducer):
         self.seed = _checks.integer("seed", seed, at_least=0)
 
     def init(self, draw: PyTree) -> _State:
-        """No draws."""
         nothing = lambda leaf: np.zeros((self.k, *leaf.shape), leaf.dtype)
         index = np.full(self.k, NO_DRAW, np.uint32)
         return _State(np.int64(0), np.stack([index, index], axis=1), index, jax.tree.map(nothing, draw))
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The lowest ranks of those before and of the batch."""
         index = jnp.where(draws.valid, draws.index, NO_DRAW)
         rank = jnp.where(draws.valid[:, None], self._ranks(draws.index), NO_DRAW)
         number = state.draws + jnp.sum(draws.valid, dtype=state.draws.dtype)
-        # Most batches of a long run have no draw to keep: then nothing is sorted.
+        # Most batches of a long run have no draw to keep, and then nothing is sorted.
         is_news = jnp.any(draws.valid & (rank[:, 0] <= state.rank[-1, 0]))
         kept = jax.lax.cond(is_news, _lowest, lambda kept, batch: kept, state[1:], (rank, index, draws.values))
         return _State(number, *kept)
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The lowest ranks of both."""
         together = jax.tree.map(lambda a, b: np.concatenate([a, b]), left[1:], right[1:])
         rank, index, _ = together
         lowest = np.lexsort((index, rank[:, 1], rank[:, 0]))[: self.k]
         return _State(left.draws + right.draws, *jax.tree.map(lambda leaf: leaf[lowest], together))
 
     def finish(self, state: _State) -> KeptDraws:
-        """The draws that were kept, in the order of their numbers."""
         return in_order(state.values, state.index, int(state.draws))
 
     def _ranks(self, index: UInt32[Array, " m"]) -> UInt32[Array, "m 2"]:
@@ -99,7 +92,7 @@ class Keep(AbstractReducer):
 
 
 def _lowest(kept: tuple, batch: tuple) -> tuple:
-    """The lowest ranks of both, as many as there are in the first."""
+    """The lowest ranks of both sets of draws, as many as the first set has."""
     size = len(kept[1])
     together = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), kept, batch)
     rank, index, _ = together

@@ -1,4 +1,4 @@
-"""What reducers give that keep draws as they are."""
+"""The result of reducers that keep draws."""
 
 import jax
 import numpy as np
@@ -7,7 +7,7 @@ from jaxtyping import Int
 from rmtjax._module import AbstractModule
 from rmtjax._typing import PyTree
 
-# The index of a place without a draw; those of draws are below 2^31.
+# The index of a place without a draw; draws have indices below 2^31.
 NO_DRAW = np.uint32(2**32 - 1)
 
 
@@ -16,7 +16,7 @@ class KeptDraws(AbstractModule):
 
     Args:
         values: the draws, stacked in the order of their numbers, as numpy arrays.
-        index: the number of each; draw i can be made again by `fn(jax.random.fold_in(key, i))`.
+        index: the number of each; `fn(jax.random.fold_in(key, i))` makes draw i again.
         draws: number of draws that they were chosen from.
 
     Example:

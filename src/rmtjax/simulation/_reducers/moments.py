@@ -1,4 +1,4 @@
-"""Mean, variance and, if asked for, skewness and kurtosis of every entry of the draws."""
+"""Mean and variance, and optionally skewness and kurtosis, of every entry of the draws."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -20,10 +20,10 @@ class _Moment(NamedTuple):
 
     Args:
         count: number of draws.
-        unit: a power of two near the largest modulus of the draws; 0 without any but zeros.
-        mean: their mean, rounded.
-        rest: what the rounding has left out of the mean.
-        sums: of the second and, if asked for, the third and fourth powers of the deviations from the mean.
+        unit: a power of two near the largest modulus of the draws; 0 for zeros alone.
+        mean: the mean, rounded.
+        rest: the rounding error of the mean.
+        sums: sums of the second, and for order 4 the third and fourth, powers of the deviations from the mean.
     """
 
     count: Any
@@ -33,7 +33,7 @@ class _Moment(NamedTuple):
     sums: tuple
 
     def merged(self, other: "_Moment") -> "_Moment":
-        """The moments of both together: deviations from the common mean are those from either one, shifted."""
+        """The moments of both together: deviations from the common mean are deviations from either mean, shifted."""
         unit, *ratios = common(self.unit, other.unit)
         self, other = (each._in_unit(unit, ratio) for each, ratio in zip((self, other), ratios, strict=True))
         count = self.count + other.count
@@ -46,13 +46,13 @@ class _Moment(NamedTuple):
         return _Moment(count, unit, mean, rest, tuple(a + b for a, b in sums))
 
     def _in_unit(self, unit: Any, ratio: Any) -> "_Moment":
-        """The same in a larger unit, of which the own one is this ratio."""
+        """The same moments in a larger unit; the ratio is the old unit over the new one."""
         sums = tuple(total * ratio ** (k + 2) for k, total in enumerate(self.sums))
         ratio = ratio.astype(self.mean.dtype)
         return _Moment(self.count, unit, self.mean * ratio, self.rest * ratio, sums)
 
     def _shifted(self, by: Any) -> tuple:
-        """The sums for deviations that are all larger by the same number."""
+        """The sums for deviations that all grow by the same number."""
         count = self.count.astype(self.sums[0].dtype)
         if len(self.sums) == 1:
             return (self.sums[0] + count * abs(by) ** 2,)
@@ -76,18 +76,18 @@ class _State(NamedTuple):
 
 
 class Moments(AbstractReducer):
-    r"""Mean and variance of every entry over the draws, and skewness and kurtosis if asked for.
+    r"""Mean and variance of every entry over the draws, and optionally skewness and kurtosis.
 
-    Batches are reduced on the devices by the deviations from their means, and merged by
-    $\bar x = \bar x_a + \delta\,n_b/n$, $M = M_a + M_b + |\delta|^2 n_a n_b / n$, $\delta = \bar x_b - \bar x_a$,
-    and the like for third and fourth powers, so that a mean far from 0 costs no digits. Results for different batch
-    sizes and device counts agree to the rounding of the dtype of the draws; what is merged on the host is in float64.
+    The devices sum powers of the deviations from the mean of a batch, so that a mean far from 0 costs no digits.
+    Batches are merged by $\bar x = \bar x_a + \delta\,n_b/n$ and $M = M_a + M_b + |\delta|^2 n_a n_b / n$ with
+    $\delta = \bar x_b - \bar x_a$, and by similar formulas for third and fourth powers. Results for different batch
+    sizes and device counts agree to the rounding of the dtype of the draws. The host merges in float64.
 
     Args:
         order: 2 for mean and variance, 4 for skewness, kurtosis and the standard error of the variance as well.
 
     Raises:
-        ValueError: `order` is neither 2 nor 4; it is 4, and `fn` returns complex values.
+        ValueError: the order is 4, and `fn` returns complex values.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -107,10 +107,9 @@ class Moments(AbstractReducer):
         self.order = _checks.choice("order", order, Literal[2, 4])
 
     def init(self, draw: PyTree) -> _State:
-        """No draws, for each array of a draw."""
 
         def of_entry(leaf: Any) -> _Moment:
-            # All entries of an array are present together, those of a padded one are not.
+            # All entries of an array are present in every draw; entries of a padded array are not.
             values, count = (leaf.values, leaf.values.shape) if is_padded(leaf) else (leaf, ())
             is_complex = jnp.issubdtype(values.dtype, jnp.complexfloating)
             if is_complex and self.order > 2:
@@ -122,7 +121,6 @@ class Moments(AbstractReducer):
         return _State(np.int64(0), jax.tree.map(of_entry, draw, is_leaf=is_padded))
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The moments with these draws added."""
         before, structure = jax.tree.flatten(state.moments, is_leaf=_is_moment)
         entries = zip(before, draws.entries(), strict=True)
         after = [moment.merged(_of_batch(moment, *entry)) for moment, entry in entries]
@@ -130,13 +128,11 @@ class Moments(AbstractReducer):
         return _State(state.draws + number, jax.tree.unflatten(structure, after))
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The moments of two sets of draws together."""
-        with np.errstate(invalid="ignore"):  # infinite values have no variance
+        with np.errstate(invalid="ignore"):  # Infinite values have no variance.
             merged = jax.tree.map(_Moment.merged, left.moments, right.moments, is_leaf=_is_moment)
         return _State(left.draws + right.draws, merged)
 
     def finish(self, state: _State) -> MomentsResult:
-        """Counts, means and variances, and what else was asked for."""
         of_each = lambda fn: jax.tree.map(fn, state.moments, is_leaf=_is_moment)
         result = of_each(lambda m: m.count), of_each(_mean), of_each(_variance)
         shape = (of_each(_skewness), of_each(_kurtosis)) if self.order > 2 else (None, None)
@@ -145,7 +141,7 @@ class Moments(AbstractReducer):
 
 def _of_batch(like: _Moment, values: Array, mask: Bool[Array, "..."]) -> _Moment:
     """The moments of a batch, in three passes: the mean, its rounding error, and the powers of the deviations."""
-    # What does not count may be NaN.
+    # Values outside of the mask may be NaN.
     values, rest_of_values = rounded(jnp.where(mask, values, jnp.zeros_like(values)), like.mean.dtype)
     count = jnp.sum(mask, axis=0, dtype=like.count.dtype).reshape(like.count.shape)
     deviation, mean, rest, unit = centred(values, mask, count, rest_of_values)

@@ -1,4 +1,4 @@
-"""What the moments of draws give: means, variances, shapes, and their standard errors."""
+"""The result of `Moments`: means, variances, skewness and kurtosis, with standard errors."""
 
 import jax
 import numpy as np
@@ -13,16 +13,16 @@ class MomentsResult(AbstractModule):
     r"""Moments of each entry of the draws; every field but `draws` has the tree structure of a draw.
 
     Convention: the variance is unbiased, $M_2/(m - 1)$ with $M_k = \sum (x - \bar x)^k$ over m draws. Skewness
-    $\sqrt m\,M_3/M_2^{3/2}$ and excess kurtosis $m\,M_4/M_2^2 - 3$ are those of the sample, as in `scipy.stats`; a
-    Gaussian has 0 and 0.
+    $\sqrt m\,M_3/M_2^{3/2}$ and excess kurtosis $m\,M_4/M_2^2 - 3$ are sample values, as in `scipy.stats`; both are 0
+    for a Gaussian.
 
     Args:
         count: number of draws in which an entry was present.
         mean: sample means, float64 or complex128; NaN where the count is 0.
         variance: unbiased sample variances, E|x - mean|² for complex entries; NaN where the count is below 2.
-        skewness: sample skewness, NaN where all values are the same; None unless `order=4` was asked for.
-        kurtosis: excess kurtosis of the sample, likewise.
-        draws: number of draws; 0 where that is not known.
+        skewness: sample skewness, NaN where all values are the same; None unless the order is 4.
+        kurtosis: excess kurtosis of the sample, NaN or None in the same cases.
+        draws: number of draws; 0 if it is not known.
 
     Example:
         >>> import numpy as np
@@ -49,13 +49,13 @@ class MomentsResult(AbstractModule):
         """Confidence intervals of the mean, by Student's distribution with count - 1 degrees of freedom.
 
         Args:
-            confidence: probability to hold the true value, between 0 and 1.
+            confidence: probability that an interval holds the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends; NaN where the count is below 2.
 
         Raises:
-            ValueError: the entries are complex; `standard_error` is then that of the distance.
+            ValueError: the entries are complex; `standard_error` is then the standard error of the distance.
         """
         if any(map(np.iscomplexobj, jax.tree.leaves(self.mean))):
             raise _checks.refusal("mean", "be real for an interval", self.mean)
@@ -66,7 +66,7 @@ class MomentsResult(AbstractModule):
     def variance_standard_error(self) -> PyTree:
         r"""Standard error of the variance, $s^2 \sqrt{(g + 2m/(m - 1))/m}$ with the excess kurtosis g.
 
-        It is the exact variance $\kappa_4/m + 2\kappa_2^2/(m - 1)$, with sample moments for the cumulants.
+        It comes from the exact variance $\kappa_4/m + 2\kappa_2^2/(m - 1)$, with sample moments for the cumulants.
 
         Raises:
             ValueError: the moments are not of order 4.

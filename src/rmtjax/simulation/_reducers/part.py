@@ -29,7 +29,7 @@ class Part(AbstractReducer, Generic[T]):
         reducer: a reducer, or a tuple, list or dict of reducers.
 
     Raises:
-        ValueError: `select` is neither, or the draws have no such part; `reducer` holds anything but reducers.
+        ValueError: the draws have no such part.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -62,21 +62,17 @@ class Part(AbstractReducer, Generic[T]):
         return _reduction.keeps_draws(self.reducer)
 
     def init(self, draw: PyTree) -> list[PyTree]:
-        """The states of the reducers for no draws."""
         part = jax.eval_shape(self._function, draw) if callable(self.select) else _named(draw, self.select)
         return _reduction.init(self.reducer, part)
 
     def update(self, state: list[PyTree], draws: Draws) -> list[PyTree]:
-        """The states of the reducers with the parts of these draws added."""
         each = jax.vmap(self._function) if callable(self.select) else lambda values: _named(values, self.select)
         return _reduction.update(self.reducer, state, Draws(each(draws.values), draws.index, draws.valid))
 
     def merge(self, left: list[PyTree], right: list[PyTree]) -> list[PyTree]:
-        """The states of the reducers for the draws of both."""
         return _reduction.merge(self.reducer, left, right)
 
     def finish(self, state: list[PyTree]) -> T:
-        """The results of the reducers."""
         return _reduction.finish(self.reducer, state)
 
     def _function(self, draw: PyTree) -> PyTree:
@@ -85,11 +81,11 @@ class Part(AbstractReducer, Generic[T]):
 
 
 def _named(draw: Any, name: Any) -> PyTree:
-    """The part of that key, position or attribute."""
+    """The part with this key, position or attribute."""
     try:
         if isinstance(name, str) and not isinstance(draw, Mapping):
             return getattr(draw, name)
-        # An array has positions too, but those of a batch of draws.
+        # A position in an array would be a draw of the batch.
         if isinstance(draw, Mapping | tuple | list):
             container: Any = draw
             return container[name]

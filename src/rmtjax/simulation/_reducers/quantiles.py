@@ -17,7 +17,7 @@ from rmtjax.simulation._reducers.keep import Keep
 from rmtjax.simulation._reducers.kept_draws import KeptDraws
 from rmtjax.simulation._reducers.quantiles_result import QuantilesResult
 
-# Draws that are kept for the standard errors, which are then known to one part in sqrt(2 k), and numbers in them.
+# Numbers of draws kept for the standard errors, which are then known to one part in sqrt(2 k), and of values in them.
 _MOST_KEPT, _FEWEST_KEPT = 256, 32
 _MOST_NUMBERS = 2**20
 
@@ -29,7 +29,7 @@ class _State(NamedTuple):
 
     Args:
         not_a_number: how many of the values are NaN.
-        cells: the cells of the others.
+        cells: the cells of the other values.
         kept: the sample, as a state of `Keep`.
     """
 
@@ -41,11 +41,11 @@ class _State(NamedTuple):
 class Quantiles(AbstractReducer):
     r"""Quantiles of all values of all draws, of unknown range and scale, from exact counts in cells.
 
-    Every real array that the function returns counts, a `Spectrum` or `PaddedMatrix` with what counts.
+    All values of all real arrays count, except for padding and masked values.
 
-    Two floating-point numbers are in one cell if their bits agree but for the last r, so that cells are narrower where
-    numbers are smaller. At most `size` cells are kept; r is the least for which they suffice. Counts and cells depend
-    on the values alone: the result is the same bit for bit for every batch size and number of devices.
+    Two floating-point numbers share a cell if they differ only in their last r bits, so that cells are narrower where
+    numbers are smaller. At most `size` cells are kept; r is the least number for which they suffice. Counts and cells
+    depend on the values alone: the result is the same bit for bit for every batch size and number of devices.
 
     *Theorem.* (a) The p-quantile of the N values lies in the cell that the result names, and the rank of the value that
     is returned is wrong by at most the number of values in that cell, `rank_error` times N. (b) If all values other
@@ -55,18 +55,17 @@ class Quantiles(AbstractReducer):
     need more than `size` cells, those of the intervals and one with 0, so that $E\,2^{w-r+1} \ge \mathtt{size}$; and
     the relative width of a cell is below $2^{r-w}$.
 
-    Standard errors of the ranks are $\sqrt{p(1 - p)/N}$ where a draw is one value. Of more they come from a sample of
-    at most 256 whole draws, which tells how the number of values up to a quantile varies from draw to draw: for levels
-    that repel, much less than for independent ones. With fewer than 50 values of the sample on one side of the quantile
-    they are at least those of independent values.
+    The standard errors of the ranks are $\sqrt{p(1 - p)/N}$ if a draw is one value. If a draw has more values, they
+    come from a sample of at most 256 whole draws, which shows how the number of values up to a quantile varies between
+    draws: much less for levels that repel than for independent values. If the sample has fewer than 50 values on one
+    side of the quantile, they are at least the standard errors of independent values.
 
     Args:
-        probabilities: the probabilities of interest, in [0, 1]; the result gives others too, without error bars.
+        probabilities: the probabilities of interest, in [0, 1]; the result has other quantiles too, without error bars.
         size: the largest number of cells, at least 2. Values of N(0, 1) have `rank_error` 0.002 with 4096 cells.
 
     Raises:
-        ValueError: a probability is not in [0, 1], or `size` is below 2; a value is complex, NaN, or an integer that
-            JAX's default float rounds.
+        ValueError: a value is complex, NaN, or an integer that JAX's default float rounds.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -89,7 +88,6 @@ class Quantiles(AbstractReducer):
         self.size = _checks.integer("size", size, at_least=2)
 
     def init(self, draw: PyTree) -> _State:
-        """No values."""
         dtype = np.result_type(pooled_dtype(draw), np.float32)
         one = lambda leaf: jnp.zeros((1, *leaf.shape), leaf.dtype)
         draws = Draws(jax.tree.map(one, draw), jnp.zeros(1, jnp.uint32), jnp.ones(1, bool))
@@ -99,7 +97,6 @@ class Quantiles(AbstractReducer):
         return _State(np.int64(0), _cells.empty(self.size, dtype), kept)
 
     def update(self, state: _State, draws: Draws) -> _State:
-        """The cells and the sample with these draws."""
         dtype = _cells.decoded(np.zeros(1, state.cells.codes.dtype)).dtype
         values, mask = pooled(draws, "quantiles", dtype)
         is_nan = mask & jnp.isnan(values)
@@ -108,17 +105,15 @@ class Quantiles(AbstractReducer):
         return _State(state.not_a_number + jnp.sum(is_nan, dtype=state.not_a_number.dtype), cells, kept)
 
     def merge(self, left: _State, right: _State) -> _State:
-        """The cells and the sample of both."""
         kept = _keep(left.kept.values[0].shape[1]).merge(left.kept, right.kept)
         return _State(left.not_a_number + right.not_a_number, _cells.merged(left.cells, right.cells), kept)
 
     def finish(self, state: _State) -> QuantilesResult:
-        """The cells, and the standard errors of the ranks of the quantiles."""
         lower, upper, counts = _cells.bounds(state.cells)
         if state.not_a_number:
             raise nan_refused(int(state.not_a_number), int(state.not_a_number + counts.sum()))
         kept = _keep(state.kept.values[0].shape[1]).finish(state.kept)
-        # The shortest decimals: 0.1 of single precision is above 1/10, and of 20 values would pass the second.
+        # The shortest decimals: 0.1 in single precision is above 1/10, and would miss the second of 20 values.
         p = np.array([float(str(each)) for each in np.asarray(self.probabilities)])
         unknown = np.full(p.shape, np.nan)
         result = QuantilesResult(p, lower, upper, counts, unknown, kept.draws, len(kept.index))
@@ -127,20 +122,20 @@ class Quantiles(AbstractReducer):
         return eqx.tree_at(lambda result: result.rank_standard_error, result, errors)
 
 
-# Values of the draws kept on either side of a quantile, below which the draws do not tell its error by themselves.
+# With fewer values than this on one side of a quantile, the draws kept do not suffice for its error.
 _FEWEST_BESIDE = 50
 
 
 def _keep(numbers: int) -> Keep:
-    """The reducer that keeps the sample, for draws of so many numbers."""
+    """The reducer that keeps the sample, for draws of this many numbers."""
     return Keep(max(_FEWEST_KEPT, min(_MOST_KEPT, _MOST_NUMBERS // max(1, numbers))))
 
 
 def _rank_error(kept: KeptDraws, p: float, value: float, total: int) -> float:
     """The standard error of the share of values up to the p-quantile, a ratio of means over the draws.
 
-    Single values are independent, and their error is binomial. So it is taken to be at least where the draws kept have
-    only a few values on one side of the quantile, and do not tell how they vary.
+    Single values are independent, and their error is binomial. It is the least error if the draws kept have too few
+    values on one side of the quantile to show how they vary.
     """
     values, mask = kept.values
     up_to, all_of_draw = ((which & mask).sum(1) for which in (values <= value, np.ones_like(mask)))

@@ -1,4 +1,4 @@
-"""What a sketch of quantiles gives."""
+"""The result of a sketch of quantiles."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,14 +15,14 @@ _WINDOW = 3
 class QuantilesResult(AbstractModule):
     """Quantiles of the pooled values of all draws.
 
-    Every value lies in a cell, and the counts of the cells are exact. The p-quantile of N values, the smallest value x
-    with at least pN values up to x, is therefore certain to lie in one cell; between the ends of the cell it is
+    Every value lies in a cell, and the counts of the cells are exact. So the cell of the p-quantile of N values, the
+    smallest value x with at least pN values up to x, is certain. Between the ends of the cell the quantile is
     interpolated.
 
     Args:
-        probabilities: those that were asked for.
+        probabilities: the probabilities that were asked for.
         lower: the smallest value that may be in each cell, ascending.
-        upper: the largest one; the same as `lower` where a cell holds a single number.
+        upper: the largest value that may be in each cell; the same as `lower` if a cell holds a single number.
         counts: how many values are in each cell.
         rank_standard_error: standard error of the share of values up to each quantile, from the draws.
         draws: number of draws.
@@ -58,9 +58,9 @@ class QuantilesResult(AbstractModule):
 
     @property
     def rank_error(self) -> Float[np.ndarray, " q"]:
-        """The most by which the share of values up to each quantile can differ from its probability.
+        """A bound for the difference between the share of values up to each quantile and its probability.
 
-        It is the share of the values in the cell of the quantile, and 1/N where the cell is a single number.
+        It is the share of the values in the cell of the quantile, or 1/N if the cell is a single number.
         """
         cell = self._cells(self.probabilities)
         counts = np.where(self.lower[cell] == self.upper[cell], 1, self.counts[cell])
@@ -68,9 +68,9 @@ class QuantilesResult(AbstractModule):
 
     @property
     def standard_error(self) -> Float[np.ndarray, " q"]:
-        """Standard errors of the quantiles, which are those of the ranks over the density there.
+        """Standard errors of the quantiles: standard errors of the ranks over the density.
 
-        The density is the mean over three standard errors in rank up and down, since a narrower window holds too few
+        The density is the mean over three standard errors in rank up and down, because a narrower window holds too few
         values. It needs some hundred draws; `interval` needs no density.
         """
         error = self.rank_standard_error
@@ -79,10 +79,10 @@ class QuantilesResult(AbstractModule):
         return (self.quantile(high) - self.quantile(low)) / distance * error
 
     def interval(self, confidence: float = 0.95) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
-        """Confidence intervals of the quantiles, from ranks up and down and with the cells that these fall into.
+        """Confidence intervals: the quantiles at the two ends of a confidence interval of their rank.
 
         Args:
-            confidence: probability to hold the true quantile, between 0 and 1.
+            confidence: probability that an interval holds the true quantile, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
@@ -110,12 +110,12 @@ class QuantilesResult(AbstractModule):
         share = (self._ranks(share_up_to) - before - 0.5) / self.counts[cell]
         with np.errstate(invalid="ignore"):
             between = lower + share * (upper - lower)
-        # Beside an infinite end there is no number in the middle.
+        # There is no middle between a number and an infinite end.
         finite = np.where(np.isinf(lower), upper, lower)
         return np.where(np.isfinite(lower) & np.isfinite(upper), between, finite)[()]
 
     def bracket(self, p: RealLike) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
-        """Two numbers that are certain to hold the p-quantile of the values between them, or to be it.
+        """Two numbers between which the p-quantile of the values certainly lies, ends included.
 
         Args:
             p: probabilities in [0, 1].
@@ -128,7 +128,7 @@ class QuantilesResult(AbstractModule):
         return lower[()], upper[()]
 
     def _ranks(self, p: np.ndarray) -> np.ndarray:
-        # The rounding of pN must not lift a whole number.
+        # The rounding of pN must not raise a whole number to the next one.
         return np.clip(np.ceil(p * self.total * (1 - 4 * np.finfo(float).eps)), 1, max(1, self.total))
 
     def _cells(self, p: np.ndarray) -> np.ndarray:
@@ -140,13 +140,13 @@ class QuantilesResult(AbstractModule):
 
 
 def _known(error: np.ndarray) -> np.ndarray:
-    """The error, 0 where it is not known."""
+    """The error, or 0 if it is not known."""
     return np.where(np.isnan(error), 0, error)
 
 
 def _probabilities(name: str, value: object) -> np.ndarray:
     _checks.real(name, value)
-    p = np.asarray(value, np.float64)  # not that of the check, which may be rounded to single precision
+    p = np.asarray(value, np.float64)  # The check may return an array rounded to single precision.
     if not ((p >= 0) & (p <= 1)).all():
         raise _checks.refusal(name, "lie in [0, 1]", value)
     return p
