@@ -1,9 +1,13 @@
-"""Cases of tests that are not run every day."""
+"""Cases of tests: both precisions, and those that are not run every day."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
 def further(*cases: Any) -> list:

@@ -1,9 +1,11 @@
 """Independent implementations of the laws in numpy and scipy, from their definitions, and the table of tested laws."""
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 from scipy import stats
 
@@ -27,6 +29,13 @@ class Uniform(AbstractLaw):
 
     def _pdf(self, x):
         return jnp.ones_like(x) / (self.upper - self.lower)
+
+
+def polynomial_roots(coefficients):
+    """The roots of a polynomial in mpmath, from its coefficients in the order of falling powers."""
+    with warnings.catch_warnings():  # the order of coefficients has a name in the newest mpmath only
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return mpmath.polyroots(list(coefficients), maxsteps=2000, extraprec=400)
 
 
 class Case(NamedTuple):

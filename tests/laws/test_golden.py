@@ -63,7 +63,7 @@ def log_tails(expression, x):
         return float(mpmath.log(below)), float(mpmath.log(1 - below))
 
 
-# Laws without logarithms of their own, and those of their ends that rounding moves; a few ulp of the end matter there.
+# Laws without logarithms of their own. Next to the ends that are listed, a few ulp of the rounded end matter.
 ROUNDED = {"BuresLaw()": ["upper"], "InverseMarchenkoPastur(0.25)": ["lower", "upper"]}
 
 

@@ -13,8 +13,8 @@ import scipy.special
 
 from rmtjax.special import airy
 from rmtjax.special._double import pair_product, pair_root, two_thirds
+from tests.cases import every_dtype
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 ZEROS = [float(mpmath.airyaizero(1)), float(mpmath.airybizero(2)), float(mpmath.airyaizero(30))]
 # Joints of the panels, neighbourhoods of zeros, extremes.
 JOINTS = [sign * x for x in (0.0, 0.5, 2.0, 3.5, 3.999999, 4.0, 4.000001, 4.85, 6.35, 16.0) for sign in (-1, 1)]
@@ -33,7 +33,7 @@ def reference(x):
 
 
 @pytest.mark.parametrize("compile_", [lambda f: f, jax.jit], ids=["eager", "jit"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_four_ulp_on_the_whole_line(dtype, compile_):
     x = np.array(POINTS + EXTREMES[dtype], dtype)
     got = compile_(airy)(jnp.asarray(x))
@@ -51,16 +51,12 @@ def test_scipy_agrees():
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_limits(dtype):
     huge = -(np.finfo(dtype).eps ** -1.5)
-    ai, ai_prime, bi, bi_prime = (
-        np.asarray(f) for f in airy(jnp.asarray([np.inf, 120.0, -np.inf, np.nan, huge], dtype))
-    )
-    np.testing.assert_array_equal(ai, [0, 0, 0, np.nan, np.nan])
-    np.testing.assert_array_equal(ai_prime, [0, 0, np.nan, np.nan, np.nan])
-    np.testing.assert_array_equal(bi, [np.inf, np.inf, 0, np.nan, np.nan])
-    np.testing.assert_array_equal(bi_prime, [np.inf, np.inf, np.nan, np.nan, np.nan])
+    limits = [[0, 0, 0], [0, 0, np.nan], [np.inf, np.inf, 0], [np.inf, np.inf, np.nan]]
+    got = airy(jnp.asarray([np.inf, 120.0, -np.inf, np.nan, huge], dtype))
+    np.testing.assert_array_equal(got, np.pad(limits, ((0, 0), (0, 2)), constant_values=np.nan))
     assert jax.grad(lambda x: airy(x).ai)(jnp.asarray(np.inf, dtype)) == 0
 
 
@@ -83,7 +79,7 @@ def test_numbers_and_refusals():
         airy(jnp.ones(2, jnp.bfloat16))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_pairs_have_twice_the_precision_when_compiled(dtype):
     x = np.random.default_rng(5).uniform(4, 100, 300).astype(dtype)
 
@@ -93,12 +89,11 @@ def test_pairs_have_twice_the_precision_when_compiled(dtype):
         product, rounding = pair_product(x, root)
         return two_thirds(product, rounding + x * error)
 
+    rtol = 8 * float(np.finfo(dtype).eps) ** 2
     with mpmath.workdps(50):
         for point, hi, lo in zip(x, *map(np.asarray, three_halves(jnp.asarray(x))), strict=True):
             exact = 2 * mpmath.mpf(float(point)) ** 1.5 / 3
-            assert (
-                abs(mpmath.mpf(float(hi)) + mpmath.mpf(float(lo)) - exact) < 8 * float(np.finfo(dtype).eps) ** 2 * exact
-            )
+            assert abs(mpmath.mpf(float(hi)) + mpmath.mpf(float(lo)) - exact) < rtol * exact
 
 
 def test_the_table_is_what_its_builder_makes():
@@ -108,12 +103,8 @@ def test_the_table_is_what_its_builder_makes():
     spec.loader.exec_module(builder)
     table = json.loads(builder.TARGET.read_text())
     with mpmath.workdps(50):
-        for name, fn, number in (
-            ("left", builder.left, 3),
-            ("centre", builder.centre, 11),
-            ("right", builder.right, 0),
-        ):
-            made = builder.panel(fn, *builder.panels(name)[number])
+        for name, number in (("left", 3), ("centre", 11), ("right", 0)):
+            made = builder.panel(getattr(builder, name), *builder.panels(name)[number])
             stored = table[name][number]
             assert len(table[name]) == len(builder.panels(name))
             for row, expected in zip(stored, made, strict=True):

@@ -11,12 +11,10 @@ from flint import arb
 
 from rmtjax.special import fredholm_det
 from rmtjax.testing import check_derivatives
-from tests.cases import daily
+from tests.cases import daily, every_dtype
 
 # Compiled as one program; outside of `jit` every operation would be one.
 determinant = jax.jit(fredholm_det, static_argnames=("kernel", "num_nodes"))
-
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 
 
 def sine(x, y):
@@ -32,7 +30,7 @@ RANK_ONE = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(
     ("name", "coupling"),
     daily(
@@ -78,12 +76,10 @@ def test_gaps_of_the_sine_kernel_and_the_estimate_of_the_error():
 def test_derivatives_by_the_ends_the_coupling_and_what_the_kernel_closes_over():
     def value(arguments):
         lower, upper, coupling, frequency = arguments
-        return fredholm_det(
-            lambda x, y: jnp.sinc(frequency * (x - y)), (lower, upper), coupling=coupling, num_nodes=20
-        )[0]
+        kernel = lambda x, y: jnp.sinc(frequency * (x - y))
+        return fredholm_det(kernel, (lower, upper), coupling=coupling, num_nodes=20).value
 
-    arguments = jnp.array([-0.4, 0.7, 0.9, 1.3])
-    check_derivatives(value, arguments, second_derivative=True)
+    check_derivatives(value, jnp.array([-0.4, 0.7, 0.9, 1.3]), second_derivative=True)
 
 
 def test_derivative_at_an_infinite_end_is_finite():

@@ -8,9 +8,8 @@ import pytest
 
 from rmtjax.special import airy_kernel, bessel_kernel, hermite_kernel, sine_kernel
 from rmtjax.special.internal import gauss_legendre
-from tests.cases import further
+from tests.cases import every_dtype, further
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 DISTANCES = [0.0, 1e-8, 3e-5, 1e-3, 0.02, 0.11, 0.26, 0.51, 0.9, 1.1, 3.0]
 mpf = mpmath.mpf
 
@@ -36,9 +35,8 @@ def bessel(x, y, alpha):
 def hermite_functions(n, x):
     functions = [mpf(0), mpmath.pi ** mpf(-0.25) * mpmath.exp(-(x**2) / 2)]
     for k in range(n - 1):
-        functions.append(
-            mpmath.sqrt(mpf(2) / (k + 1)) * x * functions[-1] - mpmath.sqrt(mpf(k) / (k + 1)) * functions[-2]
-        )
+        terms = mpmath.sqrt(mpf(2) / (k + 1)) * x * functions[-1], mpmath.sqrt(mpf(k) / (k + 1)) * functions[-2]
+        functions.append(terms[0] - terms[1])
     return functions[1:]
 
 
@@ -58,33 +56,21 @@ def check_values(kernel, exact, points, ulps, dtype, *parameters):
                 assert max(errors) <= ulps * np.finfo(dtype).eps, (a, b, rest)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_sine_kernel(dtype):
-    check_values(
-        sine_kernel, sine, [(x, x + d) for x in (-7.0, 0.1, 20.0) for d in [*DISTANCES, 10.5, 100.25]], 4, dtype
-    )
+    points = [(x, x + d) for x in (-7.0, 0.1, 20.0) for d in [*DISTANCES, 10.5, 100.25]]
+    check_values(sine_kernel, sine, points, 4, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_airy_kernel(dtype):
     # In float32 products underflow beyond 15.
-    places = [
-        -1000.0,
-        -60.0,
-        -9.0,
-        -3.9,
-        -0.6,
-        0.0,
-        0.7,
-        3.8,
-        5.0,
-        12.0,
-        *([40.0, 90.0] if dtype == np.float64 else []),
-    ]
+    places = [-1000.0, -60.0, -9.0, -3.9, -0.6, 0.0, 0.7, 3.8, 5.0, 12.0]
+    places += [40.0, 90.0] if dtype == np.float64 else []
     check_values(airy_kernel, airy, [(x, x + d) for x in places for d in [*DISTANCES, 8.0]], 20, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("places", [(1e-6, 0.01, 2.0), (50.0, 3e3, 1e5)], ids=["edge", "bulk"])
 def test_bessel_kernel(places, dtype):
     points = [(x, x * (1 + d)) for x in places for d in DISTANCES]
@@ -93,7 +79,7 @@ def test_bessel_kernel(places, dtype):
     check_values(bessel_kernel, bessel, points, 60, dtype, alphas)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("n", "ulps"), [(1, 10), (2, 10), (30, 30), (1000, 200)])
 def test_hermite_kernel(n, ulps, dtype):
     edge = np.sqrt(2 * n)
@@ -188,11 +174,10 @@ def test_gradients_of_the_bessel_kernel_at_the_origin():
 
 
 def test_gradients_of_the_bessel_kernel_with_one_point_at_the_origin():
-    # The kernel is (xy)^(α/2) times a power series: its slope at x = 0, for α = 0 and 2, and that of higher powers.
+    # The kernel is (xy)^(α/2) times a power series, whose slope at x = 0 is finite for α = 0 and 2, and 0 for α = 4.
     with mpmath.workdps(40):
-        slopes = [
-            float((bessel(2 * d, mpf(4), a) - bessel(d, mpf(4), a)) / d) for a in (0, 2) for d in [mpf(10) ** -20]
-        ]
+        step = mpf(10) ** -20
+        slopes = [float((bessel(2 * step, mpf(4), a) - bessel(step, mpf(4), a)) / step) for a in (0, 2)]
     by_x, _ = bessel_gradients(jnp.zeros(3), jnp.full(3, 4.0), jnp.array([0.0, 2.0, 4.0]))
     _, by_y = bessel_gradients(jnp.full(3, 4.0), jnp.zeros(3), jnp.array([0.0, 2.0, 4.0]))
     np.testing.assert_allclose(by_x, [*slopes, 0], rtol=1e-12)
@@ -201,11 +186,8 @@ def test_gradients_of_the_bessel_kernel_with_one_point_at_the_origin():
 
 @pytest.mark.slow
 def test_gradient_of_the_bessel_kernel_by_alpha():
-    by_alpha = jax.jit(jax.vmap(jax.grad(bessel_kernel, 2)))(
-        jnp.array([2.0, 2.0, 1.0, 0.0, 0.0]),
-        jnp.array([2.0, 2.0001, 9.0, 0.0, 0.0]),
-        jnp.array([0.5, 0.5, 0.5, 0.0, 0.7]),
-    )
+    points = jnp.array([(2.0, 2.0, 0.5), (2.0, 2.0001, 0.5), (1.0, 9.0, 0.5), (0.0, 0.0, 0.0), (0.0, 0.0, 0.7)]).T
+    by_alpha = jax.jit(jax.vmap(jax.grad(bessel_kernel, 2)))(*points)
     with mpmath.workdps(40):
         for k, (x, y) in enumerate([(2.0, 2.0), (2.0, 2.0001), (1.0, 9.0)]):
             at = lambda alpha, x=x, y=y: bessel(mpf(x), mpf(y), alpha)

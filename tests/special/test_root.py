@@ -5,8 +5,8 @@ import pytest
 
 from rmtjax.special.internal import bracketed_root
 from rmtjax.testing import check_derivatives
+from tests.cases import every_dtype
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 ROOTS = {
     "inside": (lambda x: x**3 - 2, 0.0, 9.0, np.cbrt(2.0)),
     "at 0": (lambda x: x, -1.0, 3.0, 0.0),
@@ -24,7 +24,7 @@ ROOTS = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("fn", "lower", "upper", "root"), ROOTS.values(), ids=ROOTS)
 def test_values(fn, lower, upper, root, dtype):
     got = bracketed_root(lambda x: fn(x).astype(dtype), dtype(lower), dtype(upper))
@@ -41,13 +41,11 @@ def solve(y):
 
 @pytest.mark.parametrize("x", [-1.3, 0.0, 2.0])
 def test_derivatives_are_those_of_the_inverse_function(x):
-    y = x**3 + x
-    slope = 3 * x**2 + 1
+    y, slope = x**3 + x, 3 * x**2 + 1
     np.testing.assert_allclose(solve(y), x, atol=1e-15, rtol=1e-15)
-    np.testing.assert_allclose(jax.grad(solve)(y), 1 / slope, rtol=1e-13)
-    np.testing.assert_allclose(jax.jacfwd(solve)(y), 1 / slope, rtol=1e-13)
-    np.testing.assert_allclose(jax.grad(jax.grad(solve))(y), -6 * x / slope**3, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(jax.jacfwd(jax.jacfwd(solve))(y), -6 * x / slope**3, rtol=1e-12, atol=1e-15)
+    for mode in (jax.grad, jax.jacfwd):
+        np.testing.assert_allclose(mode(solve)(y), 1 / slope, rtol=1e-13)
+        np.testing.assert_allclose(mode(mode(solve))(y), -6 * x / slope**3, rtol=1e-12, atol=1e-15)
 
 
 def test_derivatives_against_finite_differences():
@@ -112,9 +110,7 @@ def test_the_function_is_traced_once():
     assert len(calls) == 1
 
 
-def test_plain_numbers_and_wrong_arguments():
-    assert bracketed_root(lambda x: x - 1, 0, 3) == 1
-    with pytest.raises(ValueError, match="`lower` must be real"):
-        bracketed_root(lambda x: x, 1j, 2.0)
+def test_plain_numbers_and_functions_of_numpy():
+    assert bracketed_root(lambda x: x - 1, 0.0, 3.0) == 1
     with pytest.raises(ValueError, match="`fn` calls numpy"):
         bracketed_root(lambda x: np.sin(x) - 0.1, 0.0, 1.0)

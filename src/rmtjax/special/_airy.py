@@ -1,9 +1,9 @@
 r"""Airy functions on the real line.
 
-Near the origin they are polynomials on panels in x. Further out, with $\zeta = \tfrac23 |x|^{3/2}$, the powers of $|x|$
-and $e^{\pm\zeta}$ (x > 0) or the rotation by ζ (x < 0) are split off; the remaining factors are smooth in 1/ζ, and are
-polynomials on panels in 1/ζ. A relative error of ζ is amplified by ζ, so ζ is computed in twice the precision.
-`scripts/airy_table.py` makes the polynomials.
+Near the origin the functions are tabulated as polynomials on panels in x. Further out, with
+$\zeta = \tfrac23 |x|^{3/2}$, they are products of powers of $|x|$, of $e^{\pm\zeta}$ (x > 0) or a rotation by ζ
+(x < 0), and of factors that are smooth in 1/ζ, which are tabulated as polynomials on panels in 1/ζ. A relative
+error of ζ is amplified by ζ, so ζ is computed in twice the precision. `scripts/airy_table.py` makes the polynomials.
 """
 
 import functools
@@ -21,7 +21,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import RealLike
 from rmtjax.special._double import pair_product, pair_root, two_thirds
 
-# Panels of the table: two per unit of x up to |x| = 4, and beyond it eight of equal width in 1/ζ on each side.
+# The table has two panels per unit of x up to |x| = 4, and beyond it eight of equal width in 1/ζ on each side.
 _EDGE = 4.0
 _SIDES = 8
 _PER_UNIT = 2
@@ -48,16 +48,16 @@ def airy(x: RealLike) -> Airy:
     r"""Airy functions Ai, Bi and their derivatives, the solutions of $y'' = x y$.
 
     For x ≥ 0 the error is within 4 ulp. For x < 0 it is within 4 ulp of the envelope
-    $\sqrt{\mathrm{Ai}^2 + \mathrm{Bi}^2}$, or of that of the derivatives, down to -10¹⁰ in float64 and -10⁵ in float32.
-    Further out the digits of the phase are lost one by one; below $-\mathrm{eps}^{-4/3}$ none is left and the value is
-    NaN. Derivatives of all orders follow from the differential equation.
+    $\sqrt{\mathrm{Ai}^2 + \mathrm{Bi}^2}$ (for derivatives, of theirs), down to -10¹⁰ in float64 and -10⁵ in float32.
+    Further out the phase loses its digits one by one; below $-\mathrm{eps}^{-4/3}$ none is left, and the value is NaN.
+    Derivatives of all orders follow from the differential equation.
 
     Args:
         x: real numbers. Ai underflows to 0 and Bi overflows to infinity near x = 104 in float64, 26 in float32;
             at x = ±∞ the functions take their limits where these exist.
 
     Returns:
-        The four functions, `ai`, `ai_prime`, `bi` and `bi_prime`.
+        The functions `ai` and `bi` and their derivatives `ai_prime` and `bi_prime`.
 
     Example:
         >>> print(f"{airy(0.0).ai:.6f} {airy(-2.0).bi_prime:.6f}")
@@ -71,7 +71,7 @@ def airy(x: RealLike) -> Airy:
 
 @jax.custom_jvp
 def airy_and_excess(x: Float[Array, "..."]) -> tuple[Array, ...]:
-    r"""Ai, Ai', Bi, Bi' and $(\mathrm{Ai}'/\mathrm{Ai})^2 - x$, the last of them for x ≥ 0 only."""
+    r"""The functions Ai, Ai', Bi, Bi' and, for x ≥ 0 only, the excess $(\mathrm{Ai}'/\mathrm{Ai})^2 - x$."""
     size = jnp.abs(x)
     far = size > _EDGE
     highest = jnp.where(x > 0, _OVERFLOW, _phase_limit(x.dtype))
@@ -95,7 +95,7 @@ def airy_and_excess(x: Float[Array, "..."]) -> tuple[Array, ...]:
 def _airy_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     (x,), (tangent,) = primals, tangents
     ai, ai_prime, bi, bi_prime, excess = value = airy_and_excess(x)
-    # At infinity y has its limit 0, and the limit of x y is 0 as well; the product would be NaN.
+    # At infinity both y and x y have the limit 0, but the product there would be NaN.
     second = lambda y: jnp.where(y == 0, 0, x) * y
     # With R = -Ai'/Ai the excess is R² - x = R', and its derivative is 2 R R' - 1.
     right = x >= 0
@@ -104,7 +104,7 @@ def _airy_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     return value, tuple(slope * tangent for slope in by_x)
 
 
-# Compiled, so that calls outside of `jit` do not trace it again.
+# This is compiled, so that calls outside of `jit` do not trace it again.
 _compiled = compiled(airy_and_excess)
 
 
@@ -115,7 +115,7 @@ def _phase_limit(dtype: np.dtype) -> float:
 
 @functools.cache
 def _table(dtype: np.dtype) -> np.ndarray:
-    """Coefficients as arrays of panels and rows, highest power first, of the powers that the precision needs."""
+    """The coefficients by power, panel and row: highest power first, and only the powers that the precision needs."""
     regions = json.loads(Path(__file__).with_name("_airy_table.json").read_text())
     panels = np.array(regions["left"] + regions["centre"] + regions["right"])
     size = np.abs(panels).max(axis=-1, keepdims=True)

@@ -1,6 +1,6 @@
 r"""Bessel functions of the first kind, of real order.
 
-With $\nu = \mu + n$, $0 \le \mu < 1$, there are two routes, both of them recurrences in n with a fixed number of steps:
+With $\nu = \mu + n$, $0 \le \mu < 1$, there are two routes, both recurrences in n with a fixed number of steps:
 
 - For x ≥ 25 and ν ≤ x, upwards from Hankel's asymptotic expansion of the orders μ and μ + 1.
 - Otherwise, downwards from an order far above x (Miller), for $\Lambda_\nu = \Gamma(\nu + 1)\,(2/x)^\nu J_\nu$, which
@@ -28,15 +28,15 @@ _STEPS = _LARGEST_ORDER + 6
 # Hankel's expansion is used for x from here on, with this many terms of P and of Q.
 _HANKEL_FROM = 25.0
 _HANKEL_PAIRS = 13
-# At twice this order, where Miller's recurrence starts, J/Y is below the rounding for every x that takes this route.
+# Miller's recurrence starts at twice this order, where J/Y is below rounding for every x that takes this route.
 _MILLER_PAIRS = 48
 
 
 def bessel_j(order: RealLike, x: RealLike) -> Float[Array, "..."]:
     r"""Bessel function of the first kind $J_\nu(x)$ of real order.
 
-    The error is within 1e-14 (float32: 5e-6) of the envelope: $\sqrt{2/\pi x}$ where the function oscillates, and the
-    function itself below its first zero, also as x → 0. All derivatives, those in ν too, are those of the function.
+    The error is within 1e-14 (float32: 5e-6) of the envelope, which is $\sqrt{2/\pi x}$ where the function oscillates,
+    and the function itself below its first zero, also as x → 0. Derivatives in x and in ν are as accurate.
 
     Args:
         order: ν in (-1, 50], broadcast against `x`.
@@ -67,7 +67,7 @@ def as_order(name: str, order: RealLike) -> Float[Array, "..."]:
 
 @jax.custom_jvp
 def _bessel_j(order: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Same as `bessel_j`, for orders that may exceed the largest by the few that derivatives need."""
+    """Same as `bessel_j`, but derivatives may ask for orders a little above the largest."""
     return three_bessel_j(order, x)[0]
 
 
@@ -83,12 +83,12 @@ def _bessel_j_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return value, tangent
 
 
-# Compiled, so that calls outside of `jit` do not trace it again.
+# This is compiled, so that calls outside of `jit` do not trace it again.
 _compiled = compiled(_bessel_j)
 
 
 def _slope(order: Float[Array, "..."], x: Float[Array, "..."], value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The derivative in x: a formula that also holds at x = 0, or for ν ≤ 0 one without the order ν - 1."""
+    """The derivative in x, by a formula that also holds at x = 0; for ν ≤ 0 by one without the order ν - 1."""
     following = _bessel_j(order + 1, x)
     preceding = _bessel_j(jnp.where(order > 0, order - 1, order), x)
     ratio = order / jnp.where(x > 0, x, 1)

@@ -24,12 +24,11 @@ import jax.scipy.special as on_device
 import numpy as np
 import scipy  # loads `scipy.special` when it is first used
 
-# A NumPy or JAX array.
-Values = Any
+Values = Any  # a NumPy or JAX array
 
 
 def functions(xp: ModuleType) -> ModuleType:
-    """The special functions for arrays of `numpy` or `jax.numpy`."""
+    """The special functions of SciPy or of JAX, for arrays of `xp`."""
     return scipy.special if xp is np else on_device
 
 
@@ -65,7 +64,7 @@ class AbstractWeight(ABC):
 
     @abstractmethod
     def power(self) -> int:
-        """The exponent in w of the distance from the lower end, 0 if that end is infinite."""
+        """The exponent of the distance from the lower end in w; 0 if that end is infinite."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +74,25 @@ class HermiteWeight(AbstractWeight):
     ends = (-math.inf, math.inf)
 
     def power(self) -> int:
-        """See the base."""
         return 0
 
     def recurrence(self, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See the base."""
         k = np.arange(m)
         return np.zeros(m), np.sqrt(k / 2), np.ones(m)
 
     def log_density(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         return -(x**2) - math.log(math.pi) / 2
 
     def factor(self, x: Values) -> tuple[Values, Values]:
-        """See the base."""
         return 1 + 0 * x, 0 * x
 
     def well(self, m: int) -> tuple[float, float, float]:
-        """See the base."""
         return 2 * m + 1, 0.0, -1.0
 
     def half_mass(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         return functions(xp).erf(x / math.sqrt(2))
 
     def half_total(self) -> float:
-        """See the base."""
         return (4 * math.pi) ** 0.25
 
 
@@ -113,34 +105,27 @@ class LaguerreWeight(AbstractWeight):
     ends = (0.0, math.inf)
 
     def power(self) -> int:
-        """See the base."""
         return self.a
 
     def recurrence(self, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See the base."""
         k = np.arange(m)
         return 2.0 * k + self.a + 1, np.sqrt(k * (k + float(self.a))), np.full(m, 0.5)
 
     def log_density(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         if not self.a:
             return -x
         return self.a * _log_quotient(xp, x, self.a) - (x - self.a) + _log_height(self.a)
 
     def factor(self, x: Values) -> tuple[Values, Values]:
-        """See the base."""
         return x, 1 + 0 * x
 
     def well(self, m: int) -> tuple[float, float, float]:
-        """See the base."""
         return -(self.a**2) / 4, (2 * m + self.a + 1) / 2, -0.25
 
     def half_mass(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         return 2 * functions(xp).gammainc((self.a + 1) / 2, x / 2) - 1
 
     def half_total(self) -> float:
-        """See the base."""
         # The duplication formula avoids the difference of large logarithms.
         return math.sqrt(2 * math.sqrt(math.pi) / scipy.special.poch((self.a + 1) / 2, 0.5))
 
@@ -155,21 +140,18 @@ class JacobiWeight(AbstractWeight):
     ends = (0.0, 1.0)
 
     def power(self) -> int:
-        """See the base."""
         return self.a
 
     def recurrence(self, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See the base."""
         a, b, k = float(self.a), float(self.b), np.arange(m, dtype=float)
         total = 2 * k + a + b
-        # For k = 0 and 1 a common factor of numerator and denominator is cancelled, as it vanishes for a + b = 0.
+        # For k = 0 and 1, numerator and denominator have a common factor that vanishes for a + b = 0; it is cancelled.
         centre = np.where(k == 0, (a - b) / (a + b + 2), (a - b) * (a + b) / np.maximum(total, 1) / (total + 2))
         cancelled = np.where(k <= 1, 1, (k + a + b) / np.maximum(total - 1, 1))
         squared = k * (k + a) * (k + b) * cancelled / np.maximum(total, 1) ** 2 / (total + 1)
         return (1 + centre) / 2, np.sqrt(squared), total / 2 + 1
 
     def log_density(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         a, b = self.a, self.b
         logarithm = math.log(a + b + 1) + _log_height(a) + _log_height(b) - _log_height(a + b)
         # The powers are taken relative to the peak of the weight: otherwise large exponents a, b give large terms.
@@ -177,20 +159,16 @@ class JacobiWeight(AbstractWeight):
         return logarithm + (b * _log_quotient(xp, 1 - x, b / (a + b)) if b else 0)
 
     def factor(self, x: Values) -> tuple[Values, Values]:
-        """See the base."""
         return x * (1 - x), 1 - 2 * x
 
     def well(self, m: int) -> tuple[float, float, float]:
-        """See the base."""
         squared = (m + (self.a + self.b + 1) / 2) ** 2
         return -(self.a**2) / 4, squared + (self.a**2 - self.b**2) / 4, -squared
 
     def half_mass(self, xp: ModuleType, x: Values) -> Values:
-        """See the base."""
         return 2 * functions(xp).betainc((self.a + 1) / 2, (self.b + 1) / 2, x) - 1
 
     def half_total(self) -> float:
-        """See the base."""
         p, q = (self.a + 1) / 2, (self.b + 1) / 2
         halves = scipy.special.poch(p + q, 0.5) / (scipy.special.poch(p, 0.5) * scipy.special.poch(q, 0.5))
         return math.sqrt(2 * math.sqrt(math.pi) * halves)

@@ -2,7 +2,7 @@ r"""Sums and products with their rounding errors, as pairs hi + lo of twice the 
 
 A compiler may contract a multiplication and an addition into one operation, which rounds once. Every product here is
 therefore between numbers with half the digits: it is exact, and the result is the same with and without contraction.
-`reduce_precision` is an operation that no compiler rounds differently.
+Every compiler rounds `reduce_precision` in the same way.
 """
 
 import jax
@@ -42,7 +42,7 @@ def pair_root(x: Float[Array, "..."]) -> Pair:
 
 
 def two_thirds(hi: Float[Array, "..."], lo: Float[Array, "..."]) -> Pair:
-    """Two thirds of a pair, by long division with two digits, each of half the precision."""
+    """Two thirds of a pair, by long division into two digits of half the precision each."""
     first, _ = halved(2 * hi / 3)
     remainder = 2 * hi - 3 * first
     second, _ = halved(remainder / 3)

@@ -7,9 +7,9 @@ from rmtjax._promotion import like
 
 
 def log_one_minus_exp(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The value log(1 - exp y) for y < 0; XLA's log1p loses two digits near -0.41, so it gets small arguments only."""
+    """The value log(1 - exp y) for y < 0; XLA's log1p only gets small arguments, as it loses two digits near -0.41."""
     small = y > -1
-    # Each branch sees only its own side: towards y = 0 the second one has no finite derivative.
+    # Each branch sees only arguments of its own side: towards y = 0 the second one has no finite derivative.
     near, far = jnp.where(small, y, -1), jnp.where(small, -1, y)
     return jnp.where(small, jnp.log(-jnp.expm1(near)), jnp.log1p(-jnp.exp(far)))
 
@@ -25,12 +25,18 @@ def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def whole_powers(x: Float[Array, ""], exponents: Int[Array, " k"]) -> Float[Array, " k"]:
-    """The powers of x with whole exponents k ≥ 0; at x = 0 with their derivatives."""
+    """The powers of x with whole exponents k ≥ 0, which have the right derivatives at x = 0 too."""
     return jnp.where(exponents == 0, 1, x ** like(x, jnp.maximum(exponents, 1)))
 
 
+def logarithm(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The logarithm of x ≥ 0, with the derivative 0 at x = 0, where it is -inf."""
+    positive = x > 0
+    return jnp.where(positive, jnp.log(jnp.where(positive, x, 1)), -jnp.inf)
+
+
 def square_root(x: Float[Array, ""]) -> Float[Array, ""]:
-    """√x, with derivative 0 instead of infinity at x = 0."""
+    """The square root √x, with the derivative 0 instead of infinity at x = 0."""
     zero = x == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
 

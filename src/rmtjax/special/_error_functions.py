@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 
 def erf_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient erf(y)/y as a function of y², near 0 from its series, since derivatives of the quotient cancel."""
+    """The quotient erf(y)/y as a function of y², by its series near 0, where derivatives of the quotient cancel."""
     small = square < 0.01
     near, far = jnp.where(small, square, 0), jnp.sqrt(jnp.where(small, 1, square))
     series = jnp.zeros_like(square)
@@ -18,7 +18,7 @@ def erf_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def erfcx(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, from y = 8 on by its asymptotic series."""
+    r"""The function $e^{y^2}\,\mathrm{erfc}(y)$ for y ≥ 0, by its asymptotic series from y = 8 on."""
     far = y > 8
     near_y, far_y = jnp.where(far, 1, y), jnp.where(far, y, 8)
     series = jnp.ones_like(y)

@@ -42,11 +42,10 @@ def fredholm_det(
 
     $$\det(1 - zK) \approx \det_{i,j}\big(\delta_{ij} - z\,w_i^{1/2} K(x_i, x_j)\,w_j^{1/2}\big)$$
 
-    with the Gauss-Legendre rule. The smoother the kernel, the faster it converges: exponentially for an analytic one.
-    On an infinite interval the nodes follow a tangent. The error estimate is the difference from a rule with 2/3 of the
-    nodes, which is far larger than the true error once it is small, plus the rounding error of the matrix.
-
-    The ends of the interval, z and whatever the kernel closes over may be differentiated.
+    with the Gauss-Legendre rule. The smoother the kernel, the faster the determinants converge: exponentially for an
+    analytic kernel. On an infinite interval the nodes follow a tangent. The error estimate is the difference from a
+    rule with 2/3 of the nodes, which is far larger than the true error once it is small, plus the rounding error of the
+    matrix. The ends of the interval, z, and what the kernel closes over are differentiable.
 
     Args:
         kernel: K(x, y), elementwise on arrays that broadcast; finite where x = y.
@@ -55,10 +54,10 @@ def fredholm_det(
         num_nodes: q, at least 3.
 
     Returns:
-        `value`, and `error`, an estimate of the absolute error.
+        The `value` and an estimate of its absolute `error`.
 
     Raises:
-        ValueError: `num_nodes` is too small, or the ends are not ascending real numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> from rmtjax.special import sine_kernel
@@ -77,19 +76,19 @@ def fredholm_det(
     # Ends that are Python numbers leave the precision to the coupling.
     precision = jnp.finfo(common_dtype(lower, upper, coupling)).dtype
     lower, upper = (end.astype(precision) for end in (lower, upper))
-    fine, coarse = (_on_nodes(kernel, *nodes_and_weights(lower, upper, size)) for size in (q, 2 * q // 3))
+    rules = (nodes_and_weights(lower, upper, size) for size in (q, 2 * q // 3))
+    values = lambda nodes: _checks.numbers("kernel", kernel(nodes[:, None], nodes[None, :]))
+    fine, coarse = ((values(nodes), weights) for nodes, weights in rules)
     return _determinant(fine, coarse, coupling)
 
 
-# All but the kernel is compiled: operation by operation, a new number of nodes would cost seconds.
+# All but the kernel is compiled, because operation by operation a new number of nodes would cost seconds.
 @partial(compiled, static_argnums=2)
-def nodes_and_weights(
-    lower: Float[Array, ""], upper: Float[Array, ""], num_nodes: int
-) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
+def nodes_and_weights(lower: Array, upper: Array, num_nodes: int) -> tuple[Float[Array, " q"], Float[Array, " q"]]:
     """The Gauss-Legendre rule on an interval, which may be infinite."""
     t, w = (jnp.asarray(a, lower.dtype) for a in gauss_legendre(num_nodes))
     low, high = jnp.isfinite(lower), jnp.isfinite(upper)
-    # The formulas never see an infinite end: the derivative would be NaN.
+    # The formulas never see an infinite end, where the derivative would be NaN.
     a, b = jnp.where(low, lower, 0), jnp.where(high, upper, 0)
     whole = (b - a) / 2
     angle = jnp.pi / 4 * (1 + t)
@@ -102,27 +101,19 @@ def nodes_and_weights(
     return nodes, slopes * w
 
 
-def _on_nodes(
-    kernel: Callable, nodes: Float[Array, " q"], weights: Float[Array, " q"]
-) -> tuple[Inexact[Array, "q q"], Float[Array, " q"]]:
-    """The kernel on the nodes of a rule, and the weights."""
-    return _checks.numbers("kernel", kernel(nodes[:, None], nodes[None, :])), weights
-
-
 @compiled
-def _determinant(
-    fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Inexact[Array, ""]
-) -> FredholmDeterminant:
-    """The determinant by the finer rule, with its error estimated from the coarser one."""
+def _determinant(fine: tuple[Array, Array], coarse: tuple[Array, Array], coupling: Array) -> FredholmDeterminant:
+    """The determinant by the finer rule, with its error estimated from the coarser one.
+
+    A rule is given by the kernel on its nodes and by its weights.
+    """
     value, norm = _nystrom(*fine, coupling)
     rounding = jnp.finfo(norm.dtype).eps * norm * jnp.maximum(1, jnp.abs(value))
     error = jnp.abs(value - _nystrom(*coarse, coupling)[0]) + rounding
     return FredholmDeterminant(value, jax.lax.stop_gradient(error))
 
 
-def _nystrom(
-    values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Inexact[Array, ""]
-) -> tuple[Inexact[Array, ""], Float[Array, ""]]:
+def _nystrom(values: Inexact[Array, "q q"], weights: Float[Array, " q"], coupling: Array) -> tuple[Array, Array]:
     """The determinant by one rule, and a bound of the Frobenius norm of its matrix."""
     root = jnp.sqrt(weights)
     scaled = jnp.multiply(*aligned(coupling, jnp.multiply(*aligned(root[:, None], values)) * like(values, root)[None]))

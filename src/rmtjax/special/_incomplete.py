@@ -2,13 +2,14 @@ r"""Logarithms of the incomplete gamma and beta functions, deep into both tails 
 
 Derivation. In a logarithmic variable both laws have a density $\propto e^{-D(w)}$ with a convex D. For a gamma variate
 it is $D = x - a w$ in $w = \log x$, for a beta variate $D = (a + b) \log(1 + e^w) - a w$ in $w = \log\frac{y}{1-y}$.
-The mass on the side of a point that is away from the mode is
+For a point w beside the mode, the mass on the side away from the mode is
 
 $$e^{-D(w)} \int_0^\infty e^{-[D(w \pm v) - D(w)]}\,dv,$$
 
-where the integrand falls monotonically from 1. It is cut off where it is $e^{-37}$. A Gauss-Legendre rule in √v
-integrates it well, whether it falls like an exponential, a Gaussian or both in different places. D is only used
-relative to its minimum, and so is the norm: no large terms cancel. All functions have derivatives of all orders.
+where the integrand falls monotonically from 1 and is cut off at $e^{-37}$. A Gauss-Legendre rule in √v integrates it
+well, whether it falls like an exponential, like a Gaussian, or like both in different places. D and the norm are only
+used relative to the minimum of D, so no large terms cancel. All functions are elementwise, with derivatives of all
+orders.
 """
 
 from collections.abc import Callable
@@ -16,22 +17,22 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array
 
 from rmtjax._promotion import aligned
 from rmtjax.special._elementary import log_one_minus_exp
 from rmtjax.special._gauss import gauss_legendre
 
-# With 48 nodes the integral has an error of 20 ulp, from the weights, for parameters from 1/2 to 1000; 32 give 500 ulp.
+# For parameters from 1/2 to 1000 the integral has an error of 20 ulp with 48 nodes (from the weights), 500 with 32.
 _NUM_NODES = 48
-# The integrand is cut off at exp(-37). Newton's method finds that point in 6 steps, as the exponent is convex.
+# The integrand is cut off at exp(-37). Newton's method finds this point in 6 steps, because the exponent is convex.
 _FALL = 37.0
 _STEPS = 6
-# From this a on Stirling's series is used.
+# Stirling's series is used for a from here on.
 _SHIFT = 16
 
 
-def log_gamma_density(a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[Array, "..."]) -> Float[Array, "..."]:
+def log_gamma_density(a: Array, x: Array, log_x: Array) -> Array:
     r"""Logarithm of the density $x^a e^{-x}/\Gamma(a)$ of log X, X a gamma variate.
 
     log x is an argument of its own because x may underflow.
@@ -39,20 +40,16 @@ def log_gamma_density(a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[
     return -a * _excess((x - a) / a, log_x - jnp.log(a)) - _log_norm(a)
 
 
-def log_gamma_tails(
-    a: Float[Array, ""], x: Float[Array, "..."], log_x: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def log_gamma_tails(a: Array, x: Array, log_x: Array) -> tuple[Array, Array]:
     """The logarithms of P(X ≤ x) and P(X > x) for a gamma variate X of parameter a ≥ 1/2, given x and log x."""
     above = x >= a
     return _tails(above, log_gamma_density(a, x, log_x) + _gamma_integral(a, x, above))
 
 
-def log_beta_density(
-    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], log_y: Float[Array, "..."]
-) -> Float[Array, "..."]:
+def log_beta_density(a: Array, b: Array, y: Array, z: Array, log_y: Array) -> Array:
     r"""Logarithm of the density $y^a z^b / B(a, b)$ of log(Y/Z), Y a beta variate and Z = 1 - Y.
 
-    y and z must both be accurate to all digits; log y is an argument of its own because y may underflow.
+    All digits of both y and z must be right; log y is an argument of its own because y may underflow.
     """
     mode, other = a / (a + b), b / (a + b)
     distance = jnp.where(y < z, y - mode, other - z)
@@ -60,15 +57,13 @@ def log_beta_density(
     return _log_norm(a + b) - _log_norm(a) - _log_norm(b) - deviation
 
 
-def log_beta_tails(
-    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], log_y: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def log_beta_tails(a: Array, b: Array, y: Array, z: Array, log_y: Array) -> tuple[Array, Array]:
     """The logarithms of P(Y ≤ y) and P(Y > y) for a beta variate Y of parameters a, b ≥ 1/2, given y, z and log y."""
     above = b * y >= a * z
     return _tails(above, log_beta_density(a, b, y, z, log_y) + _beta_integral(a, b, y, z, above))
 
 
-def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
+def log_gamma_step(a: Array) -> Array:
     r"""Logarithm of $\Gamma(a + \frac12)/\Gamma(a)$, a > 0."""
     # From a = 2 on Stirling's series at a + 16, with the recurrence down to a, is more accurate than `gammaln`.
     count = jnp.where(a < 2, 0, _SHIFT)
@@ -77,7 +72,7 @@ def log_gamma_step(a: Float[Array, ""]) -> Float[Array, ""]:
     return step - jnp.sum(jnp.where(k < count, jnp.log1p(0.5 / (a + k)), 0))
 
 
-def log_gamma_quotient(a: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
+def log_gamma_quotient(a: Array, q: Array) -> Array:
     r"""Logarithm of $\Gamma(a + q)/\Gamma(a)$ for positive a and a + q, by Stirling's series at a + 16 and below."""
     a, q = jnp.broadcast_arrays(a, q)
     far, steps = a + _SHIFT, sum(aligned(a[..., None], jnp.arange(_SHIFT, dtype=a.dtype)))
@@ -85,8 +80,8 @@ def log_gamma_quotient(a: Float[Array, "..."], q: Float[Array, "..."]) -> Float[
     return quotient - jnp.sum(jnp.log1p(q[..., None] / steps), axis=-1)
 
 
-def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
-    r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, for a > 16 by Stirling's series."""
+def _log_norm(a: Array) -> Array:
+    r"""Logarithm of $\Gamma(a)\,e^a a^{-a}$, by Stirling's series for a > 16."""
     large = a > _SHIFT
     far, near = jnp.where(large, a, _SHIFT), jnp.where(large, 1, a)
     series = 1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / far**2) / far**2) / far**2
@@ -94,37 +89,35 @@ def _log_norm(a: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.where(large, stirling, gammaln(near) + near - near * jnp.log(near))
 
 
-def _tails(above: Bool[Array, "..."], known: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The lower and the upper tail; the one away from the mode is known, and the other is its complement."""
+def _tails(above: Array, known: Array) -> tuple[Array, Array]:
+    """The logarithms of both tails: the one away from the mode is known, and the other tail is its complement."""
     complement = log_one_minus_exp(known)
     return jnp.where(above, complement, known), jnp.where(above, known, complement)
 
 
-def _excess(u: Float[Array, "..."], logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function u - log(1 + u) ≥ 0, given a value of log(1 + u) that is accurate where u is not small."""
+def _excess(u: Array, logarithm: Array) -> Array:
+    """The function u - log(1 + u) ≥ 0; the given value of log(1 + u) is only used where u is not small."""
     near = jnp.abs(u) < 0.5
     return u - jnp.where(near, jnp.log1p(jnp.where(near, u, 0)), logarithm)
 
 
-def _gamma_integral(a: Float[Array, ""], x: Float[Array, "..."], above: Bool[Array, "..."]) -> Float[Array, "..."]:
+def _gamma_integral(a: Array, x: Array, above: Array) -> Array:
     """Logarithm of the integral in the docstring of this module, for the gamma law above or below x."""
     side = jnp.where(above, 1, -1).astype(x.dtype)
     fall = lambda a, x, side, v: x * jnp.expm1(side * v) - a * side * v
-    # Bounds of the cut: the exponent is at least x (e^v - 1 - v) above x and at least a v - x below it.
+    # Upper bounds of the cut: the exponent is at least x (e^v - 1 - v) above x, and at least a v - x below it.
     y = _FALL / x
     bound = jnp.where(above, jnp.log1p(y + jnp.sqrt(2 * y)) + 0.5, (_FALL + x) / a)
     return _log_integral(fall, (a, x, side), _start(jnp.abs(x - a), x, bound))
 
 
-def _beta_integral(
-    a: Float[Array, ""], b: Float[Array, ""], y: Float[Array, "..."], z: Float[Array, "..."], above: Bool[Array, "..."]
-) -> Float[Array, "..."]:
+def _beta_integral(a: Array, b: Array, y: Array, z: Array, above: Array) -> Array:
     """Logarithm of the integral in the docstring of this module, for the beta law above or below y."""
     # One formula serves both sides: for the other side a and b change places, and so do y and z.
     rate, near, far = jnp.where(above, b, a), jnp.where(above, z, y), jnp.where(above, y, z)
 
     def fall(total: Array, rate: Array, near: Array, far: Array, v: Array) -> Array:
-        # Two forms of one function: where near > far, the second has the logarithm of 1 minus a number close to 1.
+        # The second form of the same function would have the logarithm of 1 minus a number close to 1 if near > far.
         forward = total * jnp.log1p(far * jnp.expm1(v)) - (total - rate) * v
         return jnp.where(near > far, forward, total * jnp.log1p(near * jnp.expm1(-v)) + rate * v)
 
@@ -138,7 +131,7 @@ def _start(slope: Array, curvature: Array, bound: Array) -> Array:
     return jnp.minimum(bound, 4 * _FALL / (slope + jnp.hypot(slope, jnp.sqrt(2 * _FALL * curvature))))
 
 
-def _log_integral(fall: Callable[..., Array], parameters: tuple[Array, ...], start: Array) -> Float[Array, "..."]:
+def _log_integral(fall: Callable[..., Array], parameters: tuple[Array, ...], start: Array) -> Array:
     """Logarithm of ∫ e^{-fall(v)} dv over v > 0."""
     fixed, start = jax.lax.stop_gradient((parameters, start))
 

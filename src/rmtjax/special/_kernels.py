@@ -1,8 +1,8 @@
 r"""Kernels of determinantal point processes, to full accuracy at every distance.
 
-The quotient $K = [f(x) g(y) - g(x) f(y)]/(x - y)$ loses its digits near the diagonal. There a power series in half the
-difference of x and y replaces it. Its coefficients follow from a linear system of differential equations for products
-of f and g, which are evaluated at the midpoint only.
+Near the diagonal the quotient $K = [f(x) g(y) - g(x) f(y)]/(x - y)$ loses its digits. A power series in half the
+difference of x and y replaces it there. The coefficients follow from a linear system of differential equations for
+products of f and g, which are evaluated at the midpoint only.
 """
 
 import functools
@@ -26,7 +26,7 @@ from rmtjax.special._double import pair_product, pair_root, pair_sum
 _TERMS = 11
 # From this x on the Airy kernel is 0 in both precisions.
 _AIRY_END = 1000.0
-# ln 2 minus its value in float64.
+# The difference of ln 2 from its value in float64.
 _LN2_ROUNDING = 2.3190468138462996e-17
 
 
@@ -86,12 +86,12 @@ def _airy_kernel(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array,
     total, rounding = pair_sum(x, y)
     middle, half = total / 2, (x - y) / 2
     near = half**2 * jnp.maximum(jnp.abs(middle), 1) <= 0.25
-    # Correct the rounding of the midpoint: the tail is steep, and along the diagonal its derivative is -Ai(x) Ai(y).
+    # The tail is steep, so the rounding of the midpoint is corrected; along the diagonal the slope is -Ai(x) Ai(y).
     close = _airy_series(jnp.where(near, middle, 0), jnp.where(near, half, 0)) - rounding / 2 * ai_x * ai_y
 
     difference = jnp.where(near, 1, x - y)
     apart = (ai_x * prime_y - prime_x * ai_y) / difference
-    # With R = -Ai'/Ai, R² = x + excess, the kernel is Ai(x) Ai(y) times the divided difference of R: nothing cancels.
+    # With R = -Ai'/Ai, R² = x + excess, the kernel is Ai(x) Ai(y) times the divided difference of R; nothing cancels.
     tail = (x >= 0) & (y >= 0)
     rates = (jnp.sqrt(jnp.where(tail, each + excess, 1)) for each, excess in ((x, excess_x), (y, excess_y)))
     above = ai_x * ai_y / sum(rates) * (1 + (excess_x - excess_y) / difference)
@@ -123,7 +123,7 @@ def bessel_kernel(x: RealLike, y: RealLike, alpha: RealLike) -> Float[Array, "..
 
     The error is a few tens of ulp of $\sqrt{K(x, x) K(y, y)}$.
 
-    Convention: that of Tracy and Widom; the density tends to $1/(2\pi\sqrt x)$.
+    Convention: as in Tracy and Widom; the density tends to $1/(2\pi\sqrt x)$.
 
     Args:
         x: real points of at least 0; a negative one gives NaN.
@@ -155,7 +155,7 @@ def _bessel_kernel(alpha: Float[Array, "..."], x: Float[Array, "..."], y: Float[
     close = _bessel_series(alpha, jnp.where(near, middle, 1), jnp.where(near, ratio, 0))
 
     (f_x, g_x, _), (f_y, g_y, _) = _hard_edge(alpha, x), _hard_edge(alpha, y)
-    # The second function g is finite: where it is not, at 0 for α < 0, the kernel is infinite.
+    # The second functions g are finite here: at x = 0 with α < 0, where they are not, the kernel is infinite.
     apart = x * g_x * f_y - y * g_y * f_x
     kernel = jnp.where(near, close, apart / (2 * jnp.where(near, 1, x - y)))
     return jnp.where(inside, jnp.where(infinite, jnp.inf, kernel), jnp.nan)
@@ -173,7 +173,7 @@ def _bessel_series(alpha: Float[Array, "..."], m: Float[Array, "..."], e: Float[
     """
     f, g, h = _hard_edge(alpha, m)
     u, s, v = f**2, f * g, g**2 / 4
-    # At e = 0, ω = u/2 - α s + 2 m v; in this form of it nothing cancels for large α.
+    # At e = 0, ω is u/2 - α s + 2 m v. Nothing cancels for large α in the form below.
     coefficients = [f * g + m / 2 * (g**2 - f * h)]
     for k in range(1, _TERMS):
         omega, rate = coefficients[-1], 2 * (k + alpha)
@@ -186,13 +186,13 @@ def _bessel_series(alpha: Float[Array, "..."], m: Float[Array, "..."], e: Float[
     return (1 - e**2) ** (alpha / 2) / 2 * _even_series(coefficients, e)
 
 
-def _hard_edge(alpha: Float[Array, "..."], x: Float[Array, "..."], j: int = 0) -> tuple[Array, ...]:
-    r"""$J_{α+k}(\sqrt x)/\sqrt x^k$ for k = j, j + 1, j + 2."""
-    return _hard_edge_functions(j, *jnp.broadcast_arrays(alpha, x))
+def _hard_edge(alpha: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
+    return _hard_edge_functions(0, *jnp.broadcast_arrays(alpha, x))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _hard_edge_functions(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."]) -> tuple[Array, ...]:
+    r"""The functions $J_{α+k}(\sqrt x)/\sqrt x^k$ for k = j, j + 1, j + 2."""
     return _hard_edge_formula(j, alpha, x)
 
 
@@ -202,8 +202,8 @@ def _hard_edge_jvp(j: int, primals: tuple, tangents: tuple) -> tuple[tuple, tupl
     values = _hard_edge_functions(j, alpha, x)
     parts = [jnp.zeros_like(value) for value in values]
     if not isinstance(x_tangent, SymbolicZero):
-        # Each function is the power α/2 of x times a smooth function. At x = 0 the slope of that power is set to 0,
-        # which it is for α = 0 and α > 2; for α = 2 it is 1, and for other α infinite.
+        # Each function is x^(α/2) times a smooth function. At x = 0 the slope of this power is 0 for α = 0 and α > 2,
+        # and 1 for α = 2. For other α it is infinite and set to 0.
         rate = jnp.where(x > 0, alpha / 2 / jnp.where(x > 0, x, 1), 0)
         following = _hard_edge_functions(j + 1, alpha, x)
         smooth = [1 / (2 ** (k + 2) * math.factorial(k + 2)) for k in range(j, j + 3)]
@@ -220,7 +220,7 @@ def _hard_edge_formula(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."
     positive = x > 0
     z, rounding = pair_root(jnp.where(positive, x, 1))
     f, g, h = (value / z ** (j + k) for k, value in enumerate(three_bessel_j(alpha + j, z)))
-    # Correct the rounding of the root, which changes the phase.
+    # The rounding of the root is corrected, because it changes the phase.
     f, g, h = (
         f + rounding * (alpha / z * f - z * g),
         g + rounding * (alpha / z * g - z * h),
@@ -234,7 +234,7 @@ def _hard_edge_formula(j: int, alpha: Float[Array, "..."], x: Float[Array, "..."
 def hermite_kernel(x: RealLike, y: RealLike, n: int) -> Float[Array, "..."]:
     r"""Kernel $\sum_{k<n} \varphi_k(x) \varphi_k(y)$ of orthonormal Hermite functions: the GUE of n levels.
 
-    The sum is computed as it stands, so nothing cancels on the diagonal. It takes n steps, and memory for n functions
+    The sum is computed term by term, so nothing cancels on the diagonal. It takes n steps, and memory for n functions
     at `x` and at `y`; n may be thousands. The error is about $\sqrt n$ ulp of $\sqrt{K(x, x) K(y, y)}$.
 
     Convention: weight $e^{-x^2}$, so that the spectrum fills $[-\sqrt{2n}, \sqrt{2n}]$; dividing by $\sqrt{n/2}$ gives
@@ -267,8 +267,8 @@ def _hermite_kernel(n: int, x: Float[Array, "..."], y: Float[Array, "..."]) -> F
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
-    r"""Orthonormal $\varphi_0, \dots, \varphi_{n-1}$ by their recurrence, each scaled by an exponent of its own."""
-    # Outside of this range all of them underflow.
+    r"""Orthonormal $\varphi_0, \dots, \varphi_{n-1}$ by their recurrence, scaled by an exponent at each point."""
+    # Outside of this range all functions underflow.
     inside = jnp.abs(x) < math.sqrt(2 * n) + 40
     limit = jnp.where(jnp.isnan(x), jnp.nan, 0)
     x = jnp.where(inside, x, 0)
@@ -281,8 +281,8 @@ def hermite_functions(n: int, x: Float[Array, "..."]) -> Float[Array, "n ..."]:
         grown = jnp.abs(after) > large
         unit = jnp.where(grown, 1 / large, 1)
         following = now * unit, after * unit, exponent + jnp.where(grown, 32, 0)
-        # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan. The
-        # other factor is at most 1, so that the power of 2 is a normal number where the function is one.
+        # This is a product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan.
+        # The other factor is at most 1, so that the power of 2 is a normal number where the function is one.
         power = jnp.ldexp(jnp.ones((), now.dtype), exponent + 32)
         return following, now / large * power
 
@@ -305,7 +305,7 @@ def scaled_gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Ar
     """The mantissa, near 1, and the binary exponent of exp(-x²/2), to a few ulp however small it is."""
     square, rounding = pair_product(x, x)
     exponent = jnp.round(square / (2 * math.log(2)))
-    # ln 2 is split in two parts; the first is so short that its product with the exponent is exact.
+    # The constant ln 2 is split in two parts; the first is so short that its product with the exponent is exact.
     unit = 2.0 ** (jnp.finfo(x.dtype).nmant - 14)
     ln2 = round(math.log(2) * unit) / unit
     rest = (exponent * ln2 - square / 2) + (exponent * (math.log(2) - ln2 + _LN2_ROUNDING) - rounding / 2)

@@ -21,19 +21,19 @@ def integrate(
 ) -> Float[Array, ""]:
     r"""Integral of a function that is smooth between given points.
 
-    On each panel $[a, b]$ the substitution $x = \tfrac{a+b}2 - \tfrac{b-a}2\cos\theta$ turns a square-root edge,
-    vanishing or diverging, into a smooth integrand for the Gauss-Legendre rule in $\theta\in[0,\pi]$.
+    On each panel $[a, b]$ the substitution $x = \tfrac{a+b}2 - \tfrac{b-a}2\cos\theta$ makes an integrand that vanishes
+    or diverges as a square root at an end smooth for the Gauss-Legendre rule in $\theta\in[0,\pi]$.
 
     Args:
         fn: the integrand, elementwise on an array of abscissae; never evaluated at the ends of a panel.
-        panels: ascending finite points between which `fn` is smooth; empty panels are allowed and give 0.
+        panels: a vector of ascending finite points between which `fn` is smooth; empty panels are allowed and give 0.
         num_nodes: number of nodes per panel.
 
     Returns:
-        The integral from the first to the last point, in the dtype of `panels` promoted with that of `fn`.
+        The integral from the first to the last point, in the common dtype of `panels` and the values of `fn`.
 
     Raises:
-        ValueError: `panels` is not a vector of real numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,7 +46,7 @@ def integrate(
 
     def panel(ends: tuple[Float[Array, "*k"], Float[Array, "*k"]]) -> Float[Array, "*k"]:
         x, weights = _nodes(*ends, elsewhere, num_nodes)
-        # `fn` may return a single number, as a constant does.
+        # A constant `fn` may return a single number.
         heights = jnp.broadcast_to(_checks.numbers("fn", fn(x.ravel())), x.size).reshape(x.shape)
         weights, heights = aligned(weights, heights)
         return jnp.sum(jnp.where(weights > 0, weights * heights, 0), axis=-1)
@@ -56,14 +56,12 @@ def integrate(
     return jnp.sum(jax.lax.map(panel, ends) if is_staged() else panel(ends))
 
 
-def panel_nodes(panels: Float[Array, " k"], num_nodes: int = 64) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
-    """The nodes and weights of `integrate`, by panel; an empty panel has the weight 0 at a point of another panel."""
-    return _nodes(panels[:-1], panels[1:], _inside_a_panel(panels), num_nodes)
+def panel_nodes(panels: Float[Array, " k"]) -> tuple[Float[Array, "k-1 q"], Float[Array, "k-1 q"]]:
+    """The 64 nodes and weights of `integrate` on each panel; an empty panel has the weight 0 at a point of another."""
+    return _nodes(panels[:-1], panels[1:], _inside_a_panel(panels), 64)
 
 
-def _nodes(
-    a: Float[Array, "*k"], b: Float[Array, "*k"], elsewhere: Float[Array, ""], num_nodes: int
-) -> tuple[Float[Array, "*k q"], Float[Array, "*k q"]]:
+def _nodes(a: Array, b: Array, elsewhere: Array, num_nodes: int) -> tuple[Float[Array, "*k q"], Float[Array, "*k q"]]:
     """Nodes and weights between two ends; where the ends coincide, the weight is 0 at the point `elsewhere`."""
     nodes, weights = gauss_legendre(num_nodes)
     angles = jnp.asarray(np.pi * (nodes + 1) / 2, a.dtype)
@@ -77,6 +75,6 @@ def _nodes(
 
 
 def _inside_a_panel(panels: Float[Array, " k"]) -> Float[Array, ""]:
-    """The middle of the widest panel; at the ends of panels a function may be singular."""
+    """The middle of the widest panel, because a function may be singular at the ends of panels."""
     widest = jnp.argmax(jnp.diff(panels)) if panels.size > 1 else 0
     return panels[widest] / 2 + panels[jnp.minimum(widest + 1, panels.size - 1)] / 2

@@ -8,27 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from rmtjax import _checks
 from rmtjax._automatic import mesh_of
 from rmtjax._promotion import aligned
 from rmtjax._staging import is_staged, opened
-from rmtjax._typing import RealLike
 from rmtjax._varying import varying_like
 
 
-def bracketed_root(
-    fn: Callable[[Float[Array, "..."]], Float[Array, "..."]], lower: RealLike, upper: RealLike
-) -> Float[Array, "..."]:
+def bracketed_root(fn: Callable[[Array], Array], lower: Array | float, upper: Array | float) -> Float[Array, "..."]:
     r"""Solve $f(x) = 0$ for a non-decreasing $f$ on $[a, b]$ by bisection, separately for each bracket of an array.
 
     Each step halves the number of floating-point numbers in the bracket, of which there are as many between 1e-300 and
     1e-200 as between 1 and 1e100: at most 65 evaluations (float32: 33) find the smallest number at which f is not
     negative, however near to 0. A function without a sign change gives the nearer end; an end that is NaN gives NaN.
+    The derivative by a number θ that `fn` closes over is $-\partial_\theta f / f'(x)$, or 0 where $f'(x) = 0$.
 
     Outside of `jit` the bisection runs operation by operation: it compiles nothing for a new function and takes tens of
-    milliseconds. Inside it is one loop.
-
-    The derivative with respect to whatever `fn` closes over is $-\partial_\theta f / f'(x)$, or 0 where $f'(x) = 0$.
+    milliseconds. Inside of `jit` it is one loop.
 
     Args:
         fn: elementwise and non-decreasing; it gets an array of the shape of the brackets, and may close over arrays of
@@ -40,7 +35,7 @@ def bracketed_root(
         The roots, in the dtype of the ends and the shape to which these broadcast.
 
     Raises:
-        ValueError: the ends are not real numbers, or `fn` calls numpy.
+        ValueError: `fn` calls numpy.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -48,20 +43,19 @@ def bracketed_root(
         >>> print(root(jnp.array([1.0, 8.0])), f"{jax.grad(root)(8.0):.4f}")
         [1. 2.] 0.0833
     """
-    ends = [_checks.real(name, end) for name, end in (("lower", lower), ("upper", upper))]
-    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*aligned(*ends)))
+    return implicit_root(fn, _bisect, *jnp.broadcast_arrays(*aligned(*map(jnp.asarray, (lower, upper)))))
 
 
 def implicit_root(fn: Callable[[Array], Array], search: Callable[..., Array], *start: Array) -> Array:
     """The root `search(fn, *start)` of an elementwise function, with the derivatives of the root, not of the search.
 
-    The function is traced only once; its derivatives cost something only where they are asked for. The search must not
+    The function is traced only once, and its derivatives only cost something if they are asked for. The search must not
     close over anything that may be differentiated.
     """
     start = jax.lax.stop_gradient(start)
     evaluate, constants, kind = opened("fn", fn, start[0])
     with mesh_of((start, constants)):
-        # Inside `shard_map` the carry of the search differs between devices as soon as an end or a function value does.
+        # Inside `shard_map` the carry of the search differs between devices if an end or a function value does.
         kinds = [kind, *map(jax.typeof, start)]
         spread = tuple(varying_like(each, *kinds) for each in start)
         if spread[0] is not start[0]:
@@ -105,8 +99,8 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
         middle = (a & b) + ((a ^ b) >> 1)
         return a, b, middle, fn(_number(jnp.maximum(middle, first), lower.dtype)) < 0, begins & False
 
-    # The search starts below the lower end, so that this end is tried as well.
-    # JAX does not map a loop over an explicit axis if a constant is carried, so that `begins` is an array.
+    # The search starts below the lower end, so that this end is tried as well. `begins` is an array because JAX does
+    # not map a loop that carries a constant over an explicit axis.
     everywhere = jnp.ones_like(first, bool)
     begin = (first - 1, last, first - 1, everywhere, everywhere)
     if is_staged():

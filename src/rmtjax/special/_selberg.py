@@ -12,12 +12,12 @@ from rmtjax._varying import varying_like
 
 
 def log_vandermonde(x: Inexact[Array, " n"]) -> Float[Array, ""]:
-    r"""$\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; a coinciding pair gives $-\infty$ and derivative 0."""
+    r"""The sum $\sum_{i<j} \log|x_i - x_j|$ in O(n) memory; a coinciding pair gives $-\infty$ and the derivative 0."""
     return _pair_sum(x, jnp.abs)
 
 
 def log_circular_vandermonde(phases: Float[Array, " n"]) -> Float[Array, ""]:
-    r"""$\sum_{j<k} \log|e^{i\theta_j} - e^{i\theta_k}|$ in O(n) memory, with pairs treated as in `log_vandermonde`."""
+    r"""The sum $\sum_{j<k} \log|e^{i\theta_j} - e^{i\theta_k}|$, with pairs treated as in `log_vandermonde`."""
     return _pair_sum(phases, lambda difference: 2 * jnp.abs(jnp.sin(difference / 2)))
 
 
@@ -25,7 +25,7 @@ def _pair_sum(x: Inexact[Array, " n"], distance_of: Callable[[Array], Array]) ->
     """The sum of the logarithms of the distances of all pairs."""
     n = x.size
 
-    # All pairs of indices at one cyclic distance; at the distance n/2 each pair comes twice.
+    # Each step takes all pairs of indices at one cyclic distance; at the distance n/2 each pair comes twice.
     @jax.checkpoint
     def step(total: Float[Array, ""], distance: Int[Array, ""]) -> tuple[Float[Array, ""], None]:
         gap = distance_of(x - jnp.roll(x, distance))

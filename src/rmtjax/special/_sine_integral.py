@@ -4,7 +4,7 @@ For x ≥ 4 all of them follow from the auxiliary functions (Abramowitz and Steg
 
 $$f(x) = \int_0^\infty \frac{e^{-xt}}{1 + t^2}\,dt, \qquad g(x) = \int_0^\infty \frac{t\,e^{-xt}}{1 + t^2}\,dt,$$
 
-where x f and x² g are Chebyshev series in 1/x; for smaller x, power series converge without much cancellation. The
+where x f and x² g are Chebyshev series in 1/x. For smaller x, power series converge without much cancellation. The
 relative error stays small where the functions tend to 0, at either end, but not near zeros in between.
 """
 
@@ -20,28 +20,28 @@ from jaxtyping import Array, Float
 from rmtjax._promotion import like
 from rmtjax.special._gauss import gauss_legendre
 
-_SPLIT = 4.0  # Chebyshev series from here on, power series below
-# Numbers of terms of the Chebyshev series above the split and of the power series below; both leave errors below 1e-16.
+_SPLIT = 4.0  # Chebyshev series are used from here on, power series below.
+# The numbers of terms of the Chebyshev series and of the power series, which leave errors below 1e-16.
 _NUM_CHEBYSHEV, _NUM_TAYLOR = 34, 16
 
 
 @jax.custom_jvp
 def sine_integral(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""$\mathrm{Si}(x) = \int_0^x \frac{\sin t}{t}\,dt$ for x ≥ 0."""
+    r"""The sine integral $\mathrm{Si}(x) = \int_0^x \frac{\sin t}{t}\,dt$ for x ≥ 0."""
     near = jnp.minimum(x, _SPLIT)
     return jnp.where(x < _SPLIT, near * _taylor(near, 1), jnp.pi / 2 - _far_sine(x))
 
 
 @jax.custom_jvp
 def sine_tail(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""$\int_x^\infty \frac{\sin t}{t}\,dt = \frac\pi2 - \mathrm{Si}(x)$ for x ≥ 0."""
+    r"""The integral $\int_x^\infty \frac{\sin t}{t}\,dt = \frac\pi2 - \mathrm{Si}(x)$ for x ≥ 0."""
     near = jnp.minimum(x, _SPLIT)
     return jnp.where(x < _SPLIT, jnp.pi / 2 - near * _taylor(near, 1), _far_sine(x))
 
 
 @jax.custom_jvp
 def cosine_integral(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""The entire function $\mathrm{Cin}(x) = \int_0^x \frac{1 - \cos t}{t}\,dt$, γ + log x - Ci(x), for x ≥ 0."""
+    r"""The entire function $\mathrm{Cin}(x) = \int_0^x \frac{1 - \cos t}{t}\,dt = γ + \log x - Ci(x)$ for x ≥ 0."""
     near, far = jnp.minimum(x, _SPLIT), jnp.maximum(x, _SPLIT)
     f, g = auxiliary(far)
     far_values = np.euler_gamma + jnp.log(far) - f / far * jnp.sin(far) + g / far**2 * jnp.cos(far)
@@ -83,7 +83,7 @@ def _coefficients() -> np.ndarray:
     half = np.diff(ends)[:, None] / 2
     s, measure = (ends[:-1, None] + half * (nodes + 1)).ravel(), (half * weights).ravel()
     angles = np.pi * (np.arange(_NUM_CHEBYSHEV) + 0.5) / _NUM_CHEBYSHEV
-    # The distance of the two functions from 1 is expanded: it is small, and so are its errors.
+    # The distance of the two functions from 1 is expanded, because it is small, and so are its errors.
     squares = np.outer((np.cos(angles) + 1) / (2 * _SPLIT), s) ** 2
     kernel = measure * np.exp(-s) * squares / (1 + squares)
     distances = np.stack([kernel.sum(1), kernel @ s], axis=1)

@@ -1,6 +1,6 @@
-"""Functions for the packages above `special`, besides its public ones: weights, logarithms of integrals, tails.
+"""Functions that packages above `special` use besides its public ones: weights, logarithms of integrals, tails.
 
-Nothing here is part of the public interface, and few of it checks its arguments; each docstring is the contract.
+None of these functions is part of the public interface, and few check their arguments; each docstring is the contract.
 """
 
 from rmtjax.special._chebyshev import chebyshev_coefficients as chebyshev_coefficients
@@ -15,6 +15,7 @@ from rmtjax.special._classical_weights import Values as Values
 from rmtjax.special._elementary import exp_slope as exp_slope
 from rmtjax.special._elementary import log_one_minus_exp as log_one_minus_exp
 from rmtjax.special._elementary import log_slope as log_slope
+from rmtjax.special._elementary import logarithm as logarithm
 from rmtjax.special._elementary import square_root as square_root
 from rmtjax.special._elementary import t_minus_sin_t as t_minus_sin_t
 from rmtjax.special._elementary import whole_powers as whole_powers

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from rmtjax.laws._composed.orders import clip_order, order_distribution
+from tests.laws.reference import clipped_binomial
 
 SIZES = [1, 2, 3, 10, 1000, 100_000]
 MIXTURES = [1e-3, 0.3, 0.5, 0.9, 0.999, 1.0]
@@ -22,14 +23,8 @@ def slope_of_mean_square(largest, mixture):
     return (orders / largest) ** 2 @ probabilities
 
 
-def exact(largest, mixture):
-    """Probabilities of the clipped order, indexed by the order."""
-    k = np.arange(largest + 1)
-    probability = stats.binom.pmf(k, largest, mixture)
-    return np.bincount(np.clip(k, min(2, largest), largest), probability, largest + 1)
-
-
 def gathered(orders, probabilities, largest):
+    """Probabilities indexed by the order."""
     return np.bincount(np.asarray(orders), np.asarray(probabilities), largest + 1)
 
 
@@ -37,8 +32,9 @@ def gathered(orders, probabilities, largest):
 @pytest.mark.parametrize("largest", SIZES)
 def test_the_clipped_binomial(largest, mixture):
     orders, probabilities = distribution(largest, jnp.asarray(mixture))
-    got, expected = gathered(orders, probabilities, largest), exact(largest, mixture)
-    # scipy's own probabilities are accurate to 1e-11 for the largest N.
+    got = gathered(orders, probabilities, largest)
+    expected = gathered(*clipped_binomial(largest, mixture), largest)
+    # The probabilities of SciPy are accurate to 1e-11 for the largest N.
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-18)
     np.testing.assert_allclose(probabilities.sum(), 1, rtol=1e-14)
 
@@ -49,7 +45,7 @@ def test_the_clipped_binomial(largest, mixture):
 def test_single_precision(largest, mixture):
     orders, probabilities = distribution(largest, jnp.asarray(mixture, jnp.float32))
     assert probabilities.dtype == np.float32
-    expected = exact(largest, float(np.float32(mixture)))
+    expected = gathered(*clipped_binomial(largest, float(np.float32(mixture))), largest)
     np.testing.assert_allclose(gathered(orders, probabilities, largest), expected, rtol=0, atol=2e-5)
 
 

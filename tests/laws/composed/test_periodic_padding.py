@@ -119,7 +119,7 @@ def padded_levels(n, order, arrangement):
 def simulated_shares(mixture, arrangement):
     """Mean share of each bin in the levels of a padded spectrum, and its limits at 1e-6.
 
-    The spectra are independent but their levels are not, so the limits are those of a mean over spectra.
+    The spectra are independent but their levels are not, so the limits come from the variance over spectra.
     """
     drawn = np.clip(np.random.default_rng(1).binomial(ORDER, mixture, DRAWS), 2, ORDER)
     orders, inverse = np.unique(drawn, return_inverse=True)
@@ -233,7 +233,6 @@ def test_single_precision_and_python_parameters_together(order, arrangement):
     ("arguments", "message"),
     [
         ((0.0, "ascending"), r"`mixture` must lie in \(0, 1\], got .*0"),
-        ((-0.5, "ascending"), r"`mixture` must lie in \(0, 1\], got .*-0\.5"),
         ((1.1, "ascending"), r"`mixture` must lie in \(0, 1\], got .*1\.1"),
         ((np.nan, "ascending"), r"`mixture` must lie in \(0, 1\], got .*nan"),
         ((np.array([0.5, 0.9]), "ascending"), r"`mixture` must be a real scalar, got .*0\.5, 0\.9"),
@@ -247,18 +246,3 @@ def test_single_precision_and_python_parameters_together(order, arrangement):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         PeriodicPadding(Semicircle(), *arguments)
-
-
-@pytest.mark.float32
-def test_bad_arguments_of_the_cat_are_refused():
-    with pytest.raises(ValueError, match=r"`mixture` must lie in \(0, 1\]"):
-        wigner_cat(0)
-    with pytest.raises(ValueError, match="`radius` must be positive"):
-        wigner_cat(0.9, radius=0.0)
-    with pytest.raises(ValueError, match="`order` must be an integer"):
-        wigner_cat(0.9, order=2.0)
-
-
-@pytest.mark.parametrize("mixture", [0.0, 1.1, np.nan])
-def test_a_traced_bad_mixture_is_refused(mixture):
-    assert jnp.all(jnp.isnan(jax.jit(lambda m: wigner_cat(m).pdf(0.1))(mixture)))

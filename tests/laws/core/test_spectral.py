@@ -26,9 +26,7 @@ from rmtjax.laws import (
     Wachter,
 )
 from rmtjax.testing import check_derivatives
-from tests.cases import daily, further
-
-DTYPES = [pytest.param(np.complex64, marks=pytest.mark.float32), np.complex128]
+from tests.cases import daily, every_dtype, further
 
 
 class Case(NamedTuple):
@@ -61,7 +59,7 @@ def free_poisson(rate, jump):
 
 
 def inverse_marchenko_pastur(ratio, scale):
-    """The law's transform from that of the inverse variate."""
+    """The transform of the law, from the transform of the inverse variate."""
     square, inverse = mpmath.mpf(scale) ** 2, marchenko_pastur(ratio, 1.0).transform
 
     def transform(z):
@@ -181,14 +179,12 @@ def test_the_reference_is_the_transform_of_the_density(name):
         np.testing.assert_allclose(complex(case.transform(mpmath.mpmathify(z))), expected, rtol=2e-10)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("name", CASES)
 def test_a_few_ulp_in_the_whole_plane(name, dtype):
-    z, expected = table(name)
-    if dtype == np.complex64:
-        z, expected = z[: len(POINTS)], expected[: len(POINTS)]
-    got = np.asarray(CASES[name].law.stieltjes(z.astype(dtype)))
-    assert got.dtype == dtype
+    z, expected = (column if dtype == np.float64 else column[: len(POINTS)] for column in table(name))
+    got = np.asarray(CASES[name].law.stieltjes(z.astype(np.result_type(dtype, np.complex64))))
+    assert got.dtype == np.result_type(dtype, np.complex64)
     # Rounding of the ends moves the singularity, which matters at the points nearest to them.
     case = CASES[name]
     distance = np.minimum(np.abs(z - case.lower), np.abs(z - case.upper))
@@ -241,9 +237,8 @@ def test_atoms_are_poles(name):
     assert present.any()
     near = 2.0**-40  # 1 + near is exact
     for direction in (near, near * 1j, -near * 1j):
-        np.testing.assert_allclose(
-            direction * law.stieltjes(np.asarray(locations[present]) + direction), masses[present], rtol=1e-9
-        )
+        residues = direction * law.stieltjes(np.asarray(locations[present]) + direction)
+        np.testing.assert_allclose(residues, masses[present], rtol=1e-9)
     assert (law.stieltjes(locations[present]).real == jnp.inf).all()
 
 
@@ -281,14 +276,10 @@ def test_derivatives_by_points_and_parameters(name):
     check_derivatives(lambda law, z: (law.stieltjes(z), law.hilbert(z.real)), case.law, z, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *daily(SMOOTH, but=["arcsine", *LIKE_OTHERS[:3]]),
-        "marchenko_pastur, ratio 1",
-        *further("wachter, arcsine", "kesten_mckay, arcsine"),
-    ],
-)
+AT_LIMITS = ["marchenko_pastur, ratio 1", *further("wachter, arcsine", "kesten_mckay, arcsine")]
+
+
+@pytest.mark.parametrize("name", [*daily(SMOOTH, but=["arcsine", *LIKE_OTHERS[:3]]), *AT_LIMITS])
 def test_derivatives_are_finite_at_the_ends(name):
     case = CASES[name]
     total = lambda law, x: jnp.nan_to_num(jnp.real(law.stieltjes(x)), posinf=0, neginf=0)
@@ -364,12 +355,8 @@ def test_free_cumulants_of_moments_against_exact_integers():
 
 
 WITH_R = [name for name in CASES if name != "quarter_circle"]
-WITH_S = [
-    name
-    for name in CASES
-    if name.split(",")[0].split(" ")[0]
-    in ("marchenko_pastur", "free_poisson", "inverse_marchenko_pastur", "wachter", "fuss_catalan")
-]
+KINDS_WITH_S = ("marchenko_pastur", "free_poisson", "inverse_marchenko_pastur", "wachter", "fuss_catalan")
+WITH_S = [name for name in CASES if name.startswith(KINDS_WITH_S)]
 
 
 @jax.jit

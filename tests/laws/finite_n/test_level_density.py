@@ -13,10 +13,9 @@ from rmtjax.laws import LevelDensity, Semicircle
 from rmtjax.laws._finite_n.orthogonal_polynomials import Side, log_density, log_tail
 from rmtjax.laws._finite_n.table import table
 from rmtjax.testing import check_derivatives, check_law
-from tests.cases import daily, every_mode, further
+from tests.cases import daily, every_dtype, every_mode, further
 from tests.laws.finite_n import reference
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 HALF = mpmath.mpf(1) / 2
 LINE = [-12.0, -4.0, -2.25, -1.0, 0.125, 1.5, 3.0, 12.0]
 RAY = [2.0**-100, 2.0**-20, 0.015625, 0.25, 1.25, 4.0, 12.0, 60.0]
@@ -68,7 +67,7 @@ def expected_logpdf(name):
         return np.array([float(mpmath.log(expected_density(name)(x))) for x in CASES[name][3]])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(
     "name", daily(CASES, only=["GOE, even", "GOE, odd", "GSE", "LUE, soft edges", "JUE, forced levels", "JSE"])
 )
@@ -134,12 +133,10 @@ def test_moments(n):
     # The symplectic moments are the orthogonal ones at -2n (Mulase and Waldron 2003).
     goe = lambda n: (1 + 1 / n, 2 + 5 / n + 5 / n**2)
     fourth = {rmt.GOE: goe(n), rmt.GUE: (1, 2 + 1 / n**2), rmt.GSE: goe(-2 * n)}
-    for cls, (second_moment, fourth_moment) in fourth.items():
+    for cls, (second, fourth_moment) in fourth.items():
         law = LevelDensity(cls(n, 1.5))
         got = [law.mean() + 1, law.var(), law.moment(2), law.moment(4)]
-        np.testing.assert_allclose(
-            got, [1, 2.25 * second_moment, 2.25 * second_moment, 2.25**2 * fourth_moment], rtol=200 * eps
-        )
+        np.testing.assert_allclose(got, [1, 2.25 * second, 2.25 * second, 2.25**2 * fourth_moment], rtol=200 * eps)
     for beta, extra in ((1, 1), (2, 0), (4, -0.5)):
         law = LevelDensity(rmt.Wishart(n, 7, beta, 0.5))
         second_moment = (1 + (n + extra) / 7) / 16
@@ -182,10 +179,9 @@ def test_the_table_is_the_recurrence(ensemble):
     np.testing.assert_allclose(middle.pdf(jnp.asarray(x)), formula, rtol=2e-11, atol=1e-13 * formula.max())
     # The rows of the table are sums from either side, so their total is not 1 by construction.
     np.testing.assert_allclose(middle.below + middle.above, 1, rtol=1e-13)
-    y = jnp.asarray(edges[-1] * np.array([1.01, 1.5]))
-    np.testing.assert_allclose(
-        log_tail(law.classical, jnp, y, Side.UPPER), log_tail(law.classical, np, np.asarray(y), Side.UPPER), rtol=1e-12
-    )
+    y = edges[-1] * np.array([1.01, 1.5])
+    on_device, on_host = (log_tail(law.classical, xp, xp.asarray(y), Side.UPPER) for xp in (jnp, np))
+    np.testing.assert_allclose(on_device, on_host, rtol=1e-12)
 
 
 def test_ends_and_atoms():
@@ -228,12 +224,10 @@ def panels(law):
     return np.unique(np.concatenate(keep)).astype(own.dtype)
 
 
-SLOW = [pytest.param(ensemble, marks=pytest.mark.slow) for ensemble in (rmt.GOE(3, 1.2), rmt.Wishart(3, 3, 4))]
+DAILY = pytest.param(rmt.Jacobi(4, 3, 4, 2), marks=pytest.mark.float32(further=True))
 
 
-@pytest.mark.parametrize(
-    "ensemble", [pytest.param(rmt.Jacobi(4, 3, 4, 2), marks=pytest.mark.float32(further=True)), *SLOW]
-)
+@pytest.mark.parametrize("ensemble", [DAILY, *further(rmt.GOE(3, 1.2), rmt.Wishart(3, 3, 4))])
 @every_mode
 def test_the_contract_of_laws(ensemble, reverse_mode):
     law = LevelDensity(ensemble)

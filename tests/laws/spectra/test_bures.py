@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import BuresLaw
-from rmtjax.laws._core import fallbacks
 from rmtjax.testing import check_derivatives
-from tests.laws.core.methods import METHODS, check_slopes, methods_at
+from tests.cases import every_dtype
+from tests.laws.core.methods import check_fall_backs, check_rise_to_1, check_slopes, check_ulps, columns_of
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # Distances from an end in units of the width.
 FRACTIONS = [1e-20, 1e-9, 1e-3, 0.01, 0.1, 0.2, 0.4]
 MOMENTS = [1, 1, 5 / 2, 8, 231 / 8, 112]
@@ -22,14 +21,8 @@ MOMENTS = [1, 1, 5 / 2, 8, 231 / 8, 112]
 
 def density(x, a):
     """The density in its published form, for the upper end a of the support."""
-    return (
-        3
-        / (4 * mpmath.pi * a)
-        * (
-            (a / x + mpmath.sqrt((a / x) ** 2 - 1)) ** mpmath.mpf("2/3")
-            - (a / x - mpmath.sqrt((a / x) ** 2 - 1)) ** mpmath.mpf("2/3")
-        )
-    )
+    power = lambda sign: (a / x + sign * mpmath.sqrt((a / x) ** 2 - 1)) ** mpmath.mpf("2/3")
+    return 3 / (4 * mpmath.pi * a) * (power(1) - power(-1))
 
 
 def distribution(x, a):
@@ -47,9 +40,7 @@ def table(upper, dtype):
         x = [dtype(upper * fraction) for fraction in [*FRACTIONS, *below]]
         points = [mpmath.mpf(float(y)) for y in x]
         cdf = [distribution(y, a) for y in points]
-        values = {"pdf": [density(y, a) for y in points], "cdf": cdf, "sf": [1 - p for p in cdf]}
-        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
-        return np.array(x, dtype), {name: np.array(column, float) for name, column in values.items()}
+        return columns_of(x, [density(y, a) for y in points], cdf, [1 - p for p in cdf])
 
 
 @pytest.mark.parametrize("x", [0.01, 1.0, 4.9])
@@ -62,34 +53,21 @@ def test_the_reference_is_the_integral_of_the_density(x):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("scale", [1.0, 0.0078125, 0.7])
 def test_a_few_ulp_of_relative_error_up_to_the_ends(scale, dtype):
     law, eps = BuresLaw(dtype(scale)), np.finfo(dtype).eps
     lower, upper = law.support()
     assert lower == 0
     np.testing.assert_allclose(upper, 3 * math.sqrt(3) * float(dtype(scale)), rtol=2 * eps)
-    x, expected = table(float(upper), dtype)
-    found = methods_at(law, x)
-    for method in METHODS:
-        got = found[method]
-        assert got.dtype == dtype
-        # The absolute error of a logarithm is the relative error of its argument.
-        absolute = 12 * eps if method.startswith("log") else 0
-        np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
+    check_ulps(law, *table(float(upper), dtype), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_distribution_rises_to_1_and_never_above(dtype):
-    law, eps = BuresLaw(dtype(1)), np.finfo(dtype).eps
-    upper = np.asarray(law.support()[1])
-    x = np.sort(np.concatenate([upper * np.logspace(-20, 0, 500, dtype=dtype), upper * np.linspace(0, 1, 2000)]))
-    found = methods_at(law, x.astype(dtype))
-    cdf, sf = found["cdf"], found["sf"]
-    assert cdf.max() <= 1
-    assert sf.max() <= 1
-    assert np.diff(cdf).min() >= -2 * eps
-    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=2 * eps)
+    law = BuresLaw(dtype(1))
+    x = np.sort(np.concatenate([np.logspace(-20, 0, 500, dtype=dtype), np.linspace(0, 1, 2000)]))
+    check_rise_to_1(law, (np.asarray(law.support()[1]) * x).astype(dtype), ulps=2)
 
 
 @pytest.mark.float32
@@ -107,20 +85,7 @@ def test_moments(scale):
 
 def test_formula_and_fall_back_agree():
     law = BuresLaw(0.8)
-    x = law.support()[1] * jnp.array([1e-3, 0.02, 0.3, 0.8, 0.97])
-
-    @jax.jit
-    def both(law):
-        moments = [fallbacks.moment(law, k) for k in range(4)]
-        return (fallbacks.cdf(law, x), *moments), (law.cdf(x), *(law.moment(k) for k in range(4)))
-
-    for got, expected in zip(*both(law), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-11)
-
-
-def test_quantiles_invert_the_distribution():
-    law, p = BuresLaw(1.3), np.array([1e-3, 0.3, 0.65, 1 - 1e-6])
-    np.testing.assert_allclose(law.sf(law.ppf(p)), 1 - p, rtol=1e-9)
+    check_fall_backs(law, law.support()[1] * jnp.array([1e-3, 0.02, 0.3, 0.8, 0.97]), rtol=1e-11, atol=0)
 
 
 @pytest.mark.slow
@@ -132,7 +97,7 @@ def test_derivatives():
     check_derivatives(lambda law, p: law.ppf(p), BuresLaw(1.3), jnp.array([0.2, 0.6, 0.95]))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_gradients_are_finite_at_inside_and_outside_the_ends(dtype):
     law = BuresLaw(dtype(1.5))
     upper = np.asarray(law.support()[1])

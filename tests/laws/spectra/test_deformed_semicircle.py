@@ -1,7 +1,6 @@
 """Free convolutions of point masses with the semicircle: mpmath's polynomial roots, gaps, moments, the contract."""
 
 import functools
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +11,9 @@ import pytest
 from rmtjax.laws import DeformedSemicircle, Semicircle
 from rmtjax.laws._core import fallbacks
 from rmtjax.testing import check_derivatives, check_second_derivative
-from tests.cases import daily, further
+from tests.cases import daily, every_dtype, further
+from tests.laws.reference import polynomial_roots
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # Two points in one interval, in two, and at the cusp between; three unsorted points in two intervals; equal points.
 CASES = {
     "merged": ([-0.5, 0.5], [0.5, 0.5], 1.5),
@@ -43,10 +42,7 @@ def stieltjes(x, name):
         np.array([0], object),
     )
     left = np.polymul(np.array([-1, mpmath.mpf(x)], object), product(locations))
-    with warnings.catch_warnings():  # the order of coefficients has a name in the newest mpmath only
-        warnings.simplefilter("ignore", DeprecationWarning)
-        roots = mpmath.polyroots(list(np.polysub(left, right)), maxsteps=500, extraprec=200)
-    highest = max(roots, key=mpmath.im)
+    highest = max(polynomial_roots(np.polysub(left, right)), key=mpmath.im)
     return (x - highest) / square if mpmath.im(highest) > mpmath.mpf(10) ** -15 else None
 
 
@@ -66,7 +62,7 @@ def tabulate(law, x):
     return law.pdf(x), law.cdf(x), law.sf(x), jax.vmap(jax.grad(law.cdf))(x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("name", daily(CASES, but=["lopsided"]))
 def test_density_by_the_roots_of_a_polynomial(name, dtype):
     x = points(name).astype(np.float32).astype(float)
@@ -131,7 +127,7 @@ def test_gaps_and_their_ends():
 @pytest.mark.float32
 @every_case
 def test_moments_by_free_cumulants(name):
-    # The free cumulants are those of the points, the second one plus σ²; Speicher's recursion gives the moments.
+    # The law has the free cumulants of the points, but σ² more in the second; Speicher's recursion gives the moments.
     locations, weights, radius = map(np.array, CASES[name])
     raw = [np.sum(weights * locations**k) for k in range(7)]
 

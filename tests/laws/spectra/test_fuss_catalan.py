@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import FussCatalan, MarchenkoPastur
-from tests.cases import further
-from tests.laws.core.methods import METHODS, methods_at
-from tests.statistical import assert_law
+from tests.cases import every_dtype, further
+from tests.laws.core.methods import METHODS, check_ulps, columns_of
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # Points in units of the upper end.
 FRACTIONS = [1e-30, 1e-12, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 2.0**-10, 1 - 2.0**-14, 1 - 2.0**-20]
 
@@ -41,9 +39,7 @@ def table(s):
         w = [transform(mpmath.mpf(point), s) for point in x]
         pdf = [-root.imag / (mpmath.pi * mpmath.mpf(point)) for root, point in zip(w, x, strict=True)]
         sf = [(s * root - mpmath.log(root - 1)).imag / mpmath.pi for root in w]
-        values = {"pdf": pdf, "cdf": [1 - q for q in sf], "sf": sf}
-        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
-        return np.array(x), {name: np.array(column, float) for name, column in values.items()}
+        return columns_of(x, pdf, [1 - q for q in sf], sf)
 
 
 def test_the_reference_is_the_integral_of_the_density():
@@ -58,17 +54,10 @@ def test_the_reference_is_the_integral_of_the_density():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("s", [1, 2, 3, 7])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(s, dtype):
-    x, expected = table(s)
-    law, eps = FussCatalan(s), np.finfo(dtype).eps
-    found = methods_at(law, x.astype(dtype))
-    for method in METHODS:
-        got = found[method]
-        assert got.dtype == dtype
-        absolute = 20 * eps if method.startswith("log") else 0
-        np.testing.assert_allclose(got, expected[method], rtol=20 * eps, atol=absolute, err_msg=method)
+    check_ulps(FussCatalan(s), *table(s), dtype, ulps=20)
 
 
 def test_as_near_to_0_as_numbers_go():
@@ -82,7 +71,7 @@ def test_as_near_to_0_as_numbers_go():
         np.testing.assert_allclose(FussCatalan(s).pdf(x), psi / np.pi / x, rtol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("s", [*further(1), 3])
 def test_quantile_in_relative_error(s, dtype):
     law, eps = FussCatalan(s), np.finfo(dtype).eps
@@ -126,7 +115,7 @@ def test_of_order_1_it_is_marchenko_and_pasturs():
     np.testing.assert_allclose(law.stieltjes(z), other.stieltjes(z), rtol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("s", [1, 2, 3, 10])
 def test_the_branch_of_the_transform_everywhere(s, dtype):
     law, eps = FussCatalan(s), np.finfo(dtype).eps
@@ -168,13 +157,11 @@ def test_derivatives(s):
 
 
 @pytest.mark.slow
-def test_it_is_the_law_of_products_of_ginibre_matrices(getkey):
-    law = FussCatalan(2)
+def test_it_is_the_law_of_products_of_ginibre_matrices():
     factors = np.random.default_rng(5).normal(size=(2, 400, 400)) / 20
     squares = np.linalg.svd(factors[0] @ factors[1], compute_uv=False) ** 2
     p = np.array([0.3, 0.5, 0.7, 0.9])
-    np.testing.assert_allclose(law.cdf(np.quantile(squares, p)), p, atol=0.01)
-    assert_law(np.asarray(law.sample(getkey(), (20_000,))), law.cdf)
+    np.testing.assert_allclose(FussCatalan(2).cdf(np.quantile(squares, p)), p, atol=0.01)
 
 
 @pytest.mark.parametrize("order", [0, -1, 1.5, True, "x"])

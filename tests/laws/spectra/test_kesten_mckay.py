@@ -10,12 +10,8 @@ import pytest
 
 from rmtjax.laws import KestenMcKay, Semicircle
 from rmtjax.testing import check_derivatives
-from tests.laws.core.methods import METHODS, methods_at
-
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-# Distances from the ends in units of the width.
-FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625, 0.5]
-FRACTIONS += [1 - fraction for fraction in FRACTIONS]
+from tests.cases import every_dtype
+from tests.laws.core.methods import FRACTIONS, check_ulps, check_ulps_of_displaced_points, columns_of
 
 
 def density(x, d):
@@ -33,14 +29,10 @@ def table(degree):
     """Points of float32 near the ends and in the bulk, and all methods there."""
     with mpmath.workdps(60):
         d = mpmath.mpf(degree)
-        x = [float(np.float32(2 * mpmath.sqrt(d - 1) * (2 * mpmath.mpf(fraction) - 1))) for fraction in FRACTIONS]
-        values = {
-            "pdf": [density(mpmath.mpf(y), d) for y in x],
-            "cdf": [beyond(-mpmath.mpf(y), d) for y in x],
-            "sf": [beyond(mpmath.mpf(y), d) for y in x],
-        }
-        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
-        return np.array(x), {name: np.array(column, float) for name, column in values.items()}
+        x = [float(np.float32(2 * mpmath.sqrt(d - 1) * (2 * mpmath.mpf(f) - 1))) for f in [*FRACTIONS, 0.5]]
+        points = list(map(mpmath.mpf, x))
+        cdf, sf = ([beyond(sign * y, d) for y in points] for sign in (-1, 1))
+        return columns_of(x, [density(y, d) for y in points], cdf, sf)
 
 
 @pytest.mark.parametrize("degree", [2, 2.5, 3, 10])
@@ -56,32 +48,21 @@ def test_the_reference_is_the_integral_of_the_density(degree):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("degree", [2.0, 5.0, 10.0, 2 + 2.0**-4 + 2.0**-10, 26.0])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(degree, dtype):
     # The ends, 2√(d - 1), are exact in float32.
-    x, expected = table(degree)
-    law, eps = KestenMcKay(degree), np.finfo(dtype).eps
-    found = methods_at(law, x.astype(dtype))
-    for method in METHODS:
-        got = found[method]
-        assert got.dtype == dtype
-        absolute = 12 * eps if method.startswith("log") else 0
-        np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
+    check_ulps(KestenMcKay(degree), *table(degree), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("degree", [2 + 2.0**-20, 3.0, 4.0, 1000.0])
 def test_a_few_ulp_where_the_ends_are_rounded(degree, dtype):
     x, expected = table(degree)
-    law, eps, end = KestenMcKay(degree), np.finfo(dtype).eps, 2 * (degree - 1) ** 0.5
-    distance, displaced = end - np.abs(x), 4 * eps * end
-    found = methods_at(law, x.astype(dtype))
-    for method, by_x in [("pdf", expected["pdf"] / distance), ("cdf", expected["pdf"]), ("sf", expected["pdf"])]:
-        far_enough = distance > 8 * displaced
-        assert far_enough.sum() >= 10
-        error = np.abs(found[method].astype(float) - expected[method])
-        assert (error <= 12 * eps * expected[method] + displaced * by_x)[far_enough].all(), method
+    end = 2 * (degree - 1) ** 0.5
+    slope, displaced = expected["pdf"] / (end - np.abs(x)), 4 * np.finfo(dtype).eps * end
+    law = KestenMcKay(degree)
+    check_ulps_of_displaced_points(law, x, expected, dtype, (-end, end), displaced, slope, at_least=9)
 
 
 @pytest.mark.float32

@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 
 from rmtjax.laws import MarchenkoPastur, Mixture, Semicircle
-from rmtjax.laws._core import fallbacks
 from rmtjax.testing import check_derivatives
-from tests.cases import daily, further
-from tests.laws.core.methods import METHODS, check_slopes, methods_at
+from tests.cases import daily, every_dtype, further
+from tests.laws.core.methods import (
+    FRACTIONS,
+    check_fall_backs,
+    check_rise_to_1,
+    check_slopes,
+    check_ulps,
+    check_ulps_of_displaced_points,
+    columns_of,
+    methods_at,
+)
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 RATIOS = (0.2, 1.0, 2.0, 5.0)
 # The ratio, its root and so the ends of the support are exact in float32; an x then has its exact distance from them.
 SQUARES = [(0.25, 1.0), (1.0, 1.5), (2.25, 1.0), (4.0, 0.5)]
-# Distances from the ends in units of the width.
-FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625]
-FRACTIONS += [1 - fraction for fraction in FRACTIONS]
 
 
 # An independent implementation of the law in mpmath.
@@ -52,9 +56,7 @@ def table(ratio, scale):
         x = [float(np.float32(lower + (upper - lower) * mpmath.mpf(fraction))) for fraction in FRACTIONS]
         pdf = [density(mpmath.mpf(y), ratio, scale) for y in x]
         cdf = [distribution(y, ratio, scale) for y in x]
-        values = {"pdf": pdf, "cdf": cdf, "sf": [1 - p for p in cdf]}
-        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
-        return np.array(x), {name: np.array(column, float) for name, column in values.items()}
+        return columns_of(x, pdf, cdf, [1 - p for p in cdf])
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 2.5])
@@ -72,50 +74,34 @@ def test_the_reference_is_the_integral_of_the_density(ratio):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("ratio", "scale"), SQUARES)
 def test_a_few_ulp_of_relative_error_up_to_the_edges(ratio, scale, dtype):
-    x, expected = table(ratio, scale)
-    found, eps = methods_at(MarchenkoPastur(ratio, scale), x.astype(dtype)), np.finfo(dtype).eps
-    for method in METHODS:
-        assert found[method].dtype == dtype
-        # The absolute error of a logarithm is the relative error of its argument.
-        absolute = 12 * eps if method.startswith("log") else 0
-        np.testing.assert_allclose(found[method], expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
+    check_ulps(MarchenkoPastur(ratio, scale), *table(ratio, scale), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("scale", [1.0, 0.71875])
 @pytest.mark.parametrize("ratio", [2.0**-10, 0.203125, 0.5, 1 - 2.0**-20, 1 + 2.0**-20, 2.0, 5.0, 1000.0])
 def test_a_few_ulp_where_the_ends_are_rounded(ratio, scale, dtype):
     x, expected = table(ratio, scale)
-    found, eps = methods_at(MarchenkoPastur(ratio, scale), x.astype(dtype)), np.finfo(dtype).eps
-    # The point, and the end it is near to, are displaced by a few ulp, which changes the density by its slope.
+    # The point, and the end near to it, are displaced by a few ulp.
     lower, upper = map(float, ends(ratio, scale))
-    displaced = 4 * eps * np.where(x - lower < upper - x, np.maximum(x, lower), upper)
+    displaced = 4 * np.finfo(dtype).eps * np.where(x - lower < upper - x, np.maximum(x, lower), upper)
     slope = expected["pdf"] * (1 / (x - lower) + 1 / (upper - x) + 1 / x)
-    for method, by_x in [("pdf", slope), ("cdf", expected["pdf"]), ("sf", expected["pdf"])]:
-        far_enough = (x - lower > 8 * displaced) & (upper - x > 8 * displaced)
-        assert far_enough.sum() >= 6
-        error = np.abs(found[method].astype(float) - expected[method])
-        assert (error <= 12 * eps * expected[method] + displaced * by_x)[far_enough].all(), method
+    law = MarchenkoPastur(ratio, scale)
+    check_ulps_of_displaced_points(law, x, expected, dtype, (lower, upper), displaced, slope)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_distribution_rises_to_1_and_never_above(ratio, dtype):
-    law, eps = MarchenkoPastur(dtype(ratio)), np.finfo(dtype).eps
+    law = MarchenkoPastur(dtype(ratio))
     lower, upper = map(dtype, law._ends())
-    x = upper - (upper - lower) * np.logspace(0, -8, 1000, dtype=dtype)
-    found = methods_at(law, x)
-    cdf, sf = found["cdf"], found["sf"]
-    assert cdf.max() <= 1
-    assert sf.min() >= 0
-    assert np.diff(cdf).min() >= -2 * eps
-    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=5 * eps)
+    check_rise_to_1(law, upper - (upper - lower) * np.logspace(0, -8, 1000, dtype=dtype), ulps=5)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("ratio", [1e-3, 1 - 2.0**-20, 1 - 2.0**-10])
 def test_ends_of_the_support_in_relative_error(ratio, dtype):
     law = MarchenkoPastur(dtype(ratio), dtype(1.5))
@@ -124,7 +110,7 @@ def test_ends_of_the_support_in_relative_error(ratio, dtype):
     np.testing.assert_allclose(law.support(), expected, rtol=6 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_close_to_0_at_ratio_1(dtype):
     law, x = MarchenkoPastur(dtype(1), dtype(1.5)), dtype(1e-24) * np.array([1, 2.5, 1e16], dtype)
     (pdf, cdf), by_x = jax.jvp(lambda y: (law.pdf(y), law.cdf(y)), (x,), (np.ones_like(x),))
@@ -160,22 +146,6 @@ def test_the_atom_and_the_gap(ratio, mass):
     for method, expected in outside.items():
         got = getattr(law, method)(np.array([-1e-3 * upper, upper * (1 + 8 * eps)]))
         np.testing.assert_array_equal(got, expected, err_msg=method)
-
-
-@pytest.mark.float32
-@pytest.mark.parametrize("ratio", RATIOS)
-def test_density_and_atom_make_1(ratio):
-    law = MarchenkoPastur(ratio)
-    eps = jnp.finfo(law.mean().dtype).eps
-    nodes, weights = np.polynomial.legendre.leggauss(100)
-    lower, upper = map(float, law._ends())
-    # The integrand is smooth in the angle, even at ratio 1, where the density diverges at an end.
-    angle = np.pi * (nodes + 1) / 2
-    x = lower + (upper - lower) * np.sin(angle / 2) ** 2
-    measure = np.pi / 2 * weights * (upper - lower) / 2 * np.sin(angle)
-    total = measure @ np.asarray(law.pdf(x), float) + float(law.atoms()[1].sum())
-    np.testing.assert_allclose(total, 1, rtol=0, atol=500 * eps)
-    assert law.moment(0) == 1
 
 
 @pytest.mark.float32(further=True)
@@ -219,15 +189,7 @@ def test_moments_are_narayana_polynomials(c, scale):
 def test_formula_and_fall_back_agree(ratio):
     law = MarchenkoPastur(ratio, 0.8)
     lower, upper = law.support()
-    x = lower + (upper - lower) * jnp.array([0.02, 0.1, 0.3, 0.5, 0.8, 0.97])
-
-    @jax.jit
-    def both(law):
-        moments = [fallbacks.moment(law, k) for k in range(5)]
-        return (fallbacks.cdf(law, x), *moments), (law.cdf(x), *(law.moment(k) for k in range(5)))
-
-    for got, expected in zip(*both(law), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
+    check_fall_backs(law, lower + (upper - lower) * jnp.array([0.02, 0.1, 0.3, 0.5, 0.8, 0.97]))
 
 
 # Matrices that have the law
@@ -306,31 +268,9 @@ def test_the_atom_grows_with_the_ratio():
     assert (mass(0.5), mass(1.0), mass(2.0)) == (0, 0, 0.25)
 
 
-@pytest.mark.slow
-def test_one_compilation_for_every_ratio():
-    ratios = jnp.array([0.3, 1.0, 3.0])
-    value = jax.jit(lambda c: (MarchenkoPastur(c).cdf(1.1), MarchenkoPastur(c).ppf(0.8)))
-    one_by_one = [value(c) for c in ratios]
-    assert value._cache_size() == 1
-    mapped = jax.jit(jax.vmap(value))(ratios)
-    np.testing.assert_allclose(np.transpose(mapped), one_by_one, rtol=1e-13)
-    np.testing.assert_allclose(one_by_one[2], [MarchenkoPastur(3.0).cdf(1.1), MarchenkoPastur(3.0).ppf(0.8)])
-
-
 @pytest.mark.float32
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, np.array([1.0, 2.0]), 1j])
 @pytest.mark.parametrize("name", ["ratio", "scale"])
 def test_a_bad_parameter_is_refused(name, value):
     with pytest.raises(ValueError, match=rf"`{name}` must be (positive and finite|a real scalar), got"):
         MarchenkoPastur(**{"ratio": 0.5, "scale": 1.0, name: value})
-
-
-@pytest.mark.parametrize("name", ["ratio", "scale"])
-def test_a_traced_bad_parameter_is_refused(name):
-    density_at = jax.jit(lambda value: MarchenkoPastur(**{"ratio": 0.5, "scale": 1.0, name: value}).pdf(0.9))
-    assert jnp.all(jnp.isnan(density_at(-1.0)))
-
-
-@pytest.mark.float32
-def test_integer_parameters():
-    np.testing.assert_allclose(MarchenkoPastur(2, 3).var(), 162.0)

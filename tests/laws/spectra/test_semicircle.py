@@ -7,27 +7,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import rmtjax as rmt
 from rmtjax.laws import Semicircle
-from tests.laws.core.methods import METHODS, methods_at
+from tests.cases import every_dtype
+from tests.laws.core.methods import METHODS, check_ulps
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semicircle.json").read_text())
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("radius", [2.0, 0.75])
 def test_a_few_ulp_of_relative_error_up_to_the_edges(radius, dtype):
-    rows, eps = [row for row in GOLDEN["points"] if row["radius"] == radius], np.finfo(dtype).eps
-    found = methods_at(Semicircle(radius), np.array([row["x"] for row in rows], dtype))
-    for method in METHODS:
-        assert found[method].dtype == dtype
-        # The absolute error of a logarithm is the relative error of its argument.
-        absolute, expected = 8 * eps if method.startswith("log") else 0, [float(row[method]) for row in rows]
-        np.testing.assert_allclose(found[method], expected, rtol=8 * eps, atol=absolute, err_msg=method)
+    rows = [row for row in GOLDEN["points"] if row["radius"] == radius]
+    expected = {method: [float(row[method]) for row in rows] for method in METHODS}
+    check_ulps(Semicircle(radius), [row["x"] for row in rows], expected, dtype, ulps=8)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize("radius", [2.0, 0.75])
 def test_quantile_to_a_few_ulp_of_the_radius(radius, dtype):
     rows = [row for row in GOLDEN["quantiles"] if row["radius"] == radius]
@@ -82,19 +77,3 @@ def test_derivatives_in_closed_form(radius, fraction):
 def test_a_bad_radius_is_refused(radius):
     with pytest.raises(ValueError, match=r"`radius` must be (positive and finite|a real scalar), got"):
         Semicircle(radius)
-
-
-@pytest.mark.float32
-def test_the_error_shows_the_value():
-    with pytest.raises(ValueError, match=r"`radius` must be positive and finite, got .*-3\.5"):
-        Semicircle(-3.5)
-
-
-@pytest.mark.parametrize("radius", [-1.0, np.nan])
-def test_a_traced_bad_radius_gives_nan(radius):
-    assert jnp.all(jnp.isnan(jax.jit(lambda r: Semicircle(r).pdf(0.1))(radius)))
-
-
-@pytest.mark.float32
-def test_an_integer_radius():
-    np.testing.assert_allclose(rmt.laws.Semicircle(2).var(), 1.0)

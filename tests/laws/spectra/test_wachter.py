@@ -9,18 +9,23 @@ import pytest
 import scipy.stats
 
 from rmtjax.laws import MarchenkoPastur, Wachter
-from rmtjax.laws._core import fallbacks
 from rmtjax.testing import check_derivatives, check_second_derivative
-from tests.laws.core.methods import METHODS, check_slopes, methods_at
+from tests.cases import every_dtype
+from tests.laws.core.methods import (
+    FRACTIONS,
+    check_fall_backs,
+    check_rise_to_1,
+    check_slopes,
+    check_ulps,
+    check_ulps_of_displaced_points,
+    columns_of,
+    methods_at,
+)
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 # Parameters with soft and hard edges, and with each of the four sets of atoms.
 PARAMETERS = [(2.0, 3.0), (1.0, 2.5), (0.5, 2.0), (2.0, 0.25), (0.75, 0.5)]
 # The ends of the support, and all that leads to them, are exact in float32; an x has its exact distance from them.
 EXACT = [(1.0, 1.0), (3.0, 1.0), (1.0, 3.0), (15.0, 1.0)]
-# Distances from the ends in units of the width.
-FRACTIONS = [2.0**-k for k in (20, 14, 9, 5, 3, 2)] + [0.40625]
-FRACTIONS += [1 - fraction for fraction in FRACTIONS]
 
 
 # An independent implementation of the law in mpmath.
@@ -69,9 +74,7 @@ def table(a, b):
         x = [float(np.float32(lower + (upper - lower) * mpmath.mpf(fraction))) for fraction in FRACTIONS]
         pdf = [density(mpmath.mpf(y), a, b) for y in x]
         cdf = [distribution(y, a, b) for y in x]
-        values = {"pdf": pdf, "cdf": cdf, "sf": [1 - p for p in cdf]}
-        values |= {f"log{name}": list(map(mpmath.log, column)) for name, column in values.items()}
-        return np.array(x), {name: np.array(column, float) for name, column in values.items()}
+        return columns_of(x, pdf, cdf, [1 - p for p in cdf])
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (3.25, 1.0), *PARAMETERS])
@@ -93,37 +96,24 @@ def test_the_reference_is_the_integral_of_the_density(a, b):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("a", "b"), EXACT)
 def test_a_few_ulp_of_relative_error_up_to_the_edges(a, b, dtype):
-    x, expected = table(a, b)
-    eps = np.finfo(dtype).eps
-    found = methods_at(Wachter(a, b), x.astype(dtype))
-    for method in METHODS:
-        got = found[method]
-        assert got.dtype == dtype
-        # The absolute error of a logarithm is the relative error of its argument.
-        absolute = 12 * eps if method.startswith("log") else 0
-        np.testing.assert_allclose(got, expected[method], rtol=12 * eps, atol=absolute, err_msg=method)
+    check_ulps(Wachter(a, b), *table(a, b), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(
     ("a", "b"), [*PARAMETERS, (1 + 2.0**-20, 5.0), (0.25, 100.0), (20.0, 0.25), (1000.0, 2000.0), (2.0**-10, 1.5)]
 )
 def test_a_few_ulp_where_the_ends_are_rounded(a, b, dtype):
     x, expected = table(a, b)
-    got, eps = methods_at(Wachter(a, b), x.astype(dtype)), np.finfo(dtype).eps
-    # The point, and the end it is near to, are displaced by a few ulp, which changes the density by its slope.
+    # The point, and the end near to it, are displaced by a few ulp.
     lower, upper = map(float, ends(a, b))
     near_lower = x - lower < upper - x
-    displaced = 4 * eps * np.where(near_lower, np.maximum(x, lower), np.maximum(upper, 0.25))
+    displaced = 4 * np.finfo(dtype).eps * np.where(near_lower, np.maximum(x, lower), np.maximum(upper, 0.25))
     slope = expected["pdf"] * (1 / (x - lower) + 1 / (upper - x) + 1 / x + 1 / (1 - x))
-    for method, by_x in [("pdf", slope), ("cdf", expected["pdf"]), ("sf", expected["pdf"])]:
-        far_enough = (x - lower > 8 * displaced) & (upper - x > 8 * displaced)
-        assert far_enough.sum() >= 6
-        error = np.abs(np.asarray(got[method], float) - expected[method])
-        assert (error <= 12 * eps * expected[method] + displaced * by_x)[far_enough].all(), method
+    check_ulps_of_displaced_points(Wachter(a, b), x, expected, dtype, (lower, upper), displaced, slope)
 
 
 @pytest.mark.float32(further=True)
@@ -152,21 +142,15 @@ def test_large_b_is_marcenko_and_pasturs_law():
     np.testing.assert_allclose(Wachter(a, b).cdf(a * y / (a + b)), MarchenkoPastur(1 / a).cdf(y), atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("a", "b"), [*PARAMETERS, (0.25, 0.8125), (1.0, 1.0)])
 def test_distribution_rises_to_1_and_never_above(a, b, dtype):
-    law, eps = Wachter(dtype(a), dtype(b)), np.finfo(dtype).eps
+    law = Wachter(dtype(a), dtype(b))
     lower, upper = map(dtype, law._ends())
-    x = upper - (upper - lower) * np.logspace(0, -8, 1000, dtype=dtype)
-    found = methods_at(law, x)
-    cdf, sf = found["cdf"], found["sf"]
-    assert max(cdf.max(), sf.max()) <= 1
-    assert min(cdf.min(), sf.min()) >= 0
-    assert np.diff(cdf).min() >= -2 * eps
-    np.testing.assert_allclose(cdf + sf, 1, rtol=0, atol=3 * eps)
+    check_rise_to_1(law, upper - (upper - lower) * np.logspace(0, -8, 1000, dtype=dtype), ulps=3)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 @pytest.mark.parametrize(("a", "b"), [(1 + 2.0**-20, 3.0), (1 - 2.0**-20, 3.0), (1000.0, 1.5), (0.75, 0.25 + 2.0**-20)])
 def test_ends_of_the_continuous_part_in_relative_error(a, b, dtype):
     law = Wachter(dtype(a), dtype(b))
@@ -224,7 +208,7 @@ def test_quantiles_in_the_atoms_are_exact():
     assert inside.max() <= upper
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_nothing_but_atoms(dtype):
     # The sums of half of these pairs of quotients miss 1 by rounding.
     for numerator in range(1, 49):
@@ -288,20 +272,12 @@ def test_skewness_and_kurtosis(a, b):
     np.testing.assert_allclose([law.skewness(), law.kurtosis()], expected, rtol=rtol, atol=rtol)
 
 
-@jax.jit
-def fall_back_and_formula(law, x):
-    fall_back = [fallbacks.cdf(law, x), *(fallbacks.moment(law, k) for k in range(5))]
-    return fall_back, [law.cdf(x), *map(law.moment, range(5))]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), PARAMETERS)
 def test_formula_and_fall_back_agree(a, b):
     law = Wachter(a, b)
     lower, upper = law._ends()
-    x = lower + (upper - lower) * jnp.array([0.02, 0.1, 0.3, 0.5, 0.8, 0.97])
-    for got, expected in zip(*fall_back_and_formula(law, x), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
+    check_fall_backs(law, lower + (upper - lower) * jnp.array([0.02, 0.1, 0.3, 0.5, 0.8, 0.97]))
 
 
 # Matrices that have the law
@@ -368,7 +344,7 @@ def test_derivatives_by_parameters_at_1():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
+@every_dtype
 def test_gradients_are_finite_at_inside_and_outside_the_edges(dtype):
     for a, b in [*PARAMETERS, (1.0, 1.0), (0.25, 0.75), (1e-3, 1e3), (1e3, 1e-3), (1e3, 1e3)]:
         law = Wachter(dtype(a), dtype(b))
@@ -399,10 +375,3 @@ def test_a_bad_parameter_is_refused(name, value):
 def test_too_few_dimensions_are_refused():
     with pytest.raises(ValueError, match=r"`b` must be positive, finite and at least 1 - a, got 0\.3"):
         Wachter(0.6, 0.3)
-    density_at = jax.jit(lambda b: Wachter(0.5, b).pdf(0.4))
-    assert jnp.all(jnp.isnan(density_at(0.4)))
-
-
-@pytest.mark.float32
-def test_integer_parameters():
-    np.testing.assert_allclose(Wachter(2, 2).var(), 1 / 16)

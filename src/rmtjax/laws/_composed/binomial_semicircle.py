@@ -27,12 +27,12 @@ class BinomialSemicircle(AbstractLaw):
     normalize="reference")` without padding.
 
     Args:
-        order: N, the largest order.
+        order: N ≥ 1, the largest order; an integer, static.
         mixture: μ in (0, 1], the probability in the binomial.
         radius: R > 0, the radius at order N.
 
     Raises:
-        ValueError: `order` is not an integer of at least 1, `mixture` is outside (0, 1], or `radius` is not positive.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = BinomialSemicircle(1000, 0.9)

@@ -17,11 +17,11 @@ class Mixture(AbstractLaw):
     r"""A finite mixture of laws, $f(x) = \sum_i w_i f_i(x)$.
 
     Args:
-        weights: probabilities $w_i \ge 0$ that sum to 1.
+        weights: probabilities $w_i \ge 0$ that sum to 1, at least one.
         components: as many laws, of any kind.
 
     Raises:
-        ValueError: there is no component, the number of weights differs, or the weights are not probabilities.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import rmtjax as rmt
@@ -79,13 +79,10 @@ class Mixture(AbstractLaw):
     def _moment(self, k: int) -> Float[Array, ""]:
         return self._total([law.moment(k) for law in self.components])
 
-    def _var(self) -> Float[Array, ""]:
-        return self._central_moments(2)[0]
-
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """The central moments, from those of the components: points of a quadrature lose digits far from 0."""
+        """The central moments, from moments of the components: points of a quadrature would lose digits far from 0."""
         means = [law._promised_moment(k=1) for law in self.components]
-        # Differences between the means keep the digits that these have beside a large common part.
+        # Differences between the means keep the digits of the means beside a large common part.
         away = [mean - means[0] for mean in means]
         middle = self._total(away)
         higher = [k for k in (3, 4) if k <= max(orders)]

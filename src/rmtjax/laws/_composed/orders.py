@@ -7,22 +7,22 @@ from jaxtyping import Array, Float, Int
 
 from rmtjax._promotion import like
 
-# A mixed ensemble draws no order below 2: a single level has no spectrum to speak of.
+# A mixed ensemble draws no order below 2, because one level alone has no spacing.
 SMALLEST_ORDER = 2
 
 
 def clip_order(order: Int[Array, "..."], largest: int) -> Int[Array, "..."]:
-    """The order clipped as in a mixed ensemble: at least 2, but at most the largest order, which may itself be 1."""
+    """The order clipped as in a mixed ensemble: at least 2, but at most the largest order, which may be 1."""
     return jnp.clip(order, min(SMALLEST_ORDER, largest), largest)
 
 
 def order_distribution(largest: int, mixture: Float[Array, ""]) -> tuple[Int[Array, " w"], Float[Array, " w"]]:
     r"""Orders $n = \mathrm{clip}(k, 2, N)$ with $k \sim \mathrm{Bin}(N, \mu)$, and their probabilities.
 
-    Only a window of 10 standard deviations (of the widest binomial, $\sqrt N/2$) around the mode is kept; the orders
-    beyond have probability below 1e-20. The probabilities follow from the mode outward by the ratio
-    $p_{k+1}/p_k = \frac{N-k}{k+1}\frac{\mu}{1-\mu}$, which never overflows, and are normalised at the end, so they
-    are right to rounding and differentiable up to and including μ = 1. An order can occur more than once.
+    Only a window of 10 standard deviations (of the widest binomial, $\sqrt N/2$) around the mode is kept; orders beyond
+    it have a probability below 1e-20. The probabilities follow from the mode outwards by the ratio
+    $p_{k+1}/p_k = \frac{N-k}{k+1}\frac{\mu}{1-\mu}$, which never overflows, and are normalised at the end. So they are
+    right to rounding, and differentiable up to and including μ = 1. An order can occur more than once.
 
     Args:
         largest: N.

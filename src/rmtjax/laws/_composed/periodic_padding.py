@@ -1,15 +1,15 @@
 r"""The exact law of periodically padded mixed spectra, and Wigner's cat.
 
-Derivation. A spectrum of order n is repeated cyclically to length N = c n + r, 0 ≤ r < n. Each level is taken c times,
-and the r levels that come first in the arrangement are taken once more. Let u(x) be the fraction of levels that come
-before a level at x. Then the level has c + 1{n u(x) < r} copies, and the density of one of the N padded levels, pooled
-over spectra of order n, is
+Derivation. A spectrum of order n is repeated cyclically to the length N = c n + r, 0 ≤ r < n. Each level is taken c
+times, and the r levels that come first in the arrangement are taken once more. Let u(x) be the fraction of levels that
+come before a level at x. Then this level has c + 1{n u(x) < r} copies, and the density of one of the N padded levels,
+pooled over spectra of order n, is
 
     p_n(x) = (n/N) f(x) [c + 1{u(x) < r/n}].
 
-In ascending order u = F, the base distribution function; in order of decreasing |x| it is the tail u = P(|X| > |x|); in
-random order the indicator becomes its mean r/n, and p_n = f. Averaging p_n over the law of the order gives the
-finite-N law. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the
+In ascending order u is the base distribution function F; in order of decreasing |x| it is the tail P(|X| > |x|); in
+random order the indicator becomes its mean r/n, so that p_n = f. The mean of p_n over the law of the order is the law
+at finite N. As N → ∞ the order is n = μN without fluctuation: c = ⌊1/μ⌋, r/n = 1/μ - c. The page "Wigner's cat" of the
 manual has the details, and the form in which c + 1{n F(x) < r} is the number of m ≥ 0 with n (m + F(x)) < N.
 """
 
@@ -44,17 +44,16 @@ class PeriodicPadding(AbstractLaw):
     $$p_N(x) = \mu f(x)\Big[1 + \sum_{m\ge1} P\big(\mathrm{Bin}(N-1,\mu) \le k_m(x) - 1\big)\Big],
     \qquad k_m(x) = \max\{k : k\,(m + F(x)) < N\},$$
 
-    up to the clipping of the order to [2, N], which is included. The derivation is at the top of the file.
+    apart from the clipping of the order to [2, N], which the law includes. The derivation is at the top of the file.
 
     Args:
-        base: the law of the unpadded levels, which is continuous and the same at every order.
+        base: the law of the unpadded levels, which has no point masses and is the same at every order.
         mixture: μ in (0, 1], the probability in the binomial law Bin(N, μ) of the order.
         arrangement: `"ascending"`, `"magnitude"` or `"random"`.
-        order: N, or None for the limit N → ∞.
+        order: N ≥ 1, an integer, or None for the limit N → ∞; static.
 
     Raises:
-        ValueError: `mixture` is outside (0, 1], `arrangement` is not one of the three, `order` is not an integer of at
-            least 1, or `base` has point masses.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -81,7 +80,7 @@ class PeriodicPadding(AbstractLaw):
         return {"base": 1}
 
     def _multiplicities(self) -> tuple[Float[Array, " w"], Float[Array, " w"], Float[Array, " w"]]:
-        """For each order n: its share P(n) n/N of the padded levels, the copies c, and the excess fraction r/n."""
+        """The share P(n) n/N of each order n of the padded levels, the copies c, and the excess fraction r/n."""
         if self.order is None:
             copies = jnp.floor(1 / self.mixture)
             return self.mixture[None], copies[None], (1 / self.mixture - copies)[None]
@@ -90,7 +89,7 @@ class PeriodicPadding(AbstractLaw):
         return share, like(share, self.order // orders), like(share, self.order % orders) / like(share, orders)
 
     def _base_tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The masses of the base up to x and above it."""
+        """The masses of the base up to x and above x."""
         return self.base._promised(x, quantity="tails")
 
     def _outside(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
@@ -99,12 +98,12 @@ class PeriodicPadding(AbstractLaw):
         return below[0], above[1]
 
     def _tail_of_modulus(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The probability P(|X| > x) of the base, for x ≥ 0."""
+        """The base probability P(|X| > x) for x ≥ 0."""
         left, right = self._outside(x)
         return left + right
 
     def _beyond_threshold(self, excess: Float[Array, " w"]) -> tuple[Float[Array, " w"], Float[Array, " w"]]:
-        """For the arrangement by magnitude: base masses up to -t and above t, if levels beyond ±t have another copy."""
+        """The base masses up to -t and above t, if by magnitude the levels beyond ±t are copied once more."""
         reach = jnp.maximum(*map(jnp.abs, self.base._promised_support()))
         reach = jnp.broadcast_to(reach, excess.shape).astype(common_dtype(reach, excess))
         return self._outside(bracketed_root(lambda t: excess - self._tail_of_modulus(t), jnp.zeros_like(reach), reach))
@@ -157,19 +156,19 @@ def wigner_cat(mixture: RealScalarLike, radius: RealScalarLike = 2.0, order: int
 
     $$p(x) = \mu f(x)\,\big[1 + \tfrac12\, 1\{F(x) < \rho\} + \tfrac12\, 1\{F(x) > 1 - \rho\}\big] :$$
 
-    a semicircle lowered to μf, with two ears of height 3μf/2 on the ρ lowest and highest levels (2μf where they
-    overlap, μ < 2/3). With `order=N` the inner edges of the ears are smeared by the binomial law of the order.
+    a semicircle lowered to μf, with two ears of the height 3μf/2 on the fractions ρ of lowest and highest levels. For
+    μ < 2/3 they overlap, with the height 2μf. With `order=N` the binomial law of the order smears their inner edges.
 
     Args:
         mixture: μ in (0, 1].
         radius: radius R > 0 of the semicircle.
-        order: N, or None for the limit N → ∞.
+        order: N ≥ 1, an integer, or None for the limit N → ∞.
 
     Returns:
         `Symmetrized(PeriodicPadding(Semicircle(radius), mixture, "ascending", order))`.
 
     Raises:
-        ValueError: `mixture` is outside (0, 1], `radius` is not positive, or `order` is not an integer of at least 1.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp

@@ -13,8 +13,9 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.scaled import AbstractScaledLaw
+from rmtjax.special.internal import logarithm
 
-# Moments up to this order are those of the law in its own unit, where nothing overflows in single precision.
+# Moments up to this order are computed for the law in its own unit, where nothing overflows in single precision.
 FEW = 8
 
 
@@ -28,12 +29,12 @@ class AbstractLaw(AbstractScaledLaw):
     have numerical fall-backs (`rmtjax.laws._core.fallbacks`). `_degrees` says which parameters carry a unit; then the
     hooks only see numbers of order one. The public methods are final.
 
-    Values outside the support are exact (0, 1 or -inf) and have derivative 0. The derivative is also 0 exactly at an
-    end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype of
-    the argument, promoted with that of the parameters; parameters that are Python numbers leave it alone.
+    Values outside the support are exact (0, 1 or -inf) and have the derivative 0. The derivative is also 0 exactly at
+    an end of the support, where a one-sided derivative may be infinite. NaN arguments give NaN. Results have the dtype
+    of the argument, promoted with the dtype of the parameters; Python numbers as parameters do not change it.
     """
 
-    # Higher moments are refused by the fall-back, as the quadrature does not reach far enough.
+    # The fall-back refuses moments of higher orders, for which the quadrature does not reach far enough.
     _highest_order = 100
 
     @abstractmethod
@@ -45,7 +46,7 @@ class AbstractLaw(AbstractScaledLaw):
         """Density of the continuous part, elementwise, inside the support."""
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _log(self._pdf(x))
+        return logarithm(self._pdf(x))
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._tails(x)[0] if self._has_tails() else fallbacks.cdf(self, x)
@@ -54,11 +55,10 @@ class AbstractLaw(AbstractScaledLaw):
         return self._tails(x)[1] if self._has_tails() else 1 - self._cdf(x)
 
     def _has_tails(self) -> bool:
-        """Whether the law defines `_tails`."""
         return type(self)._tails is not AbstractLaw._tails
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The masses up to x and above it, for laws that compute both at once."""
+        """The masses up to x and above x, for laws that compute both at once."""
         return self._cdf(x), self._sf(x)
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -70,14 +70,14 @@ class AbstractLaw(AbstractScaledLaw):
         return _log_of_one_of_two(above, below)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The quantile of p; q = 1 - p is given too, as it has more digits above the median, and dq = -dp."""
+        """The quantile of p; q = 1 - p is given as well, as it has more digits above the median. Here dq = -dp."""
         return fallbacks.ppf(self, p, q)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         return fallbacks.sample(self, key, shape)
 
     def _quadrature(self) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-        """Points and their masses; moments are sums over these."""
+        """Points and their masses; moments are sums over all points."""
         return fallbacks.quadrature(self)
 
     def _moment(self, k: int) -> Float[Array, ""]:
@@ -112,8 +112,8 @@ class AbstractLaw(AbstractScaledLaw):
     def breakpoints(self) -> Float[Array, " k"]:
         """Ascending finite points between which the density is smooth, for quadrature on the panels between them.
 
-        The first and the last are the ends of the support. In place of an infinite end stands a point so far out that
-        the mass beyond it is lost in rounding.
+        The first and the last are the ends of the support. A point so far out that the mass beyond it is lost in
+        rounding stands in for an infinite end.
         """
         return self._run(self._promised_breakpoints)
 
@@ -201,7 +201,7 @@ class AbstractLaw(AbstractScaledLaw):
         """
         return self._run(self._promised_moment, k=_checks.integer("k", k, at_least=0, at_most=10_000))
 
-    # What the public methods promise, and other laws use of this one: the hooks of the law in its own unit.
+    # These methods compute what the public methods return, and other laws call them. Hooks see the law in its own unit.
 
     def _promised(self, x: Float[Array, "..."], *, quantity: str) -> PyTree[Float[Array, "..."]]:
         """One of `pdf`, …, `logsf` and `tails`."""
@@ -234,7 +234,7 @@ class AbstractLaw(AbstractScaledLaw):
         return self._as_promised(law._sample(key, shape) * unit)
 
     def _promised_moment(self, *, k: int) -> Float[Array, ""]:
-        # For higher orders the moment of the law in its unit might overflow, or become 0, where this one does not.
+        # At higher orders the moment of the law in its unit might overflow or become 0 where this moment does not.
         law, unit = self._in_unit() if k <= FEW else (self, 1.0)
         return self._as_promised(times_power(law._moment(k), unit, k))
 
@@ -265,7 +265,7 @@ class AbstractLaw(AbstractScaledLaw):
         return jnp.sum(jnp.where(locations == self._support()[0], masses, 0))
 
     def _as_promised(self, values: Array, *arguments: Array) -> Array:
-        """The values in the promoted dtype of arguments and parameters; formulas may compute in a wider one."""
+        """The values in the promoted dtype of arguments and parameters; formulas may compute in a wider dtype."""
         parameters = [leaf for leaf in jax.tree.leaves(self) if isinstance(leaf, jax.Array | float)]
         parameters = [leaf for leaf in parameters if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
         return values.astype(common_dtype(*([*arguments, *parameters] or self._support())))
@@ -277,11 +277,11 @@ class AbstractLaw(AbstractScaledLaw):
         # The functions are lazy so that only the requested quantity is computed.
         formula, below, at_lower, at_upper, above = {
             "pdf": lambda: (self._pdf, 0, *density, 0),
-            "logpdf": lambda: (self._logpdf, -jnp.inf, *map(_log, density), -jnp.inf),
+            "logpdf": lambda: (self._logpdf, -jnp.inf, *map(logarithm, density), -jnp.inf),
             "cdf": lambda: (self._cdf, 0, atom, 1, 1),
-            "logcdf": lambda: (self._logcdf, -jnp.inf, _log(atom), 0, 0),
+            "logcdf": lambda: (self._logcdf, -jnp.inf, logarithm(atom), 0, 0),
             "sf": lambda: (self._sf, 1, 1 - atom, 0, 0),
-            "logsf": lambda: (self._logsf, 0, _log(1 - atom), -jnp.inf, -jnp.inf),
+            "logsf": lambda: (self._logsf, 0, logarithm(1 - atom), -jnp.inf, -jnp.inf),
             "tails": lambda: (lambda x: tuple(self._tails(x)), (0, 1), (atom, 1 - atom), (1, 0), (1, 0)),
         }[quantity]()
         lower, upper = self._support()
@@ -301,8 +301,8 @@ class AbstractLaw(AbstractScaledLaw):
     def _everywhere_ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quantile of p = 1 - q, exact at 0 and 1 and NaN beyond them."""
         lower, upper = self._support()
-        # A point mass at the lower end is the quantile of a whole interval of probabilities.
         p, q, lower, upper = in_one_precision((p, q, lower, upper))
+        # A point mass at the lower end is the quantile of a whole interval of probabilities.
         inside = (p > like(p, self._first_atom())) & (q > 0)
         x = self._ppf(jnp.where(inside, p, 0.5), jnp.where(inside, q, 0.5))
         x = jnp.where(inside, like(p, x), jnp.where(q > 0, lower, upper))
@@ -310,7 +310,7 @@ class AbstractLaw(AbstractScaledLaw):
 
 
 def _normal(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """0 for subnormal numbers, because processors treat them as 0 in some operations but not in others."""
+    """The numbers x, but 0 for subnormal ones, which processors take for 0 in some operations and not in others."""
     return x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
 
 
@@ -322,12 +322,8 @@ def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""
     return jnp.where(low & high, below / 2 + above / 2, one_sided)
 
 
-def _log(probability: Float[Array, "..."]) -> Float[Array, "..."]:
-    positive = probability > 0
-    return jnp.where(positive, jnp.log(jnp.where(positive, probability, 1)), -jnp.inf)
-
-
 def _log_of_one_of_two(probability: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The logarithm of a probability, computed near 1 from the complement, which alone has the digits there."""
+    """The logarithm of a probability; near 1 it comes from the complement, because only this has the digits there."""
     near_one = probability > 0.75  # XLA's log1p loses two digits near -0.41
-    return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), _log(jnp.where(near_one, 1, probability)))
+    far = logarithm(jnp.where(near_one, 1, probability))
+    return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), far)

@@ -1,7 +1,7 @@
-"""Numerical fall-backs: quantities for which a law has no formula are computed here from its hooks.
+"""Numerical fall-backs, which compute from the hooks of a law the quantities for which it has no formula.
 
 Each function uses only the members of a law that `Law` below names: its density, its support, the points between which
-the density is smooth, and its atoms; `ppf` uses its distribution function, however that is computed.
+the density is smooth, and its atoms; `ppf` uses the distribution function, which may have a formula.
 """
 
 from typing import Protocol
@@ -31,7 +31,7 @@ class Law(Protocol):
 
 
 def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """Gauss-Legendre nodes on the panels of the density and the masses there, followed by the atoms."""
+    """Gauss-Legendre nodes on the panels of the density, and their masses, followed by the atoms."""
     locations, atoms = law._atoms()
     points, weights = panel_nodes(law._breakpoints())
     # A density may return a constant, whatever the shape of x.
@@ -41,10 +41,7 @@ def quadrature(law: Law) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
 
 
 def moment(law: Law, k: int) -> Float[Array, ""]:
-    """The moment E X^k.
-
-    Each mass is multiplied by its point k times, since the power alone may overflow where the mass is small.
-    """
+    """The moment E X^k; each mass takes its point as a factor k times, as the power alone may overflow."""
     no_more_than(law._highest_order, k)
     points, masses = law._quadrature()
     return jnp.sum(jax.lax.fori_loop(0, k, _times_points, (masses, points))[0])
@@ -58,7 +55,7 @@ def _times_points(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
 def central_moments(law: Law, orders: tuple[int, ...]) -> tuple[Float[Array, ""], ...]:
     """The central moments E (X - E X)^k for several k."""
     points, masses = law._quadrature()
-    # The masses sum to 1 only up to rounding, which matters far from 0: the mean that remains is subtracted as well.
+    # The masses sum to 1 only up to rounding, which matters far from 0, so the remaining mean is subtracted as well.
     deviations = points - jnp.sum(masses * points) / jnp.sum(masses)
     deviations = deviations - jnp.sum(masses * deviations)
     return tuple(jnp.sum(masses * deviations**k) for k in orders)
@@ -71,16 +68,15 @@ def cdf(law: Law, x: Float[Array, "..."]) -> Float[Array, "..."]:
 
     def below(y: Float[Array, ""]) -> Float[Array, ""]:
         clipped = jnp.minimum(*in_one_precision((panels, y)))
-        return integrate(law._pdf, clipped) + like(
-            clipped, jnp.sum(jnp.where(jnp.less_equal(*in_one_precision((locations, y))), masses, 0))
-        )
+        reached = jnp.less_equal(*in_one_precision((locations, y)))
+        return integrate(law._pdf, clipped) + like(clipped, jnp.sum(jnp.where(reached, masses, 0)))
 
     # The quadrature has the exact derivative d cdf = pdf dx; derivatives by parameters flow through `below`.
     return jnp.vectorize(below)(x)
 
 
 def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The inverse of the distribution function, by bisection; above the median, that of the survival function at q."""
+    """The inverse of the distribution function at p, or above the median of the survival function at q."""
     points = law._breakpoints()
     p, q, lower, upper = in_one_precision((p, q, points[0], points[-1]))
 

@@ -1,4 +1,4 @@
-"""Powers of gamma variates, the family of the elementary spacing laws."""
+"""Laws of powers of gamma variates, such as the elementary spacing laws."""
 
 from abc import abstractmethod
 

@@ -9,7 +9,7 @@ from rmtjax.laws._core.base import AbstractLaw
 
 
 class AbstractLogarithmicLaw(AbstractLaw):
-    """A law that defines `_logpdf`, `_logcdf` and `_logsf`; probabilities are the exponentials of these."""
+    """A law that defines `_logpdf`, `_logcdf` and `_logsf`; density and probabilities are their exponentials."""
 
     @abstractmethod
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -11,14 +11,15 @@ from rmtjax._promotion import common_dtype
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times
 from rmtjax.laws._core.scaled import AbstractScaledLaw
+from rmtjax.special.internal import logarithm
 
 
 class AbstractPlanarLaw(AbstractScaledLaw):
     """A probability distribution in the complex plane with a density.
 
     A subclass defines `_pdf`, `_radial_cdf`, `_radial_ppf` and `_sample`. The public methods are final. NaN arguments
-    give NaN. Results have the dtype of the argument, promoted with that of the parameters; parameters that are Python
-    numbers leave it alone.
+    give NaN. Results have the dtype of the argument, promoted with the dtype of the parameters; Python numbers as
+    parameters do not change it.
     """
 
     @abstractmethod
@@ -26,14 +27,11 @@ class AbstractPlanarLaw(AbstractScaledLaw):
         """Density at x + iy, 0 outside the support."""
 
     def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Logarithm of the density."""
-        density = self._pdf(x, y)
-        inside = density > 0
-        return jnp.where(inside, jnp.log(jnp.where(inside, density, 1)), -jnp.inf)
+        return logarithm(self._pdf(x, y))
 
     @abstractmethod
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Mass of the disc of radius r, for any real r."""
+        """Mass of the disc of radius r; 0 for r ≤ 0."""
 
     @abstractmethod
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -41,7 +39,7 @@ class AbstractPlanarLaw(AbstractScaledLaw):
 
     @abstractmethod
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
-        """Independent draws, of the complex dtype that corresponds to the given real one."""
+        """Independent draws of the complex dtype that has the precision of the given dtype."""
 
     def pdf(self, z: RealLike) -> Float[Array, "..."]:
         """Probability density per unit area at each z, 0 outside the support.
@@ -72,7 +70,7 @@ class AbstractPlanarLaw(AbstractScaledLaw):
         """
         return self._run(self._promised_sample, _checks.typed_key(key), shape=_checks.shape(shape))
 
-    # As in `AbstractLaw`, the hooks are those of the law in its own unit.
+    # As in `AbstractLaw`, these methods call the hooks of the law in its own unit.
 
     def _promised_pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
         law, unit = self._in_unit()
@@ -102,9 +100,7 @@ def _parts(z: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     return z.real, z.imag
 
 
-def polar_sample(
-    key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype
-) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
+def polar_sample(key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> tuple[Array, Array, Array]:
     """Cosine and sine of a uniform angle, and an independent uniform variate on (0, 1)."""
     key_angle, key_uniform = jax.random.split(key)
     angle = jax.random.uniform(key_angle, shape, dtype, minval=-jnp.pi, maxval=jnp.pi)

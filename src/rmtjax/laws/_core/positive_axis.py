@@ -1,4 +1,4 @@
-"""Helpers of laws on the positive axis: quantiles however close to 0 or far out, and powers that do not overflow."""
+"""Helpers of laws on the positive axis: quantiles from next to 0 to far out, and powers that do not overflow."""
 
 import math
 from typing import Protocol
@@ -33,7 +33,7 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array |
     dtype = common_dtype(p, upper)
     info = jnp.finfo(dtype)
     end = jax.lax.stop_gradient(jnp.asarray(upper, dtype))
-    # Stay away from 0, as laws may divide x by their scale, and from the end, where logarithms have no derivative.
+    # Points stay off 0, as laws may divide x by their scale, and off the end, where logarithms have no derivative.
     least, greatest = _UNDERFLOW * float(info.tiny), end * (1 - float(info.epsneg))
 
     def excess(x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -45,7 +45,7 @@ def ppf(law: Law, p: Float[Array, "..."], q: Float[Array, "..."], upper: Array |
 
 
 def power(x: Float[Array, "..."], exponent: Array | float) -> Float[Array, "..."]:
-    """The power of x > 0, capped at 1/64 of the largest number, with derivative 0 where it is capped."""
+    """The power of x > 0, capped at 1/64 of the largest number; the derivative is 0 where it is capped."""
     largest = float(jnp.finfo(common_dtype(x, exponent)).max) / 64
     far = exponent * jnp.log(x) > math.log(largest)
     return jnp.where(far, largest, jnp.where(far, 1, x) ** exponent)

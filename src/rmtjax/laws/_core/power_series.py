@@ -22,7 +22,7 @@ def power(series: Float[Array, " k"], exponent: int) -> Float[Array, " k"]:
 
 
 def moments_of_points(points: Float[Array, " n"], weights: Float[Array, " n"], k: int) -> Float[Array, " k+1"]:
-    """The sums of the weights times the powers of the points, of the orders from 0 to k."""
+    """The sums of the weights times the powers of the points, for the powers from 0 to k."""
     orders = like(points, np.arange(1, k + 1))
-    # That of order 0 is apart, as the derivative of x^0 at 0 would be 0 times infinity.
+    # The sum of order 0 is separate, because the derivative of x^0 at 0 would be 0 times infinity.
     return jnp.append(jnp.sum(weights), points[None] ** orders[:, None] @ weights)

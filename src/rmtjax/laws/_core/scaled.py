@@ -14,15 +14,15 @@ from rmtjax._units import unit_near
 class AbstractScaledLaw(AbstractModule):
     """A law whose formulas only ever see parameters and points of order one.
 
-    The public methods of its subclasses divide both by a power of two near the largest of the parameters, and multiply
-    the results by the power of it that they have. Where that power is 1, as for parameters of order one, nothing
-    changes; elsewhere no formula has to mind that the square of a length may overflow.
+    The unit is a power of two near the largest of the parameters, and 1 for parameters of order one. The public methods
+    of subclasses divide parameters and points by their powers of the unit, and multiply each result by its power. So no
+    formula has to mind that the square of a length may overflow.
     """
 
     def _degrees(self) -> dict[str, int]:
-        """The parameters that carry the unit, by name, and the power of each that the levels are proportional to.
+        """The names of the parameters that carry the unit, and the power of each to which the levels are proportional.
 
-        A parameter that is itself a law, or a tuple of laws, has the degree 1.
+        A parameter that is a law, or a tuple of laws, has the degree 1.
         """
         return {}
 
@@ -41,7 +41,7 @@ class AbstractScaledLaw(AbstractModule):
         return reduce(jnp.maximum, sizes) if sizes else None
 
     def _over(self, size: Float[Array, ""]) -> Self:
-        """The law of X over the unit near a size, for X with this law."""
+        """The law of X divided by the unit near a size, for X with this law."""
         names = list(self._degrees())
 
         def divided(name: str, degree: int) -> object:
@@ -56,6 +56,6 @@ class AbstractScaledLaw(AbstractModule):
         return eqx.tree_at(lambda law: [getattr(law, name) for name in names], self, values)
 
     def _in_unit(self) -> tuple[Self, Array | float]:
-        """The law of X/u for the unit u of this law, which is 1 if no parameter carries one; and u."""
+        """The law of X/u for the unit u of this law, and u, which is 1 if no parameter carries a unit."""
         size = self._size()
         return (self, 1.0) if size is None else (self._over(size), unit_near(size))

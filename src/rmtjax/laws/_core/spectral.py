@@ -1,8 +1,8 @@
 r"""Laws of one eigenvalue: the transforms of Stieltjes, Hilbert and Voiculescu.
 
 The hook for the Stieltjes transform is only called in the closed upper half plane; on the real axis it returns the
-limit from above. There $\sqrt{z - a}$ lies in the first quadrant. Therefore $\sqrt{z - a}\sqrt{z - b}$ is the root that
-behaves as z at infinity, and the sums in the laws' formulas, which have roots in denominators, do not cancel.
+limit from above. In this half plane $\sqrt{z - a}$ lies in the first quadrant. Therefore $\sqrt{z - a}\sqrt{z - b}$ is
+the root that behaves as z at infinity, and the sums in the denominators of the laws' formulas do not cancel.
 """
 
 import math
@@ -27,16 +27,16 @@ T = TypeVar("T", bound=Any)
 class AbstractSpectralLaw(AbstractLaw):
     r"""A law of one eigenvalue, with its transforms.
 
-    A subclass defines the hooks of every law, `_stieltjes`, and those of `_free_cumulant`, `_r_transform` and
-    `_s_transform` for which it has formulas. Only free cumulants have a fall-back.
+    A subclass defines the hooks of every law and `_stieltjes`, and if it has formulas also `_free_cumulant`,
+    `_r_transform` and `_s_transform`. Only free cumulants have a fall-back.
 
-    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.statistics.stieltjes`; its imaginary part is negative
+    Convention: $G(z) = E\,(z - X)^{-1} \sim 1/z$, as in `rmtjax.statistics.stieltjes`. Its imaginary part is negative
     in the upper half plane, and the density is $-\frac1\pi \operatorname{Im} G(x + i0)$.
     """
 
     @abstractmethod
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        """The transform at finite z with Im z ≥ 0; on the real axis, the limit from above."""
+        """The transform at finite z with Im z ≥ 0; on the real axis it is the limit from above."""
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(20, k)
@@ -61,8 +61,8 @@ class AbstractSpectralLaw(AbstractLaw):
     def stieltjes(self, z: ArrayLike) -> Complex[Array, "..."]:
         r"""Stieltjes (Cauchy) transform $G(z) = E\,(z - X)^{-1}$, with $G(\bar z) = \overline{G(z)}$.
 
-        On the real axis it is the limit from above, $G(x + i0)$, whose imaginary part is -π times the density. It is
-        infinite at an atom and where the density diverges; its derivative is 0 there.
+        On the real axis it is the limit from above, $G(x + i0)$, whose imaginary part is -π times the density. At an
+        atom and where the density diverges it is infinite, with the derivative 0.
 
         Args:
             z: complex or real points of any shape.
@@ -89,7 +89,7 @@ class AbstractSpectralLaw(AbstractLaw):
     def r_transform(self, g: ArrayLike) -> Inexact[Array, "..."]:
         r"""Voiculescu's R-transform $R(g) = \sum_{k \ge 1} \kappa_k\,g^{k-1}$, continued from 0 along straight lines.
 
-        $G(R(g) + 1/g) = g$ near 0. Free convolution adds R-transforms.
+        Near 0 it solves $G(R(g) + 1/g) = g$. Free convolution adds R-transforms.
 
         Args:
             g: complex or real points of any shape; real points where R is not real give NaN.
@@ -100,7 +100,7 @@ class AbstractSpectralLaw(AbstractLaw):
         return self._run(self._promised_r_transform, _checks.numbers("g", g))
 
     def s_transform(self, z: ArrayLike) -> Inexact[Array, "..."]:
-        r"""Voiculescu's S-transform: $S(z\,R(z))\,R(z) = 1$.
+        r"""Voiculescu's S-transform, the solution of $S(z\,R(z))\,R(z) = 1$.
 
         Free multiplicative convolution multiplies S-transforms. A law of mean 0 has none.
 
@@ -113,7 +113,6 @@ class AbstractSpectralLaw(AbstractLaw):
         return self._run(self._promised_s_transform, _checks.numbers("z", z))
 
     def _everywhere_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        """The transform in the whole plane."""
         below = jnp.imag(z) < 0
         infinite = jnp.isinf(jnp.real(z)) | jnp.isinf(jnp.imag(z))
         nan = jnp.isnan(z) & ~infinite
@@ -121,7 +120,7 @@ class AbstractSpectralLaw(AbstractLaw):
         values = jnp.where(below, jnp.conj(values), values)
         return self._as_promised(jnp.where(infinite, 0, jnp.where(nan, jnp.nan * (1 + 1j), values)), z)
 
-    # As in `AbstractLaw`, the hooks are those of the law in its own unit.
+    # As in `AbstractLaw`, these methods call the hooks of the law in its own unit.
 
     def _promised_stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
         law, unit = self._in_unit()
@@ -144,9 +143,9 @@ class AbstractSpectralLaw(AbstractLaw):
 
 
 def free_cumulant_of_moments(moments: Sequence[T]) -> T:
-    r"""The k-th free cumulant from the moments $m_0, \dots, m_k$, in their arithmetic.
+    r"""The k-th free cumulant from the moments $m_0, \dots, m_k$, numbers of any type, such as fractions.
 
-    With $M(z) = \sum_j m_j z^j$, Lagrange inversion of $C(z M(z)) = M(z)$ gives $-\frac1{k-1} [z^k] M(z)^{1-k}$; the
+    With $M(z) = \sum_j m_j z^j$, Lagrange inversion of $C(z M(z)) = M(z)$ gives $-\frac1{k-1} [z^k] M(z)^{1-k}$. The
     coefficients of the power follow from Euler's recursion.
 
     References:
@@ -167,12 +166,12 @@ def catalan(m: int) -> int:
 
 
 def catalan_share(m: int) -> float:
-    """The m-th Catalan number over 4^m, which never overflows."""
+    """The m-th Catalan number divided by 4^m, which never overflows."""
     return catalan(m) / 4**m
 
 
 def upper_sqrt(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The square root in the closed first quadrant, for z in the closed upper half plane; its derivative at 0 is 0."""
+    """The square root in the first quadrant, for z in the closed upper half plane; the derivative at 0 is 0."""
     zero = z == 0
     root = jnp.sqrt(jnp.where(zero, 1, z))
     # On the negative axis the sign of a zero imaginary part would otherwise choose the root.
@@ -185,7 +184,7 @@ def edge_root(z: Complex[Array, "..."], lower: Array, upper: Array) -> Complex[A
 
 
 def reciprocal(z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    """The reciprocal; at 0 it is +inf and its derivative is 0."""
+    """The reciprocal 1/z; at 0 it is +inf, with the derivative 0."""
     zero = z == 0
     return jnp.where(zero, jnp.inf, 1 / jnp.where(zero, 1, z))
 
@@ -197,6 +196,5 @@ def pole(z: Complex[Array, "..."], location: Array | float, mass: Array) -> Comp
 
 
 def _in_plane(x: Inexact[Array, "..."]) -> Complex[Array, "..."]:
-    """Numbers as complex ones."""
-    # A sum keeps the precision of Python's numbers open.
+    # A sum leaves the precision of Python's numbers open.
     return x + 0j if x.weak_type else x.astype(complex_dtype(x.dtype))

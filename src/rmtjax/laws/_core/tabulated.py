@@ -1,4 +1,4 @@
-"""Laws given by tables and expansions of the logarithms of their smaller tail and of its slope."""
+"""Laws given by tables and expansions of the logarithm of the smaller tail and of the logarithm of its slope."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.special.internal import log_one_minus_exp
@@ -15,8 +15,8 @@ from rmtjax.special.internal import log_one_minus_exp
 class AbstractTabulatedLaw(AbstractLaw):
     """A law given by log F up to a point, the switch, and by log(1 - F) above it, both with their slopes.
 
-    Everything else follows from these to full relative accuracy in both tails. Both logarithms are concave. Laws of
-    this kind have no differentiable parameters.
+    All else follows from these to full relative accuracy in both tails. Both logarithms are concave. Laws of this kind
+    have no differentiable parameters.
     """
 
     @abstractmethod
@@ -25,7 +25,7 @@ class AbstractTabulatedLaw(AbstractLaw):
 
     @abstractmethod
     def _tail_and_slope(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Log F below the switch and log(1 - F) from it on, and the logarithm of the size of its derivative."""
+        """Log F below the switch and log(1 - F) from there on, and the logarithm of the size of the derivative."""
 
     def _smaller_tail(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Same as `_tail_and_slope`, but safe where its powers overflow."""
@@ -57,7 +57,7 @@ class AbstractTabulatedLaw(AbstractLaw):
             (x,), (dx,) = primals, tangents
             log_f, log_sf = log_tails(x)
             tail, slope = self._smaller_tail(x)
-            # The slope of the larger tail comes from that of the smaller one: two large logarithms are not subtracted.
+            # The slope of the larger tail comes from the slope of the smaller one, so large logarithms do not cancel.
             below, other = x < self._switch(), log_one_minus_exp(tail)
             near, far = jnp.exp(slope) * dx, jnp.exp(slope + tail - other) * dx
             return (log_f, log_sf), (jnp.where(below, near, far), -jnp.where(below, far, near))
@@ -80,12 +80,6 @@ class AbstractTabulatedLaw(AbstractLaw):
             return tails(*primals), (change, -change)
 
         return tails(x)
-
-    def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[0]
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return self._tails(x)[1]
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self._log_tails(x)[0]
@@ -120,27 +114,25 @@ class AbstractTabulatedLaw(AbstractLaw):
 
         lower, upper = self._guess(log_f, log_sf)
         start = jnp.where(below, jnp.minimum(lower, just_below), jnp.maximum(upper, switch))
-        # Newton's method overshoots the root of a concave function at most once. Starting from the chord of a panel it
-        # reaches rounding in four steps, and from the leading terms in five.
+        # Newton's method overshoots the root of a concave function at most once. It reaches rounding in four steps from
+        # the chord of a panel, and in five from the leading terms.
         return jax.lax.fori_loop(0, 5, step, start)
 
 
-def smaller_tail(
-    law: AbstractTabulatedLaw, x: Float[Array, "..."]
-) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-    r"""The smaller tail of the law and its second derivative, from one look at the table, to all digits in both tails.
+def smaller_tail(law: AbstractTabulatedLaw, x: Float[Array, "..."]) -> tuple[Array, Array, Array]:
+    r"""The smaller tail t of the law and its second derivative, to all digits, from one look at the table.
 
     Returns:
-        Whether F is the smaller tail, and not 1 - F; the logarithm of that tail t; and $t''/t$.
+        Whether the smaller tail is F and not 1 - F; the logarithm of t; and $t''/t$.
     """
     (tail, slope), changes = jax.jvp(law._smaller_tail, (x,), (jnp.ones_like(x),))
     below = x < law._switch()
-    # The density is exp(tail + slope), and t' is plus or minus that.
+    # The density is exp(tail + slope), and t' is plus or minus the density.
     return below, tail, jnp.where(below, 1, -1) * jnp.exp(slope) * (changes[0] + changes[1])
 
 
 def not_too_far(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The points x clipped to ±1e77 (float32: ±4e9), so that their cubes do not overflow."""
+    """The points x clipped to ±1e77 (float32: ±4e9), whose cubes do not overflow."""
     farthest = float(jnp.finfo(x.dtype).max) ** 0.25
     return jnp.clip(x, -farthest, farthest)
 
@@ -152,5 +144,5 @@ def load(path: Path) -> dict[str, np.ndarray]:
 
 
 def at_ends(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values at -1 and 1, where T_k is (-1)^k and 1, of Chebyshev series whose coefficients lie along the last axis."""
+    """Values at -1, where T_k is (-1)^k, and at 1 of Chebyshev series with coefficients along the last axis."""
     return rows @ (-1.0) ** np.arange(rows.shape[-1]), rows.sum(-1)

@@ -1,6 +1,7 @@
 """The exact law of one eigenvalue at finite n."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, NamedTuple, Protocol, runtime_checkable
 
@@ -22,7 +23,7 @@ from rmtjax.special.internal import bracketed_root
 
 
 class ClassicalSpectrum(NamedTuple):
-    """The spectrum of an ensemble: that of a classical one times a unit, and further levels exactly at 0 and 1."""
+    """The spectrum of an ensemble: a classical one times a unit, and further levels exactly at 0 and 1."""
 
     ensemble: ClassicalEnsemble
     unit: Array
@@ -32,7 +33,7 @@ class ClassicalSpectrum(NamedTuple):
 
 @runtime_checkable
 class _Ensemble(Protocol):
-    """The hook that `LevelDensity` asks of an ensemble; that of `AbstractEnsemble` returns None."""
+    """The hook that `LevelDensity` asks of an ensemble; in `AbstractEnsemble` it returns None."""
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None: ...
 
@@ -41,21 +42,22 @@ class LevelDensity(AbstractLaw):
     r"""The exact law of one eigenvalue of an invariant ensemble of finite size n, $f(x) = R_1(x)/n$.
 
     It is the mean density of the n levels. For β = 2 it is $\frac1n \sum_{k<n} \varphi_k(x)^2$ with the orthonormal
-    functions of the Hermite, Laguerre or Jacobi weight; for β = 1 and 4 one more product is added. Probabilities and
-    moments are its integrals. Values are right to about $10^{-13}$ in float64 and $10^{-6}$ in float32, both tails in
-    relative error, at a point within a few ulp of x.
+    functions of the Hermite, Laguerre or Jacobi weight; for β = 1 and 4 it has one more product. Probabilities and
+    moments are its integrals. The relative error of values, also in both tails, is about $10^{-13}$ in float64 and
+    $10^{-6}$ in float32, at a point within a few ulp of x.
 
-    Between the tails the density is tabulated as polynomials on panels, on the host and once for each ensemble up to
-    its scale, with O(n²) operations: half a second at n = 1000 for β = 1 and 2, ten times that for β = 4. Points in
-    the tails, and every `ppf`, take O(n) operations each; `sample` only uses the table.
+    Between the tails the density is tabulated as polynomials on panels, on the host, once for each ensemble whatever
+    its scale. This takes O(n²) operations: half a second at n = 1000 for β = 1 and 2, ten times as long for β = 4.
+    Points in the tails, and every `ppf`, take O(n) operations each; `sample` only uses the table.
 
-    Convention: that of the ensemble. Forced levels, 0 for `Wishart` with n > m and 0 and 1 for `Jacobi`, are atoms.
+    Convention: the same levels as in the ensemble. Forced levels, 0 for `Wishart` with n > m and 0 and 1 for `Jacobi`,
+    are atoms.
 
     Args:
         ensemble: `GOE`, `GUE`, `GSE`, `Wishart` or `Jacobi`. Differentiable in its scale.
 
     Raises:
-        ValueError: `ensemble` is none of these, or all its levels are forced.
+        ValueError: `ensemble` is of another kind, or all its levels are forced.
 
     Example:
         >>> import rmtjax as rmt
@@ -87,7 +89,7 @@ class LevelDensity(AbstractLaw):
         return {"unit": 1}
 
     def _total(self) -> int:
-        """The number of all levels."""
+        """The number of levels, including the forced ones."""
         return self.classical.n + self.zeros + self.ones
 
     def _fraction(self) -> float:
@@ -111,55 +113,49 @@ class LevelDensity(AbstractLaw):
         return self._at_hard_edge(Side.LOWER), self._at_hard_edge(Side.UPPER)
 
     def _at_hard_edge(self, side: Side) -> Array:
-        """The density at a hard edge if it is finite and not 0, from a point so near that it is the same there."""
+        """The density at a hard edge, from a point next to it, or 0 where it is infinite."""
         own = self.classical if side is Side.LOWER else self.classical.reflected()
         if own is None or not math.isfinite(own.weight.ends[0]) or own.power != 0:
             return 0 * self.unit
         return self._fraction() * float(np.exp(log_density(own, np, np.array(1e-30)))) / self.unit
 
     def _beyond(self, x: Float[Array, "..."], side: Side) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
-        """Whether x, in the unit of the weight, lies in this soft tail; and x if it does, or else the tail's end."""
+        """Whether x, in the unit of the weight, lies in this soft tail; and x, or else the end of the tail."""
         end = jnp.asarray(table(self.classical).edges[-side], x.dtype)
         outside = x < end if side is Side.LOWER else x > end
         return outside, jnp.where(outside, not_too_far(x), end)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        x = x / self.unit
-        height = table(self.classical).logpdf(x)
-        for outside, y in self._soft_tails(x, *Side):
-            height = jnp.where(outside, log_density(self.classical, jnp, y), height)
+        height = self._joined(x, table(self.classical).logpdf, self._log_density, *Side)
         return height + math.log(self._fraction()) - jnp.log(self.unit)
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        x = x / self.unit
-        height = table(self.classical).pdf(x)
-        for outside, y in self._soft_tails(x, *Side):
-            height = jnp.where(outside, jnp.exp(log_density(self.classical, jnp, y)), height)
+        height = self._joined(x, table(self.classical).pdf, lambda y: jnp.exp(self._log_density(y)), *Side)
         return self._fraction() * height / self.unit
 
-    def _soft_tails(self, x: Float[Array, "..."], *sides: Side) -> list[tuple[Bool[Array, "..."], Float[Array, "..."]]]:
-        """The results of `_beyond` for those sides that have a soft tail, two of them combined into one."""
-        soft = [self._beyond(x, side) for side in sides if side not in table(self.classical).powers]
-        if len(soft) < 2:
-            return soft
-        (low, y), (high, z) = soft
-        return [(low | high, jnp.where(low, y, z))]
+    def _log_density(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        return log_density(self.classical, jnp, x)
+
+    def _joined(self, x: Float[Array, "..."], inside: Callable, beyond: Callable, *sides: Side) -> Float[Array, "..."]:
+        """The function `inside` of x in the unit of the weight, but `beyond` in the soft tails of these sides."""
+        x = x / self.unit
+        values = inside(x)
+        tails = [self._beyond(x, side) for side in sides if side not in table(self.classical).powers]
+        if len(tails) == 2:
+            # One evaluation serves both tails.
+            (low, y), (high, z) = tails
+            tails = [(low | high, jnp.where(low, y, z))]
+        return jnp.where(tails[0][0], beyond(tails[0][1]), values) if tails else values
 
     def _tail(self, x: Float[Array, "..."], side: Side) -> Float[Array, "..."]:
         """The share of the levels with a density that lies beyond x."""
-        x = x / self.unit
-        share = table(self.classical).tail(x, side)
-        for outside, y in self._soft_tails(x, side):
-            share = jnp.where(outside, jnp.exp(_log_tail(self.classical, side, y)), share)
-        return share
+        beyond = lambda y: jnp.exp(_log_tail(self.classical, side, y))
+        return self._joined(x, lambda y: table(self.classical).tail(y, side), beyond, side)
 
     def _logtail(self, x: Float[Array, "..."], side: Side) -> Float[Array, "..."]:
         """The logarithm of `_tail`."""
-        x = x / self.unit
-        logarithm = table(self.classical).logtail(x, side)
-        for outside, y in self._soft_tails(x, side):
-            logarithm = jnp.where(outside, _log_tail(self.classical, side, y), logarithm)
-        return logarithm
+        inside = lambda y: table(self.classical).logtail(y, side)
+        return self._joined(x, inside, lambda y: _log_tail(self.classical, side, y), side)
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.zeros / self._total() + self._fraction() * self._tail(x, Side.LOWER)
@@ -184,7 +180,7 @@ class LevelDensity(AbstractLaw):
 
     def _moment(self, k: int) -> Float[Array, ""]:
         no_more_than(100, k)
-        # In units of the farthest level the moments are not far from 1.
+        # In units of the farthest level the moments are of the order 1.
         farthest = float(abs(table(self.classical).edges).max())
         exact = ((self.zeros if k == 0 else 0) + self.ones / farthest**k) / self._total()
         share = as_number(exact + self._fraction() * moment(self.classical, k, 0.0, farthest))
@@ -198,7 +194,7 @@ class LevelDensity(AbstractLaw):
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _log_tail(ensemble: ClassicalEnsemble, side: Side, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The function `log_tail` with its derivative, which the density gives."""
+    """The function `log_tail`, with its derivative from the density."""
     return log_tail(ensemble, jnp, x, side)
 
 

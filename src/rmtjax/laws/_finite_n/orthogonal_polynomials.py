@@ -4,7 +4,7 @@ In the notation of `special._classical_weights`, with $\psi_k = \varphi_k/\sqrt 
 
 $$c_k T_{k+1} = c_{k-1} T_{k-1} + \sqrt f \varphi_k, \qquad T_k = \sqrt{f w}\,t_k + r_k T_0,$$
 
-from integrating the skew relation, where $t_{-1} = t_0 = 0$, $c_k t_{k+1} = c_{k-1} t_{k-1} + p_k$ and $r_k$ is 0 for
+by integration of the skew relation. Here $t_{-1} = t_0 = 0$, $c_k t_{k+1} = c_{k-1} t_{k-1} + p_k$, and $r_k$ is 0 for
 odd k. The joint densities are $\prod |x_i - x_j|^\beta \prod v(x_i)$ with v = w for β = 2, $\sqrt{w/f}$ for β = 1
 and f w for β = 4. The densities $R$ of all n levels are, with $S_m = \sum_{k<m} p_k^2$,
 
@@ -14,7 +14,7 @@ and f w for β = 4. The densities $R$ of all n levels are, with $S_m = \sum_{k<m
 
 with $\tau = \int \psi_0$ and h the fraction of it below x minus the fraction above (Adler, Forrester, Nagao and
 van Moerbeke 2000, arXiv:solv-int/9907001). In the tails only the last term matters, and nothing cancels. For β = 4 they
-give $2R = w S_{2n} - c_{2n-1} \psi_{2n} T_{2n-1}$, in which all digits cancel at a hard edge. From n to n + 1 this
+give $2R = w S_{2n} - c_{2n-1} \psi_{2n} T_{2n-1}$, in which all digits cancel at a hard edge. From n to n + 1, 2R
 grows by $\varphi_{2n+1}^2 + (\sqrt f \varphi_{2n+1})'\,T_{2n+1} = f u'^2 - u (f u')' = -u^2 (f (\log u)')'$ with
 $u = T_{2n+1} = \sqrt{f w}\,q$, so
 
@@ -65,7 +65,7 @@ class ClassicalEnsemble:
 
     @property
     def degree(self) -> int:
-        """The degree of the highest polynomial in the density, which sets its oscillations."""
+        """The degree of the highest polynomial in the density, which decides how the density oscillates."""
         return 2 * self.n - 1 if self.beta == 4 else self.n - 1
 
     @property
@@ -91,13 +91,13 @@ class ClassicalEnsemble:
         return 1 - x if isinstance(self.weight, JacobiWeight) else -x
 
     def mirror(self, side: Side) -> "ClassicalEnsemble | None":
-        """The reflected ensemble if its other side serves for this one: only distances from 0 have all their digits."""
+        """The reflected ensemble if its other side serves for this side, as only distances from 0 have all digits."""
         known = Side.UPPER if isinstance(self.weight, HermiteWeight) else Side.LOWER
         return None if side is known else self.reflected()
 
 
 def log_density(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values) -> Values:
-    """The logarithm of the density of one level, to relative accuracy also beyond the outermost levels."""
+    """The logarithm of the density of one level; the relative accuracy of the density also holds in the tails."""
     weight, n, beta = ensemble.weight, ensemble.n, ensemble.beta
     f, slope = weight.factor(x)
     log_weight = weight.log_density(xp, x)
@@ -107,7 +107,7 @@ def log_density(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values) -> Value
         return xp.log(total) + 2 * scale + log_weight - math.log(n)
     if beta == 4:
         return xp.log(total * f) + 2 * scale + log_weight - math.log(2 * n)
-    # Numbers of Python leave the precision to x.
+    # Python numbers leave the precision to x.
     c, ratio = (each.tolist() for each in _coefficients(ensemble))
     half_total = float(weight.half_total())
     if n % 2:
@@ -160,7 +160,7 @@ def _recur(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values, f: Values, sl
             total = now.total + counted * (first * q**2 - slope * q * first_q + f * (first_q**2 - 2 * q * second_q))
         else:
             total = now.total + now.p[0] ** 2
-        # The unit changes by a power of 2, the quotient of the mantissa and the number, without any rounding.
+        # The unit changes by a power of 2, the quotient of the mantissa and the number, so nothing is rounded.
         size = abs(now.p[0]) + abs(p_next[0])
         size = size if xp is np else jax.lax.stop_gradient(size)
         mantissa, shift = xp.frexp(size)
@@ -196,7 +196,7 @@ def decay(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values) -> Values:
 
 
 def log_tail(ensemble: ClassicalEnsemble, xp: ModuleType, x: Values, side: Side) -> Values:
-    """The logarithm of the probability beyond x, for x far enough outside, by quadrature to relative accuracy."""
+    """The logarithm of the probability beyond x, for x in the tails, by a quadrature of small relative error."""
     mirror = ensemble.mirror(side)
     if mirror is not None:
         return log_tail(mirror, xp, ensemble.reflect(x), side.opposite)

@@ -6,13 +6,13 @@ import numpy as np
 
 from rmtjax.laws._finite_n.orthogonal_polynomials import REACH, ClassicalEnsemble, Side, decay, log_density
 
-# A soft tail begins where the density has fallen by e^-27; a hard edge's panel ends before the first oscillation.
+# A soft tail begins where the density has fallen by e^-27; the panel at a hard edge ends before the first oscillation.
 _OUTSIDE = 27.0
 _HARD = 1 / 16
 # Within a panel the phase of φ changes by at most 2π, or the density falls by at most e^-3, and the panel is at most a
-# third of the bulk: then the series ends below 1e-14.
+# third of the bulk. Then the terms of the series fall below 1e-14.
 _PHASE, _DECAY, _PARTS = 2 * np.pi, 3.0, 3
-# A tail ends where the logarithm of the density is below this, near the smallest float64.
+# A tail ends where the logarithm of the density is below this number, near the smallest float64.
 _NOTHING = -740.0
 
 
@@ -36,7 +36,7 @@ def _soft_bound(ensemble: ClassicalEnsemble) -> float:
 
 
 def lower_bound(ensemble: ClassicalEnsemble) -> float:
-    """The point where the density has fallen by e^-27 below the lower turning point, or a hard edge's panel ends."""
+    """The point where the density below the bulk has fallen by e^-27, or where the panel at a hard edge ends."""
     turning = max(_turning_points(ensemble)[0], 0.0)
     # Near 0 the phase is 2√(x · slope of the well).
     hard = _HARD / ensemble.weight.well(ensemble.degree)[1]
@@ -56,7 +56,7 @@ def _cumulative(x: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 
 def panels(ensemble: ClassicalEnsemble) -> np.ndarray:
-    """The ends of the panels from tail to tail."""
+    """The ends of the panels between the tails."""
     first, last = (bound(ensemble, side) for side in Side)
     lower, upper = ensemble.weight.ends
     constant, linear, quadratic = ensemble.weight.well(ensemble.degree)

@@ -1,7 +1,7 @@
 """The density of one level between its tails as polynomials on panels, made once in float64 on the host.
 
-They give density and probabilities at the cost of a few terms for every n, and right to the rounding of the dtype; in
-float32 the recurrence over n polynomials would lose digits.
+They give density and probabilities to the rounding of the dtype, at the cost of a few terms for every n. In float32 the
+recurrence over n polynomials would lose digits.
 """
 
 import dataclasses
@@ -25,10 +25,10 @@ _NODES, _WEIGHTS = gauss_legendre(_NUM_TERMS)
 class Table:
     """Panels between the soft tails, with Legendre series of the density and of its integral.
 
-    In a panel at a hard edge the series are multiplied by a power of the distance, for the density the one in `powers`,
-    and their variable is the distance or its root. The integral is that from the left end of a panel to x, or at an
-    upper hard edge from x to the right end. `below` and `above` are the probabilities outside each end of a panel,
-    `nodes` and `masses` a quadrature rule without the panels at hard edges.
+    In a panel at a hard edge the series are multiplied by a power of the distance, and their variable is the distance
+    or its root. `powers` has the power for the density. The integral goes from the left end of a panel to x, or at an
+    upper hard edge from x to the right end. `below` and `above` are the probabilities outside each end of a panel;
+    `nodes` and `masses` are a quadrature rule without the panels at hard edges.
     """
 
     edges: np.ndarray
@@ -45,9 +45,10 @@ class Table:
         return (0, len(self.edges) - 2)[side]
 
     def _locate(self, x: Float[Array, "..."]) -> tuple[Int[Array, "..."], *tuple[Float[Array, "..."], ...]]:
-        """The panel of each point, its place there from -1 to 1, and power and logarithm of the distance from an edge.
+        """The panel of each point, the place in it from -1 to 1, and power and logarithm of the distance from an edge.
 
-        Points outside move to the nearest in the table. The distance is in units of its panel, and 1 elsewhere.
+        Points outside move to the nearest point in the table. The distance is in units of the panel at the edge, and 1
+        in other panels.
         """
         edges = jnp.asarray(self.edges, x.dtype)
         x = jnp.clip(x, edges[0], edges[-1])
@@ -73,7 +74,7 @@ class Table:
         return _legendre(self.density, panel, y) * jnp.exp(power * logarithm)
 
     def tail(self, x: Float[Array, "..."], side: Side) -> Float[Array, "..."]:
-        """The probability of lying beyond x; the larger of the two tails is the complement of the smaller one."""
+        """The probability beyond x; the larger of the two tails is the complement of the smaller one."""
         panel, y, power, logarithm = self._locate(x)
         partial = _legendre(self.integral, panel, y) * jnp.exp((power + 1) * logarithm)
         at_left = lambda values: jnp.asarray(values, x.dtype)[panel]
@@ -98,7 +99,7 @@ class Table:
 
 
 def _legendre(series: np.ndarray, panel: Int[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Clenshaw's sum of the series of each point's panel, in a loop: 32 steps written out would compile for seconds."""
+    """Clenshaw's sum of the series of each point's panel, in a loop, as 32 separate steps would compile for seconds."""
     k = np.arange(series.shape[1], dtype=float)
     terms = jnp.asarray(series.T, y.dtype)[:, panel]
     factors = (jnp.asarray(values, y.dtype) for values in ((2 * k + 1) / (k + 1), (k + 1) / (k + 2)))
@@ -134,7 +135,7 @@ def _with_hard_edge(ensemble: ClassicalEnsemble, soft: Table, side: Side) -> Tab
     if own is None or not is_hard(own):
         return soft
     width = lower_bound(own)
-    # For β = 1 there are two powers that differ by a half, which become whole powers of the root of the distance.
+    # For β = 1 there are two powers that differ by 1/2, which become whole powers of the root of the distance.
     distance = width * ((_NODES + 1) / 2) ** (2 if soft.in_roots else 1)
     logarithm = np.log(distance / width)
     density = _series(np.exp(log_density(own, np, distance) - own.power * logarithm))
@@ -155,7 +156,7 @@ def _with_hard_edge(ensemble: ClassicalEnsemble, soft: Table, side: Side) -> Tab
 
 def _series(values: np.ndarray) -> np.ndarray:
     """The coefficients of the Legendre series through the values at the nodes."""
-    # This interpolates: a sum over the nodes would add the rounding of their weights, multiplied by the order.
+    # The series interpolates: a sum over the nodes would add the rounding of the weights, multiplied by the order.
     return np.linalg.solve(np.polynomial.legendre.legvander(_NODES, _NUM_TERMS - 1), values.T).T
 
 

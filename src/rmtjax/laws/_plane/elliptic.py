@@ -26,7 +26,7 @@ class EllipticLaw(AbstractPlanarLaw):
         scale: s > 0.
 
     Raises:
-        ValueError: `correlation` does not lie strictly between -1 and 1, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = EllipticLaw(0.5)
@@ -57,7 +57,7 @@ class EllipticLaw(AbstractPlanarLaw):
 
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         # The circle crosses the ellipse at the polar angle θ and eccentric angle φ: r exp(iθ) = a cos φ + i b sin φ.
-        # Inside both are 4 sectors of the circle, each of area r²θ/2, and 4 of the ellipse, each of area ab(π/2 - φ)/2.
+        # The common area is 4 sectors of the circle, of area r²θ/2 each, and 4 of the ellipse, of area ab(π/2 - φ)/2.
         axes = self._axes()
         a, b = jnp.maximum(*axes), jnp.minimum(*axes)
         crossing = (r > b) & (r < a)
@@ -73,7 +73,7 @@ class EllipticLaw(AbstractPlanarLaw):
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = common_dtype(p, self.correlation, self.scale)
         longer = jnp.broadcast_to(jnp.maximum(*self._axes()).astype(dtype), p.shape)
-        # At p = 1 the search would stop short of the end, where the remaining mass is lost in rounding.
+        # At p = 1 the search would stop before the end, where the remaining mass is lost in rounding.
         root = bracketed_root(lambda r: self._radial_cdf(r) - p, jnp.zeros_like(longer), longer)
         return jnp.where(p < 1, root, longer)
 

@@ -7,18 +7,19 @@ from typing import Annotated
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex, Float
+from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax import _checks
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core.planar import AbstractPlanarLaw, polar_sample
+from rmtjax.special.internal import square_root
 
 
 class AbstractRadialLaw(AbstractPlanarLaw):
     r"""A planar law invariant under rotations, given by the law of the square $T = |Z|^2$.
 
-    The area element is $d^2 z = \pi\,dt$, so the density in the plane is the density of T divided by π. `_density` and
-    `_mass` are only called with points inside the support.
+    The area element is $d^2 z = \pi\,dt$, so the density in the plane is the density of T divided by π. The hooks
+    `_density` and `_mass` are only called with points inside the support.
     """
 
     @abstractmethod
@@ -40,20 +41,21 @@ class AbstractRadialLaw(AbstractPlanarLaw):
     def _pdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
         t, (lower, upper) = x**2 + y**2, self._ends()
         inside = (t >= lower) & (t < upper)
-        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
-        return jnp.where(inside, self._density(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5)))) / jnp.pi, 0)
+        return jnp.where(inside, self._density(self._inside(inside, t)) / jnp.pi, 0)
 
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
         t, (lower, upper) = jnp.where(r > 0, r, 0) ** 2, self._ends()
         inside = (t > lower) & (t < upper)
-        mass = self._mass(jnp.where(inside, t, self._square(jnp.full_like(t, 0.5))))
-        return jnp.where(inside, mass, jnp.where(t >= upper, 1, 0))
+        return jnp.where(inside, self._mass(self._inside(inside, t)), jnp.where(t >= upper, 1, 0))
+
+    def _inside(self, inside: Bool[Array, "..."], t: Float[Array, "..."]) -> Float[Array, "..."]:
+        # The formula never sees a point where it is singular: a NaN there would spoil the gradient of the `where`.
+        return jnp.where(inside, t, self._square(jnp.full_like(t, 0.5)))
 
     def _radial_ppf(self, p: Float[Array, "..."]) -> Float[Array, "..."]:
         # At the ends the formula may be singular; a NaN there would spoil the gradient of the `where`.
         inside, (lower, upper) = (p > 0) & (p < 1), self._ends()
-        square = jnp.where(inside, self._square(jnp.where(inside, p, 0.5)), jnp.where(p < 1, lower, upper))
-        return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+        return square_root(jnp.where(inside, self._square(jnp.where(inside, p, 0.5)), jnp.where(p < 1, lower, upper)))
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...], dtype: jnp.dtype) -> Complex[Array, "..."]:
         cosine, sine, uniform = polar_sample(key, shape, dtype)
@@ -74,7 +76,7 @@ class CircularLaw(AbstractRadialLaw):
         inner: radius q of the inner circle, 0 ≤ q < r.
 
     Raises:
-        ValueError: `radius` is not positive and finite, or `inner` is not between 0 and `radius`.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(CircularLaw(2.0).radial_cdf(1.0))
@@ -124,7 +126,7 @@ class CircularPowerLaw(AbstractRadialLaw):
         radius: radius r > 0 of the disc.
 
     Raises:
-        ValueError: `power` is not an integer of at least 1, or `radius` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(CircularPowerLaw(2).radial_cdf(0.25))
@@ -159,7 +161,7 @@ class CircularPowerLaw(AbstractRadialLaw):
         return self.radius**2 * p**self.power
 
     def _radial_cdf(self, r: Float[Array, "..."]) -> Float[Array, "..."]:
-        # The square of a small radius may underflow where its power does not.
+        # This is not `_mass` of the square, because the square of a small radius may underflow.
         inside = (r > 0) & (r < self.radius)
         share = jnp.where(inside, r / self.radius, 0.5) ** (2 / self.power)
         return jnp.where(inside, share, jnp.where(r > 0, 1, 0))
@@ -182,7 +184,7 @@ class TruncatedUnitaryLaw(AbstractRadialLaw):
         fraction: c in (0, 1).
 
     Raises:
-        ValueError: `fraction` does not lie strictly between 0 and 1.
+        ValueError: `fraction` is outside its range.
 
     Example:
         >>> law = TruncatedUnitaryLaw(0.5)
@@ -219,7 +221,8 @@ class SphericalLaw(AbstractRadialLaw):
 
     $$f(z) = \frac{1}{\pi (1 + |z|^2)^2}, \qquad P(|Z| \le r) = \frac{r^2}{1 + r^2},$$
 
-    the law of one eigenvalue of the complex spherical ensemble at every size, and of the other two in the limit.
+    is the law of one eigenvalue of the complex spherical ensemble at every size, and of the real and the quaternion
+    ensemble in the limit n → ∞.
 
     Example:
         >>> print(SphericalLaw().radial_cdf(1.0))
@@ -233,7 +236,7 @@ class SphericalLaw(AbstractRadialLaw):
         return 0.0, math.inf
 
     def _logpdf(self, x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
-        # x and y are scaled first, as 1 + |z|² itself would overflow.
+        # The coordinates are scaled first, because 1 + |z|² itself would overflow.
         size = jnp.maximum(jnp.maximum(jnp.abs(x), jnp.abs(y)), 1)
         far = jnp.isinf(size)
         size = jnp.where(far, 1, size)

@@ -36,16 +36,15 @@ class SingleRing(AbstractRadialLaw):
 
     so the eigenvalues fill a single ring, whose squared radii are the harmonic and the arithmetic mean of σ². It is
     the limit for large matrices in which each σ is repeated equally often, or whose law of singular values has the σ
-    as quantiles. Values are right to rounding. Each costs a sum over the singular values for every step of a
-    bisection.
+    as quantiles. Values are right to rounding if the largest σ is at most $10^9$ times the smallest (double precision:
+    $10^{70}$). Each value costs a sum over the singular values for every step of a bisection.
 
     Args:
-        singular_values: a vector of at least two positive finite numbers in any order, the largest no more than $10^9$
-            times the smallest (double precision: $10^{70}$) for right values; not all equal, which would give
-            a circle; repeat a number to give it more weight.
+        singular_values: a vector of at least two positive finite numbers in any order, not all equal, which would give
+            a circle. Repeat a number to give it more weight.
 
     Raises:
-        ValueError: `singular_values` is not such a vector.
+        ValueError: `singular_values` is outside its range.
 
     Example:
         >>> law = SingleRing([1.0, 2.0])
@@ -60,10 +59,7 @@ class SingleRing(AbstractRadialLaw):
     singular_values: Annotated[Float[Array, " n"], _SINGULAR_VALUES]
 
     def __init__(self, singular_values: Annotated[RealLike, "n"]):
-        array = _checks.real("singular_values", singular_values)
-        if array.ndim != 1 or array.size < 2:
-            raise _checks.refusal("singular_values", "be a vector of at least two numbers", array.shape)
-        self.singular_values = array
+        self.singular_values = _checks.vector("singular_values", singular_values)
 
     def _degrees(self) -> dict[str, int]:
         return {"singular_values": 1}

@@ -21,7 +21,7 @@ class Arcsine(AbstractSpectralLaw):
 
     The mean is 0, the variance $R^2/2$, $E X^{2m} = \binom{2m}m (R/2)^{2m}$, the free cumulants are
     $\kappa_{2m} = 2 (-1)^{m-1} C_{m-1} (R/2)^{2m}$ with the Catalan numbers $C_m$, and $G(z) = 1/\sqrt{z^2 - R^2}$.
-    All formulas hold to a few ulp, the tails in relative error.
+    All values are right to a few ulp, however small a tail is.
 
     Convention: the law of one eigenvalue of $U + U^*$ with a Haar unitary matrix U has radius 2.
 
@@ -29,7 +29,7 @@ class Arcsine(AbstractSpectralLaw):
         radius: R > 0, half the width of the support.
 
     Raises:
-        ValueError: `radius` is not a positive finite real scalar.
+        ValueError: `radius` is outside its range.
 
     Example:
         >>> law = Arcsine(radius=2.0)
@@ -61,7 +61,7 @@ class Arcsine(AbstractSpectralLaw):
         return self._cdf(-x)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        # The sine is accurate near the median, where it is 0; the cosine has an accurate slope near the ends.
+        # Near the median, where the sine is 0, it has all digits; near the ends the slope of the cosine has them.
         lower = p <= 0.5
         smaller = jnp.where(lower, p, q)
         cosine = jnp.cos(jnp.pi * smaller)

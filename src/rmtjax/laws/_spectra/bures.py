@@ -10,16 +10,16 @@ In terms of r = 1/sinh t, where $\cosh 3\tau = \cosh\tau\,(1 + 4 \sinh^2\tau)$ m
 
     π (1 - F) = arctan 1/r + arctan 2/r - 3r/(r² + 4),
 
-in which everything but the order r⁻³ cancels near x = a. In the mass below x nothing cancels:
+in which all terms below the order r⁻³ cancel near x = a. In the mass below x nothing cancels:
 
     π F = arctan r + arctan r/2 + 3r/(r² + 4).
 
-For the mass above, let θ = arctan 2/r and q = √(r² + 4), so that tan θ/2 = 2/(r + q) and 3r/(r² + 4) = ¾ sin 2θ. With
-S(t) = t - sin t it is equal to
+For the mass above x, let θ = arctan 2/r and q = √(r² + 4), so that tan θ/2 = 2/(r + q) and 3r/(r² + 4) = ¾ sin 2θ.
+With S(t) = t - sin t this mass is
 
     π (1 - F) = ¾ S(2θ) + (arctan 1/r - θ/2) = ¾ S(2θ) + arctan 4/[(r + q)(r² + r q + 2)].
 
-The r that belongs to an x is the root of r³ = (3r² + 4)/sinh 3t = (3r² + 4) x/√(a² - x²).
+At a given x, r is the root of r³ = (3r² + 4)/sinh 3t = (3r² + 4) x/√(a² - x²).
 """
 
 import math
@@ -47,8 +47,8 @@ class BuresLaw(AbstractLaw):
     - \left(\frac ax - \sqrt{\frac{a^2}{x^2} - 1}\right)^{2/3}\right], \qquad 0 < x < a,$$
 
     which diverges as $x^{-2/3}$ at 0. The variance is $\frac32 \mu^2$ and the moments are
-    $E X^k = \frac{\mu^k}{(k+1)!} \prod_{i=0}^{k-1} (k + 1 + 2i)$. All formulas hold to a few ulp, the tails in
-    relative error, at a point within a few ulp of x; the distance from the rounded end a is not known better.
+    $E X^k = \frac{\mu^k}{(k+1)!} \prod_{i=0}^{k-1} (k + 1 + 2i)$. All values are right to a few ulp, however
+    small a tail is, at a point within a few ulp of x: the end a of the support is rounded.
 
     Convention: the law of one eigenvalue of the ensemble `Bures(n)` as n → ∞ has the scale 1/n.
 
@@ -56,7 +56,7 @@ class BuresLaw(AbstractLaw):
         scale: μ > 0, the mean.
 
     Raises:
-        ValueError: `scale` is not a positive finite real scalar.
+        ValueError: `scale` is outside its range.
 
     Example:
         >>> law = BuresLaw()
@@ -80,7 +80,7 @@ class BuresLaw(AbstractLaw):
         return jnp.zeros_like(upper), upper
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # On panels that shrink towards 0 the power x^{-2/3} is smooth; the innermost holds a mass of order 2^-34.
+        # On panels that shrink towards 0 the power x^{-2/3} is smooth; the innermost panel has a mass of order 2^-34.
         lower, upper = self._support()
         return jnp.append(lower, upper * like(upper, 64.0 ** np.arange(-17, 1)))
 
@@ -96,7 +96,7 @@ class BuresLaw(AbstractLaw):
         return jnp.sqrt(1 + r**2) / r**2 / (math.sqrt(3) * jnp.pi * self.scale)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1."""
+        """Only the mass from the nearer end is computed; the other mass is its complement, which never exceeds 1."""
         r = self._root(x)
         q = jnp.sqrt(r**2 + 4)
         right = 0.75 * t_minus_sin_t(2 * jnp.arctan2(2, r)) + jnp.arctan(4 / ((r + q) * (r**2 + r * q + 2)))

@@ -2,10 +2,10 @@ r"""The free convolution of a finite number of point masses with the semicircle 
 
 Derivation. With the masses w at the points a and σ = R/2, the Stieltjes transform G of the law at z in the upper half
 plane is $G_A(ω) = \sum_k w_k/(ω - a_k)$ at the subordinate point $ω = z - σ^2 G(z)$, so $z = ω + σ^2 G_A(ω)$ (Pastur).
-As z tends to a real x, ω = u + iv, where v = 0 or else, from the imaginary and the real part of the equation,
+As z tends to a real x, ω tends to u + iv. Either v = 0 or, from the imaginary and the real part of the equation,
 
 $$\sum_k \frac{w_k}{(u - a_k)^2 + v^2} = \frac1{σ^2}, \qquad x = u + σ^2 \sum_k \frac{w_k (u - a_k)}{(u - a_k)^2 + v^2},
-\qquad f(x) = \frac{v}{π σ^2},$$
+\qquad f(x) = \frac{v}{π σ^2} .$$
 
 Here v > 0 wherever the first equation has such a solution, and x increases with u (Biane). For real x, |G| ≤ 1/σ by the
 Cauchy-Schwarz inequality and the first equation, so |x - u| ≤ σ.
@@ -15,7 +15,7 @@ $dz/dω = 1 + σ^2 G_A'(ω)$, and f is -Im G/π. With the angle $θ_k$ of the co
 
 $$F(x) = \frac1π \sum_k w_k θ_k + \frac{v (x - u)}{π σ^2} = \frac1{2π} \sum_k w_k (2 θ_k - \sin 2 θ_k),$$
 
-which is the semicircle law's formula for each point, in which nothing cancels. The mass above x has π - θ instead of θ.
+which is the formula of the semicircle law for each point, and nothing cancels. The mass above x has π - θ for θ.
 """
 
 from typing import Annotated
@@ -32,7 +32,7 @@ from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.power_series import moments_of_points, power
 from rmtjax.laws._spectra.subordination import gap_ends, harmonic_root
-from rmtjax.special.internal import bracketed_root, t_minus_sin_t
+from rmtjax.special.internal import bracketed_root, square_root, t_minus_sin_t
 
 
 class DeformedSemicircle(AbstractLaw):
@@ -41,22 +41,22 @@ class DeformedSemicircle(AbstractLaw):
     It is the limiting spectral density of A + H for a Wigner matrix H with the semicircle law on [-R, R] and an
     independent matrix A that has the eigenvalues a with frequencies w. Its Stieltjes transform solves
     $G(z) = \sum_k w_k/(z - \tfrac{R^2}4 G(z) - a_k)$. The support consists of at most as many intervals as there are
-    different points, with density 0 in between. The mean is $\sum_k w_k a_k$, the variance that of a plus $R^2/4$.
+    different points, with density 0 in between. The mean is $\bar a = \sum_k w_k a_k$, and the variance is
+    $\sum_k w_k (a_k - \bar a)^2 + R^2/4$.
 
     The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
-    solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
-    Where points are more than $10^7 R$ apart (double precision: $10^{60} R$) values are wrong.
+    solution, with small relative errors in both tails. One value takes about 500 terms for each of the points. Values
+    are wrong if points are more than $10^7 R$ apart (double precision: $10^{60} R$).
 
     Convention: `DeformedSemicircle([0.0], [1.0], R)` is `Semicircle(R)`.
 
     Args:
-        locations: the finite points a, in any order; equal points count together. Arrays decide the dtype.
+        locations: a vector of finite points a in any order; equal points count together. Arrays decide the dtype.
         weights: as many masses w > 0 that sum to 1.
         radius: radius R > 0 of the semicircle law.
 
     Raises:
-        ValueError: `locations` is not a vector of finite real numbers, `weights` are not as many positive numbers
-            that sum to 1, or `radius` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = DeformedSemicircle([-1.0, 1.0], [0.5, 0.5], radius=1.0)
@@ -87,14 +87,12 @@ class DeformedSemicircle(AbstractLaw):
         return self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations) ** 2)
 
     def _height(self, u: Float[Array, ""]) -> Float[Array, ""]:
-        """The imaginary part v at u: v² added to each (u - a)² makes the concentration 1; v = 0 if it is below 1."""
+        """The imaginary part v at u: with v² added to each (u - a)² the concentration is 1; v = 0 if it is below 1."""
         squares, masses = (u - self.locations) ** 2, self._sigma() ** 2 * self.weights
         # Each of the points alone gives a lower bound, which is above 0 where u is so near to that point that dividing
         # by the square of the distance would overflow.
         start = jnp.maximum(jnp.max(masses - squares), 0)
-        square = harmonic_root(lambda square: 1 - jnp.sum(masses / (squares + square)), start)
-        inside = square > 0
-        return jnp.where(inside, jnp.sqrt(jnp.where(inside, square, 1)), 0)
+        return square_root(harmonic_root(lambda square: 1 - jnp.sum(masses / (squares + square)), start))
 
     def _abscissa(self, u: Float[Array, ""]) -> Float[Array, ""]:
         """The point x whose subordinate point has the real part u."""
@@ -116,32 +114,51 @@ class DeformedSemicircle(AbstractLaw):
         return jnp.sum(self.weights * t_minus_sin_t(2 * angle)) / (2 * jnp.pi)
 
     def _support(self) -> tuple[Array, Array]:
-        return _outer_ends(self)
+        return self._end(jnp.min(self.locations), -1), self._end(jnp.max(self.locations), 1)
+
+    def _end(self, outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
+        # The distance from the outermost point is at most σ, and the search never evaluates 0.
+        deficit = lambda distance: 1 - self._concentration(outermost + sign * distance)
+        u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), self._sigma() + 0 * outermost)
+        return u + self._sigma() ** 2 * jnp.sum(self.weights / (u - self.locations))
 
     def _breakpoints(self) -> Float[Array, " 2k"]:
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
-        return _all_ends(self)
+        lower, upper = self._support()
+        # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
+        fixed = jax.tree.map(jax.lax.stop_gradient, self)
+        inner = jax.vmap(fixed._abscissa)(gap_ends(fixed.locations, fixed._sigma() ** 2 * fixed.weights))
+        return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _heights(self, x) / (jnp.pi * self._sigma() ** 2)
+        height = jnp.vectorize(lambda y: self._height(self._subordinate(y)))
+        return height(x) / (jnp.pi * self._sigma() ** 2)
 
     def _cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _masses(self, x, 1)
+        return jnp.vectorize(lambda y: self._mass(self._subordinate(y), 1))(x)
 
     def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _masses(self, x, -1)
+        return jnp.vectorize(lambda y: self._mass(self._subordinate(y), -1))(x)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _quantiles(self, p, q)
+        """The quantiles, from a search for u, because the mass and x are closed expressions in u."""
+        lowest, highest = jnp.min(self.locations) - self._sigma(), jnp.max(self.locations) + self._sigma()
+
+        def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+            p, q = p.astype(self._dtype(p)), q.astype(self._dtype(q))
+            excess = lambda u: jnp.where(p <= 0.5, self._mass(u, 1) - p, q - self._mass(u, -1))
+            return self._abscissa(bracketed_root(excess, lowest + 0 * q, highest + 0 * q))
+
+        return jnp.vectorize(invert)(p, q)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        r"""From the residue of $z^k G$ at infinity, in ω.
+        r"""The moment, from the residue of $z^k G$ at infinity, in ω.
 
         With $G_A = t \sum_j a_j t^j$ at $t = 1/ω$ and $z = P(t)/t$, it is
         $\frac1{k+1} \sum_j (j + 1)\,a_j\,[t^{k-j}] P^{k+1}$.
         """
         no_more_than(100, k)
-        # In units of a bound on the support, in which nothing overflows.
+        # The unit is a bound on the support, in which nothing overflows.
         reach, j = jnp.abs(self.locations).max() + self.radius, jnp.arange(k + 1)
         moments = moments_of_points(self.locations / reach, self.weights, k)
         series = jnp.concatenate([jnp.stack([moments[0] ** 0, 0 * reach]), (self._sigma() / reach) ** 2 * moments])
@@ -149,49 +166,11 @@ class DeformedSemicircle(AbstractLaw):
         return times_power(share, reach, k)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """The central moments, from those of the locations: the second free cumulants add, the others stay."""
-        # Differences from one of the locations keep the digits that the locations have beside a large common part.
+        """The central moments, from those of the locations, as the laws differ only in the second free cumulant."""
+        # Differences from one of the locations keep the digits of the locations beside a large common part.
         away = self.locations - self.locations[0]
         away = away - jnp.sum(self.weights * away)
         second, third, fourth = (jnp.sum(self.weights * away**k) for k in (2, 3, 4))
         noise = self._sigma() ** 2
         moments = {2: second + noise, 3: third, 4: fourth + 4 * noise * second + 2 * noise**2}
         return tuple(moments[k] for k in orders)
-
-
-def _heights(law: DeformedSemicircle, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    return jnp.vectorize(lambda y: law._height(law._subordinate(y)))(x)
-
-
-def _masses(law: DeformedSemicircle, x: Float[Array, "..."], sign: int) -> Float[Array, "..."]:
-    return jnp.vectorize(lambda y: law._mass(law._subordinate(y), sign))(x)
-
-
-def _quantiles(law: DeformedSemicircle, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quantiles, from a search in u, of which the mass and x are closed expressions."""
-    lowest, highest = jnp.min(law.locations) - law._sigma(), jnp.max(law.locations) + law._sigma()
-
-    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
-        p, q = p.astype(law._dtype(p)), q.astype(law._dtype(q))
-        excess = lambda u: jnp.where(p <= 0.5, law._mass(u, 1) - p, q - law._mass(u, -1))
-        return law._abscissa(bracketed_root(excess, lowest + 0 * q, highest + 0 * q))
-
-    return jnp.vectorize(invert)(p, q)
-
-
-def _outer_ends(law: DeformedSemicircle) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    def end(outermost: Float[Array, ""], sign: int) -> Float[Array, ""]:
-        # The distance from the outermost point is at most σ, and the search never evaluates 0.
-        deficit = lambda distance: 1 - law._concentration(outermost + sign * distance)
-        u = outermost + sign * bracketed_root(deficit, jnp.zeros_like(outermost), law._sigma() + 0 * outermost)
-        return u + law._sigma() ** 2 * jnp.sum(law.weights / (u - law.locations))
-
-    return end(jnp.min(law.locations), -1), end(jnp.max(law.locations), 1)
-
-
-def _all_ends(law: DeformedSemicircle) -> Float[Array, " 2k"]:
-    lower, upper = _outer_ends(law)
-    # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
-    law = jax.tree.map(jax.lax.stop_gradient, law)
-    inner = jax.vmap(law._abscissa)(gap_ends(law.locations, law._sigma() ** 2 * law.weights))
-    return jnp.concatenate([lower[None], jnp.clip(jnp.sort(inner), lower, upper), upper[None]])

@@ -1,8 +1,8 @@
 r"""The Fuss-Catalan laws.
 
 Derivation. $w = z\,G(z)$ is the solution of $z = w^{s+1}/(w - 1)$ with w = 1 at infinity. On the upper side of the
-support the triangle of 0, 1 and $\bar w$ has the angle φ at 0 and the angle sφ at $\bar w$, so that with
-ψ = π - (s + 1)φ in (0, π)
+support the triangle of 0, 1 and $\bar w$ has the angle φ at 0 and the angle sφ at $\bar w$. So with ψ = π - (s + 1)φ
+in (0, π)
 
     w = sin ψ/sin(sφ) exp(-iφ),    |w - 1| = sin φ/sin(sφ),    x = sin^{s+1} ψ / [sin φ sin^s(sφ)],
 
@@ -11,9 +11,9 @@ and sφ = π - φ - ψ. The density is -Im w/πx, and since dz/z = [(s + 1)/w - 
     π cdf = ψ + s sin φ sin ψ/sin(φ + ψ),
     π sf = s S(2φ)/2 + S(φ) (φ + sin φ)/φ + sin²φ/φ [1 - sφ cot(sφ)],
 
-with S(t) = t - sin t. These sums have no negative terms and are small at x = 0 (ψ = 0) and at the upper end (φ = 0).
-A point is given by its pair (φ, ψ). Newton's method finds the smaller of the two in logarithms, because x ~ ψ^{s+1} at
-the lower end and log(end/x) ~ φ² at the upper one. With v = sin φ/sin(sφ) the slope is
+with S(t) = t - sin t. These sums have no negative terms; they are small at x = 0 (ψ = 0) and at the upper end (φ = 0).
+The pair (φ, ψ) stands for the point x. Newton's method finds the smaller of the two angles in logarithms, because
+x ~ ψ^{s+1} at the lower end and log(end/x) ~ φ² at the upper end. With v = sin φ/sin(sφ) the slope is
 
     -dφ/d log x = v sin ψ / [(1 - s v)² + 4 s v cos²(ψ/2)].
 """
@@ -34,10 +34,8 @@ from rmtjax.laws._core.orders import as_number
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
 from rmtjax.special.internal import t_minus_sin_t
 
-# Steps of Newton's method; up to order 20, five steps reach rounding from every guess below.
-_STEPS = 8
-# Beyond this order powers leave the range of float32.
-_LARGEST_ORDER = 32
+_STEPS = 8  # Newton steps; up to order 20, five steps reach rounding from every guess below.
+_LARGEST_ORDER = 32  # Beyond this order powers leave the range of float32.
 
 Angles = tuple[Float[Array, "..."], Float[Array, "..."]]
 
@@ -47,13 +45,13 @@ def _upper_end(s: int) -> Fraction:
 
 
 def _sines(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> tuple[Array, Array, Array]:
-    """The sines of φ, ψ and sφ, none of them from an angle that is a small difference from π."""
+    """The sines of φ, ψ and sφ, each from an angle that is not a rounded difference from π."""
     at_end = psi > jnp.pi / 2
     return jnp.sin(phi), jnp.sin(jnp.where(at_end, (s + 1) * phi, psi)), jnp.sin(jnp.where(at_end, s * phi, phi + psi))
 
 
 def _point(s: int, phi: Float[Array, "..."], psi: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The point x that a pair of angles stands for."""
+    """The point x of a pair of angles."""
     sine, height, side = _sines(s, phi, psi)
     return (height / side) ** s * (height / sine)
 
@@ -101,16 +99,16 @@ def _angles_at(s: int, x: Float[Array, "..."]) -> Angles:
     half = math.pi / (2 * (s + 1))
     middle = 1 / (math.sin(half) * math.cos(half) ** s)
     lower = x < middle
-    # The second line removes the rounding of the exponent, which is some 50 ulp at x = 1e-300.
     y = jnp.where(lower, x, middle)
     root = y ** (1 / (s + 1))
+    # This step removes the rounding of the exponent, which is some 50 ulp at x = 1e-300.
     root = root * (1 + (y / root ** (s + 1) - 1) / (s + 1))
 
     def psi_step(phi: Array, psi: Array) -> Array:
         sine, height, side = _sines(s, phi, psi)
         return (root * (sine * side**s) ** (1 / (s + 1)) / height) ** ((s + 1) ** 2 * _rate(s, phi, psi) / psi)
 
-    # The distance from the upper end is corrected for the rounding of that end.
+    # The distance from the upper end is corrected for the rounding of this end.
     end = _upper_end(s)
     rounded = Fraction(float(jnp.finfo(x.dtype).dtype.type(float(end))))
     distance = jnp.where(lower, middle, x) - float(rounded)
@@ -168,7 +166,7 @@ def _ppf(s: int, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array,
 def _quantile_jvp(s: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     p, q = primals
     x = _ppf(s, p, q)
-    # The derivative is the quotient of those of log x and of p in φ; those of x in φ and in ψ would cancel.
+    # This is the derivative of log x in φ over the derivative of p; the derivatives of x in φ and in ψ would cancel.
     return x, x / _mass_rate(s, *_angles_of(s, p, _not_too_small(q))) * tangents[0]
 
 
@@ -180,7 +178,7 @@ def _not_too_small(q: Float[Array, "..."]) -> Float[Array, "..."]:
 def _branch(s: int, t: Complex[Array, "..."]) -> Complex[Array, "..."]:
     """The solution of w = 1 + t w^{s+1} with w = 1 at t = 0, for t in the closed lower half plane.
 
-    The guess has the right branch point, the right value there and the right power at infinity, and is nowhere off by
+    The guess has the right branch point, the right value there and the right power at infinity. It is nowhere off by
     more than a tenth.
     """
     if s == 0:
@@ -216,7 +214,7 @@ class FussCatalan(AbstractSpectralLaw):
     The moments are the Fuss-Catalan numbers $E X^k = \frac1{sk+1}\binom{sk+k}k$, the mean is 1, the variance s, the
     free cumulants are $\frac1{sk+1}\binom{sk+1}k$, $S(z) = (1 + z)^{-s}$, and $w = z\,G(z)$ solves
     $w^{s+1} = z(w - 1)$. At 0 the density diverges as $x^{-s/(s+1)}$. The law is the s-th free multiplicative power of
-    the Marčenko-Pastur law of ratio 1. All formulas hold to a few ulp, the tails in relative error.
+    the Marčenko-Pastur law of ratio 1. All values are right to a few ulp, however small a tail is.
 
     Convention: squared singular values of the product of s matrices of `Ginibre(n, scale=1)`.
 
@@ -224,7 +222,7 @@ class FussCatalan(AbstractSpectralLaw):
         order: an integer s from 1 to 32; static.
 
     Raises:
-        ValueError: `order` is not an integer from 1 to 32.
+        ValueError: `order` is outside its range.
 
     Example:
         >>> law = FussCatalan(order=2)
@@ -239,15 +237,13 @@ class FussCatalan(AbstractSpectralLaw):
     order: int = eqx.field(static=True)
 
     def __init__(self, order: int):
-        self.order = _checks.integer("order", order, at_least=1)
-        if self.order > _LARGEST_ORDER:
-            raise _checks.refusal("order", f"be at most {_LARGEST_ORDER}", order)
+        self.order = _checks.integer("order", order, at_least=1, at_most=_LARGEST_ORDER)
 
     def _support(self) -> tuple[Array, Array]:
         return jnp.asarray(0.0), jnp.asarray(float(_upper_end(self.order)))
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Near 0 the density is a general power of x, so the panels shrink by 1000 each until eps of the mass is left.
+        # Near 0 the density is a general power of x, so the panels shrink 1000-fold until eps of the mass is left.
         lower, upper = self._support()
         finite = jnp.finfo(upper.dtype)
         smallest = max(float(finite.eps) ** (self.order + 1), float(finite.tiny) * 1e3)
@@ -290,7 +286,7 @@ class FussCatalan(AbstractSpectralLaw):
         power = jnp.where(above, jnp.conj(power), power)
         if jnp.iscomplexobj(g):
             return power
-        # R is real up to the branch point; for s = 1 it has a pole instead, beyond which it is real again.
+        # R is real up to its branch point; for s = 1 it has a pole instead, and is real beyond it as well.
         last = float(_upper_end(self.order - 1)) if self.order > 1 else 0.0
         return jnp.where(g * last > 1, jnp.nan, jnp.real(power))
 

@@ -38,24 +38,24 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
     the companion law are $c\,E\,t^k$.
 
     The density is right to a few ulp at a point within a few ulp of x; cdf and sf are closed expressions in the same
-    solution, with both tails accurate in relative error. One value takes about 500 terms for each of the points.
-    Beside a point more than $10^7$ times as large (double precision: $10^{60}$) the part of the law that comes from
-    small points is wrong.
+    solution, with small relative errors in both tails. One value takes about 500 terms for each of the points. The part
+    of the law that comes from small points is wrong beside a point more than $10^7$ times as large (double precision:
+    $10^{60}$).
 
     `atoms()` always has one entry, as for `MarchenkoPastur`: the lower end of the support, with mass 0 if that end is
-    not 0. Where the mass has a kink, its derivative is that of one side.
+    not 0. At a kink the derivative of the mass is the derivative on one side.
 
     Convention: the law of one eigenvalue of $W = \Sigma^{1/2}XX^*\Sigma^{1/2}/m$ with X n×m, $E|X_{ij}|^2 = 1$,
     $n/m \to c$. `GeneralMarchenkoPastur(c, [s**2])` is `MarchenkoPastur(c, s)`.
 
     Args:
         ratio: c > 0, the number of rows of X over the number of columns.
-        population: the points t ≥ 0, not all 0, in any order; equal points count together. Arrays decide the dtype.
+        population: a vector of finite points t ≥ 0, not all 0, in any order; equal points count together. Arrays decide
+            the dtype.
         weights: as many masses w > 0, which sum to 1 and are divided by their sum; equal weights if None.
 
     Raises:
-        ValueError: `ratio` is not a positive finite real scalar, `population` is not a vector of finite non-negative
-            numbers that are not all 0, or `weights` are not as many positive numbers that sum to 1.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = GeneralMarchenkoPastur(ratio=0.1, population=[1.0, 5.0])
@@ -87,7 +87,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     def _equation(self) -> Silverstein:
         weights = self._frequencies()
-        # A point at 0 is replaced by the largest point with weight 0; its own weight goes into `null`.
+        # The largest point with weight 0 replaces a point at 0, whose weight goes into `null`.
         present, largest = self.population > 0, jnp.max(jax.lax.stop_gradient(self.population))
         null = jnp.sum(jnp.where(present, 0, weights))
         points = jnp.where(present, self.population, largest)
@@ -95,7 +95,9 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The ends of the continuous part."""
-        return _outer_ends(self)
+        equation = self._equation()
+        lower, upper = equation.outer_ends()
+        return jnp.maximum(equation.image(lower), 0), equation.image(upper)
 
     def _support(self) -> tuple[Array, Array]:
         lower, upper = self._ends()
@@ -112,21 +114,37 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         """The ends of all intervals; between two merged intervals, twice the point where a gap would open."""
         lower, upper = self._ends()
         # The density is 0 at the ends of a gap, so that integrals need no derivative by their position.
-        inner = _inner_ends(jax.tree.map(jax.lax.stop_gradient, self))
+        inner = jax.tree.map(jax.lax.stop_gradient, self)._equation().inner_ends()
         inner = jnp.clip(jnp.sort(inner), lower, upper)
         return jnp.concatenate([jnp.stack([self._support()[0], lower]), inner, upper[None]])
 
     def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _densities(self, x)
+        inside, x = self._inside(x)
+        equation = self._equation()
+        return jnp.where(inside, jnp.vectorize(lambda y: equation.density(equation.subordinate(y)))(x), 0)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        return _masses(self, x)
+        inside, x = self._inside(x)
+        equation, atom = self._equation(), self._mass_at_zero()
+        below, above = jnp.vectorize(lambda y: equation.masses(equation.subordinate(y)))(x)
+        return jnp.where(inside, below, atom), jnp.where(inside, above, 1 - atom)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _quantiles(self, p, q)
+        """The quantiles, from a search for the radius, because the masses and x are closed expressions in it."""
+        equation = self._equation()
+        lowest, highest = map(jnp.abs, equation.outer_ends())
+
+        def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
+            def excess(radius: Float[Array, ""]) -> Float[Array, ""]:
+                below, above = equation.masses(equation.point(radius))
+                return jnp.where(p <= 0.5, below - p, q - above)
+
+            return equation.abscissa(equation.point(bracketed_root(excess, lowest + 0 * q, highest + 0 * q)))
+
+        return jnp.vectorize(invert)(p.astype(self._dtype(p)), q.astype(self._dtype(q)))
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        r"""From free cumulants of the companion law, whose moments are $[z^k] (1 + \sum_j κ_j z^j)^{k+1}/(k + 1)$."""
+        r"""The moment, from the moments $[z^k] (1 + \sum_j κ_j z^j)^{k+1}/(k + 1)$ of the companion law."""
         weights = self.ratio * self._frequencies()
         if k == 0:
             return 0 * jnp.sum(weights) + 1
@@ -135,7 +153,7 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return power(cumulants.at[0].set(1), k + 1)[k] / ((k + 1) * self.ratio)
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        """The central moments, from those of the population: sums of moments about 0 would cancel."""
+        """The central moments, from central moments of the population: sums of moments about 0 would cancel."""
         weights, c = self._frequencies(), self.ratio
         mean = jnp.sum(weights * self.population)
         second, third, fourth = (jnp.sum(weights * (self.population - mean) ** j) for j in (2, 3, 4))
@@ -148,66 +166,23 @@ class GeneralMarchenkoPastur(AbstractSpectralLaw):
         return tuple(moments[k] for k in orders)
 
     def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        return _transforms(self, z)
+        equation = self._equation()
+
+        def continuous(z: Complex[Array, ""]) -> Complex[Array, ""]:
+            omega = equation.solve(z)
+            terms = like(z, equation.weights) / (omega - like(z, equation.points))
+            full = jnp.sum(terms) * reciprocal(equation.slope(omega))
+            # If there are more variables than observations, the companion law has the same continuous part up to 1/c.
+            return jnp.where(equation.overfull(), reciprocal(like(z, self.ratio) * omega), full)
+
+        values = jnp.vectorize(continuous)(z.astype(common_dtype(z, self._dtype(jnp.real(z)))))
+        return pole(z, 0.0, self._mass_at_zero()) + values
 
     def _inside(self, x: Float[Array, "..."]) -> tuple[Bool[Array, "..."], Float[Array, "..."]]:
-        """Whether x lies in the continuous part, not in a gap above the atom; and x, or the midpoint if it does not."""
+        """Whether x lies in the continuous part, not in a gap above the atom; and x, or else the midpoint."""
         lower, upper = self._ends()
         inside = (x > lower) & (x < upper)
         return inside, jnp.where(inside, x, lower / 2 + upper / 2).astype(self._dtype(x))
 
     def _dtype(self, x: Array) -> jnp.dtype:
         return common_dtype(x, self.ratio, self.population, self.weights)
-
-
-def _outer_ends(law: GeneralMarchenkoPastur) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    equation = law._equation()
-    lower, upper = equation.outer_ends()
-    return jnp.maximum(equation.image(lower), 0), equation.image(upper)
-
-
-def _inner_ends(law: GeneralMarchenkoPastur) -> Float[Array, " 2k-2"]:
-    return law._equation().inner_ends()
-
-
-def _densities(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    inside, x = law._inside(x)
-    equation = law._equation()
-    return jnp.where(inside, jnp.vectorize(lambda y: equation.density(equation.subordinate(y)))(x), 0)
-
-
-def _masses(law: GeneralMarchenkoPastur, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    inside, x = law._inside(x)
-    equation, atom = law._equation(), law._mass_at_zero()
-    below, above = jnp.vectorize(lambda y: equation.masses(equation.subordinate(y)))(x)
-    return jnp.where(inside, below, atom), jnp.where(inside, above, 1 - atom)
-
-
-def _quantiles(law: GeneralMarchenkoPastur, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quantiles, from a search in the radius, of which the masses and x are closed expressions."""
-    equation = law._equation()
-    lowest, highest = map(jnp.abs, equation.outer_ends())
-
-    def invert(p: Float[Array, ""], q: Float[Array, ""]) -> Float[Array, ""]:
-        def excess(radius: Float[Array, ""]) -> Float[Array, ""]:
-            below, above = equation.masses(equation.point(radius))
-            return jnp.where(p <= 0.5, below - p, q - above)
-
-        return equation.abscissa(equation.point(bracketed_root(excess, lowest + 0 * q, highest + 0 * q)))
-
-    return jnp.vectorize(invert)(p.astype(law._dtype(p)), q.astype(law._dtype(q)))
-
-
-def _transforms(law: GeneralMarchenkoPastur, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-    equation = law._equation()
-
-    def continuous(z: Complex[Array, ""]) -> Complex[Array, ""]:
-        omega = equation.solve(z)
-        # If there are more variables than observations, the continuous part is that of the companion law.
-        full = jnp.sum(like(z, equation.weights) / (omega - like(z, equation.points))) * reciprocal(
-            equation.slope(omega)
-        )
-        return jnp.where(equation.overfull(), reciprocal(like(z, law.ratio) * omega), full)
-
-    values = jnp.vectorize(continuous)(z.astype(common_dtype(z, law._dtype(jnp.real(z)))))
-    return pole(z, 0.0, law._mass_at_zero()) + values

@@ -18,8 +18,9 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
 
     $$f(x) = \frac{\sqrt{(x_+ - x)(x - x_-)}\,(1 - c)}{2\pi c\,x^2}, \qquad x_\pm = \frac{s^2}{(1 \mp \sqrt c)^2}.$$
 
-    The mean is $s^2/(1 - c)$, the variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$, the free
-    cumulants are $C_{k-1}\,c^{k-1} s^{2k} (1 - c)^{1-2k}$ with the Catalan numbers $C_k$, $S(z) = (1 - c - cz)/s^2$.
+    The mean is $s^2/(1 - c)$, the variance $c s^4/(1 - c)^3$, $E X^k = s^{2k} (1 - c)^{1-2k}\,E Y^{k-1}$, and
+    $S(z) = (1 - c - cz)/s^2$. The free cumulants are $C_{k-1}\,c^{k-1} s^{2k} (1 - c)^{1-2k}$ with the Catalan numbers
+    $C_k$.
 
     Convention: the law of one eigenvalue of $s^2 (XX^*/m)^{-1}$ with X n×m, $E|X_{ij}|^2 = 1$ and $n/m \to c$.
 
@@ -28,7 +29,7 @@ class InverseMarchenkoPastur(AbstractSpectralLaw):
         scale: s > 0.
 
     Raises:
-        ValueError: `ratio` is not a real scalar in (0, 1), or `scale` is not a positive finite real scalar.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = InverseMarchenkoPastur(ratio=0.5)

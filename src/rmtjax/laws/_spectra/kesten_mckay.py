@@ -6,12 +6,12 @@ $$\frac{d}{2\pi}\,\frac{4 q \sin^2 φ}{(q - 1)^2 + 4 q \sin^2 φ}
 = \frac{d}{2\pi}\Big[1 - \frac{(q - 1)^2}{(q - 1)^2 + 4 q \sin^2 φ}\Big],$$
 
 and the mass beyond x, from 0 to φ, is $\frac1{2\pi}\,[(q + 1) φ - (q - 1) ψ]$ with $\tan ψ = \frac{q+1}{q-1}\tan φ$.
-The angle δ = ψ - φ has the tangent $y = \sin 2φ/(q - 1 + 2\sin^2 φ)$, so the bracket is 2φ - (q - 1) δ, where all terms
-below third order cancel. With S(t) = t - sin t it is equal to
+The angle δ = ψ - φ has the tangent $y = \sin 2φ/(q - 1 + 2\sin^2 φ)$, so the bracket is 2φ - (q - 1) δ, in which all
+terms below the third order cancel. With S(t) = t - sin t the bracket is
 
     S(2φ) + 2 sin²φ y + (q - 1) [y (1 - cos δ) - S(δ)].
 
-For φ ≤ π/2 none of these three terms is negative, and S(δ) is at most a third of the term it is subtracted from.
+For φ ≤ π/2 none of these three terms is negative, and S(δ) is at most a third of the term from which it is subtracted.
 """
 
 import math
@@ -38,7 +38,7 @@ class KestenMcKay(AbstractSpectralLaw):
     2m steps, $\sum_{j=1}^m \frac{j}{2m - j} \binom{2m - j}{m}\,d^j (d-1)^{m-j}$, and the variance is d. As the law of a
     sum of d free signs it has the free cumulants $\kappa_{2m} = (-1)^{m-1} C_{m-1}\,d$ with the Catalan numbers $C_m$.
     At d = 2 it is the arcsine law on [-2, 2], whose density diverges at the ends; as d → ∞, the law of $X/\sqrt d$
-    tends to the semicircle law of radius 2. All formulas hold to a few ulp, the tails in relative error.
+    tends to the semicircle law of radius 2. All values are right to a few ulp, however small a tail is.
 
     Convention: the law of one eigenvalue of an adjacency matrix without scaling.
 
@@ -46,7 +46,7 @@ class KestenMcKay(AbstractSpectralLaw):
         degree: d ≥ 2, any finite real number.
 
     Raises:
-        ValueError: `degree` is not a finite real scalar of at least 2.
+        ValueError: `degree` is outside its range.
 
     Example:
         >>> law = KestenMcKay(degree=3)
@@ -73,7 +73,7 @@ class KestenMcKay(AbstractSpectralLaw):
         return self.degree / (2 * jnp.pi) / (root + (self.degree - 2) ** 2 / root)
 
     def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        # An absolute value would have the derivative 0 at 0.
+        # This is the absolute value of x, but with the derivative 1 at 0.
         tail = self._tail(jnp.where(x < 0, -x, x))
         return jnp.where(x < 0, tail, 1 - tail), jnp.where(x < 0, 1 - tail, tail)
 
@@ -93,7 +93,7 @@ class KestenMcKay(AbstractSpectralLaw):
         m, d = k // 2, self.degree
         if m == 0:
             return d**0
-        # The terms in units of (4 (d - 1))^m, with d/(2 (d - 1)) ≤ 1, so that none overflows.
+        # The terms are in units of (4 (d - 1))^m. As d/(2 (d - 1)) ≤ 1, none overflows.
         i = np.arange(1, m)
         walks = np.cumprod(
             [2 * math.comb(2 * m - 1, m) / ((2 * m - 1) * 4**m), *((i + 1) / i * (2 * m - 2 * i) / (2 * m - i - 1))]

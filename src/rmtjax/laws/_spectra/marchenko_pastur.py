@@ -1,15 +1,16 @@
 r"""The Marčenko-Pastur law.
 
 Derivation of the distribution function. X X* and X* X have the same non-zero eigenvalues, so with $q^2 = \min(c, 1/c)$
-and $x = s^2 \max(c, 1)\,y$ the continuous parts for all c form one family, with mass $\min(1, 1/c)$. In the angle φ of
-`mass_from_end`, with $y = 1 + q^2 - 2q\cos φ$, the mass below x is H(φ) times this mass.
+and $x = s^2 \max(c, 1)\,y$ the continuous parts for all c form one family, with the mass $\min(1, 1/c)$. In the angle φ
+of `mass_from_end`, with $y = 1 + q^2 - 2q\cos φ$, the mass below x is H(φ) times this mass.
 """
 
+from abc import abstractmethod
 from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Complex, Float, Inexact
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import like
@@ -18,7 +19,102 @@ from rmtjax.laws._core.spectral import AbstractSpectralLaw, edge_root, pole, rec
 from rmtjax.laws._spectra.mass_from_end import mass_from_end
 
 
-class MarchenkoPastur(AbstractSpectralLaw):
+class AbstractMarchenkoPastur(AbstractSpectralLaw):
+    """The Marčenko-Pastur law, whatever its parameters."""
+
+    @abstractmethod
+    def _ratio_and_scale(self) -> tuple[Array, Array]:
+        """The ratio c and the scale s."""
+
+    def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The ends of the continuous part."""
+        c, scale = self._ratio_and_scale()
+        root = jnp.sqrt(c)
+        return (scale * ((1 - c) / (1 + root))) ** 2, (scale * (1 + root)) ** 2
+
+    def _support(self) -> tuple[Array, Array]:
+        lower, upper = self._ends()
+        return jnp.where(self._ratio_and_scale()[0] > 1, 0, lower), upper
+
+    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        c, _ = self._ratio_and_scale()
+        mass = jnp.where(c > 1, (c - 1) / c, 0)
+        return self._support()[0][None], mass[None]
+
+    def _breakpoints(self) -> Float[Array, " k"]:
+        return jnp.stack([self._support()[0], *self._ends()])
+
+    def _half_angle(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array]:
+        """Whether x is in the continuous part, not in a gap above the atom; x (or the midpoint), sin(φ/2), cos(φ/2)."""
+        c, scale = self._ratio_and_scale()
+        lower, upper = self._ends()
+        inside = (x > lower) & (x < upper)
+        x = jnp.where(inside, x, lower / 2 + upper / 2)
+        width = 4 * scale**2 * jnp.sqrt(c)
+        return inside, x, jnp.sqrt((x - lower) / width), jnp.sqrt((upper - x) / width)
+
+    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        inside, x, sine, cosine = self._half_angle(x)
+        c, _ = self._ratio_and_scale()
+        # Divide by √x twice: at ratio 1 dividing by x has the derivative 0/0 for x near 0, long before it overflows.
+        return jnp.where(inside, 2 / jnp.pi * cosine * (sine / jnp.sqrt(x)) / jnp.sqrt(c * x), 0)
+
+    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The masses, from the formula at the top of the file."""
+        inside, x, sine, cosine = self._half_angle(x)
+        c, scale = self._ratio_and_scale()
+        root = jnp.sqrt(c)
+        larger = jnp.where(c > 1, root, 1)
+        q, side = root / larger**2, jnp.sqrt(x) / (scale * larger)
+        # 1 - q without cancellation; the derivative of an absolute value would be wrong at c = 1.
+        gap = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger)
+        # Only the mass from the nearer end is computed; the other mass is its complement, which never exceeds 1.
+        right = cosine < sine
+        sine, cosine = jnp.where(right, cosine, sine), jnp.where(right, sine, cosine)
+        tail = mass_from_end(~right, sine, cosine, side, q, gap)
+        lower = jnp.where(inside, jnp.where(right, 1 - tail, tail), 0)
+        upper = jnp.where(inside, jnp.where(right, tail, 1 - tail), 1)
+        parts = jnp.where(c > 1, c, 1)
+        return self._first_atom() + lower / parts, upper / parts
+
+    def _moment(self, k: int) -> Float[Array, ""]:
+        # The moment is the product of the quotients of successive moments, which grow from the mean to the upper end.
+        c, scale = self._ratio_and_scale()
+        mean, one = scale**2, jnp.ones_like(c * scale)
+
+        def step(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            moment, quotient = state
+            j = like(quotient, j)
+            quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) * ((1 - c) / quotient)) / (j + 1)
+            return moment * (quotient * mean), quotient
+
+        return jax.lax.fori_loop(2, k + 1, step, (one * mean, one))[0] if k else one
+
+    def _var(self) -> Float[Array, ""]:
+        c, scale = self._ratio_and_scale()
+        return c * scale**4
+
+    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
+        # The continuous part (for c > 1, of the companion law) solves a quadratic equation. This form does not cancel.
+        c, scale = self._ratio_and_scale()
+        centre = scale**2 * jnp.where(c > 1, c - 1, 1 - c)
+        continuous = (z - like(z, centre) + edge_root(z, *self._ends())) / 2
+        return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * like(z, jnp.where(c > 1, c, 1)))
+
+    def _free_cumulant(self, k: int) -> Float[Array, ""]:
+        c, scale = self._ratio_and_scale()
+        return scale**2 * (scale**2 * c) ** (k - 1)
+
+    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        c, scale = (like(g, parameter) for parameter in self._ratio_and_scale())
+        return scale**2 / (1 - c * scale**2 * g)
+
+    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        c, scale = (like(z, parameter) for parameter in self._ratio_and_scale())
+        return 1 / (scale**2 * (1 + c * z))
+
+
+class MarchenkoPastur(AbstractMarchenkoPastur):
     r"""The Marčenko-Pastur law, the limiting spectral density of sample covariance matrices.
 
     With $x_\pm = s^2(1 \pm \sqrt c)^2$ for the ratio c and the scale s,
@@ -28,8 +124,8 @@ class MarchenkoPastur(AbstractSpectralLaw):
     and for $c > 1$ there is a point mass $1 - 1/c$ at 0. At $c = 1$ the density diverges as $x^{-1/2}$ at $x_- = 0$.
     The mean is $s^2$, the variance $c s^4$, $E X^k = s^{2k} \sum_{j=1}^k N(k, j)\,c^{j-1}$ with the Narayana numbers
     $N(k, j) = \frac1k \binom kj \binom k{j-1}$, the free cumulants are $\kappa_k = s^{2k} c^{k-1}$,
-    $R(g) = s^2/(1 - c s^2 g)$ and $S(z) = s^{-2}/(1 + cz)$. All formulas hold to a few ulp, the tails in relative
-    error, at a point within a few ulp of x; the distances from the rounded ends $x_\pm$ are not known better.
+    $R(g) = s^2/(1 - c s^2 g)$ and $S(z) = s^{-2}/(1 + cz)$. All values are right to a few ulp, however small a tail is,
+    at a point within a few ulp of x: the ends $x_\pm$ of the continuous part are rounded.
 
     `atoms()` always has one entry, because the presence of the atom may depend on a traced ratio: 0 with mass
     $1 - 1/c$ for $c > 1$, otherwise the lower end of the support with mass 0. At $c = 1$, where the mass has a kink,
@@ -42,7 +138,7 @@ class MarchenkoPastur(AbstractSpectralLaw):
         scale: s > 0, the standard deviation of an entry of X.
 
     Raises:
-        ValueError: `ratio` or `scale` is not a positive finite real scalar.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = MarchenkoPastur(ratio=2.0)
@@ -63,82 +159,5 @@ class MarchenkoPastur(AbstractSpectralLaw):
     def _degrees(self) -> dict[str, int]:
         return {"scale": 2}
 
-    def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The ends of the continuous part."""
-        root = jnp.sqrt(self.ratio)
-        return (self.scale * ((1 - self.ratio) / (1 + root))) ** 2, (self.scale * (1 + root)) ** 2
-
-    def _support(self) -> tuple[Array, Array]:
-        lower, upper = self._ends()
-        return jnp.where(self.ratio > 1, 0, lower), upper
-
-    def _atoms(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        mass = jnp.where(self.ratio > 1, (self.ratio - 1) / self.ratio, 0)
-        return self._support()[0][None], mass[None]
-
-    def _breakpoints(self) -> Float[Array, " k"]:
-        return jnp.stack([self._support()[0], *self._ends()])
-
-    def _half_angle(
-        self, x: Float[Array, "..."]
-    ) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-        """Whether x is in the continuous part, not in a gap above the atom; x (or the midpoint), sin(φ/2), cos(φ/2)."""
-        lower, upper = self._ends()
-        inside = (x > lower) & (x < upper)
-        x = jnp.where(inside, x, lower / 2 + upper / 2)
-        width = 4 * self.scale**2 * jnp.sqrt(self.ratio)
-        return inside, x, jnp.sqrt((x - lower) / width), jnp.sqrt((upper - x) / width)
-
-    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        inside, x, sine, cosine = self._half_angle(x)
-        # Divide by √x twice: at ratio 1 dividing by x has the derivative 0/0 for x near 0, long before it overflows.
-        return jnp.where(inside, 2 / jnp.pi * cosine * (sine / jnp.sqrt(x)) / jnp.sqrt(self.ratio * x), 0)
-
-    def _tails(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The masses, from the formula at the top of the file."""
-        inside, x, sine, cosine = self._half_angle(x)
-        c, root = self.ratio, jnp.sqrt(self.ratio)
-        larger = jnp.where(c > 1, root, 1)
-        q, side = root / larger**2, jnp.sqrt(x) / (self.scale * larger)
-        # 1 - q without cancellation; the derivative of an absolute value would be wrong at c = 1.
-        gap = jnp.where(c > 1, c - 1, 1 - c) / ((1 + root) * larger)
-        # Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1.
-        right = cosine < sine
-        sine, cosine = jnp.where(right, cosine, sine), jnp.where(right, sine, cosine)
-        tail = mass_from_end(~right, sine, cosine, side, q, gap)
-        lower = jnp.where(inside, jnp.where(right, 1 - tail, tail), 0)
-        upper = jnp.where(inside, jnp.where(right, tail, 1 - tail), 1)
-        parts = jnp.where(c > 1, c, 1)
-        return self._first_atom() + lower / parts, upper / parts
-
-    def _moment(self, k: int) -> Float[Array, ""]:
-        # The product of the quotients of successive moments, which grow from the mean to the upper end.
-        c, mean, one = self.ratio, self.scale**2, jnp.ones_like(self.ratio * self.scale)
-
-        def step(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-            moment, quotient = state
-            j = like(quotient, j)
-            quotient = ((2 * j - 1) * (1 + c) - (j - 2) * (1 - c) * ((1 - c) / quotient)) / (j + 1)
-            return moment * (quotient * mean), quotient
-
-        return jax.lax.fori_loop(2, k + 1, step, (one * mean, one))[0] if k else one
-
-    def _var(self) -> Float[Array, ""]:
-        return self.ratio * self.scale**4
-
-    def _stieltjes(self, z: Complex[Array, "..."]) -> Complex[Array, "..."]:
-        # The continuous part solves a quadratic equation, for c > 1 the companion law's; this form does not cancel.
-        c = self.ratio
-        centre = self.scale**2 * jnp.where(c > 1, c - 1, 1 - c)
-        continuous = (z - like(z, centre) + edge_root(z, *self._ends())) / 2
-        return pole(z, 0.0, self._atoms()[1][0]) + reciprocal(continuous * like(z, jnp.where(c > 1, c, 1)))
-
-    def _free_cumulant(self, k: int) -> Float[Array, ""]:
-        return self.scale**2 * (self.scale**2 * self.ratio) ** (k - 1)
-
-    def _r_transform(self, g: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        ratio, scale = like(g, self.ratio), like(g, self.scale)
-        return scale**2 / (1 - ratio * scale**2 * g)
-
-    def _s_transform(self, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return 1 / (like(z, self.scale) ** 2 * (1 + like(z, self.ratio) * z))
+    def _ratio_and_scale(self) -> tuple[Array, Array]:
+        return self.ratio, self.scale

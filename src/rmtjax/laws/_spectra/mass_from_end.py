@@ -5,29 +5,22 @@ $y = 1 + q^2 - 2q\cos φ$. The density $\frac{2}{\pi} \sin^2(φ)/y$ in φ has ma
 
     π H(φ) = φ + [q sin φ - (1 - q²) ψ]/q².
 
-Near φ = 0 all terms below third order cancel, and for small q all terms but those of order q². With S(t) = t - sin t,
+Near φ = 0 all terms below the third order cancel, and for small q all terms below the order q². With S(t) = t - sin t,
 θ = ψ + φ/2, and the law of sines, sin(φ + ψ) = sin φ/√y, the mass can be written as
 
     π H(φ) = 2 S(φ/2) + 4 sin(φ/2) sin²(θ/2) + 4 sin φ sin²(φ/2)/[√y (√y + 1 - q)] - (1 - q²)/q² S(ψ),
 
-where the last term is at most a third of the others together. Replacing φ by π - φ, q by -q and ψ by -ψ gives the mass
-1 - H above φ; then no term is negative.
+where the last term is at most a third of the sum of the others. Replacing φ by π - φ, q by -q and ψ by -ψ gives the
+mass 1 - H above φ; then no term is negative.
 """
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array
 
 from rmtjax.special.internal import t_minus_sin_t
 
 
-def mass_from_end(
-    from_zero: Bool[Array, "..."],
-    sine: Float[Array, "..."],
-    cosine: Float[Array, "..."],
-    side: Float[Array, "..."],
-    q: Float[Array, "..."],
-    gap: Float[Array, "..."],
-) -> Float[Array, "..."]:
+def mass_from_end(from_zero: Array, sine: Array, cosine: Array, side: Array, q: Array, gap: Array) -> Array:
     """The mass between the angle φ and the end 0 or π of its range, to a few ulp of relative error.
 
     Args:

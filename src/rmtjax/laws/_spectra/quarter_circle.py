@@ -1,7 +1,7 @@
 r"""The quarter-circle law.
 
-Derivation of the Stieltjes transform. In units of the radius, with $s = \sqrt{u^2 - 1}$, the part of $1/(u - y)$ that
-is even in y gives half the transform of the semicircle, and the odd part gives, with $t = \sqrt{1 - y^2}$,
+Derivation of the Stieltjes transform. In units of the radius let $s = \sqrt{u^2 - 1}$. The part of $1/(u - y)$ that is
+even in y gives half the transform of the semicircle, and the odd part gives, with $t = \sqrt{1 - y^2}$,
 
 $$\int_0^1 \frac{y \sqrt{1 - y^2}}{u^2 - y^2}\,dy = \int_0^1 \frac{t^2}{s^2 + t^2}\,dt = 1 - s \arctan\frac1s, \qquad
 \arctan\frac1s = -i \log\frac{s + i}{u} .$$
@@ -24,14 +24,14 @@ from rmtjax.laws._core.orders import no_more_than
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, catalan, edge_root, free_cumulant_of_moments
 from rmtjax.laws._spectra.semicircle import Semicircle, density, distribution
 
-# 1/π to 117 digits, so that moments and free cumulants can be computed in rational arithmetic.
+# The number 1/π to 117 digits, so that moments and free cumulants can be computed in rational arithmetic.
 _INVERSE_PI = Fraction(
     "0.318309886183790671537767526745028724068919291480912897495334688117793595268453070180227605532506171912145685453515916"
 )
 
 
 def _unit_moment(k: int) -> Fraction:
-    """The k-th moment for radius 1, with 1/π to more than 100 digits."""
+    """The k-th moment for the radius 1, to more than 100 digits."""
     m = k // 2
     if k % 2 == 0:
         return Fraction(catalan(m), 4**m)
@@ -57,7 +57,7 @@ class QuarterCircle(AbstractSpectralLaw):
 
     It is the law of the absolute value of a semicircle variate; its square has the Marčenko-Pastur law of ratio 1. The
     moments are $E X^k = R^k\,\Gamma(\frac{k+1}2)/[\sqrt\pi\,\Gamma(\frac k2 + 2)]$, the mean is $4R/3\pi$ and the
-    variance $(\frac14 - \frac{16}{9\pi^2}) R^2$. All formulas hold to a few ulp, the tails in relative error. At 0 the
+    variance $(\frac14 - \frac{16}{9\pi^2}) R^2$. All values are right to a few ulp, however small a tail is. At 0 the
     Stieltjes transform is infinite.
 
     Convention: singular values of a Ginibre matrix with `scale=1`, $E|G_{ij}|^2 = 1/n$, have radius 2.
@@ -66,7 +66,7 @@ class QuarterCircle(AbstractSpectralLaw):
         radius: R > 0, the width of the support.
 
     Raises:
-        ValueError: `radius` is not a positive finite real scalar.
+        ValueError: `radius` is outside its range.
 
     Example:
         >>> law = QuarterCircle(radius=2.0)
@@ -117,5 +117,5 @@ class QuarterCircle(AbstractSpectralLaw):
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(50, k)
-        # Exact arithmetic is needed: in double precision the tenth free cumulant would have only 6 digits.
+        # The arithmetic is exact, because in double precision the tenth free cumulant would have only 6 digits.
         return times_power(float(free_cumulant_of_moments([_unit_moment(j) for j in range(k + 1)])), self.radius, k)

@@ -37,7 +37,7 @@ class Semicircle(AbstractSpectralLaw):
 
     The mean is 0, the variance $R^2/4$, $E X^{2m} = C_m (R/2)^{2m}$ with the Catalan numbers $C_m$, and
     $G(z) = 2/(z + \sqrt{z^2 - R^2})$. The variance is the only free cumulant that is not 0, so $R(g) = g R^2/4$. All
-    formulas hold to a few ulp, the tails in relative error.
+    values are right to a few ulp, however small a tail is.
 
     Convention: a Gaussian or Wigner ensemble with `scale=1` has radius 2.
 
@@ -45,7 +45,7 @@ class Semicircle(AbstractSpectralLaw):
         radius: R > 0, half the width of the support.
 
     Raises:
-        ValueError: `radius` is not a positive finite real scalar.
+        ValueError: `radius` is outside its range.
 
     Example:
         >>> law = Semicircle(radius=2.0)
@@ -77,7 +77,7 @@ class Semicircle(AbstractSpectralLaw):
         return distribution(-x, self.radius)
 
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
-        # A draw is the abscissa of a uniform point on the disc.
+        # The abscissa of a uniform point on the disc has this law.
         key_radius, key_angle = jax.random.split(key)
         dtype = jnp.result_type(self.radius)
         r = jnp.sqrt(jax.random.uniform(key_radius, shape, dtype))

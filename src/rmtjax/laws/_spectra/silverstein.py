@@ -7,13 +7,14 @@ X*ΣX/m is free compound Poisson, with the R-transform $c \sum_k w_k t_k/(1 - t_
 $$z = ω\,\Big(1 + c \sum_k \frac{w_k t_k}{ω - t_k}\Big),$$
 
 which maps a part of the upper half plane one to one onto all of it (Silverstein and Choi, with $ω = -1/\underline m$).
-As z tends to a real x, ω = ρ exp(iφ) is real, or the imaginary part of the equation gives, with $D_k = |ω - t_k|^2$,
+As z tends to a real x, either ω = ρ exp(iφ) is real or, from the imaginary part of the equation, with
+$D_k = |ω - t_k|^2$,
 
 $$c \sum_k w_k t_k^2/D_k = 1, \qquad x = ρ^2 c \sum_k w_k t_k/D_k, \qquad f(x) = \frac{\sin φ}{π c ρ}.$$
 
 Along the solutions Re ω and ρ increase with x, and $x \min t \le ρ^2 \le x \max t$, also in the gaps between bands. For
-a given ρ the first sum decreases with 1 - cos φ. Nothing cancels if each difference $1 - t^2/D$ with t > ρ is written
-as $(ρ^2 - 2 t \operatorname{Re} ω)/D$.
+a given ρ the first sum decreases as 1 - cos φ grows. Nothing cancels if each difference $1 - t^2/D$ with t > ρ is
+written as $(ρ^2 - 2 t \operatorname{Re} ω)/D$.
 
 The distribution function. The primitive of dz/ω is $z/ω + \log ω + c \sum_k w_k \log(1 - t_k/ω)$. With S(a) = a - sin a
 and the angle $ψ_k$ at ω in the triangle of 0, $t_k$, and ω, the first sum turns its imaginary part into
@@ -27,7 +28,7 @@ $κ_k = \sin χ_k / \sin α = t_k/\sqrt{D_k}$. The mass between that end and x i
 $$E = ±\tfrac12 [S(2χ) - κ^2 S(2α)] = S(η) + 2 i P \cos η + 2 \sin η \sin^2 \tfrac η2 ± (i^2 P \cos α + α \sin^2 η),$$
 
 where $i = \sin η/\sin α = ρ/\sqrt D$ and P = sin α - α cos α. The first form is used for χ far below α. In a gap the
-sum of $c w κ^2$ is not 1; its difference from 1, times ½ S(2α), is added.
+sum of $c w κ^2$ is not 1, and its difference from 1, times ½ S(2α), is added.
 """
 
 from collections.abc import Callable
@@ -51,23 +52,23 @@ class Point(NamedTuple):
     versine: Float[Array, ""]  # 1 - cos φ
     sine: Float[Array, ""]
     squares: Float[Array, " k"]
-    deficit: Float[Array, ""]  # 1 minus the sum over the points in a gap, 0 in the bands
+    deficit: Float[Array, ""]  # in a gap 1 minus the first sum above, in a band 0
 
 
 class Silverstein(NamedTuple):
-    """The equation of a ratio and a population with null eigenvalues kept apart; weights may be 0, points may not."""
+    """The equation of a ratio and a population without its null eigenvalues; weights may be 0, points may not."""
 
     ratio: Float[Array, ""]
     points: Float[Array, " k"]
     weights: Float[Array, " k"]
-    null: Float[Array, ""]
+    null: Float[Array, ""]  # the weight of the null eigenvalues
 
     def overfull(self) -> Bool[Array, ""]:
         """Whether the continuous part lacks mass because there are more variables than observations."""
         return self.ratio * (1 - self.null) > 1
 
     def _remainder(self, far: Bool[Array, " k"]) -> Float[Array, ""]:
-        """The difference 1 - c P(t far), from the near points: a sum over the far ones would cancel for c near 1."""
+        """The difference 1 - c P(t far), from the near points; a sum over the far points would cancel for c near 1."""
         return 1 - self.ratio * (1 - self.null - jnp.sum(jnp.where(far, 0, self.weights)))
 
     def _deficit(self, square: Array, product: Array, squares: Array) -> Float[Array, ""]:
@@ -86,28 +87,27 @@ class Silverstein(NamedTuple):
         return omega * self.slope(omega)
 
     def slope(self, omega: Array) -> Array:
-        """The quotient z/ω; points larger than |ω| contribute in another form than smaller ones."""
+        """The quotient z/ω, in which points larger than |ω| contribute in another form than smaller points."""
         far = self.points > jnp.abs(jax.lax.stop_gradient(omega))
-        points, weights, rest, ratio = (
-            like(omega, a) for a in (self.points, self.weights, self._remainder(far), self.ratio)
-        )
+        parts = self.points, self.weights, self._remainder(far), self.ratio
+        points, weights, rest, ratio = (like(omega, part) for part in parts)
         terms = jnp.where(far, omega, points) / (omega - points)
         return rest + ratio * jnp.sum(weights * terms)
 
     def _spread(self) -> Float[Array, ""]:
-        """A bound on the distance of z - ω from its mean, and on that of the outermost ω from the points."""
+        """A bound on the distance of z - ω from its mean, and on the distance of the outermost ω from the points."""
         return jnp.sqrt(self.ratio * jnp.sum(self.weights * self.points**2))
 
     def outer_ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The lowest and the highest real ω of a band."""
         least, largest = map(jax.lax.stop_gradient, (jnp.min(self.points), jnp.max(self.points)))
-        # A search that ended at a point itself would divide by 0.
+        # A search that could end at one of the points would divide by 0.
         below, above = jnp.nextafter(least, -jnp.inf), jnp.nextafter(largest, jnp.inf)
         lower = bracketed_root(lambda u: -self._at(u), least - self._spread(), below)
         return lower, bracketed_root(self._at, above, largest + self._spread())
 
     def inner_ends(self) -> Float[Array, " 2k-2"]:
-        """The points x where gaps begin and end; twice the same x between two points without a gap."""
+        """The points x where gaps begin and end; twice the same x between two points that have no gap."""
         ends = gap_ends(self.points, self.ratio * self.weights * self.points**2)
         return jax.vmap(lambda u: self.abscissa(self.point(u)))(ends)
 
@@ -144,7 +144,7 @@ class Silverstein(NamedTuple):
         return point.sine / (jnp.pi * self.ratio * point.radius)
 
     def masses(self, point: Point) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The masses up to x and above it; the smaller one is computed from its end, the larger as its complement."""
+        """The masses up to x and above x; the smaller mass is computed from its end, the larger is its complement."""
         radius, t, sine, cosine = point.radius, self.points, point.sine, 1 - point.versine
         half = lambda angle: t_minus_sin_t(2 * angle) / 2
         overfull, root = self.overfull(), jnp.sqrt(point.squares)
@@ -169,9 +169,9 @@ class Silverstein(NamedTuple):
     def solve(self, z: Complex[Array, ""]) -> Complex[Array, ""]:
         """The ω of a z in the closed upper half plane.
 
-        For a given u = Re ω the imaginary part of z increases with Im ω beyond the bands, and along the curve where it
-        has the right value Re z increases with u. So two nested searches find the right solution, and Newton's method
-        then adds the last digits.
+        For a given u = Re ω the imaginary part of z increases with Im ω beyond the bands. Along the curve of the right
+        imaginary part, Re z increases with u. So two nested searches find the right solution, and Newton's method then
+        adds the last digits.
         """
         return implicit_root(lambda omega: self.image(omega) - z, jax.lax.stop_gradient(self)._search, z)
 

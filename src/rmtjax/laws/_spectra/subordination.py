@@ -1,4 +1,4 @@
-"""Root searches for laws with a subordinate point ω: in the bands a sum of m/|ω - t|² over point masses is 1."""
+"""Root searches for laws with a subordinate point ω, for which in the bands a sum of m/|ω - t|² over masses is 1."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from rmtjax.special.internal import bracketed_root, implicit_root
 
 
 def harmonic_root(deficit: Callable[[Array], Array], start: Float[Array, ""]) -> Float[Array, ""]:
-    """The root of the deficit 1 - c(s) above `start`, or `start` if c is nowhere above 1 there; differentiable.
+    """The root of the deficit 1 - c(s) above `start`, or `start` if c is at most 1 there; differentiable.
 
     Newton's method is applied to 1/c, which is a weighted harmonic mean of linear functions and therefore concave and
     increasing: from below its steps never pass the root. It takes about ten steps where bisection takes a hundred.

@@ -50,7 +50,7 @@ class Uniform(AbstractSpectralLaw):
         upper: b > a, finite.
 
     Raises:
-        ValueError: an end is not a finite real scalar, or `upper` is not larger than `lower`.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(Uniform(-1.0, 3.0).cdf(0.0))
@@ -89,7 +89,7 @@ class Uniform(AbstractSpectralLaw):
         return self.lower + uniform * (self.upper - self.lower)
 
     def _moment(self, k: int) -> Float[Array, ""]:
-        # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is divided out, in units of the larger end.
+        # The moment (b^{k+1} - a^{k+1}) / ((k + 1)(b - a)) is the mean of b^{k-j} a^j, here in units of the larger end.
         above = jnp.abs(self.upper) >= jnp.abs(self.lower)
         larger, smaller = jnp.where(above, self.upper, self.lower), jnp.where(above, self.lower, self.upper)
         return times_power(jnp.mean(whole_powers(smaller / larger, jnp.arange(k + 1))), larger, k)

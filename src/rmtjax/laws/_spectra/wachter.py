@@ -4,15 +4,15 @@ Derivation of the distribution function. Let c = a + b - 1 and N = a + b, so tha
 1, a, b and c. In a triangle let √(ac) and √b enclose the angle φ and let N√x be the third side. Then N√(1 - x) is the
 third side of the triangle in which √(bc) and √a enclose π - φ, and φ runs from 0 at $x_-$ to π at $x_+$. Since
 1/[x(1 - x)] is the sum of 1/x and 1/(1 - x), the density is the sum of two densities of Marčenko-Pastur form, one in x
-and one in 1 - x, whose masses are the squares of the shorter sides over N; `mass_from_end` integrates each from the
-nearer end. Their total mass is the smallest of the four dimensions.
+and one in 1 - x. Their masses are the squares of the shorter sides over N, and `mass_from_end` integrates each from the
+nearer end. The total mass is the smallest of the four dimensions.
 """
 
 import math
 from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Complex, Float, Inexact
+from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype, like
@@ -29,8 +29,8 @@ class _Triangle(NamedTuple):
     longer: Float[Array, ""]
     q: Float[Array, ""]  # the shorter side over the longer one
     gap: Float[Array, ""]  # 1 - q
-    smallest: Float[Array, ""]  # squares of the difference and the sum of the sides: least and largest x
-    largest: Float[Array, ""]
+    smallest: Float[Array, ""]  # the least x, the square of the difference of the sides
+    largest: Float[Array, ""]  # the largest x, the square of their sum
     share: Float[Array, ""]  # the fraction of the continuous mass that belongs to this triangle
 
 
@@ -40,14 +40,8 @@ def _sides(a: Float[Array, ""], b: Float[Array, ""], c: Float[Array, ""]) -> _Tr
     longer, shorter = jnp.where(a < 1, sides[1], sides[0]), jnp.where(a < 1, sides[0], sides[1])
     nearest = jnp.where(a < 1, 1 - a, a - 1) / (longer + shorter)
     share = jnp.where(a < 1, jnp.where(b < 1, a, c), jnp.where(b < 1, 1, b)) / total
-    return _Triangle(
-        longer / total,
-        shorter / longer,
-        nearest * (total / longer),
-        nearest**2,
-        ((longer + shorter) / total) ** 2,
-        share,
-    )
+    largest = ((longer + shorter) / total) ** 2
+    return _Triangle(longer / total, shorter / longer, nearest * (total / longer), nearest**2, largest, share)
 
 
 def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
@@ -56,7 +50,7 @@ def _excess(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def _is_enough(b: Any, a: Any) -> Any:
-    # The sum of two rounded quotients, m₁/n and m₂/n, may miss 1 by this much.
+    # Rounding may move the sum of the quotients m₁/n and m₂/n below 1 by this much.
     return (b > 0) & (b < math.inf) & (_excess(a, b) >= -2 * jnp.finfo(common_dtype(a, b)).eps)
 
 
@@ -68,11 +62,11 @@ class Wachter(AbstractSpectralLaw):
     $$f(x) = \frac{(a + b) \sqrt{(x_+ - x)(x - x_-)}}{2\pi x (1 - x)}, \qquad x_- < x < x_+,$$
 
     and there are point masses $1 - a$ at 0 for $a < 1$ and $1 - b$ at 1 for $b < 1$. At $a = 1$ the density diverges as
-    $x^{-1/2}$ at $x_- = 0$, at $b = 1$ likewise at $x_+ = 1$; $a = b = 1$ is the arcsine law. The mean is $a/(a+b)$,
-    the variance $ab/(a+b)^3$, and $E X^k = (a+b)\,E\max(0, 1 - J/k)$, where J is the sum of two independent binomial
-    variates of k trials with the probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. $S(z) = (a + b + z)/(a + z)$. All
-    formulas hold to a few ulp, the tails in relative error, at a point within a few ulp of x; the distances from the
-    rounded ends $x_\pm$ are not known better.
+    $x^{-1/2}$ at $x_- = 0$, at $b = 1$ as $(1 - x)^{-1/2}$ at $x_+ = 1$; $a = b = 1$ is the arcsine law. The mean is
+    $a/(a+b)$, the variance $ab/(a+b)^3$, and $S(z) = (a + b + z)/(a + z)$. The moments are
+    $E X^k = (a+b)\,E\max(0, 1 - J/k)$, where J is the sum of two independent binomial variates of k trials with the
+    probabilities $(a+b-1)/(a+b)$ and $b/(a+b)$. All values are right to a few ulp, however small a tail is, at a point
+    within a few ulp of x: the ends $x_\pm$ of the continuous part are rounded.
 
     `atoms()` always has two entries, because the presence of the atoms may depend on traced parameters: the ends of the
     support, with masses $\max(0, 1 - a)$ and $\max(0, 1 - b)$. Where a mass has a kink, its derivative is 0.
@@ -86,7 +80,7 @@ class Wachter(AbstractSpectralLaw):
         b: b > 0 with a + b ≥ 1 up to the rounding of both.
 
     Raises:
-        ValueError: `a` or `b` is not a positive finite real scalar, or a + b < 1.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = Wachter(a=2.0, b=0.5)
@@ -107,7 +101,7 @@ class Wachter(AbstractSpectralLaw):
     def _dimensions(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         """The dimensions a, b and c in units of n."""
         c = _excess(self.a, self.b)
-        # So small a continuous part is lost in the rounding of the atoms, and this way no side is 0.
+        # This least value keeps all sides above 0; a continuous part so small is lost in the rounding of the atoms.
         return self.a, self.b, jnp.maximum(c, jnp.finfo(c.dtype).eps ** 2)
 
     def _triangles(self) -> tuple[_Triangle, _Triangle]:
@@ -116,7 +110,7 @@ class Wachter(AbstractSpectralLaw):
         return _sides(a, b, c), _sides(b, a, c)
 
     def _ends(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """The ends of the continuous part; the upper one is exactly 1 where b is 1."""
+        """The ends of the continuous part; the upper end is exactly 1 where b is 1."""
         below, above = self._triangles()
         return below.smallest, jnp.where(below.largest > 0.5, 1 - above.smallest, below.largest)
 
@@ -129,16 +123,13 @@ class Wachter(AbstractSpectralLaw):
 
     def _masses(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The masses of the atoms at 0 and 1."""
-        at_0, at_1 = (jnp.where(dimension < 1, 1 - dimension, 0) for dimension in (self.a, self.b))
-        return at_0, at_1
+        return jnp.where(self.a < 1, 1 - self.a, 0), jnp.where(self.b < 1, 1 - self.b, 0)
 
     def _breakpoints(self) -> Float[Array, " k"]:
         lower, upper = self._support()
         return jnp.stack([lower, *self._ends(), upper])
 
-    def _half_angle(
-        self, x: Float[Array, "..."]
-    ) -> tuple[Bool[Array, "..."], Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
+    def _half_angle(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array]:
         """Whether x is in the continuous part, not in a gap at an atom; x (or the midpoint), sin(φ/2), cos(φ/2)."""
         a, b, c = self._dimensions()
         below, above = self._triangles()
@@ -161,7 +152,7 @@ class Wachter(AbstractSpectralLaw):
         a, b, c = self._dimensions()
         below, above = self._triangles()
         inside, y, sine, cosine = self._half_angle(x)
-        # Only the mass from the nearer end is computed: the other one is its complement, which never exceeds 1.
+        # Only the mass from the nearer end is computed; the other mass is its complement, which never exceeds 1.
         left = sine < cosine
         small, large = jnp.where(left, sine, cosine), jnp.where(left, cosine, sine)
         near = below.share * mass_from_end(left, small, large, jnp.sqrt(y) / below.longer, below.q, below.gap)
@@ -189,7 +180,7 @@ class Wachter(AbstractSpectralLaw):
         return self.a / total * (self.b / total) / total
 
     def _central_moments(self, *orders: int) -> tuple[Float[Array, ""], ...]:
-        # The third moment is the third free cumulant; the fourth is the fourth one plus twice the squared variance.
+        # The third central moment is the third free cumulant; the fourth has twice the squared variance in addition.
         total, variance = self.a + self.b, self._var()
         asymmetry = (self.b - self.a) / total
         third = variance * asymmetry / total
@@ -204,8 +195,8 @@ class Wachter(AbstractSpectralLaw):
         numerator = 2 * jnp.where(a < 1, jnp.where(b < 1, c, a * b), jnp.where(b < 1, a * b, c))
         left, right, both, numerator = (like(z, each) for each in (left, right, a + b, numerator))
         continuous = left * (z - 1) + right * z + both * edge_root(z, *self._ends())
-        masses = self._atoms()[1]
-        return pole(z, 0.0, masses[0]) + pole(z, 1.0, masses[1]) + reciprocal(continuous / numerator)
+        at_0, at_1 = self._masses()
+        return pole(z, 0.0, at_0) + pole(z, 1.0, at_1) + reciprocal(continuous / numerator)
 
     def _free_cumulant(self, k: int) -> Float[Array, ""]:
         no_more_than(50, k)
