@@ -10,7 +10,8 @@ import rmtjax as rmt
 from rmtjax import statistics
 from rmtjax.spectra import MaskedValues
 from rmtjax.statistics import Estimate, over_samples
-from tests.statistical import assert_mean
+from tests.cases import further
+from tests.statistical import assert_counts, assert_mean
 
 
 def test_mean_and_standard_error(getkey):
@@ -44,18 +45,13 @@ def test_a_streamed_jackknife_agrees(getkey):
     np.testing.assert_allclose(stacked.standard_error, streamed.standard_error, rtol=1e-4)
 
 
-def within(held, repetitions, level):
-    """Whether a share is within its binomial limits, each of which is exceeded by chance once in a million."""
-    low, high = (scipy.stats.binom.ppf(p, repetitions, level) / repetitions for p in (5e-7, 1 - 5e-7))
-    return low <= float(held) <= high
-
-
 @pytest.mark.parametrize("samples", [2, 5, 10])
 def test_intervals_from_few_samples(getkey, samples):
-    # Student's intervals are exact for normal samples; those of the normal distribution would hold 0.70, 0.88 and 0.92.
+    # Student's intervals are exact for normal samples; intervals by the normal law would hold 0.70, 0.88 and 0.92.
     repetitions = 20_000
     lower, upper = over_samples(lambda x: x, jax.random.normal(getkey(), (samples, repetitions))).interval()
-    assert within(np.mean((lower < 0) & (upper > 0)), repetitions, 0.95)
+    held = np.sum((lower < 0) & (upper > 0))
+    assert_counts([held, repetitions - held], [0.95, 0.05])
 
 
 def test_jackknife_of_a_ratio_from_few_samples(getkey):
@@ -70,69 +66,38 @@ def test_jackknife_of_a_ratio_from_few_samples(getkey):
     assert 0.94 < np.mean((lower < 2) & (upper > 2)) < 0.96
 
 
-@pytest.mark.parametrize("statistic", ["number_variance", "rigidity", "gap_ratios"])
-def test_intervals_hold_the_truth(getkey, statistic):
-    # Levels on a circle, where the mean over many spectra is the truth, as the statistic has no bias.
-    n, repetitions, samples = 12, 400, 20
-    phases = rmt.simulate(rmt.CUE(n).eigenphases, getkey(), repetitions * samples)
-    levels = rmt.statistics.unfold_phases(phases)
-    if statistic == "gap_ratios":
-        values = rmt.statistics.gap_ratios(levels).mean()
-    else:
-        values = getattr(rmt.statistics, statistic)(levels, 3.0)
-    truth, error = values.mean(), values.std() / len(values) ** 0.5
-    lower, upper = over_samples(lambda x: x, values.reshape(repetitions, samples).T).interval()
-    held = np.mean((lower < truth) & (truth < upper))
-    # Four standard deviations of a share of 0.95 in 400 are 0.044; the truth itself is known to a 20th of each width.
-    assert error < (upper - lower).mean() / 50
-    assert abs(held - 0.95) < 0.044
-
-
 N = 12
-# Statistics of levels of CUE(12) on the circle, and functions of their means, with the exact value where one is known.
+# Statistics of levels of CUE(12) on the circle, where they have no bias, with the exact value if one is known.
 COVERED = {
     "number_variance": (
         lambda x: statistics.number_variance(x, 3.0),
-        None,
         lambda: rmt.laws.circular_number_variance(3.0, N, 2),
     ),
-    "rigidity": (lambda x: statistics.rigidity(x, 3.0), None, None),
-    "skewness": (
-        lambda x: (statistics.number_skewness(x, 0.7), statistics.number_variance(x, 0.7)),
-        lambda mean: mean[0] / mean[1] ** 1.5,
-        None,
-    ),
-    "number_probabilities": (lambda x: statistics.number_probabilities(x, 1.0, max_count=0)[..., 0], None, None),
-    "pair_correlation": (lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]))[..., 0], None, None),
-    "form_factor": (
-        lambda x: statistics.form_factor(x, 5 / N).raw,
-        None,
-        lambda: rmt.laws.circular_form_factor(5, N, 2),
-    ),
-    "connected form factor": (
-        lambda x: statistics.form_factor(x, 5 / N),
-        lambda mean: mean.connected,
-        lambda: rmt.laws.circular_form_factor(5, N, 2),
-    ),
+    "rigidity": (lambda x: statistics.rigidity(x, 3.0), None),
+    "gap_ratios": (lambda x: statistics.gap_ratios(x).mean(), None),
+    "skewness": (lambda x: (statistics.number_skewness(x, 0.7), statistics.number_variance(x, 0.7)), None),
+    "number_probabilities": (lambda x: statistics.number_probabilities(x, 1.0, max_count=0)[..., 0], None),
+    "pair_correlation": (lambda x: statistics.pair_correlation(x, jnp.array([0.9, 1.0]))[..., 0], None),
+    "form_factor": (lambda x: statistics.form_factor(x, 5 / N).raw, lambda: rmt.laws.circular_form_factor(5, N, 2)),
+    "connected": (lambda x: statistics.form_factor(x, 5 / N), lambda: rmt.laws.circular_form_factor(5, N, 2)),
     "power_spectrum": (
         lambda x: statistics.power_spectrum(x, jnp.pi / 2),
-        None,
         lambda: rmt.laws.circular_power_spectrum(3, N, 2),
     ),
-    "level_density": (lambda x: statistics.level_density(x, jnp.array([0.0, 2.5]))[..., 0], None, lambda: 1 / N),
-    "linear_statistic": (
-        lambda x: statistics.linear_statistic(x, lambda x: jnp.cos(2 * jnp.pi * x / N)),
-        None,
-        lambda: 0.0,
-    ),
+    "level_density": (lambda x: statistics.level_density(x, jnp.array([0.0, 2.5]))[..., 0], lambda: 1 / N),
+    "linear_statistic": (lambda x: statistics.linear_statistic(x, lambda x: jnp.cos(2 * jnp.pi * x / N)), lambda: 0.0),
 }
+# Functions of the means of these.
+COMBINED = {"skewness": lambda mean: mean[0] / mean[1] ** 1.5, "connected": lambda mean: mean.connected}
+DAILY = ["number_variance", "rigidity", "gap_ratios"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COVERED)
-def test_nominal_intervals_hold_the_truth(getkey, name):
-    statistic, combine, truth = COVERED[name]
-    repetitions, samples = 2000, 100
+@pytest.mark.parametrize(
+    ("name", "repetitions", "samples"),
+    [*((name, 400, 20) for name in DAILY), *further(*((name, 2000, 100) for name in COVERED))],
+)
+def test_intervals_hold_the_truth(getkey, name, repetitions, samples):
+    (statistic, truth), combine = COVERED[name], COMBINED.get(name)
     phases = rmt.simulate(rmt.CUE(N).eigenphases, getkey(), repetitions * samples)
     each = statistic(rmt.statistics.unfold_phases(phases))
     parts = jax.tree.map(lambda leaf: leaf.reshape(repetitions, samples).T, each)
@@ -143,14 +108,13 @@ def test_nominal_intervals_hold_the_truth(getkey, name):
         value = whole.value
     else:
         value = truth()
-    # Four standard deviations of a share of 0.95 in 2000 are 0.02.
-    assert 0.93 < np.mean((lower < value) & (value < upper)) < 0.97
+    # Four standard deviations of the share.
+    assert abs(np.mean((lower < value) & (value < upper)) - 0.95) < 4 * (0.95 * 0.05 / repetitions) ** 0.5
 
 
-@pytest.mark.float32
 @pytest.mark.float32
 def test_the_jackknife_multiplies_no_rounding():
-    # Almost all of the two means cancels, and their rounding in single precision times 2000 would be 100 errors.
+    # The two means nearly cancel. In single precision their rounding, times 2000, would be 100 standard errors.
     rng = np.random.default_rng(0)
     x = (100 + rng.normal(0, 0.1, (2000, 2))).astype(np.float32)
     found = over_samples(lambda x: (x[:, 0], x[:, 1]), x, combine=lambda mean: mean[0] ** 2 - mean[1] ** 2)
@@ -192,7 +156,7 @@ def test_text():
 def test_z_score():
     found = Estimate({"a": jnp.array([1.0, 2.0])}, {"a": jnp.array([0.5, 0.25])}, 9)
     np.testing.assert_array_equal(found.z_score({"a": jnp.array([2.0, 1.5])})["a"], [-2, 2])
-    curve = np.array([[2.0], [1.5]])  # one of NumPy's, of another precision and shape
+    curve = np.array([[2.0], [1.5]])  # a NumPy array of another precision and shape
     np.testing.assert_array_equal(found.z_score({"a": curve})["a"], [[-2, 0], [-1, 2]])
     np.testing.assert_array_equal(found.z_score({"a": [2, 1.5]})["a"], [-2, 2])
     one = Estimate(jnp.asarray(1.0), jnp.asarray(0.1), 9)

@@ -109,7 +109,7 @@ def test_a_second_derivative_wrong_in_reverse_mode_is_found():
 
 
 def reverse_is_asked(x):
-    """Whether a function is being linearised for the transpose, not pushed forward twice."""
+    """Whether a function is being linearised for reverse mode, and not pushed forward twice."""
     return "Linearize" in type(x).__name__ or "Linearize" in type(getattr(x, "primal", x)).__name__
 
 

@@ -56,9 +56,6 @@ def test_the_session_keeps_its_default():
     assert jnp.ones(()).dtype == before
 
 
-# The battery as a whole
-
-
 def _twice(x):
     return 2 * jnp.sin(x)
 

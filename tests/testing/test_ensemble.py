@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import pytest
 
 from rmtjax import Mixed, PaddedMatrix, Spectrum, Wigner
-from rmtjax._module import AbstractModule
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
 from rmtjax.testing import check_ensemble
+from tests.testing.planted import Faulty, Fresh
 
 KEY = jax.random.key(8)
 
@@ -24,25 +24,12 @@ class Static(AbstractSemicircular):
         return Wigner(self.n).sample(key) * self.scale
 
 
-class Faulty(AbstractModule):
-    """An ensemble with one method replaced."""
-
-    base: AbstractModule
-    method: str = eqx.field(static=True)
-    replacement: object = eqx.field(static=True)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.replacement(self.base) if name == self.method else getattr(self.base, name)
-
-
 def _levels(change):
     return lambda base: lambda key: change(base.eigenvalues(key))
 
 
 def _with(spectrum, **fields):
-    """The spectrum with fields that its constructor would not give it."""
+    """The spectrum with fields that its constructor would refuse."""
     return eqx.tree_at(lambda s: [getattr(s, name) for name in fields], spectrum, [*fields.values()])
 
 
@@ -116,21 +103,6 @@ def test_wrong_padding_is_found(method, replacement, message):
 def test_a_continuous_parameter_in_a_static_field_is_found(wrap):
     with pytest.raises(AssertionError, match=r"shift` = 0.5 is a static field"):
         check_ensemble(wrap(Static(4)), KEY)
-
-
-class Fresh:
-    """An ensemble whose pytree structure is different each time, so that no compiled function fits it twice."""
-
-    def __init__(self, base):
-        self.base = base
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "base":
-            raise AttributeError(name)
-        return getattr(self.base, name)
-
-
-jax.tree_util.register_pytree_node(Fresh, lambda e: ((e.base,), object()), lambda _, children: Fresh(*children))
 
 
 def test_a_second_compilation_is_found():

@@ -1,4 +1,4 @@
-"""The strategies draw what they promise, degenerate cases included."""
+"""The strategies draw all that they promise, with degenerate cases."""
 
 import inspect
 import subprocess

@@ -8,21 +8,9 @@ import pytest
 from rmtjax import CircularBeta
 from rmtjax._module import AbstractModule
 from rmtjax.testing import check_unitary_ensemble
+from tests.testing.planted import Faulty, Fresh
 
 KEY = jax.random.key(8)
-
-
-class Faulty(AbstractModule):
-    """An ensemble with one method replaced."""
-
-    base: AbstractModule
-    method: str = eqx.field(static=True)
-    replacement: object = eqx.field(static=True)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.replacement(self.base) if name == self.method else getattr(self.base, name)
 
 
 def _after(method, change):
@@ -84,21 +72,6 @@ class Static(AbstractModule):
 def test_a_continuous_parameter_in_a_static_field_is_found():
     with pytest.raises(AssertionError, match=r"ensemble.shift` = 0.5 is a static field"):
         check_unitary_ensemble(Static(CircularBeta(3, 1.7)), KEY)
-
-
-class Fresh:
-    """An ensemble whose pytree structure is different each time, so that no compiled function fits it twice."""
-
-    def __init__(self, base):
-        self.base = base
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "base":
-            raise AttributeError(name)
-        return getattr(self.base, name)
-
-
-jax.tree_util.register_pytree_node(Fresh, lambda e: ((e.base,), object()), lambda _, children: Fresh(*children))
 
 
 def test_a_second_compilation_is_found():

@@ -1,4 +1,4 @@
-"""One way to standard errors: the spread of a statistic over independent spectra."""
+"""Standard errors from the spread of a statistic over independent spectra."""
 
 import math
 from collections.abc import Callable
@@ -28,12 +28,12 @@ T = TypeVar("T", default=Any)
 class Estimate(AbstractModule, Generic[T]):
     """An uncertain number, or a structure of them, with its standard error: a mean over samples, or a fitted parameter.
 
-    As text it is value ± standard error, the latter with two digits (of very large or small numbers with an exponent);
-    a format is that of both.
+    Its text is value ± standard error, with two digits of the error, and an exponent for very large or small numbers.
+    A format applies to both numbers.
 
     Args:
-        value: in the structure of the statistic.
-        standard_error: likewise.
+        value: the number, in the structure of the statistic.
+        standard_error: the error, in the same structure.
         samples: number of samples that the error comes from; None where a formula gives it.
 
     Example:
@@ -51,13 +51,13 @@ class Estimate(AbstractModule, Generic[T]):
         """Confidence intervals, by Student's distribution with `samples` - 1 degrees of freedom, or the normal one.
 
         Args:
-            confidence: probability to hold the true value, between 0 and 1.
+            confidence: probability that the interval holds the true value, between 0 and 1.
 
         Returns:
             The lower and the upper ends.
 
         Raises:
-            ValueError: `confidence` is not between 0 and 1, or values are complex.
+            ValueError: `confidence` is outside its range, or values are complex.
         """
         if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(self.value)):
             raise _checks.refusal("value", "be real for an interval", _checks.Words("complex numbers"))
@@ -74,7 +74,7 @@ class Estimate(AbstractModule, Generic[T]):
             (value - reference) / standard_error.
 
         Raises:
-            ValueError: `reference` has another structure, is no numbers, or its shape does not go with the value's.
+            ValueError: `reference` has another structure, is not numeric, or does not broadcast against the value.
 
         Example:
             >>> import jax.numpy as jnp
@@ -101,7 +101,7 @@ class Estimate(AbstractModule, Generic[T]):
 
 
 def _reference(given: Any, value: Any) -> Array:
-    """Numbers that the value can be held to."""
+    """Numbers to compare the value with."""
     array = _checks.numbers("reference", given)
     _checks.in_range("reference", given, array)
     try:
@@ -122,14 +122,14 @@ _LONGEST = 1e12
 
 
 def _written(value: np.ndarray, error: np.ndarray, spec: str) -> str:
-    """Numbers with their errors as text, the errors with two digits unless there is a format."""
+    """Numbers with their errors as text. Without a format the errors have two digits."""
     if value.ndim:
         return f"[{', '.join(_written(*each, spec) for each in zip(value, error, strict=True))}]"
     if not spec:
         known = 0 < error < math.inf
         digits = decimals(float(error)) if known else 0
         if known and (digits >= 8 or max(abs(value), error) > _LONGEST):
-            # Digits of the value down to the second one of the error.
+            # The value is written down to the second digit of the error.
             exponent = lambda x: math.floor(math.log10(x))
             behind = exponent(abs(value)) - exponent(error) + 1 if abs(value) > error else 1
             return f"{value[()]:.{behind}e} ± {error[()]:.1e}"
@@ -146,31 +146,31 @@ def over_samples(
 ) -> Estimate:
     r"""Mean and standard error of a statistic over independent samples, such as spectra of independent matrices.
 
-    Levels of one matrix depend on one another, so an error from the levels themselves is wrong; over matrices it is
-    true whatever their law. A function of several means, such as a skewness, takes the jackknife:
+    Levels of one matrix depend on each other, so an error estimated from them is wrong. The error over independent
+    matrices is right, whatever their law. A function of several means, such as a skewness, takes the jackknife:
 
     $$\hat\theta = m\,f(\bar t) - \frac{m - 1}m \sum_i f(\bar t_{(i)}), \qquad
     \sigma^2 = \frac{m - 1}m \sum_i \big[f(\bar t_{(i)}) - \overline{f(\bar t_{(\cdot)})}\big]^2$$
 
-    with the means $\bar t_{(i)}$ over all samples but one. It multiplies rounding by m, so known samples of single
-    precision are taken in double; under a transformation they are not. Where the samples do not fit into memory, the
-    reducers of `simulate` do the same for a stream: `rmt.Moments` and `simulation.Jackknife`.
+    with the means $\bar t_{(i)}$ over all samples but one. The jackknife multiplies rounding errors by m, so it takes
+    known samples of single precision in double precision; under a transformation it does not. The reducers
+    `rmt.Moments` and `simulation.Jackknife` do the same for a stream of samples that does not fit into memory.
 
     Args:
-        statistic: a function of all samples at once, such as `lambda levels: number_variance(levels, lengths)`, that
-            returns any pytree of arrays whose leading axis is that of the samples. NaN is not left out. A record, such
-            as a `FormFactor`, takes `combine`: what follows from its means does not follow from their errors.
+        statistic: a function of all samples at once, such as `lambda levels: number_variance(levels, lengths)`. It
+            returns any pytree of arrays whose leading axis is that of the samples. NaN is not left out. If it returns
+            a record, such as a `FormFactor`, give `combine`: errors of the fields do not tell those of its properties.
         samples: pytrees of arrays, all with the same leading axis of length m ≥ 2, e.g. levels `(m, n)`.
-        combine: a function of the means that returns a pytree of arrays; by default there is none, and the result is
-            the means themselves.
+        combine: a function of the means that returns a pytree of arrays. By default the result is the means.
 
     Returns:
         An `Estimate`: `value`, `standard_error`, `samples`.
 
     Raises:
-        ValueError: there are fewer than two samples, a leading axis has another length, the statistic returns
-            `MaskedValues`, a record without `combine`, or numbers of NumPy in double precision that lose how
-            they vary where JAX's default is single precision.
+        ValueError: the leading axes differ, or have fewer than two samples.
+        ValueError: `statistic` returns `MaskedValues`, a `Spectrum`, or a record without `combine`.
+        ValueError: `statistic` returns NumPy numbers of double precision that differ too little for JAX's default
+            single precision.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -187,25 +187,24 @@ def over_samples(
         got = _checks.Words(f"axes of length {sorted(lengths)}")
         raise _checks.refusal("samples", "have one leading axis in common, of at least 2 samples", got)
     number = lengths.pop()
-    each = statistic(*samples)
-    for node in _records(each):
+    given = statistic(*samples)
+    for node in _records(given):
         kind = _checks.Words(type(node).__name__)
         if isinstance(node, MaskedValues | Spectrum):
             must = "return numbers that all count, such as the `mean()` of each spectrum"
             raise _checks.refusal("statistic", must, kind)
         if combine is None:
             raise _checks.refusal("combine", f"be a function of the mean {kind}, which returns arrays", None)
-    found = each
-    each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), found)
-    for given, leaf in zip(jax.tree.leaves(found), jax.tree.leaves(each), strict=True):
+    each = jax.tree.map(lambda leaf: _checks.numbers("statistic", leaf), given)
+    for known, leaf in zip(jax.tree.leaves(given), jax.tree.leaves(each), strict=True):
         if leaf.shape[:1] != (number,):
             raise _checks.refusal("statistic", f"return arrays with a leading axis of length {number}", leaf.shape)
-        _checks.deviations_kept("statistic", given, leaf, 0)
+        _checks.deviations_kept("statistic", known, leaf, 0)
     if combine is None:
         return Estimate(*_mean_and_error(each), number)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(each)):
         return Estimate(*_jackknife(combine, each), number)
-    # Rounding of the function is multiplied by the number of samples: known ones take 64 bits, and are rounded at last.
+    # The jackknife multiplies rounding errors by the number of samples: known samples are computed in 64 bits.
     single = common_dtype(*jax.tree.leaves(each)) in (jnp.float32, jnp.complex64)
     wide = jax.tree.map(lambda leaf: np.asarray(leaf, np.result_type(leaf.dtype, np.float64)), each)
     with jax.enable_x64(True):
@@ -223,7 +222,7 @@ def _jackknife(combine: Callable[[PyTree], PyTree], each: PyTree) -> tuple[PyTre
 
 
 def _records(tree: Any) -> list[AbstractModule]:
-    """The records of a tree. What follows from their values need not make sense for their errors."""
+    """The records of a tree."""
     is_record = lambda node: isinstance(node, AbstractModule)
     return [node for node in jax.tree.leaves(tree, is_leaf=is_record) if is_record(node)]
 
@@ -236,7 +235,7 @@ def _mean_and_error(each: PyTree) -> tuple[PyTree, PyTree]:
 
     def error(leaf: jax.Array) -> jax.Array:
         scaled, unit = in_unit(leaf, 0)
-        # Differences from the first sample are exact where the mean is large and has a rounding of its own.
+        # A large mean has a rounding error; differences from the first sample are exact.
         return jnp.std(scaled - scaled[:1], axis=0, ddof=1) / leaf.shape[0] ** 0.5 * unit[0]
 
     return jax.tree.map(mean, each), jax.tree.map(error, each)
@@ -244,7 +243,7 @@ def _mean_and_error(each: PyTree) -> tuple[PyTree, PyTree]:
 
 @compiled
 def _means(each: PyTree) -> PyTree:
-    """The mean over all samples, and behind it those over all but one."""
+    """The mean over all samples, followed by the means over all samples but one."""
 
     def of_leaf(leaf: jax.Array) -> jax.Array:
         scaled, unit = in_unit(leaf, 0)
@@ -260,7 +259,7 @@ def _jackknifed(parts: PyTree) -> tuple[PyTree, PyTree]:
 
     def value(part: jax.Array) -> jax.Array:
         scaled, unit = in_unit(part, 0)
-        # The difference comes first: its rounding, not that of the whole, is multiplied by the number of samples.
+        # The difference comes first, so that only its rounding error is multiplied by the number of samples.
         return times(scaled[0] - (part.shape[0] - 2) * jnp.mean(scaled[1:] - scaled[:1], axis=0), unit[0])
 
     def error(part: jax.Array) -> jax.Array:

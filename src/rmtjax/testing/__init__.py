@@ -1,8 +1,8 @@
-"""Tools for testing what is built on the library: hypothesis strategies, and checks for users' own code.
+"""Tools for testing users' own code: hypothesis strategies, and checks.
 
-`check_composable` checks that a function keeps the promises of the library under JAX transformations; `check_ensemble`,
-`check_unitary_ensemble` and `check_law` check users' own ensembles and laws against their contracts. The package needs
-the extra `test`.
+`check_composable` checks that a function works under JAX transformations as the functions of the library do.
+`check_ensemble`, `check_unitary_ensemble` and `check_law` check users' own ensembles and laws against their contracts.
+The package needs the extra `test`.
 """
 
 from rmtjax.testing._composable import check_composable as check_composable

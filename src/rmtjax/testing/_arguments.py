@@ -1,4 +1,4 @@
-"""Example arguments: which of them are traced, and how they are cast, stacked and perturbed."""
+"""Example arguments: the choice of those that are traced; casts, stacks and perturbations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,24 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from rmtjax.testing._compare import is_inexact, is_key
+from rmtjax._checks import is_key
+from rmtjax.testing._compare import is_inexact
 
 NUM_STACKED = 3  # members of a stack of arguments
 
 
 def traced_arguments(fn: Callable[..., Any], args: tuple) -> tuple[Callable[..., Any], tuple]:
-    """The function with only its array and number arguments, and these; everything else is closed over."""
-    arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if _is_number(leaf) else leaf, args)
+    """The function of its array and number arguments only, and these; everything else is closed over."""
+    numbers = bool | int | float | complex | np.ndarray | np.generic
+    arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if isinstance(leaf, numbers) else leaf, args)
     traced, static = eqx.partition(arrays, eqx.is_array)
     return lambda *values: fn(*eqx.combine(values, static)), traced
 
 
-def _is_number(leaf: object) -> bool:
-    return isinstance(leaf, bool | int | float | complex | np.ndarray | np.generic)
-
-
 def has_key(args: PyTree) -> bool:
-    """Whether a typed key is among the leaves."""
     return any(map(is_key, jax.tree.leaves(args)))
 
 
@@ -38,14 +35,13 @@ def has_inexact(args: PyTree) -> bool:
 def stacked(args: PyTree) -> PyTree:
     """A stack of three example arguments: keys folded, numbers shrunk by a few per cent, integers repeated.
 
-    Each array has a single factor, which keeps what a perturbation by noise would spoil: symmetry, order, signs, zeros,
-    and the bounds of a probability.
+    A single factor for each array keeps symmetry, order, signs, zeros and the bounds of a probability, which noise
+    would spoil.
     """
 
     def stack(leaf: Array) -> Array:
-        if is_key(leaf):
-            fold = lambda key: jnp.stack([jax.random.fold_in(key, i) for i in range(NUM_STACKED)])
-            return fold(leaf) if leaf.ndim == 0 else jnp.stack([leaf] * NUM_STACKED)
+        if is_key(leaf) and leaf.ndim == 0:
+            return jnp.stack([jax.random.fold_in(leaf, i) for i in range(NUM_STACKED)])
         if is_inexact(leaf):
             return jnp.stack([leaf * jnp.asarray(1 - i / 64, leaf.dtype) for i in range(NUM_STACKED)])
         return jnp.stack([leaf] * NUM_STACKED)
@@ -54,7 +50,6 @@ def stacked(args: PyTree) -> PyTree:
 
 
 def member(args: PyTree, i: int) -> PyTree:
-    """The i-th member of stacked arguments."""
     return jax.tree.map(lambda leaf: leaf[i], args)
 
 
@@ -64,9 +59,7 @@ def cast(args: PyTree, bits: int) -> PyTree:
     def convert(leaf: Array) -> Array:
         if not is_inexact(leaf):
             return leaf
-        kind = "complex" if jnp.iscomplexobj(leaf) else "float"
-        width = 2 * bits if kind == "complex" else bits
-        return jnp.asarray(np.asarray(leaf).astype(f"{kind}{width}"))
+        return jnp.asarray(np.asarray(leaf, f"complex{2 * bits}" if jnp.iscomplexobj(leaf) else f"float{bits}"))
 
     return jax.tree.map(convert, args)
 
@@ -74,7 +67,7 @@ def cast(args: PyTree, bits: int) -> PyTree:
 def random_like(tree: PyTree, seed: int, *, scaled: bool) -> PyTree:
     """A tree of the same shape with random normal numbers, and 0 where an entry is not finite.
 
-    With `scaled`, each array is as large as the one it stands for, so that a step along it is a relative one.
+    With `scaled`, each array has the size of the array that it perturbs, so that steps along it are relative.
     """
     random = np.random.default_rng(seed)
 

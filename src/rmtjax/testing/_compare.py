@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from rmtjax._checks import is_key
+
 # Two compilations of one formula differ by reassociation and fusion: a few ulp for each of a handful of operations.
 ROUNDING_ULPS = 100
 
 
 def fail(check: str, complaint: str) -> NoReturn:
-    """End a check with a complaint."""
     raise AssertionError(f"{check}: {complaint}")
 
 
@@ -22,13 +23,8 @@ def require(holds: object, check: str, complaint: str) -> None:
         fail(check, complaint)
 
 
-def is_key(leaf: object) -> bool:
-    """Whether a leaf is an array of typed keys."""
-    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
 def host(leaf: Array) -> np.ndarray:
-    """A leaf as a numpy array; keys as the words they are made of."""
+    """A leaf as a NumPy array; a key as the words of which it consists."""
     return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
 
 
@@ -38,7 +34,7 @@ def is_inexact(leaf: object) -> bool:
 
 
 def magnitude(values: np.ndarray) -> float:
-    """The largest finite absolute value, 0 where there is none."""
+    """The largest finite absolute value; 0 if there is none."""
     size = np.abs(values)
     return float(np.max(size, initial=0, where=np.isfinite(size)))
 
@@ -89,7 +85,7 @@ def require_close(
 
 
 def _deviation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """|a - b|, where NaN agrees with NaN and an infinity only with itself."""
+    """|a - b|; NaN agrees with NaN, and an infinity only with itself."""
     if not jnp.issubdtype(b.dtype, jnp.inexact):
         return (a != b).astype(float)
     same = (a == b) | (np.isnan(a) & np.isnan(b))

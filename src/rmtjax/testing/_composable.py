@@ -20,8 +20,8 @@ def check_composable(
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
         *args: example arguments.
-        derivatives: False for functions without derivatives, such as integer-valued ones or functions of a key only.
-        second_derivative: False for functions that have a first derivative only.
+        derivatives: False for functions without derivatives, such as functions of a key only or with integer values.
+        second_derivative: False for functions that have only a first derivative.
 
     Raises:
         AssertionError: a check failed; the message begins with its name.

@@ -1,4 +1,4 @@
-"""Checks of first and second derivatives, in float64 whatever the session's default."""
+"""Checks of first and second derivatives, always in float64."""
 
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -17,9 +17,9 @@ _FIRST, _SECOND = "check_derivatives", "check_second_derivative"
 # The error of a central difference, h² f'''/6 + eps f/h, is smallest near the cube root of eps.
 _STEP = float(np.cbrt(np.finfo(float).eps))
 _NOISE = 50 * np.finfo(float).eps / _STEP
-# jvp and vjp take one sum in two orders: they differ by rounding only, however long the computation.
+# jvp and vjp take one sum in two orders, so they differ by rounding only.
 _ROUNDING = 1e-9
-# A vanishing derivative is known to the rounding of the function only, as directions have the size of arguments.
+# A vanishing derivative is known only to the rounding of the function, because directions have the size of arguments.
 _FLOOR = 1000 * np.finfo(float).eps
 
 
@@ -34,9 +34,9 @@ def check_derivatives(
     r"""Check first derivatives: forward against reverse mode, and against central finite differences.
 
     With random directions t and cotangents c, $\langle c, J t\rangle = \langle J^T c, t\rangle$ must hold to rounding,
-    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are treated as pairs of
-    real ones, with independent real and imaginary parts in a direction. The check runs in float64; keys, integers and
-    booleans are fixed. Directions ignore constraints: a function of symmetric matrices must symmetrise its argument.
+    and $J t = [f(x + h t) - f(x - h t)]/2h$ to `rtol`; both must be finite. Complex arguments are pairs of real ones,
+    with independent real and imaginary parts in a direction. The check runs in float64; keys, integers and booleans
+    are fixed. Directions ignore constraints: a function of symmetric matrices must symmetrise its argument.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys, smooth near the example.
@@ -85,7 +85,7 @@ def check_second_derivative(fn: Callable[..., Any], *args: Any) -> None:
 
 
 class _Modes:
-    """A function and its derivatives along a direction, in one compiled program, which also serves for values."""
+    """A function and its derivatives along a direction, in one compiled program, which also gives the values."""
 
     def __init__(self, smooth: Callable[[PyTree], list], x: PyTree, orders: Callable):
         self.x = x
@@ -161,7 +161,7 @@ def _smooth_part(check: str, fn: Callable[..., Any], args: tuple) -> tuple[Calla
 def _inner(a: PyTree, b: PyTree) -> tuple[float, float]:
     """Re Σ a b, the pairing with which JAX transposes, and the size of its terms."""
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    # Where the value is infinite the cotangent is 0, and so is the product.
+    # If the value is infinite, the cotangent is 0, and so is the product.
     terms = [np.where(host(u) == 0, 0, host(u)) * np.where(host(u) == 0, 0, host(v)) for u, v in pairs]
     return sum(float(np.real(t).sum()) for t in terms), sum(float(np.abs(t).sum()) for t in terms)
 

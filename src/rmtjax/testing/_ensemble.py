@@ -1,5 +1,6 @@
 """Check of an ensemble against the contract of ensembles with real eigenvalues."""
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -8,32 +9,25 @@ import numpy as np
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg import PaddedMatrix
 from rmtjax.spectra import Spectrum
-from rmtjax.testing._arguments import stacked
 from rmtjax.testing._compare import ROUNDING_ULPS, host, require
-from rmtjax.testing._draws import (
-    array_of,
-    gaps,
-    require_composable,
-    require_counts,
-    require_finite_square,
-    require_fresh,
-    require_gradient,
-    require_leaves,
-    require_one_compilation,
-)
+from rmtjax.testing._draws import array_of, check_contract, require_finite_square
 
 _CHECK = "check_ensemble"
-_METHODS = ("sample", "eigenvalues", "count_below")
 
 
 def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> None:
     """Check the contract of an ensemble with real eigenvalues, on a few draws.
 
-    The shapes must be right; eigenvalues must be real, finite and ascending, padded with `+inf` if at all, samples
-    finite and Hermitian, counts equal to those of the eigenvalues. Other keys must give other draws. `sample`,
-    `eigenvalues` and `count_below` must give the same as bound methods under `jit` and `vmap`. A function of the
-    ensemble must compile once for all values of its continuous parameters, and the spectrum must have finite
-    derivatives by them. The distribution is not checked: compare `simulate` with the exact moments or `law()` for that.
+    The check demands:
+
+    - eigenvalues of the right shape, real, finite, ascending, and padded only with `+inf`;
+    - samples of the right shape, finite and Hermitian; other keys give other samples;
+    - counts equal to those of the eigenvalues;
+    - the same results of the bound methods `sample`, `eigenvalues` and `count_below` under `jit` and `vmap`;
+    - one compilation of a function of the ensemble for all values of its continuous parameters, and finite derivatives
+      of the spectrum by them.
+
+    It does not check the distribution. For this, compare `simulate` with exact moments or with `law()`.
 
     Args:
         ensemble: a pytree with `n`, `sample(key)`, `eigenvalues(key)` and `count_below(key, x)`.
@@ -47,20 +41,13 @@ def check_ensemble(ensemble: Any, key: KeyScalar, *, hermitian: bool = True) -> 
         >>> import jax, rmtjax as rmt
         >>> check_ensemble(rmt.Wigner(3), jax.random.key(0))
     """
-    require_leaves(_CHECK, ensemble)
-    draws = stacked(key)
-    for i in range(draws.size):
-        levels = _check_spectrum(ensemble.eigenvalues(draws[i]), ensemble.n)
-        require_counts(_CHECK, ensemble, draws[i], levels)
-        _check_sample(ensemble.sample(draws[i]), ensemble.n, hermitian)
-    require_fresh(_CHECK, ensemble, draws)
-    require_composable(_CHECK, _METHODS, ensemble, gaps(_check_spectrum(ensemble.eigenvalues(key), ensemble.n)), key)
-    require_one_compilation(_CHECK, "eigenvalues", ensemble, key)
-    require_gradient(_CHECK, "eigenvalues", ensemble, key)
+    methods = ("sample", "eigenvalues", "count_below")
+    check_contract(_CHECK, ensemble, key, methods, _spectrum, partial(_check_sample, hermitian=hermitian))
 
 
-def _check_spectrum(spectrum: Any, n: int) -> np.ndarray:
-    """The levels without padding."""
+def _spectrum(ensemble: Any, key: KeyScalar) -> np.ndarray:
+    """The levels without padding, checked."""
+    spectrum, n = ensemble.eigenvalues(key), ensemble.n
     values = host(array_of(spectrum))
     require(values.shape == (n,), _CHECK, f"eigenvalues have shape {values.shape}, not ({n},).")
     require(jnp.issubdtype(values.dtype, jnp.floating), _CHECK, f"eigenvalues are {values.dtype}, not real.")

@@ -12,7 +12,7 @@ from rmtjax._promotion import like
 _SCALE, _SHARE, _CORRELATION = st.floats(0.1, 10), st.floats(0.05, 1), st.floats(-0.9, 0.9)
 _RATIO, _BETA, _DYSON = st.floats(0.1, 4), st.floats(0.5, 8), st.sampled_from([1, 2, 4])
 _ENTRIES = st.sampled_from(["normal", "rademacher", "uniform"])
-_CHIRAL = st.sampled_from(["AIII", "BDI", "CII"])  # The classes that exist for every n.
+_CHIRAL = st.sampled_from(["AIII", "BDI", "CII"])  # These classes exist for every n.
 
 
 def _numbers(size: int, low: float = -2, high: float = 2) -> st.SearchStrategy[Any]:
@@ -32,13 +32,13 @@ def _wigner(n: int) -> st.SearchStrategy[Any]:
 
 
 def _regular(n: int) -> tuple | None:
-    """Arguments of a regular graph, of which the number of ends of edges is even."""
+    """Arguments of a regular graph, whose number of edges, n · degree/2, must be whole."""
     degrees = [degree for degree in (2, 3, 4) if degree < n and n * degree % 2 == 0]
     return (st.just(n), st.sampled_from(degrees)) if degrees else None
 
 
-# The arguments, one strategy each, for a number of levels n; None where there is no such ensemble. Sizes are
-# few, as each of them is a program of its own.
+# The arguments, one strategy each, for a number of levels n; None where there is no such ensemble. Static parameters
+# have few values, because each value is compiled anew.
 ENSEMBLES: dict[type, Callable[[int], tuple | None]] = {
     ensembles.AltlandZirnbauer: lambda n: (_CHIRAL, st.just(n), st.just(n % 2), _SCALE) if n > 1 else None,
     ensembles.Banded: lambda n: (st.just(n), st.just((n - 1) // 2), _SCALE) if n > 2 else None,

@@ -15,7 +15,7 @@ from rmtjax.testing._law_sampling import check_sampler
 from rmtjax.testing._transformations import require_hashable
 
 _CHECK = "check_law"
-# The values below and above the support.
+# The exact values below and above the support.
 _OUTSIDE = {
     "pdf": (0, 0),
     "logpdf": (-np.inf, -np.inf),
@@ -27,7 +27,7 @@ _OUTSIDE = {
 _NUM_NODES = 64  # of the quadrature in each panel
 # Relative positions of the points in a panel.
 _FRACTIONS = (0.15, 0.4, 0.65, 0.9)
-_MOST_PANELS = 8  # that get points
+_MOST_PANELS = 8  # with points in them
 
 
 def check_law(
@@ -40,22 +40,27 @@ def check_law(
 ) -> None:
     r"""Check the contract of a law.
 
-    With F the cdf and f the pdf, the check demands: f ≥ 0; $\int f$ and the atoms give F at every point and 1 in total;
-    F' = f by automatic differentiation; ppf inverts F, and isf inverts 1 - F; logpdf, logcdf, sf and logsf agree with
-    pdf and cdf; mean, variance and moments agree with quadrature; draws lie in the support, and their number in each of
-    16 bins is within two-sided binomial limits at 1e-6; values outside the support are exact, and NaN gives NaN;
-    derivatives by x, equal in forward and reverse mode, and by the parameters are finite at, inside and outside the
-    ends; methods give the same under `jit` and `vmap`.
+    With F the cdf and f the pdf, the check demands:
+
+    - f ≥ 0; the integral of f and the atoms give F at every point and 1 in total; F' = f by automatic differentiation;
+    - ppf inverts F, and isf inverts 1 - F;
+    - logpdf, logcdf, sf and logsf agree with pdf and cdf;
+    - mean, variance and moments agree with quadrature;
+    - draws lie in the support, and their number in each of 16 bins is within two-sided binomial limits at 1e-6;
+    - values outside the support are exact, and NaN gives NaN;
+    - derivatives by x and by the parameters are finite inside, at and outside the ends of the support, and those by x
+      are equal in forward and reverse mode;
+    - methods give the same under `jit` and `vmap`.
 
     Args:
         law: an `AbstractLaw`, or any pytree with its public methods.
-        rtol: allowed deviation of probabilities; 2000 ulp of the law's dtype if None, and 100 ulp between the ways to
-            call a method.
-        breakpoints: points between which the density is smooth, with the ends of the support; None means the points
+        rtol: allowed deviation of probabilities, and of results under transformations. If None, 2000 ulp of the law's
+            dtype for probabilities, and 100 ulp for transformations.
+        breakpoints: points between which the density is smooth, with the ends of the support; by default the points
             that the law states for its own quadrature.
         num_draws: number of draws.
-        reverse_mode: whether derivatives by the parameters, and in reverse mode, are checked as well. These take longer
-            to compile than all the rest.
+        reverse_mode: whether to check derivatives by the parameters and in reverse mode. Their compilation takes longer
+            than all other checks.
 
     Raises:
         AssertionError: the contract is broken; the message says where.
@@ -68,7 +73,7 @@ def check_law(
     require(lower < upper, _CHECK, f"the support [{lower}, {upper}] is empty.")
     panels = np.unique(host(law.breakpoints() if breakpoints is None else jnp.asarray(breakpoints)))
     require(np.isfinite(panels), _CHECK, f"the breakpoints {panels} are not finite.")
-    # Between two breakpoints that differ by rounding there is no point of a panel.
+    # Two breakpoints that differ by rounding only are one.
     apart = np.diff(panels) > 64 * np.finfo(panels.dtype).eps * np.abs(panels[1:])
     panels = panels[np.append(True, apart)]
     between_calls = {} if rtol is None else {"rtol": rtol, "atol": rtol}
@@ -95,12 +100,12 @@ def check_law(
 
 
 def _tabulate(law: Any, x: np.ndarray, tolerance: dict[str, float]) -> dict[str, np.ndarray]:
-    """All methods at all points; compiled, eager, and mapped over the points they must be equal."""
+    """All methods at all points. They must be the same when compiled, eager, and mapped over the points."""
     for name in METHODS:
         require_hashable(getattr(law, name), f"{_CHECK}, {name}")
     table = evaluate(law, x)
     compiled = table["values"]
-    # The methods of `AbstractLaw` always run compiled, so only a law's own methods can be eager.
+    # The methods of `AbstractLaw` always run compiled. Only methods of other classes can be eager.
     own = [name for name in METHODS if getattr(type(law), name, None) is not getattr(AbstractLaw, name)]
     eager = {name: host(getattr(law, name)(jnp.asarray(x))) for name in own}
     require_close(_CHECK, "jit against eager", {name: compiled[name] for name in own}, eager, **tolerance)
@@ -109,7 +114,7 @@ def _tabulate(law: Any, x: np.ndarray, tolerance: dict[str, float]) -> dict[str,
 
 
 def _interior(law: Any, panels: np.ndarray) -> np.ndarray:
-    """A few points in the panels of most probability, away from their ends, where the density may jump or diverge."""
+    """A few points in the panels of most probability, away from the ends, where the density may jump or diverge."""
     mass = np.diff(evaluate(law, panels)["values"]["cdf"])
     chosen = np.sort(np.argsort(mass)[-_MOST_PANELS:])
     fractions = np.array(_FRACTIONS, panels.dtype)
@@ -167,7 +172,7 @@ def _check_quantile(
         p = np.concatenate([column, np.array([0, 1, -0.5, 1.5, np.nan], column.dtype)])
         got = evaluate(law, np.resize(x, p.size), p)[name]
         values, ends, wrong = got[:-5], got[-5:-3], got[-3:]
-        # The inverse has the error of the probability divided by the slope; where the slope is 0 it is not unique.
+        # The error of the inverse is the error of the probability over the slope. At slope 0 it is not unique.
         steep = pdf * width > 1e-3
         error = np.abs(values - x)[steep] * pdf[steep]
         worst = np.argmax(error, axis=0)
@@ -192,7 +197,7 @@ def _check_slopes(
     """Check that the cdf has the slope pdf, and that all slopes are finite inside and at, near and beyond the ends.
 
     Returns:
-        The points, which include infinite ends, with the inner ones first; and the slopes there.
+        The points, inner ones first and including infinite ends; and the slopes at them.
     """
     first, last = panels[0], panels[-1]
     width = last - first
@@ -210,9 +215,9 @@ def _check_slopes(
 def _check_modes(
     x: np.ndarray, forward: dict[str, np.ndarray], reverse: np.ndarray, inside: dict[str, np.ndarray], rtol: float
 ) -> None:
-    """Check that the derivatives by x in the two modes differ by rounding only, however long the computation.
+    """Check that the derivatives by x in the two modes differ by rounding only.
 
-    A logarithm multiplies the rounding by the inverse of its argument, which in a tail may be of the size of rounding.
+    A logarithm divides the rounding by its argument, which in a tail may be as small as rounding.
     """
     terms = {name: WEIGHTS[name] * forward[name].astype(float) for name in METHODS}
     least = np.finfo(x.dtype).eps ** 2
@@ -229,7 +234,7 @@ def _check_modes(
 def _require_finite_gradients(
     law: Any, points: np.ndarray, names: tuple[str, ...], by_parameters: PyTree, by_x: np.ndarray
 ) -> None:
-    """End the check at the first method with a derivative that is not finite; one program per method finds it."""
+    """End the check at the first method with a derivative that is not finite, found by one program for each method."""
     if all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((by_parameters, by_x))):
         return
     for name in names if len(names) > 1 else ():
@@ -240,6 +245,6 @@ def _require_finite_gradients(
 
 
 def _close(what: str, got: Any, expected: Any, rtol: float, size: float = 1.0) -> None:
-    """Agreement on the scale of the expected values, at least `size`."""
+    """End the check unless values agree on the scale of the expected ones, or of `size` if that is larger."""
     got, expected = np.asarray(got, float), np.asarray(expected, float)
     require_close(_CHECK, what, got, expected, rtol=rtol, atol=rtol * size)

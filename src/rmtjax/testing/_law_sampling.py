@@ -13,12 +13,12 @@ from rmtjax.testing._transformations import require_hashable
 
 _CHECK = "check_law"
 _NUM_BINS = 16  # of equal width, over the support
-# The level of a test: one false alarm in a million bins, both sides together.
+# The level of a test, with both sides together: one false alarm in a million bins.
 _LEVEL = 1e-6
 
 
 def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int) -> None:
-    """Check the shape, the support, that two keys differ, and the number of draws in each bin of the support."""
+    """Check the shape and the support of draws, that two keys differ, and the number of draws in each bin."""
     key = jax.random.key(20_231)
     require_hashable(law.sample, _CHECK)
     for shape in ((), (2, 3)):
@@ -29,7 +29,7 @@ def check_sampler(law: Any, lower: np.ndarray, upper: np.ndarray, num_draws: int
     message = f"draws from {draws[0]} to {draws[-1]} leave the support [{lower}, {upper}]."
     require((draws >= lower) & (draws <= upper), _CHECK, message)
 
-    # Where an end is infinite, the tail beyond the outermost edge holds a hundredth of the probability.
+    # At an infinite end the tail beyond the outermost edge holds a hundredth of the probability.
     p = np.array([0.01, 0.99], draws.dtype)
     first, last = np.where(np.isfinite([lower, upper]), [lower, upper], evaluate(law, p, p)["ppf"])
     edges = np.linspace(first, last, _NUM_BINS + 1, dtype=draws.dtype)[1:-1]

@@ -21,8 +21,6 @@ try:
 except ImportError as missing:
     raise ImportError('`rmtjax.testing` needs hypothesis: pip install "rmtjax[test]"') from missing
 
-_SPECTRA = ("generic", "ties", "equal", "zero", "rank one", "graded", "clusters")
-
 
 def keys() -> st.SearchStrategy[KeyScalar]:
     """Typed keys.
@@ -49,7 +47,7 @@ def spectra(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[Float[Array, 
         decades, and pairs of levels 1e-9 apart.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> from hypothesis import given
@@ -71,10 +69,10 @@ def hermitian_matrices(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[In
             `complex`.
 
     Returns:
-        A strategy for arrays with the spectra of `spectra`, in a random orthonormal basis or diagonal.
+        A strategy for matrices with the spectra of `spectra`, in a random orthonormal basis or diagonal.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> from hypothesis import given
@@ -87,20 +85,20 @@ def hermitian_matrices(n: int, dtype: DTypeLike = float) -> st.SearchStrategy[In
 
 
 def ensembles(n: int, *kinds: type) -> st.SearchStrategy[Any]:
-    """Ensembles of size n, with continuous parameters of every size and a few static ones.
+    """Ensembles of size n, with continuous parameters of every size and few values of static ones.
 
-    Every class and every static parameter is a program of its own to compile: name few kinds where that matters.
+    Each class and each static parameter is compiled anew. To save time, name few kinds.
 
     Args:
         n: size, n ≥ 1.
-        kinds: classes to draw from; an abstract one stands for all of its kind. By default every ensemble with real
-            eigenvalues, `Mixed` apart, whose spectra are padded.
+        kinds: classes to draw from; an abstract class stands for all of its subclasses. By default every ensemble with
+            real eigenvalues except `Mixed`, whose spectra are padded.
 
     Returns:
         A strategy for ensembles, with scales from 0.1 to 10.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, or no ensemble of these kinds has this size.
+        ValueError: `n` is outside its range, or no ensemble of these kinds has this size.
 
     Example:
         >>> from hypothesis import given
@@ -116,10 +114,11 @@ def ensembles(n: int, *kinds: type) -> st.SearchStrategy[Any]:
 
 
 def laws(*kinds: type) -> st.SearchStrategy[Any]:
-    """Laws, with continuous parameters of every size and a few static ones.
+    """Laws, with continuous parameters of every size and few values of static ones.
 
     Args:
-        kinds: classes to draw from; an abstract one stands for all of its kind. By default every law on the line.
+        kinds: classes to draw from; an abstract class stands for all of its subclasses. By default every law on the
+            line.
 
     Raises:
         ValueError: there is no law of these kinds.
@@ -136,7 +135,7 @@ def laws(*kinds: type) -> st.SearchStrategy[Any]:
 
 
 def _one_of(name: str, kinds: tuple[type, ...], table: Mapping[type, tuple | None]) -> st.SearchStrategy[Any]:
-    """Objects of the kinds, each class with the same chance."""
+    """Objects of the kinds; each class has the same probability."""
     chosen = [kind for kind, arguments in table.items() if arguments is not None and issubclass(kind, kinds)]
     if not chosen:
         raise _checks.refusal(name, "be classes of which the library has one", kinds)
@@ -146,26 +145,20 @@ def _one_of(name: str, kinds: tuple[type, ...], table: Mapping[type, tuple | Non
 @st.composite
 def _levels(draw: st.DrawFn, n: int) -> np.ndarray:
     """An unsorted spectrum in float64."""
-    # A grid shrinks better than all floats, and holds no subnormal numbers, which have already lost digits.
+    # Numbers of a grid shrink better than floats, and none of them is subnormal, which would have lost digits.
     number = st.integers(-(2**20), 2**20).map(lambda k: k / 2**20)
-    tied = st.sampled_from([-1.0, 0.0, 0.5, 1.0])
     several = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))
     index = np.arange(n)
-    match draw(st.sampled_from(_SPECTRA)):
-        case "generic":
-            levels = several(number)
-        case "ties":
-            levels = several(tied)
-        case "equal":
-            levels = np.full(n, draw(number))
-        case "zero":
-            levels = np.zeros(n)
-        case "rank one":
-            levels = np.where(index == 0, draw(number), 0)
-        case "graded":
-            levels = np.logspace(0, -8, n)
-        case _:
-            levels = several(number)[index // 2] + 1e-9 * (index % 2)
+    kinds = {
+        "generic": lambda: several(number),
+        "ties": lambda: several(st.sampled_from([-1.0, 0.0, 0.5, 1.0])),
+        "equal": lambda: np.full(n, draw(number)),
+        "zero": lambda: np.zeros(n),
+        "rank one": lambda: np.where(index == 0, draw(number), 0),
+        "graded": lambda: np.logspace(0, -8, n),
+        "clusters": lambda: several(number)[index // 2] + 1e-9 * (index % 2),
+    }
+    levels = kinds[draw(st.sampled_from(list(kinds)))]()
     return levels * 10.0 ** draw(st.integers(-3, 3))
 
 

@@ -1,4 +1,4 @@
-"""Checks of values under `jit` and `vmap`."""
+"""Checks of the values of functions under `jit` and `vmap`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +11,11 @@ from rmtjax.testing._compare import fail, require_close
 
 
 def check_jit(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
-    """Check that a function returns the same when it is compiled.
+    """Check that a compiled function returns the same as the function itself.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
-        *args: example arguments. Arrays and numbers are traced, everything else is closed over.
+        *args: example arguments. Arrays and numbers are traced; everything else is closed over.
         rtol: allowed deviation, relative to the largest entry of an array; 100 ulp if None.
         atol: absolute deviation allowed in addition.
 
@@ -35,11 +35,11 @@ def check_jit(fn: Callable[..., Any], *args: Any, rtol: float | None = None, ato
 def check_vmap(fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float = 0.0) -> None:
     """Check that `vmap` returns the same as a loop, over all arguments at once and over each of them alone.
 
-    The stack holds the example arguments and two copies of them, shrunk by a few per cent (keys are folded).
+    The batch holds the example arguments and two copies, with numbers shrunk by a few per cent and keys folded.
 
     Args:
         fn: a function of pytrees of arrays, numbers and typed keys.
-        *args: example arguments. Arrays and numbers are mapped over, everything else is closed over.
+        *args: example arguments. Arrays and numbers are mapped over; everything else is closed over.
         rtol: allowed deviation, relative to the largest entry of an array; 100 ulp if None.
         atol: absolute deviation allowed in addition.
 
@@ -68,7 +68,7 @@ def check_vmap(fn: Callable[..., Any], *args: Any, rtol: float | None = None, at
 
 
 def require_hashable(fn: Callable[..., Any], check: str) -> None:
-    """End a check unless `fn` is hashable, as `jax.jit(fn)` demands; a wrapper with static arguments would hide it."""
+    """End a check unless `fn` is hashable, as `jax.jit(fn)` demands."""
     try:
         hash(fn)
     except TypeError as error:

@@ -7,31 +7,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from rmtjax._typing import KeyScalar
-from rmtjax.testing._arguments import stacked
 from rmtjax.testing._compare import ROUNDING_ULPS, host, require, require_close
-from rmtjax.testing._draws import (
-    gaps,
-    require_composable,
-    require_counts,
-    require_finite_square,
-    require_fresh,
-    require_gradient,
-    require_leaves,
-    require_one_compilation,
-)
+from rmtjax.testing._draws import check_contract, require_finite_square
 
 _CHECK = "check_unitary_ensemble"
-_METHODS = ("sample", "eigenphases", "eigenvalues", "count_below")
 
 
 def check_unitary_ensemble(ensemble: Any, key: KeyScalar) -> None:
     r"""Check the contract of an ensemble of unitary matrices, on a few draws.
 
-    The shapes must be right; eigenphases θ must be real, ascending and in (-π, π], eigenvalues $e^{i\theta}$, samples
-    unitary, counts equal to those of the phases. Other keys must give other draws. `sample`, `eigenphases`,
-    `eigenvalues` and `count_below` must give the same as bound methods under `jit` and `vmap`. A function of the
-    ensemble must compile once for all values of its continuous parameters, and the phases must have finite derivatives
-    by them. The distribution is not checked: compare `simulate` with the exact moments or `law()` for that.
+    The check demands:
+
+    - eigenphases θ of the right shape, real, ascending and in (-π, π]; eigenvalues $e^{i\theta}$;
+    - samples of the right shape, unitary; other keys give other samples;
+    - counts equal to those of the phases;
+    - the same results of the bound methods `sample`, `eigenphases`, `eigenvalues` and `count_below` under `jit` and
+      `vmap`;
+    - one compilation of a function of the ensemble for all values of its continuous parameters, and finite derivatives
+      of the phases by them.
+
+    It does not check the distribution. For this, compare `simulate` with exact moments or with `law()`.
 
     Args:
         ensemble: a pytree with `n`, `sample(key)`, `eigenphases(key)`, `eigenvalues(key)` and `count_below(key, x)`.
@@ -44,31 +39,21 @@ def check_unitary_ensemble(ensemble: Any, key: KeyScalar) -> None:
         >>> import jax, rmtjax as rmt
         >>> check_unitary_ensemble(rmt.CUE(2), jax.random.key(0))
     """
-    require_leaves(_CHECK, ensemble)
-    draws = stacked(key)
-    for i in range(draws.size):
-        phases = _check_phases(ensemble.eigenphases(draws[i]), ensemble.n)
-        _check_eigenvalues(ensemble.eigenvalues(draws[i]), phases)
-        require_counts(_CHECK, ensemble, draws[i], phases)
-        _check_sample(ensemble.sample(draws[i]), ensemble.n)
-    require_fresh(_CHECK, ensemble, draws)
-    require_composable(_CHECK, _METHODS, ensemble, gaps(host(ensemble.eigenphases(key))), key)
-    require_one_compilation(_CHECK, "eigenphases", ensemble, key)
-    require_gradient(_CHECK, "eigenphases", ensemble, key)
+    methods = ("sample", "eigenphases", "eigenvalues", "count_below")
+    check_contract(_CHECK, ensemble, key, methods, _spectrum, _check_sample)
 
 
-def _check_phases(draw: Any, n: int) -> np.ndarray:
-    phases = host(draw)
+def _spectrum(ensemble: Any, key: KeyScalar) -> np.ndarray:
+    """The phases, checked together with the eigenvalues."""
+    phases, n = host(ensemble.eigenphases(key)), ensemble.n
     require(phases.shape == (n,), _CHECK, f"eigenphases have shape {phases.shape}, not ({n},).")
     require(jnp.issubdtype(phases.dtype, jnp.floating), _CHECK, f"eigenphases are {phases.dtype}, not real.")
     pi = np.asarray(np.pi, phases.dtype)
     require((phases > -pi) & (phases <= pi), _CHECK, f"eigenphases are not in (-π, π]: {phases}.")
     require(np.diff(phases) >= 0, _CHECK, f"eigenphases do not ascend: {phases}.")
+    on_circle = jax.lax.complex(np.cos(phases), np.sin(phases))
+    require_close(_CHECK, "eigenvalues against exp(i phases)", ensemble.eigenvalues(key), on_circle)
     return phases
-
-
-def _check_eigenvalues(draw: Any, phases: np.ndarray) -> None:
-    require_close(_CHECK, "eigenvalues against exp(i phases)", draw, jax.lax.complex(np.cos(phases), np.sin(phases)))
 
 
 def _check_sample(draw: Any, n: int) -> None:

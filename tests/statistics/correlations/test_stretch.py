@@ -17,7 +17,7 @@ INTERVAL = rmt.Interval(np.array([1.0, 0, 2.5, 0]), np.array([6.5, 4.5, 5.5, 9])
 CIRCLE = rmt.Circle(np.array([5.0, 4.5, 3, 9]))
 LINE = rmt.spectra.Line()
 WINDOW = np.array([3.0, 2, 4, 3]), np.array([1.0, 2, 0.5, 1])
-SIZES, EDGES = np.array([0.5, 1.25]), np.array([0, 0.5, 2])
+SIZES, EDGES = np.array([[0.5], [1.25]]), np.array([0, 0.5, 2])
 MANY = np.linspace(0.5, 3, 200)
 # The statistics, and where they look at the spectra.
 STATISTICS = {
@@ -29,13 +29,14 @@ STATISTICS = {
     "power_spectrum": (lambda x: statistics.power_spectrum(x, SIZES), LINE, CIRCLE),
     "form_factor": (lambda x, window=None: statistics.form_factor(x, SIZES, window=window).raw, LINE),
 }
+OF_UNFOLDED = [name for name in STATISTICS if name != "form_factor"]
 
 
 def assert_one_by_one(of, whole):
-    """A function of arrays has the same values for a batch, however it is mapped, and for each spectrum of it."""
+    """A function of arrays has the same values for a batch, however it is mapped, and for each of its spectra."""
     expected = jnp.stack([of(*jax.tree.map(lambda leaf, i=i: leaf[i], whole)) for i in range(4)])
     assert np.isfinite(expected[:3]).all()
-    # The last has no level: on a line or circle nothing was observed, on an interval that there is none.
+    # The last has no level. On a line or circle nothing was observed; on an interval its absence was.
     assert np.isnan(expected[3]).all() or np.isfinite(expected[3]).all()
     in_two_axes = of(*jax.tree.map(lambda leaf: leaf.reshape(2, 2, *leaf.shape[1:]), whole))
     for found in (of(*whole), jax.jit(of)(*whole), jax.vmap(of)(*whole), in_two_axes):
@@ -48,15 +49,33 @@ def test_every_spectrum_has_its_own_place(name):
     for place in places:
         of = lambda levels, mask, place: statistic(rmt.Spectrum(levels, mask, place, unfolded=True))
         assert_one_by_one(of, (LEVELS, MASK, place))
-        # A spectrum that was made before goes through transformations as its arrays do.
+        # A spectrum goes through transformations as its arrays do.
         assert_one_by_one(statistic, (rmt.Spectrum(LEVELS, MASK, place, unfolded=True),))
 
 
-@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+@pytest.mark.parametrize(
+    "domain", [LINE, rmt.Circle(13.0), rmt.Interval(-1.0, 13.0)], ids=["line", "circle", "interval"]
+)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_levels_that_do_not_count_might_not_be_there(name, domain):
+    rng = np.random.default_rng(0)
+    levels = np.sort(rng.uniform(0, 12, (2, 3, 12)), axis=-1)
+    # Eight levels of each spectrum count, with gaps between them in all spectra but the first.
+    mask = rng.permuted(np.broadcast_to(np.arange(12) < 8, levels.shape), axis=-1)
+    mask[0, 0] = np.arange(12) < 8
+
+    def of(levels, mask=None):
+        whole = rmt.Spectrum(levels, mask, domain, unfolded=True)
+        return jnp.stack([STATISTICS[name][0](part) for part in (whole, whole.bulk(1.0, 11.0))])
+
+    np.testing.assert_allclose(of(levels, mask), of(levels[mask].reshape(2, 3, 8)), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", OF_UNFOLDED)
 def test_every_spectrum_has_its_own_bulk(name):
     statistic = STATISTICS[name][0]
     of = lambda spectra, start, end: statistic(spectra.bulk(start, end))
-    for whole in (LINE, rmt.Circle(np.array([5.0, 4.5, 3, 9])), rmt.Interval(-1.0, 9.0)):
+    for whole in (LINE, CIRCLE, rmt.Interval(-1.0, 9.0)):
         spectra = rmt.Spectrum(LEVELS, MASK, whole, unfolded=True)
         assert_one_by_one(of, (spectra, np.array([1.75, 0.25, 2.75, 0]), np.array([5.75, 3.5, 5.0, 9])))
 
@@ -68,7 +87,7 @@ def test_every_spectrum_has_its_own_window():
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_memory_is_linear_in_levels_and_lengths(name):
-    # Some numbers for each level and each value, and the tile of 2¹⁵ places and times that waves have.
+    # Some numbers for each level and each value, and the tile of 2¹⁵ numbers of the waves.
     batch, n = 40, 1000
     options = {"max_count": 0} if name == "number_probabilities" else {}
     of = lambda levels: getattr(statistics, name)(levels, MANY, **options)
@@ -77,7 +96,7 @@ def test_memory_is_linear_in_levels_and_lengths(name):
 
 
 def test_an_interval_far_from_the_levels_is_nan_under_jit():
-    # Two mean spacings beyond the levels are observed empty space, and forty are a mistake.
+    # Two mean spacings beyond the levels are observed empty space; forty are a mistake.
     levels, ends = jnp.arange(60.0), jnp.array([[-2.0, 61.0], [-2.0, 99.0], [-40.0, 61.0], [5.0, 4.0]])
     spectrum = rmt.Spectrum(levels, unfolded=True)
     found = jax.jit(jax.vmap(lambda pair: statistics.number_variance(spectrum.bulk(pair[0], pair[1]), 1.0)))(ends)
@@ -91,19 +110,19 @@ def test_an_interval_far_from_the_levels_is_nan_under_jit():
     assert np.isfinite(statistics.number_variance(clusters.bulk(50.0, 350.0), 1.0))
 
 
-@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+@pytest.mark.parametrize("name", OF_UNFOLDED)
 def test_levels_that_are_not_unfolded(name):
     statistic = STATISTICS[name][0]
     raw, unfolded = jnp.linspace(-2, 2, 60), jnp.arange(60.0)
     with pytest.raises(ValueError, match=r"`levels` must have a mean spacing of 1, .* got 0\.0678"):
         statistic(raw)
-    # Independent levels of unit density are so dense or so rare with a probability of exp(-36) at most.
+    # The probability that independent levels of unit density are so dense or so rare is at most exp(-36).
     batch = jnp.stack([raw, unfolded, 2 * unfolded, 8 * unfolded])
     missing = np.isnan(jax.jit(statistic)(batch)).reshape(4, -1)
     np.testing.assert_array_equal(missing, np.array([True, False, False, True])[:, None] & np.ones_like(missing))
 
 
-@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "form_factor"])
+@pytest.mark.parametrize("name", OF_UNFOLDED)
 def test_spectra_that_are_not_unfolded(name):
     statistic, *places = STATISTICS[name]
     for place in (LINE, *places):
@@ -114,13 +133,12 @@ def test_spectra_that_are_not_unfolded(name):
 
 
 def test_what_is_said_to_be_unfolded_is_taken_as_it_is():
-    # The middle of a semicircle is unfolded by the density at its centre, and there only.
+    # The density at the centre of a semicircle unfolds its middle only.
     levels = rmt.laws.Semicircle(2.0).ppf((jnp.arange(2000.0) + 0.5) / 2000) * 2000 / np.pi
     with pytest.raises(ValueError, match=r"mean spacing of 1, .*`unfolded=True`.* got 1\.27"):
         statistics.number_variance(levels, 1.0)
     assert statistics.number_variance(rmt.Spectrum(levels, unfolded=True).bulk(-200, 200), 1.0) < 0.01
-    # Where the density is off, the square of the mean deviation comes on top: of 1/5 levels on average, and 50 windows
-    # of 250.
+    # If the density is off, the square of the mean deviation is added. Here 50 of 250 windows hold one level.
     sparse = rmt.Spectrum(jnp.arange(50.0), domain=rmt.Circle(250), unfolded=True)
     np.testing.assert_allclose(statistics.number_variance(sparse, 1.0), 200 / 250)
 
@@ -131,7 +149,7 @@ def test_degenerate_shells_of_a_known_interval():
     with pytest.raises(ValueError, match=r"mean spacing of 1, .* got 0\.501"):
         statistics.number_variance(levels, 1.0)
     shells = rmt.Spectrum(levels, domain=rmt.Interval(0.0, 400.0), unfolded=True)
-    # Two in 399 positions of a window of length 1 are around a shell.
+    # A window of length 1 is around a shell at 2 of 399 positions.
     np.testing.assert_allclose(statistics.number_variance(shells, 1.0), (397 + 2 * 199**2) / 399)
     shares = statistics.number_probabilities(shells, 1.0, max_count=200)
     np.testing.assert_allclose(shares[np.array([0, 200])], [397 / 399, 2 / 399])

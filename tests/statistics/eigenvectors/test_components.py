@@ -49,7 +49,7 @@ def test_vectors_of_invariant_ensembles(getkey, ensemble, beta):
     vectors = jax.jit(rmt.eigh)(matrices)[1][..., 2:3]
     intensities = porter_thomas_intensities(vectors)
     np.testing.assert_allclose(intensities.mean(1), 1, rtol=1e-13)
-    # Of each matrix one component, so that they are independent.
+    # One component of each matrix: they are independent.
     assert_law(np.asarray(intensities[:, 5, 0]), rmt.laws.EigenvectorIntensity(n, beta).cdf)
     overlap = subspace_overlap(vectors, jnp.eye(n)[:, :d])[:, 0]
     a, b = beta * d / 2, beta * (n - d) / 2

@@ -16,7 +16,7 @@ MASKS = [None, np.arange(9) < 5, np.arange(9) % 4 != 1, np.zeros(9, bool)]
 
 
 def literal(levels, mask, edges):
-    """Counts and number of the levels of one spectrum that count."""
+    """The counts of one spectrum, and its number of levels, without those that do not count."""
     levels = np.asarray(levels)[np.broadcast_to(True if mask is None else mask, len(levels))]
     return np.histogram(levels, edges)[0], len(levels)
 
@@ -46,7 +46,7 @@ def test_counts_are_exact_in_single_precision():
     edges = np.float32([-0.5, 0.5, 1.5])
     found = np.float64(level_density(levels, edges)) * 1e6
     np.testing.assert_allclose(found, halves, atol=0.1)
-    # The variance of the counts, although in single precision a share has only some 7 digits.
+    # The variance of the counts is exact, although a share has only some 7 digits in single precision.
     np.testing.assert_allclose(spectral_ergodicity(levels, edges), np.var([1, 0, 5]) / 1e6, rtol=1e-5)
 
 
@@ -55,8 +55,8 @@ def test_density_of_the_gue_with_errors_over_matrices(getkey):
     levels = rmt.simulate(rmt.GUE(n).eigenvalues, getkey(), 2000)
     found = over_samples(lambda x: level_density(x, edges), levels)
     exact = np.diff(rmt.laws.LevelDensity(rmt.GUE(n)).cdf(edges)) / np.diff(edges)
-    assert (abs(found.value - exact) < 4.9 * found.standard_error).all()
-    # The levels repel: as independent ones they would have an error twice as long.
+    assert abs(found.z_score(exact)).max() < 4.9
+    # The levels repel each other: independent levels would have twice the error.
     independent = np.sqrt(exact[2] * (1 - exact[2]) / (2000 * n))
     assert found.standard_error[2] < independent / 2
 
@@ -77,7 +77,7 @@ def mixed_orders(key, ensembles, n=40):
     values = jnp.sort(jax.random.uniform(key, (ensembles, 12, n)), axis=-1)
     order = jnp.broadcast_to(jnp.repeat(jnp.array([3, 10, n]), 4), (ensembles, 12))
     every = jax.random.uniform(jax.random.fold_in(key, 1), values.shape)
-    inside = jnp.argsort(every, axis=-1).argsort(axis=-1) < order[..., None]  # any of the levels, not the lowest
+    inside = jnp.argsort(every, axis=-1).argsort(axis=-1) < order[..., None]  # random levels, not the lowest
     return rmt.Spectrum(values, inside)
 
 

@@ -10,7 +10,7 @@ from rmtjax.statistics import complex_spacing_ratios, over_samples
 
 
 def by_hand(levels, mask):
-    """Numerator and denominator of each ratio, by sorting the distances; None where there are not two neighbours."""
+    """Numerator and denominator of each ratio, by sorting the distances; None without two neighbours."""
     pairs = []
     for i, level in enumerate(levels):
         others = [j for j in range(len(levels)) if j != i and mask[j]]
@@ -55,7 +55,7 @@ def test_batches_and_blocks(getkey):
     found = complex_spacing_ratios(levels, centres=near)
     np.testing.assert_array_equal(found.mask, near)
     np.testing.assert_allclose(found.values[near], np.asarray(each)[near], rtol=1e-12)
-    # The ratio does not change when the plane is moved, turned and stretched.
+    # Moving, turning and stretching the plane does not change the ratios.
     np.testing.assert_allclose(complex_spacing_ratios((2 - 1j) * levels + 3).values, each, rtol=1e-9)
 
 
@@ -75,28 +75,21 @@ def test_few_levels():
         assert np.isnan(found.mean())
 
 
-def test_derivative():
+def test_derivative_is_0_at_a_tie():
     total = lambda x: jnp.nansum(complex_spacing_ratios(jax.lax.complex(x, x**2), ties="zero").values.real)
-    x = jnp.array([0.0, 0.3, 1.0, 1.8])
-    step = 1e-6 * jnp.eye(4)
-    slope = [(total(x + e) - total(x - e)) / 2e-6 for e in step]
-    np.testing.assert_allclose(jax.grad(total)(x), slope, rtol=1e-6)
     assert (jax.grad(total)(jnp.zeros(4)) == 0).all()
 
 
 def means(ratios):
-    """Of |z| and of cos arg z, for each spectrum."""
+    """The means of |z| and of cos arg z for each spectrum."""
     return ratios.mean(jnp.abs), ratios.mean(lambda z: jnp.cos(jnp.angle(z)))
 
 
 def check(levels, centres, beta, errors):
-    """The two means, at standard errors that tell Ginibre from independent levels."""
+    """Compare the two means with theory, at standard errors that tell Ginibre from independent levels."""
     found = over_samples(lambda x: means(complex_spacing_ratios(x, centres=centres)), levels)
-    expected = rmt.laws.mean_complex_spacing_ratio(beta)
-    for value, error, right, limit in zip(found.value, found.standard_error, expected, errors, strict=True):
-        assert error < limit
-        assert abs(value - right) < 5 * error
-    return found
+    assert (np.array(found.standard_error) < errors).all()
+    assert all(abs(z) < 5 for z in found.z_score(rmt.laws.mean_complex_spacing_ratio(beta)))
 
 
 def test_independent_levels(getkey):

@@ -4,24 +4,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.statistics import LevelRepulsion, level_repulsion, over_samples
+from tests.statistical import assert_counts
 
 # β, the coefficient c and the power γ in P(s) ∝ s^β (1 + c s^γ + …).
 SMALL_SPACINGS = {0: (-1, 1), 1: (-(np.pi**2) / 10, 2), 2: (-2 * np.pi**2 / 15, 2), 4: (-8 * np.pi**2 / 35, 2)}
 
 
-def law(beta):
-    return rmt.laws.Spacing(beta) if beta else rmt.laws.PoissonSpacing()
-
-
 def exponent_of_law(beta, cutoff):
-    """What the estimate tends to, by quadrature."""
+    """The limit of the estimate, by quadrature."""
     x, w = np.polynomial.legendre.leggauss(60)
     s, w = cutoff * (x + 1) / 2, cutoff * w / 2
-    density = np.asarray(law(beta).pdf(s))
+    law = rmt.laws.Spacing(beta) if beta else rmt.laws.PoissonSpacing()
+    density = np.asarray(law.pdf(s))
     return np.sum(w * density) / np.sum(w * density * np.log(cutoff / s)) - 1
 
 
@@ -70,7 +67,7 @@ def test_matrices(getkey, beta, ensemble):
     found = over_samples(lambda x: level_repulsion(x, cutoffs), levels, combine=lambda mean: mean.exponent)
     expected = [exponent_of_law(beta, float(cutoff)) for cutoff in cutoffs]
     assert found.standard_error[1] < 0.15
-    assert (abs(found.value - np.array(expected)) < 5 * found.standard_error).all()
+    assert abs(found.z_score(expected)).max() < 5
     # Spacings below the cutoff are nearly independent.
     together = LevelRepulsion(*(each.sum(0) for each in jax.tree.leaves(level_repulsion(levels, cutoffs))))
     np.testing.assert_allclose(found.standard_error, (1 + together.exponent) / together.count**0.5, rtol=0.3)
@@ -78,19 +75,12 @@ def test_matrices(getkey, beta, ensemble):
 
 def test_errors_are_true(getkey):
     repetitions, samples, n = 400, 30, 40
-    levels = jnp.cumsum(jax.random.exponential(getkey(), (repetitions, samples, n)), axis=-1)
-    expected, inside = exponent_of_law(0, 0.5), 0
-    sums = level_repulsion(levels, 0.5)
-    for each in range(repetitions):
-        here = jax.tree.map(lambda leaf, each=each: leaf[each], sums)
-        lower, upper = over_samples(lambda x: x, here, combine=exponent).interval()
-        inside += int(lower <= expected <= upper)
-    low, high = (scipy.stats.binom.ppf(p, repetitions, 0.95) for p in (5e-7, 1 - 5e-7))
-    assert low <= inside <= high
-
-
-def exponent(mean):
-    return mean.exponent
+    levels = jnp.cumsum(jax.random.exponential(getkey(), (samples, repetitions, n)), axis=-1)
+    found = over_samples(lambda x: level_repulsion(x, 0.5), levels, combine=lambda mean: mean.exponent)
+    lower, upper = found.interval()
+    expected = exponent_of_law(0, 0.5)
+    held = np.sum((lower <= expected) & (expected <= upper))
+    assert_counts([held, repetitions - held], [0.95, 0.05])
 
 
 @pytest.mark.parametrize("cutoff", [0.0, np.inf, np.nan])

@@ -10,7 +10,7 @@ from rmtjax.statistics import gap_ratios, over_samples, spacings
 
 
 def by_hand(levels, mask, order):
-    """Spacings and ratios as lists with None where they do not count; both by the definition."""
+    """Spacings and ratios by the definition, as lists with None where they do not count."""
     n = len(levels)
     spaced = [levels[i + order] - levels[i] if all(mask[i : i + order + 1]) else None for i in range(n - order)]
     ratios = []
@@ -86,11 +86,11 @@ def test_mean_ratio_to_four_digits(getkey, beta, ensemble):
 def test_second_neighbours_of_independent_levels(getkey):
     levels = jnp.cumsum(jax.random.exponential(getkey(), (200, 100)), axis=-1)
     distances = over_samples(lambda x: jnp.mean(spacings(x, 2).values ** 2, axis=-1), levels)
-    assert abs(distances.value - 6) < 4 * distances.standard_error  # the square of a gamma variate of 2
-    # Of two gamma variates of 2, the larger share b is a beta variate (2, 2): the ratio is (1 - b)/b, its mean
-    # 12 ∫ b (1 - b) (1 - b)/b db from 1/2 to 1.
+    assert abs(distances.z_score(6)) < 4  # the mean square of a gamma variate of shape 2
+    # The share b of one of two such variates is a beta variate (2, 2). The ratio is (1 - b)/b for the larger share, and
+    # its mean 12 ∫ b (1 - b) (1 - b)/b db from 1/2 to 1.
     ratios = over_samples(lambda x: gap_ratios(x, 2).mean(), levels)
-    assert abs(ratios.value - 0.5) < 4 * ratios.standard_error
+    assert abs(ratios.z_score(0.5)) < 4
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_on_a_circle_the_first_level_comes_after_the_last(order):
     left, right = (further[:, k + order : k + order + 7] - further[:, k : k + 7] for k in (0, order))
     expected = np.minimum(left, right) / np.maximum(left, right)
     np.testing.assert_allclose(gap_ratios(spectra, order).values, expected, rtol=1e-5)
-    # Padded, each spectrum closes behind its own last level; masked, the two sides of a gap are no neighbours.
+    # A padded spectrum closes behind its own last level. The two sides of a masked gap are no neighbours.
     ragged = spacings(rmt.Spectrum.of([levels[0], levels[1, :5], levels[2, :2], []], domain=rmt.Circle(10.0)), order)
     np.testing.assert_array_equal(ragged.count, [7, 5, 2 if order < 2 else 0, 0])
     alone = spacings(rmt.Spectrum(levels[1, :5], domain=rmt.Circle(10.0)), order)

@@ -10,7 +10,7 @@ from rmtjax.statistics import number_variance, over_samples, polynomial_degree, 
 
 
 def scores_by_numpy(levels, mask, degrees, folds):
-    """Each fold against a fit to the others; spectra of unequal length."""
+    """Scores of each spectrum, of its own length, against a fit to the other folds."""
     spectra = [row[keep] for row, keep in zip(levels.astype(float), mask, strict=True)]
     ends = min(map(np.min, spectra)), max(map(np.max, spectra))
     scores = []
@@ -50,7 +50,7 @@ def test_a_density_of_known_degree(getkey, degree):
     phases = rmt.simulate(rmt.CUE(40).eigenphases, getkey(), 8 * 60).reshape(8, 60, 40)
     levels = jnp.interp(phases / (2 * jnp.pi) + 0.5, cdf, grid)
     found = [int(polynomial_degree(each, range(1, 11)).degree) for each in levels]
-    # A degree that is too low is never taken; a higher one in one case of ten, as the rule of one error goes.
+    # The rule of one error never takes a degree that is too low, and a higher one in one case of ten.
     assert min(found) == degree
     assert found.count(degree) >= 5
 
@@ -59,13 +59,13 @@ def test_a_density_of_known_degree(getkey, degree):
 def test_semicircle(getkey):
     levels = rmt.simulate(rmt.GOE(100).eigenvalues, getkey(), 200)
     choice = polynomial_degree(levels, range(1, 21), drop=0.2)
-    # A straight line misses the density by two levels and more; what is left at the end are fluctuations.
+    # A straight line misses the density by two levels and more; high degrees leave only fluctuations.
     assert choice.scores[0] > 3 * choice.scores.min()
     assert 5 <= choice.degree <= 13
     unfolded = unfold_polynomial(levels, int(choice.degree), drop=0.2)
     found = over_samples(lambda x: number_variance(x, 20.0), unfolded)
     assert found.standard_error < 0.04
-    assert abs(found.value - rmt.laws.number_variance(20.0, 1)) < 4 * found.standard_error
+    assert abs(found.z_score(rmt.laws.number_variance(20.0, 1))) < 4
     wrong = over_samples(lambda x: number_variance(x, 20.0), unfold_polynomial(levels, 1, drop=0.2))
     assert wrong.value > 2 * found.value
 
@@ -77,12 +77,12 @@ def test_under_jit():
     np.testing.assert_allclose(found.scores, here.scores, rtol=1e-4)
     assert found.degree == here.degree
     assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4)) - jnp.arange(4.0)[None]) == -1
-    assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4))) == -1  # of one distinct level
+    assert jax.jit(lambda x: polynomial_degree(x, (1, 2)).degree)(jnp.zeros((5, 4))) == -1  # one distinct level
 
 
 @pytest.mark.float32
 def test_of_equal_scores_the_lowest_degree():
-    # All of these fit equal distances up to rounding.
+    # All of these degrees fit equal distances up to rounding.
     found = polynomial_degree(jnp.arange(300.0)[None] + jnp.zeros((6, 1)), (1, 2, 5, 9), folds=3)
     assert found.best == found.degree == 1
 
@@ -95,7 +95,7 @@ def test_spectra_of_several_sizes(getkey):
     levels = jnp.concatenate([jnp.pad(small, ((0, 0), (0, 20)), constant_values=jnp.nan), large])
     found = polynomial_degree(rmt.Spectrum(levels, jnp.isfinite(levels)), range(1, 9))
     assert found.degree == 3
-    assert found.scores[2] < 0.5  # of a picket of this kind, and 30 if staircases were pooled as they are
+    assert found.scores[2] < 0.5  # it would be 30 with unnormalised staircases
 
 
 @pytest.mark.parametrize(

@@ -19,22 +19,21 @@ from rmtjax._staging import at_once
 from rmtjax._typing import IntervalLike, RealLike
 from rmtjax._units import in_unit, quotient
 from rmtjax._varying import varying_like
-from rmtjax.spectra.internal import Levels, LevelsLike, checked, origin, outermost
-from rmtjax.statistics._correlations.stretch import pair
+from rmtjax.spectra.internal import Levels, LevelsLike, checked, of_each, origin, outermost
 from rmtjax.statistics._correlations.waves import cosine_and_sine, halves, turns, wave_sums
 
 
 class FormFactor(AbstractModule):
     r"""Form factors of spectra, or their mean over spectra.
 
-    The parts are those of a mean: all of K of a single spectrum is disconnected, and what `form_factor` returns refuses
-    to be taken apart, unless it comes out of `jit` or `vmap`. Take the mean first, as the example there does.
+    Only a mean has a connected part: K of a single spectrum is all disconnected. So `disconnected` and `connected`
+    refuse what `form_factor` returns, except out of `jit` or `vmap`. Take the mean first, as in the example there.
 
     Args:
         power: $|Z|^2$, of the shape of the batch followed by that of the times.
         amplitude: Z.
-        norm: $\sum_i w_i^2$. With weights it differs from spectrum to spectrum together with Z, so that only the
-            quotient of the means is free of bias.
+        norm: $\sum_i w_i^2$. Weights make it vary over spectra together with Z, so that only the quotient of the means
+            is free of bias.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,7 +46,7 @@ class FormFactor(AbstractModule):
     amplitude: Complex[Array, "..."]
     norm: Float[Array, "..."]
 
-    # Set by `form_factor`. It is no leaf, so that a mean, or what else is computed from the record, is without it.
+    # Set by `form_factor`. It is not a leaf, so means and other records derived from this one do not inherit it.
     _of_single_spectra = False
 
     @property
@@ -57,7 +56,7 @@ class FormFactor(AbstractModule):
 
     @property
     def disconnected(self) -> Float[Array, "..."]:
-        """The square of the mean amplitude, the part of the mean density."""
+        """The square of the mean amplitude: the part due to the mean density."""
         if self._of_single_spectra:
             must = "be averaged over spectra first, as `over_samples(…, combine=lambda k: k.connected)` does"
             raise _checks.refusal("form_factor", must, _checks.Words("single spectra"))
@@ -65,7 +64,7 @@ class FormFactor(AbstractModule):
 
     @property
     def connected(self) -> Float[Array, "..."]:
-        """What is left of the mean of K without the disconnected part, the part of the correlations."""
+        """The mean of K without the disconnected part: the part due to correlations."""
         return self.raw - self.disconnected
 
 
@@ -75,35 +74,36 @@ def form_factor(levels: LevelsLike, times: RealLike, *, window: IntervalLike | N
     $$K(\tau) = \frac{|Z(\tau)|^2}{\sum_i w_i^2}, \qquad Z(\tau) = \sum_i w_i\,e^{2\pi i \tau x_i},
     \qquad w_i = e^{-(x_i - c)^2/2\sigma^2} .$$
 
-    It does not average itself: K of one spectrum is a random number whose standard deviation is its mean, however large
-    the spectrum. Average over spectra, and over times if the curve allows it. The mean of `raw` is unbiased; with a
-    window, whose weights differ from spectrum to spectrum, that of the means is: `combine=lambda k: k.raw`. A window
-    smooths K over a width of $1/(2\sqrt 2 \pi\sigma)$ in τ.
-    Its disconnected part, a peak of width 1/n at τ = 0 with tails from hard ends of the spectrum, hides the correlation
-    hole; the weights w, which go smoothly to 0 inside of the spectrum, take the tails away, or the part is subtracted.
-    The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
+    The form factor is not self-averaging: K of one spectrum is a random number whose standard deviation is its mean,
+    however large the spectrum. Average over spectra, and over times if the curve allows it. The mean of `raw` is
+    unbiased. With a window the weights vary over spectra, so take the quotient of the means: `combine=lambda k: k.raw`.
+    A window smooths K over a width of $1/(2\sqrt 2 \pi\sigma)$ in τ.
 
-    Equally spaced times, at least 16 whose values are known when the function is called or traced, are a matrix
-    product, some eight times as fast as others, at the times of the grid that those given are rounded from. The memory
-    is that of the result and of one spectrum's waves, in reverse mode too. Phases keep their digits: in single
-    precision Z of 20 000 levels is right to 3e-5 √n.
+    The disconnected part, a peak of width 1/n at τ = 0 with tails from hard ends of the spectrum, hides the correlation
+    hole. Weights that go smoothly to 0 inside of the spectrum take the tails away; `connected` subtracts the whole
+    part. The square of a mean of m amplitudes has a bias of K/m, which the jackknife of `over_samples` removes.
+
+    Equally spaced times become a matrix product, some eight times as fast, if there are at least 16 and their values
+    are known when the function is called or traced. The product takes the exact grid instead of the rounded times. The
+    memory is that of the result and of the waves of one spectrum, in reverse mode too. Phases keep their digits: in
+    single precision Z of 20 000 levels is right to 3e-5 √n.
 
     Convention: $e^{2\pi i \tau x}$, so that for levels of mean spacing 1 the time τ is in units of the Heisenberg time,
-    as in `laws.form_factor`. With raw eigenvalues λ and τ = t/2π it is `laws.gaussian_form_factor(t, n)`, with phases
-    `laws.circular_form_factor`.
+    as in `laws.form_factor`. Raw eigenvalues at τ = t/2π compare with `laws.gaussian_form_factor(t, n)`, and phases
+    with `laws.circular_form_factor`.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
-        times: τ, of any shape.
-        window: a pair, centre c and width σ > 0 of the weights in the unit of the levels, each a number or an array
-            that broadcasts to the batch; by default all weights are 1. A width of a sixth of the spectrum or less
-            leaves nothing of its ends.
+        times: finite τ, of any shape.
+        window: a pair, the finite centre c and the width σ > 0 of the weights in the unit of the levels, each a number
+            or an array that broadcasts to the batch. A width of at most a sixth of the spectrum hides its ends. By
+            default all weights are 1.
 
     Returns:
         A `FormFactor`, with NaN where no level counts. Differentiable in levels, times and window.
 
     Raises:
-        ValueError: the levels are not ascending numbers, a time is not a finite number, or `window` is no such pair.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -115,8 +115,8 @@ def form_factor(levels: LevelsLike, times: RealLike, *, window: IntervalLike | N
         True
 
     References:
-        Haake (2010), Quantum Signatures of Chaos, chapter 4; Prange (1997), Phys. Rev. Lett. 78, 2280, on why it is
-        not self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
+        Haake (2010), Quantum Signatures of Chaos, chapter 4; Prange (1997), Phys. Rev. Lett. 78, 2280, on
+        self-averaging; Šuntajs, Bonča, Prosen and Vidmar (2020), Phys. Rev. E 102, 062144, on the weights.
     """
     spectra = checked(levels)
     with at_once():  # known times stay known under a transformation of the levels
@@ -133,15 +133,19 @@ def form_factor(levels: LevelsLike, times: RealLike, *, window: IntervalLike | N
 
 
 def _window(window: Any, spectra: Levels) -> tuple[Levels, tuple[Any, Any]]:
-    """Centre and width of the weights, and the spectra, which are valid only where these are."""
-    centre, width = pair("window", window, "be a pair of numbers, centre and width, or None", spectra)
+    """The spectra, valid only where the weights are, and centre and width of the weights."""
+    if isinstance(window, Array | np.ndarray):
+        window = _checks.real("window", window)
+    if not isinstance(window, tuple | list | Array) or getattr(window, "ndim", 1) != 1 or len(window) != 2:
+        raise _checks.refusal("window", "be a pair of numbers, centre and width, or None", window)
+    centre, width = (of_each("window", each, spectra.values) for each in window)
     kept = _checks.both(_CENTRE.kept("window", centre), _WIDTH.kept("window", width))
     return spectra.where(kept), (centre, width)
 
 
 _CENTRE = _checks.Rule(_checks.FINITE.holds, "have a finite centre")
 _WIDTH = _checks.Rule(_checks.POSITIVE.holds, "have a positive and finite width")
-# From this number of times on the product is faster.
+# From this many times on the product is faster.
 _FEW = 16
 
 
@@ -156,12 +160,12 @@ def _equally_spaced(times: Array) -> tuple[float, float] | None:
 
 
 def _columns(size: int) -> int:
-    """The columns of the nearly square table of times."""
+    """The number of columns of the nearly square table of times."""
     return math.isqrt(size - 1) + 1
 
 
 def _words(start: float, step: float, size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The first time, the steps along a row and down a column, and what their rounding leaves."""
+    """The first time and the steps along a row and down a column, and the rounding errors of these three."""
     times = np.array([start, step, _columns(size) * step])
     return times.astype(dtype), (times - times.astype(dtype)).astype(dtype)
 
@@ -189,7 +193,7 @@ def _on_grid(
     window: tuple | None,
     grid: tuple[RealLike, RealLike],
 ) -> FormFactor:
-    """The form factor at equally spaced times: waves of the first column and of the first row are multiplied."""
+    """The form factor at equally spaced times: products of the waves of the first column and of the first row."""
     columns = _columns(size)
 
     def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
@@ -220,19 +224,19 @@ def _of_each(
     """The form factors of one spectrum after the other.
 
     Args:
-        sums: Z and the wave of the origin, from the levels as seen from there with the origin behind them, in a unit,
-            the weights of the levels, and this unit.
+        sums: a function that returns Z and the wave of the origin. It takes the levels measured from the origin with
+            the origin behind them, in a unit; the weights of the levels; and the unit.
         values: the levels.
         mask: which of them count.
         window: centre and width of the weights.
-        shape: of the times.
+        shape: shape of the times.
     """
     batch, weights = values.shape[:-1], mask.astype(values.dtype)
     if window is not None:
         centre, width = (jnp.broadcast_to(jnp.asarray(end, values.dtype), batch)[..., None] for end in window)
         weights = weights * jnp.exp(-(quotient(values - centre, width) ** 2) / 2)
     by = origin(*outermost(values, mask))[..., None]
-    # Products of levels and times are of order 1, but halves of the digits of either may underflow.
+    # Products of levels and times are of order 1, but in another unit `halves` of either may underflow.
     scaled, unit = in_unit(jnp.concatenate([values - by, by], axis=-1), -1)
     each = [leaf.reshape(math.prod(batch), leaf.shape[-1]) for leaf in (scaled, weights)]
     # Without the checkpoint a gradient in reverse mode would keep the waves of all spectra.

@@ -1,4 +1,4 @@
-"""How the number of levels in an interval fluctuates, averaged exactly over the position of the interval."""
+"""Fluctuations of the number of levels in an interval, averaged exactly over the position of the interval."""
 
 import math
 from functools import partial
@@ -24,29 +24,31 @@ def number_variance(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."
 
     $$\Sigma^2(L) = \frac1{b - L - a} \int_a^{b - L} [N(x, x + L) - L]^2\,dx$$
 
-    with the number N of levels in (x, x + L]. The integral over the position is exact, not sampled, and takes O(n) for
-    each length: the count is piecewise constant. No window reaches beyond (a, b), where counts would be too small.
+    with the number N of levels in (x, x + L]. The count is piecewise constant, so the integral over the position is
+    exact, and takes O(n) time for each length. No window reaches beyond (a, b), where it would miss levels. There are
+    three domains:
 
-    Here (a, b) is the domain of a `Spectrum` on an `Interval`, as its `bulk` has. The mean over independent spectra is
-    then unbiased for levels of unit density; where the density is off, the square of the mean deviation comes on top.
-    On a `Circle` windows go round. Levels on the line have (a, b) from the first level to the last, and windows
-    near its ends stand beside a level instead of anywhere. For independent levels that is no bias either: given the
-    ends the others are uniform, and (n - 2)/(b - a) has the mean 1. For levels that repel each other it is of order
-    1/n; 12 neighbours of the CUE have a value too small by 1.4 % at L = 1/2 and 0.6 % at L = 1. Windows of one
-    spectrum overlap, so that errors come from several spectra: see `over_samples`.
+    - On an `Interval`, such as the domain of a `bulk`, (a, b) is the interval. The mean over independent spectra is
+      unbiased for levels of unit density. If the density is off, the square of the mean deviation is added.
+    - On a `Circle` windows go round.
+    - On the line (a, b) goes from the first level to the last, so it begins and ends with a level instead of anywhere.
+      For independent levels this is no bias: given the ends, the others are uniform, and (n - 2)/(b - a) has mean 1.
+      For levels that repel each other the bias is of order 1/n: for 12 neighbours of the CUE the value is too small by
+      1.4 % at L = 1/2 and 0.6 % at L = 1.
+
+    Windows of one spectrum overlap, so take errors over several spectra, by `over_samples`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: L ≥ 0, of any shape.
+        levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
+        lengths: finite L ≥ 0, of any shape; shorter than at least one spectrum.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
-        longer, and of a line or circle without levels. Differentiable in levels and lengths almost everywhere; in
-        reverse mode the memory is that of some √n values for each spectrum and length.
+        longer, and for a line or circle without levels. Differentiable in levels and lengths almost everywhere; reverse
+        mode stores some √n values for each spectrum and length.
 
     Raises:
-        ValueError: the levels are not ascending numbers or not unfolded, or a length is negative, infinite or longer
-            than every spectrum.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,27 +67,27 @@ def rigidity(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
 
     It is the mean squared deviation of the counting function F from its best straight line,
 
-    $$\Delta_3(L) = \Big\langle \min_{A, B} \frac1L \int_x^{x + L} [F(y) - A y - B]^2\,dy \Big\rangle_x ,$$
+    $$\Delta_3(L) = \Big\langle \min_{A, B} \frac1L \int_x^{x + L} [F(y) - A y - B]^2\,dy \Big\rangle_x .$$
 
-    with the exact integral over the position x, which is piecewise a polynomial of degree 4. It takes O(n) for each
-    length. Unlike the number variance it does not depend on the unit of the levels to first order. The mean over
-    independent spectra is unbiased on an `Interval`. On the line it is so for independent levels only; for levels that
-    repel each other the bias is of order 1/n, for the reason that `number_variance` gives, and 12 neighbours of the CUE
-    have a value too small by 5 % at L = 1/2 and 2 % at L = 1.
+    The integral over the position x, piecewise of a polynomial of degree 4, is exact and takes O(n) time for each
+    length. Unlike the number variance, the rigidity does not depend on the unit of the levels to first order. Domains
+    are those of `number_variance`. The mean over independent spectra is unbiased on an `Interval`, and on the line for
+    independent levels. For levels on the line that repel each other the bias is of order 1/n: for 12 neighbours of the
+    CUE the value is too small by 5 % at L = 1/2 and 2 % at L = 1.
 
-    In single precision the ends of the windows have the digits of the levels: at n = 20 000, where these are rounded to
-    0.001, the error is below 0.001 of the value, while that of the number variance stays below 1e-5.
+    In single precision the levels of a spectrum with n = 20 000 are rounded to 0.001. Then the relative error of the
+    rigidity is below 0.001, and of the number variance below 1e-5.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: L > 0, of any shape.
+        levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
+        lengths: finite L > 0, of any shape; shorter than at least one spectrum.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
         longer, and at L = 0. Differentiable in the levels almost everywhere.
 
     Raises:
-        ValueError: as for `number_variance`.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -102,20 +104,20 @@ def rigidity(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
 def number_skewness(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
     r"""Third moment of the number of levels in an interval, $\langle [N(x, x + L) - L]^3 \rangle_x$.
 
-    It is not divided by the third power of the standard deviation: the mean over spectra of a quotient is biased. The
-    skewness of an ensemble is the mean of this over the mean of `number_variance` to the power 3/2, as
-    `over_samples(…, combine=…)` computes it with its error. It is L for independent levels.
+    It is L for independent levels. It is not divided by the third power of the standard deviation, because the mean
+    over spectra of a quotient is biased. To get the skewness of an ensemble, divide the mean of this by the mean of
+    `number_variance` to the power 3/2; `over_samples(…, combine=…)` does so with an error.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: L ≥ 0, of any shape.
+        levels: as for `number_variance`.
+        lengths: as for `number_variance`.
 
     Returns:
-        Values of the shape of the batch followed by that of `lengths`, NaN as those of `number_variance`.
+        Values of the shape of the batch followed by that of `lengths`; NaN where `number_variance` is NaN.
         Differentiable in levels and lengths almost everywhere.
 
     Raises:
-        ValueError: as for `number_variance`.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -133,17 +135,17 @@ def number_probabilities(levels: LevelsLike, lengths: RealLike, *, max_count: in
     r"""The share E(k; L) of positions in which an interval of length L holds exactly k levels, for k up to `max_count`.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: L ≥ 0, of any shape.
+        levels: as for `number_variance`.
+        lengths: as for `number_variance`.
         max_count: the largest k, at least 0; static.
 
     Returns:
-        Shares for k = 0, …, `max_count`, on a last axis behind those of the batch and of `lengths`, NaN as the values
-        of `number_variance`. Their sum is 1 if no interval holds more levels. Differentiable in levels and lengths
+        Shares for k = 0, …, `max_count`, on a last axis behind those of the batch and of `lengths`; NaN where
+        `number_variance` is NaN. Their sum is 1 if no interval holds more levels. Differentiable in levels and lengths
         almost everywhere.
 
     Raises:
-        ValueError: as for `number_variance`, or `max_count` is no whole number.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -158,31 +160,28 @@ def number_probabilities(levels: LevelsLike, lengths: RealLike, *, max_count: in
     return _averages("number_probabilities", levels, lengths, max_count)
 
 
-def _squared_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]) -> Float[Array, "b k"]:
-    return by * (window.inside - lengths) ** 2
-
-
-def _cubed_deviation(window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]) -> Float[Array, "b k"]:
-    return by * (window.inside - lengths) ** 3
+def _deviation(
+    power: int, window: Window, by: Float[Array, "b k"], lengths: Float[Array, "1 k"]
+) -> Float[Array, "b k"]:
+    return by * (window.inside - lengths) ** power
 
 
 def _each_count(
     max_count: int, window: Window, by: Float[Array, "b k"], _: Float[Array, "1 k"]
 ) -> Float[Array, "b k counts"]:
-    return jnp.where(
-        window.inside[..., None] == jnp.arange(max_count + 1, dtype=by.dtype)[None, None], by[..., None], 0
-    )
+    counts = jnp.arange(max_count + 1, dtype=by.dtype)[None, None]
+    return jnp.where(window.inside[..., None] == counts, by[..., None], 0)
 
 
 _MEASURES: dict[str, Measure] = {
-    "number_variance": _squared_deviation,
-    "number_skewness": _cubed_deviation,
+    "number_variance": partial(_deviation, 2),
+    "number_skewness": partial(_deviation, 3),
     "rigidity": windows.least_squares,
 }
 
 
 def _averages(name: str, levels: Any, lengths: Any, max_count: int | None = None) -> Array:
-    """The averages of the measure of that name, for spectra and lengths of any shape."""
+    """The averages of the measure with this name, for spectra and lengths of any shape."""
     spectra = unit_density(levels)
     sizes = _checks.real("lengths", lengths)
     valid = _LENGTHS.kept("lengths", sizes)
@@ -199,12 +198,12 @@ def _batch(name: str, max_count: int | None, spectra: Levels, lengths: Float[Arr
     if not isinstance(spectra.domain, Circle):
         levels, last, events = part.levels, end - sizes, 2 * count + 1
     else:
-        # A level comes twice: before the first position, and when the window has gone round.
+        # Each level comes twice: before the first position, and when the window has gone round.
         levels, last, events = part.two_rounds, end + 0 * sizes, 3 * count + 1
-    # An interval without a level was observed, too.
+    # An interval without levels was observed too.
     observed = isinstance(spectra.domain, Interval) | (part.number[:, None] > 0)
     fits = observed & (last > start) & (sizes <= part.length[:, None])
-    if name == "rigidity":  # to an empty window there is no line, nor a derivative
+    if name == "rigidity":  # no line fits a window of length 0, and the formula has no derivative there
         fits, sizes = fits & (sizes > 0), jnp.where(sizes > 0, sizes, 1)
     track = Track(jnp.pad(levels, ((0, 0), (0, 1)), constant_values=jnp.inf), start, last)
     result = windows.average(track, sizes, measure, events, with_sums=name == "rigidity")

@@ -23,22 +23,22 @@ def pair_correlation(levels: LevelsLike, edges: Annotated[RealLike, "bins_and_on
 
     $$\hat R_2 = \frac{\#\{i < j : e_0 \le x_j - x_i < e_1\}}{\int_{e_0}^{e_1} (W - r)\,dr}$$
 
-    for levels in an interval of length W. The denominator is the number of such pairs among independent levels of unit
-    density, so no distance is too rare near the ends. The mean over spectra is that of $R_2$ in the bin with the weight
-    W - r, without bias on an `Interval`; from the first level to the last the bias is of order 1/n,
-    and 2/n at short distances for independent levels, as the ends are levels themselves.
+    for levels in an interval of length W. The denominator is the mean number of such pairs among independent levels of
+    unit density, so the ends of the interval are no bias. The mean over spectra is the mean of $R_2$ in the bin with
+    the weight W - r. On the line, where the interval goes from the first level to the last, there is a bias of order
+    1/n, and 2/n at short distances for independent levels, because the ends are levels themselves.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        edges: of the bins, ascending from 0 or above, up to the length of the interval; a bin holds its lower edge.
+        levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
+        edges: two or more ascending edges of bins, from 0 up to the length of the longest spectrum. A bin holds its
+            lower edge.
 
     Returns:
-        A value for each bin, on a last axis behind those of the batch; NaN where a bin reaches beyond the interval. As
-        these are counts, derivatives have no meaning. It takes O(n log n) for each edge.
+        A value for each bin, on a last axis behind those of the batch; NaN where a bin reaches beyond the interval.
+        Values are counts, so derivatives have no meaning. It takes O(n log n) time for each edge.
 
     Raises:
-        ValueError: the levels are not ascending numbers, the edges are not two or more ascending numbers from 0 on or
-            reach beyond every spectrum.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -51,11 +51,9 @@ def pair_correlation(levels: LevelsLike, edges: Annotated[RealLike, "bins_and_on
     """
     spectra = unit_density(levels)
     ends = _checks.edges("edges", edges)
-    kept = (rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE))
-    valid = _checks.both(*kept)
+    valid = _checks.both(*(rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE)))
     refuse_longer("edges", ends, spectra, whole=True)
-    densities = _densities(spectra, ends)
-    return _checks.masked(valid, spectra.masked(densities, 1))
+    return _checks.masked(valid, spectra.masked(_densities(spectra, ends), 1))
 
 
 @compiled
@@ -75,11 +73,11 @@ def _densities(spectra: Levels, edges: Float[Array, " bins_and_one"]) -> Float[A
 
 
 def _pairs(among: Array, of: Array, counted: Array, edges: Array) -> Float[Array, " bins"]:
-    """How many levels there are at the distances of each bin above those that count."""
+    """The number of pairs in each bin: levels `among` at a distance above the levels `of` that count."""
     place = jnp.arange(of.size)
 
     def up_to(before: Array, edge: Array) -> tuple[Array, Array]:
-        # The level itself, and its equals before it, are no partners.
+        # A level is no partner of itself, nor are equal levels before it.
         after = jnp.maximum(like(place, jnp.searchsorted(among, of + edge)), place + 1)
         return after, jnp.sum(jnp.where(counted, after - before, 0).astype(edges.dtype))
 

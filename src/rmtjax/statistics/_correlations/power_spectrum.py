@@ -23,27 +23,27 @@ def power_spectrum(levels: LevelsLike, frequencies: RealLike) -> Float[Array, ".
 
     With the m spacings $s_l$ of the spectrum
 
-    $$S(\omega) = \frac1{4 m \sin^2(\omega/2)} \Big|\sum_{l=1}^m (s_l - 1)\,e^{i\omega l}\Big|^2,$$
+    $$S(\omega) = \frac1{4 m \sin^2(\omega/2)} \Big|\sum_{l=1}^m (s_l - 1)\,e^{i\omega l}\Big|^2 .$$
 
-    which is $\frac1m |\sum_l \delta_l e^{i\omega l}|^2$ at the frequencies 2πk/m, were it not for the distance of the
-    last level from m, which here does not leak into all frequencies. It is 1/ω² for small ω if levels are independent,
-    and 1/ω if they repel each other, the 1/f noise of quantum chaos.
+    At the frequencies 2πk/m this is $\frac1m |\sum_l \delta_l e^{i\omega l}|^2$, except that the deviation of the last
+    level does not leak into all frequencies. For small ω it is 1/ω² if levels are independent, and 1/ω if they repel
+    each other: the 1/f noise of quantum chaos.
 
     The mean over spectra is exactly $1/4\sin^2(\omega/2)$ for the first n levels of a Poisson process, whose spacings
-    are independent. Of n independent levels between fixed ends it is $\frac{n^2}{(n + 1)(n + 2)}$ of that at ω = 2πk/m,
-    and on a circle $\frac n{n + 1}$ at ω = 2πk/n, as `laws.circular_power_spectrum` has it. In general the bias is
-    of order 1/n.
+    are independent. For n independent levels between fixed ends it is $\frac{n^2}{(n + 1)(n + 2)}$ times this at
+    ω = 2πk/m, and on a circle $\frac n{n + 1}$ times this at ω = 2πk/n, as in `laws.circular_power_spectrum`. In
+    general the bias is of order 1/n.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`.
+        levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
         frequencies: ω between 0 and 2π, of any shape; S(2π - ω) = S(ω).
 
     Returns:
-        Values of the shape of the batch followed by that of the frequencies; NaN for less than two levels, or one on
-        a circle. Differentiable in the levels.
+        Values of the shape of the batch followed by that of the frequencies; NaN for fewer than two levels, or for
+        none on a circle. Differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers or not unfolded, or a frequency is out of range.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp, rmtjax as rmt
@@ -80,10 +80,10 @@ def _powers(spectra: Levels, frequencies: Float[Array, "..."]) -> Float[Array, "
 
 
 def _in_turns(omega: Float[Array, " k"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    """ω/2π, and what its rounding leaves."""
+    """ω/2π, and its rounding error."""
     tau = omega / (2 * math.pi)
     whole = jnp.asarray(2 * math.pi, omega.dtype)
     rounded, error = product(halves(tau), halves(whole))
-    # The rest of 2π in single precision; in double precision it is below all digits.
+    # The rounding error of 2π in single precision; in double precision it is 0.
     rest = 2 * math.pi - float(np.asarray(2 * math.pi, omega.dtype))
     return tau, ((omega - rounded) - error - rest * tau) / (2 * math.pi)

@@ -1,4 +1,4 @@
-"""Sums of waves, the one thing that form factors and power spectra are made of."""
+"""Sums of waves, of which form factors and power spectra are made."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from jaxtyping import Array, Complex, Float
 # A number as the sum of two.
 Halves = tuple[Float[Array, "..."], Float[Array, "..."]]
 
-# So many numbers of a tile stay in the cache of a core.
+# A tile of this many numbers stays in the cache of a core.
 _TILE = 1 << 15
 
 
@@ -20,26 +20,26 @@ def _polynomials(terms: int) -> tuple[list[float], list[float]]:
     return powers(through(sine, terms - 1)), powers(through(cosine, terms))
 
 
-# Those that have all digits of single and of double precision, in far fewer terms than Taylor's.
+# Enough terms for all digits of single and of double precision; Taylor's series would need far more.
 _SINGLE, _DOUBLE = _polynomials(5), _polynomials(8)
 
 
 def halves(x: Float[Array, "..."]) -> Halves:
-    """Two numbers of half of the digits, whose sum is x; products of such numbers have no rounding."""
+    """Two numbers of half the digits, whose sum is x. Products of such numbers are exact."""
     kind = jnp.finfo(x.dtype)
     high = jax.lax.stop_gradient(jax.lax.reduce_precision(x, kind.nexp, kind.nmant // 2))
     return high, x - high
 
 
 def product(x: Halves, y: Halves) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The product, and what its rounding leaves (Dekker 1971, Numer. Math. 18, 224)."""
+    """The product, and its rounding error (Dekker 1971, Numer. Math. 18, 224)."""
     (a, b), (c, d) = x, y
     rounded = (a + b) * (c + d)
     return rounded, jax.lax.stop_gradient(((a * c - rounded) + a * d + b * c) + b * d)
 
 
 def turns(x: Halves, tau: Halves, rest: Float[Array, "..."]) -> Float[Array, "..."]:
-    """x(τ + rest), in single precision but for whole turns, which would take the digits: 10⁴ of them leave three."""
+    """x(τ + rest). In single precision whole turns are left out: 10⁴ of them would leave three digits of the rest."""
     if jnp.finfo(rest.dtype).bits > 32:
         return (x[0] + x[1]) * (tau[0] + tau[1])  # twelve digits are left
     rounded, error = product(x, tau)
@@ -48,7 +48,7 @@ def turns(x: Halves, tau: Halves, rest: Float[Array, "..."]) -> Float[Array, "..
 
 @jax.custom_jvp
 def cosine_and_sine(turns: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Cosine and sine of 2π turns. As polynomials they are vectorised: ten times as fast as the functions of JAX."""
+    """Cosine and sine of 2π turns, by polynomials, which are vectorised: ten times as fast as the functions of JAX."""
     part = turns - jnp.round(turns)
     sine, cosine = _DOUBLE if jnp.finfo(turns.dtype).bits > 32 else _SINGLE
     half_sine, half_cosine = part * _polynomial(sine, part**2), _polynomial(cosine, part**2)
@@ -57,7 +57,7 @@ def cosine_and_sine(turns: Float[Array, "..."]) -> tuple[Float[Array, "..."], Fl
 
 @cosine_and_sine.defjvp
 def _slopes(primals: tuple, tangents: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """With the slopes, which are the functions themselves: in reverse mode no step of the polynomials is kept."""
+    """The slopes are the functions themselves, so reverse mode keeps no step of the polynomials."""
     cosine, sine = cosine_and_sine(*primals)
     slope = 2 * np.pi * tangents[0]
     return (cosine, sine), (-sine * slope, cosine * slope)
@@ -73,10 +73,10 @@ def _polynomial(coefficients: list[float], x: Float[Array, "..."]) -> Float[Arra
 def wave_sums(
     x: Float[Array, " n"], weights: Float[Array, "*batch n"], tau: Float[Array, " k"], rest: Float[Array, " k"]
 ) -> Complex[Array, "*batch k"]:
-    """The sums of w exp(2πi(τ + rest)x) over the places x, in tiles of places x times that fit into the cache."""
+    """The sums of w exp(2πi(τ + rest)x) over the places x, in tiles of places and times that fit into the cache."""
     columns = max(min(_TILE // max(x.size, 1), tau.size), 1)
     tiles = [jnp.pad(part, (0, -tau.size % columns)).reshape(-1, columns) for part in (*halves(tau), rest)]
-    places = halves(x[:, None])  # once for all tiles
+    places = halves(x[:, None])
 
     def of_tile(tile: list[Float[Array, " columns"]]) -> Complex[Array, "*batch columns"]:
         high, low, rest = (each[None] for each in tile)

@@ -1,4 +1,4 @@
-"""Components of eigenvectors, and their part in a subspace."""
+"""Components of eigenvectors, and the part of a vector in a subspace."""
 
 from typing import Annotated
 
@@ -16,14 +16,15 @@ def porter_thomas_intensities(vectors: Annotated[ArrayLike, "*batch n k"]) -> Fl
     r"""Intensities $n |v_i|^2$ of the components, for $\sum_i |v_i|^2 = 1$; their mean is 1.
 
     For vectors of invariant ensembles the law of each is `laws.EigenvectorIntensity`, and `laws.PorterThomas` as n → ∞.
-    Components of one vector are not independent: errors come from several matrices, by `over_samples`. Of a degenerate
-    level, as those of quaternion matrices in complex form, the intensities of the components depend on the basis.
+    Components of one vector depend on each other, so take errors over several matrices, by `over_samples`. The vectors
+    of a degenerate level are a choice of basis, on which the intensities depend; all levels of quaternion matrices in
+    complex form are degenerate.
 
     Args:
         vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; of any length.
 
     Returns:
-        Values of the shape of the vectors; NaN for a vector 0. Differentiable.
+        Values of the shape of the vectors; NaN for a zero vector. Differentiable.
 
     Raises:
         ValueError: the vectors have fewer than two axes.
@@ -44,19 +45,19 @@ def subspace_overlap(
 ) -> Float[Array, "*batch k"]:
     r"""The part of each vector in a subspace, $|P v|^2 / |v|^2$ with the orthogonal projection P.
 
-    For a vector that is uniform on the sphere of n components, real (β = 1) or complex (2), it is a beta variate with
-    the parameters βd/2 and β(n - d)/2, whose mean is d/n.
+    For a vector that is uniform on the sphere of n components, real (β = 1) or complex (β = 2), it is a beta variate
+    with parameters βd/2 and β(n - d)/2, whose mean is d/n.
 
     Args:
         vectors: real or complex, the columns of `(..., n, k)`, of any length.
         basis: d ≤ n linearly independent columns `(..., n, d)`, which span the subspace; they need not be orthogonal.
 
     Returns:
-        Values from 0 to 1 of the shape `(..., k)`, with the axes before those of vectors and basis broadcast; NaN for a
-        vector 0, and where the columns of the basis are linearly dependent up to rounding. Differentiable in both.
+        Values from 0 to 1 of the shape `(..., k)`, with the batch axes of vectors and basis broadcast. NaN for a zero
+        vector, and where the columns of the basis are linearly dependent up to rounding. Differentiable in both.
 
     Raises:
-        ValueError: there are fewer than two axes, vectors and basis differ in n, or the basis has more than n columns.
+        ValueError: an argument has another shape.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""How many components of a basis an eigenvector is spread over."""
+"""The number of basis components that an eigenvector is spread over."""
 
 from typing import Annotated, Any
 
@@ -19,17 +19,16 @@ Vectors = Inexact[Array, "*batch n k"]
 def inverse_participation_ratio(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike = 2.0) -> Float[Array, "..."]:
     r"""Moments of the intensities of each vector, $I_q = \sum_i |v_i|^{2q}$ for $\sum_i |v_i|^2 = 1$.
 
-    $I_2$ is 1 for a vector with one component, and 1/n for one that is spread evenly; its inverse counts the
-    components that participate. The mean for vectors of invariant ensembles is `laws.mean_inverse_participation_ratio`.
+    $I_2$ is 1 for a vector with one component, and 1/n for one that is spread evenly; $1/I_2$ counts the components
+    that participate. The mean for vectors of invariant ensembles is `laws.mean_inverse_participation_ratio`.
 
     Args:
-        vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; of any length, as each is
-            normalised here.
-        q: exponents of any shape. A component 0 gives 0 for q ≥ 0, and infinity below.
+        vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; of any length.
+        q: exponents of any shape. A zero component adds 0 for q ≥ 0, and infinity for q < 0.
 
     Returns:
-        Values of the shape `(..., k)` followed by that of q; NaN for a vector 0. Differentiable; for q ≤ 1/2, where the
-        slope at a component 0 is infinite, 0 takes its place.
+        Values of the shape `(..., k)` followed by that of q; NaN for a zero vector. Differentiable. For q ≤ 1/2 the
+        slope at a zero component is infinite; its derivative here is 0.
 
     Raises:
         ValueError: the vectors have fewer than two axes, or q is not finite.
@@ -46,22 +45,22 @@ def inverse_participation_ratio(vectors: Annotated[ArrayLike, "*batch n k"], q: 
 
 
 def participation_entropy(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike = 1.0) -> Float[Array, "..."]:
-    r"""Entropy of Rényi of the intensities $p_i = |v_i|^2$ of each vector, for q = 1 that of Shannon.
+    r"""Rényi entropy of the intensities $p_i = |v_i|^2$ of each vector; for q = 1 the Shannon entropy.
 
     $$S_q = \frac1{1 - q} \log \sum_i p_i^q, \qquad S_1 = -\sum_i p_i \log p_i .$$
 
-    It is 0 for a vector with one component and log n for one that is spread evenly. Around q = 1 it is computed from
-    the deviations of log p from its mean, so that it and its derivatives have all digits there. The mean of $S_1$ for
-    vectors of invariant ensembles is `laws.mean_participation_entropy`.
+    It is 0 for a vector with one component and log n for one that is spread evenly. $S_0$ is the logarithm of the
+    number of nonzero components. Around q = 1 the entropy and its derivatives are computed from the deviations of
+    log p from its mean, with all digits. The mean of $S_1$ for vectors of invariant ensembles is
+    `laws.mean_participation_entropy`.
 
     Args:
         vectors: real or complex, the columns of `(..., n, k)`, of any length.
-        q: exponents of any shape, which may be traced. Components 0 do not count for q ≥ 0 (q = 0 gives the logarithm
-            of the number of the others), and make S infinite below.
+        q: exponents of any shape. Zero components add nothing for q ≥ 0, and make S infinite for q < 0.
 
     Returns:
-        Values of the shape `(..., k)` followed by that of q, in nats; NaN for a vector 0. Differentiable in the vectors
-        and in q.
+        Values of the shape `(..., k)` followed by that of q, in nats; NaN for a zero vector. Differentiable in the
+        vectors and in q.
 
     Raises:
         ValueError: the vectors have fewer than two axes, or q is not finite.
@@ -80,15 +79,15 @@ def participation_entropy(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLi
 def multifractal_dimension(vectors: Annotated[ArrayLike, "*batch n k"], q: RealLike) -> Float[Array, "..."]:
     r"""The dimension $D_q = S_q / \log n$ of each vector, with the entropy of `participation_entropy`.
 
-    For $q \ne 1$ that is $\sum_i |v_i|^{2q} = n^{-(q - 1) D_q}$, and q = 1 is the information dimension. It is 1 for an
-    extended vector and 0 for a localised one, up to corrections of order 1/log n: extrapolate in n.
+    So $\sum_i |v_i|^{2q} = n^{-(q - 1) D_q}$; $D_1$ is the information dimension. $D_q$ is 1 for an extended vector
+    and 0 for a localised one, up to corrections of order 1/log n: extrapolate in n.
 
     Args:
         vectors: real or complex, the columns of `(..., n, k)`, of any length.
-        q: exponents of any shape, which may be traced.
+        q: exponents of any shape.
 
     Returns:
-        Values of the shape `(..., k)` followed by that of q; NaN for n = 1 and for a vector 0. Differentiable.
+        Values of the shape `(..., k)` followed by that of q; NaN for n = 1 and for a zero vector. Differentiable.
 
     Raises:
         ValueError: the vectors have fewer than two axes, or q is not finite.
@@ -106,11 +105,7 @@ def multifractal_dimension(vectors: Annotated[ArrayLike, "*batch n k"], q: RealL
 
 
 def checked_vectors(name: str, value: object) -> Vectors:
-    """Columns of numbers, at least one number in each.
-
-    Raises:
-        ValueError: there are fewer than two axes, or columns of no numbers.
-    """
+    """Vectors as columns of numbers, with at least one number in each."""
     vectors = _checks.numbers(name, value)
     if vectors.ndim < 2 or vectors.shape[-2] == 0:
         raise _checks.refusal(name, "have vectors in columns, `(..., n, k)`", vectors.shape)
@@ -118,18 +113,18 @@ def checked_vectors(name: str, value: object) -> Vectors:
 
 
 def scaled(vectors: Vectors) -> Vectors:
-    """The vectors with a largest component of order 1, whose squares stay in the range of the dtype; NaN for 0."""
+    """The vectors with a largest component of order 1, so that no square overflows; NaN for a zero vector."""
     largest = jnp.maximum(jnp.abs(vectors.real), jnp.abs(vectors.imag)).max(-2, keepdims=True)
     return vectors / like(vectors, jax.lax.stop_gradient(largest))
 
 
 def squares(vectors: Vectors) -> Float[Array, "*batch n k"]:
-    """The squared absolute values, with a derivative also at 0."""
+    """The squared absolute values, differentiable at 0 too."""
     return vectors.real**2 + vectors.imag**2
 
 
 def intensities(vectors: Vectors) -> Float[Array, "*batch n k"]:
-    """The squared absolute values of the components of each vector over their sum; NaN for a vector 0."""
+    """The squared absolute values of the components of each vector over their sum; NaN for a zero vector."""
     each = squares(scaled(vectors))
     return each / each.sum(-2, keepdims=True)
 
@@ -144,7 +139,7 @@ def _of_exponents(quantity: Any, vectors: object, q: object) -> Float[Array, "..
 
 
 def _logarithms(vectors: Vectors) -> tuple[Array, Array, Array]:
-    """Intensities p, which of them are 0, and log p, there 0; with an axis for the exponents."""
+    """Intensities p, where they are 0, and log p (0 where p is 0), with an axis for the exponents."""
     p = intensities(vectors)[..., None]
     zero = p == 0
     return p, zero, jnp.log(jnp.where(zero, 1, p))
@@ -160,7 +155,7 @@ def _moments(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k 
 def _renyi(vectors: Vectors, q: Float[Array, " j"]) -> Float[Array, "*batch k j"]:
     p, zero, log_p = _logarithms(vectors)
     shannon = -jnp.sum(p * log_p, axis=-3)
-    # Σ p^q = e^{-tS} Σ p e^{td} with t = q - 1 and d = log p + S of mean 0: the last sum is at least 1.
+    # Σ p^q = e^{-tS} Σ p e^{td} with t = q - 1 and d = log p + S. The mean of d is 0, so the last sum is at least 1.
     q = jax.lax.broadcast_to_rank(q, p.ndim)
     near = jnp.abs(q - 1) < 0.5
     t = jnp.where(near, q - 1, 0)

@@ -1,1 +1,1 @@
-"""Functions of whole spectra: densities, sums over the levels, how far a spectrum is from its ensemble."""
+"""Functions of whole spectra: densities, sums over the levels, distances of spectra from their ensemble."""

@@ -19,22 +19,22 @@ def level_density(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k
 
     $$\rho(b_k) = \frac{N(b_k)}{n\,|b_k|}$$
 
-    for N of n levels in the bin. Levels outside of the bins stay in the normalisation: the integral is the share of
-    levels between the first edge and the last. Levels of one matrix depend on one another, so error bars are those over
-    matrices, as `over_samples` takes them; for levels that repel they are shorter than the square root of the count
-    would have it, the more so the wider the bin.
+    for N of n levels in the bin. Levels outside of the bins count in n, so the integral is the share of levels between
+    the first edge and the last. Levels of one matrix depend on each other, so take errors over matrices, by
+    `over_samples`. If levels repel each other, these errors are smaller than the square root of the count suggests, the
+    more so the wider the bin.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
         edges: at least two finite numbers, strictly ascending; compared in the dtype of the levels. A level on an edge
-            belongs to the bin above it, and one on the last edge to the last bin, as for `rmt.Histogram`.
+            belongs to the bin above it, and a level on the last edge to the last bin, as for `rmt.Histogram`.
 
     Returns:
         A value for each bin, on a last axis behind those of the batch; NaN where no level counts. The counts are exact,
-        also in float32. A step function of the levels, whose derivative is 0.
+        also in float32. The derivative in the levels is 0.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or the edges are no such numbers.
+        ValueError: an argument is not such numbers.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -53,34 +53,36 @@ def level_density(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k
 
 
 def spectral_ergodicity(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k"]:
-    r"""The metric of Thirumalai and Mountain: how far single spectra are from the average over their ensemble.
+    r"""The metric of Thirumalai and Mountain, the distance of single spectra from the average over their ensemble.
 
     $$\Omega(b_k) = \frac1M \sum_{j=1}^M n_j \big[p_j(b_k) - \bar p(b_k)\big]^2, \qquad
     p_j = \frac{N_j(b_k)}{n_j}, \quad \bar p = \frac{\sum_j N_j(b_k)}{\sum_j n_j}$$
 
-    with the number $N_j$ of the $n_j$ levels of the matrix j in a bin. For matrices of one order n it is
-    $\frac1{Mn} \sum_j (N_j - \bar N)^2$, the variance of the count divided by the order. Independent
-    levels have the mean $(1 - \frac1M)\,p\,(1 - p)$, with the share p of a bin, whatever the orders; levels of circular
-    ensembles $(1 - \frac1M)\,\Sigma^2(n p)/n$ with `laws.circular_number_variance`, which falls as $\log n/n$: they are
-    ergodic. The factor $1 - \frac1M$ is the bias of few matrices.
+    where $N_j$ of the $n_j$ levels of matrix j lie in the bin. For matrices of one order n this is
+    $\frac1{Mn} \sum_j (N_j - \bar N)^2$, the variance of the count divided by the order. Its mean is
+
+    - $(1 - \frac1M)\,p\,(1 - p)$ for independent levels of any orders, with the share p of a bin;
+    - $(1 - \frac1M)\,\Sigma^2(n p)/n$ for circular ensembles, with `laws.circular_number_variance`. It falls as
+      $\log n/n$: circular ensembles are ergodic.
+
+    The factor $1 - \frac1M$ is the bias of few matrices.
 
     Matrices of mixed order can also be made comparable by repeating their levels periodically, as Süzen does:
-    `spectral_ergodicity(spectra.periodic("random", key), edges)`. Which levels are repeated is a choice that the result
-    depends on, see `Spectrum.periodic`; without it nothing is repeated, and a large matrix weighs more.
+    `spectral_ergodicity(spectra.periodic("random", key), edges)`. The result depends on the choice of the repeated
+    levels, see `Spectrum.periodic`. Without repetition a large matrix weighs more.
 
     Convention: counts and not densities, as in Süzen's paper; the bins may differ in width.
 
     Args:
-        levels: ascending levels of M ≥ 2 matrices, `(..., M, n)`, or a `Spectrum`; axes
-            before these two are a batch of ensembles. An error comes from several ensembles, by `over_samples`.
+        levels: ascending levels of M ≥ 2 matrices, `(..., M, n)`, or a `Spectrum`. Axes before these two are a batch of
+            ensembles. An error comes from several ensembles, by `over_samples`.
         edges: as in `level_density`.
 
     Returns:
-        A value for each bin; NaN where fewer than two matrices have levels. A step function of the levels, whose
-        derivative is 0.
+        A value for each bin; NaN where fewer than two matrices have levels. The derivative in the levels is 0.
 
     Raises:
-        ValueError: there are fewer than two matrices, the levels are not ascending numbers, or the edges are not.
+        ValueError: an argument is not such numbers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,20 +103,20 @@ def spectral_ergodicity(levels: LevelsLike, edges: RealLike) -> Float[Array, "*b
 
 
 def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float[Array, "..."]:
-    r"""How far apart two spectral ergodicities are, such as those of matrices of two sizes.
+    r"""The distance between two spectral ergodicities, such as those of matrices of two sizes.
 
     $$D = \sum_k \Big[\Omega_k \log_2 \frac{\Omega_k}{\Omega_k'} + \Omega_k' \log_2 \frac{\Omega_k'}{\Omega_k}\Big]
     = \sum_k (\Omega_k - \Omega_k') \log_2 \frac{\Omega_k}{\Omega_k'},$$
 
-    the divergence of Kullback and Leibler in both directions. Bins where both are 0 give 0, and D is infinite where one
-    of them is: take the same bins for both, not wider than the spectra. Nothing is added to the empty bins.
+    the divergence of Kullback and Leibler in both directions. A bin where both are 0 adds 0. D is infinite if only one
+    of them is 0 in a bin, so take the same bins for both, not wider than the spectra.
 
     Args:
         ergodicity: Ω ≥ 0 of the bins on the last axis, by `spectral_ergodicity`.
         other: Ω', broadcast against it.
 
     Returns:
-        One number for each batch, not negative; differentiable where it is finite.
+        One number ≥ 0 for each batch; differentiable where it is finite.
 
     Raises:
         ValueError: a value is negative, or there is no axis of bins.
@@ -142,7 +144,7 @@ def _checked(levels: Any, edges: Any) -> tuple[Levels, Float[Array, " k+1"], Any
 
 
 def _counts(levels: Float[Array, "*batch n"], edges: Float[Array, " k+1"]) -> Float[Array, "*batch k"]:
-    """How many of the ascending levels each bin holds; it takes its lower edge, and the last bin both of its edges."""
+    """How many of the ascending levels each bin holds. A bin holds its lower edge, and the last bin both edges."""
 
     def of_one(levels: Float[Array, " n"]) -> Int[Array, " k"]:
         below = jnp.searchsorted(levels, edges[:-1])
@@ -166,7 +168,7 @@ def _ergodicity(
     counts, size = _counts(values, edges), number[..., None].astype(values.dtype)
     total = jnp.maximum(size.sum(-2, keepdims=True), 1)
     deviation = counts - size * (counts.sum(-2, keepdims=True) / total)
-    # The rounding of a large mean count is the same for all: what it leaves in the mean of the deviations is taken out.
+    # The rounding error of a large mean count shifts all deviations alike: subtract their mean.
     deviation -= size * (deviation.sum(-2, keepdims=True) / total)
     matrices = like(size, jnp.sum(size > 0, axis=-2))
     sum_of_squares = jnp.sum(deviation**2 / jnp.maximum(size, 1), axis=-2)

@@ -16,15 +16,15 @@ from rmtjax.spectra.internal import LevelsLike, checked
 def linear_statistic(levels: LevelsLike, f: Callable[[Array], Array]) -> Inexact[Array, "..."]:
     r"""The sum of a function over the levels of each spectrum, $\sum_i f(x_i)$.
 
-    For a smooth function it becomes normal as n → ∞ and its variance, unlike that for independent levels, does not
-    grow: it tends to `laws.linear_statistic_variance`, for Gaussian ensembles with the mean of
-    `laws.linear_statistic_mean`; on the circle `laws.circular_linear_statistic_variance` is exact at every n.
+    For a smooth function it becomes normal as n → ∞. Its variance does not grow, unlike for independent levels, but
+    tends to `laws.linear_statistic_variance`; for Gaussian ensembles the mean is `laws.linear_statistic_mean`. On the
+    circle `laws.circular_linear_statistic_variance` is exact at every n.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
-        f: elementwise on an array of levels; real or complex, with further axes behind those of the levels if it has
-            several values for each, as `lambda x: jnp.exp(1j * times * x[..., None])` has. It sees levels that count
-            only, and may close over traced values.
+        f: a real or complex function, elementwise on an array of levels. Several values for each level stand on
+            further axes, as in `lambda x: jnp.exp(1j * times * x[..., None])`. It sees only levels that count, and
+            may close over traced values.
 
     Returns:
         A sum for each spectrum, followed by the further axes of f; 0 where no level counts. As differentiable as f.
@@ -43,26 +43,25 @@ def linear_statistic(levels: LevelsLike, f: Callable[[Array], Array]) -> Inexact
     spectra = checked(levels, spaced=False)
     points = spectra.filled
     result = f(points)
-    # A constant is a number of Python: an array without axes comes from a function that has taken a sum already.
+    # Only a Python number is taken as a constant: an array without axes comes from a function that sums by itself.
     if not isinstance(result, jax.Array):
         result = jnp.broadcast_to(_checks.numbers("f", result), points.shape)
-    heights = result
-    if heights.shape[: points.ndim] != points.shape:
-        raise _checks.refusal("f", f"return an array whose shape begins with {points.shape}", heights.shape)
-    return spectra.masked(_total(heights, spectra.mask), heights.ndim - points.ndim)
+    if result.shape[: points.ndim] != points.shape:
+        raise _checks.refusal("f", f"return an array whose shape begins with {points.shape}", result.shape)
+    return spectra.masked(_total(result, spectra.mask), result.ndim - points.ndim)
 
 
 def log_determinant(levels: LevelsLike) -> Float[Array, "*batch"]:
     r"""Logarithm of the absolute determinant, $\sum_i \log|x_i|$.
 
-    Its variance grows with the logarithm of n where 0 lies within the spectrum, as for Gaussian ensembles. From
-    matrices rather than levels it comes by `linalg.log_determinant`.
+    Its variance grows with the logarithm of n where 0 lies within the spectrum, as for Gaussian ensembles.
+    `linalg.log_determinant` takes matrices instead of levels.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
 
     Returns:
-        One number for each spectrum; -inf with a level 0, whose derivative is then 0, and 0 where no level counts.
+        One number for each spectrum; -inf with a level 0, in which the derivative is 0, and 0 where no level counts.
 
     Raises:
         ValueError: the levels are not ascending numbers.
@@ -84,12 +83,10 @@ def condition_number(levels: LevelsLike) -> Float[Array, "*batch"]:
     r"""The largest absolute value of a level over the smallest, $\max|x_i| / \min|x_i|$.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`. For a rectangular matrix
-            take its singular values.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`. For a rectangular matrix take its singular values.
 
     Returns:
-        One number of at least 1 for each spectrum; infinite, with the derivative 0, where a level is 0, and NaN where
-        none counts.
+        One number ≥ 1 for each spectrum; infinite, with derivative 0, where a level is 0; NaN where no level counts.
 
     Raises:
         ValueError: the levels are not ascending numbers.

@@ -22,34 +22,33 @@ def complex_spacing_ratios(
     ties: Ties = "drop",
     block: int = 128,
 ) -> MaskedValues:
-    r"""The nearest neighbour of each level in the plane, seen from it in units of the next one; needs no unfolding.
+    r"""Ratios of the steps from each level in the plane to its nearest and next-nearest neighbour, without unfolding.
 
     $$z_i = \frac{\lambda_i^{(1)} - \lambda_i}{\lambda_i^{(2)} - \lambda_i}, \qquad |z_i| \le 1,$$
 
     with the nearest neighbour $\lambda_i^{(1)}$ and the next $\lambda_i^{(2)}$. In the bulk of large spectra the law is
-    `laws.ComplexSpacingRatio` for Ginibre matrices, and `laws.CircularLaw`, the uniform one, for independent levels;
-    the means of |z| and cos arg z are `laws.mean_complex_spacing_ratio(beta)`. Levels at the edge of the spectrum have
-    their neighbours on one side. Their share falls as $n^{-1/2}$ only: take the ratios of the bulk, with
+    `laws.ComplexSpacingRatio` for Ginibre matrices, and the uniform `laws.CircularLaw` for independent levels; the
+    means of |z| and cos arg z are `laws.mean_complex_spacing_ratio(beta)`. Levels at the edge of the spectrum have
+    their neighbours on one side, and their share falls only as $n^{-1/2}$. So take ratios of the bulk, with
     `centres=jnp.abs(levels) < 0.8` for a spectrum in the unit disc.
 
-    All pairs are compared, O(n²) in time, in blocks of rows: the memory is O(n · block) besides that of the levels.
+    All pairs are compared in blocks of rows. This takes O(n²) time and O(n · block) memory.
 
     Args:
-        levels: complex levels in any order, `(..., n)`, or `MaskedValues`; real ones are points on a line, and
-            have real ratios in [-1, 1].
-        centres: the levels whose ratios are taken, with all that count as their neighbours; by default each.
-        ties: what 0/0 is, where a level is threefold or more: `"drop"` leaves it out, `"nan"` and `"zero"` give this
-            value. In all cases its derivative is 0; static.
+        levels: finite complex levels in any order, `(..., n)`, or `MaskedValues`. Real levels are points on a line,
+            with real ratios in [-1, 1].
+        centres: mask of the levels whose ratios are taken; all levels that count can be neighbours. By default all.
+        ties: the value of 0/0, at a level that occurs at least three times: `"drop"` leaves it out, `"nan"` and
+            `"zero"` give this value. Its derivative is always 0; static.
         block: number of rows, at least 1; static.
 
     Returns:
-        `MaskedValues` with `(..., n)` values, one for each level; without two neighbours it does not count. Of
-        neighbours at one distance that of the smaller index is the nearest. Differentiable in the levels where no two
-        distances are equal.
+        `MaskedValues` with `(..., n)` values, one for each level. The ratio of a level without two neighbours does not
+        count. Of two neighbours at the same distance the one of smaller index is nearer. Differentiable in the levels
+        where no two distances are equal.
 
     Raises:
-        ValueError: the levels are not finite numbers, `centres` is no mask of them, `block` is no whole
-            number of at least 1, or there is no such rule for ties.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -91,9 +90,9 @@ def _ratios(
 
 
 def _nearest(spectra: Inexact[Array, "m n"], counted: Bool[Array, "m n"], row: Int[Array, " 2"]) -> Int[Array, " 2"]:
-    """The two levels nearest to one."""
+    """The indices of the two levels nearest to the level at `row`."""
     levels, index = spectra[row[0]], jnp.arange(spectra.shape[-1])
-    # The modulus, not its square, as that of a tiny difference is 0.
+    # The modulus and not its square, which is 0 for tiny differences.
     distance = jnp.where(counted[row[0]] & (index != row[1]), jnp.abs(levels - levels[row[1]]), jnp.inf)
     nearest = jnp.argmin(distance)
     return jnp.stack([nearest, jnp.argmin(jnp.where(index == nearest, jnp.inf, distance))])

@@ -1,4 +1,4 @@
-"""The power by which small spacings are rare."""
+"""The exponent of the law of small spacings."""
 
 import math
 from functools import partial
@@ -19,13 +19,13 @@ _CUTOFFS = _checks.Rule(lambda s: ((s > 0) & (s < math.inf)).all(), "be positive
 
 
 class LevelRepulsion(AbstractModule):
-    r"""What the small spacings of a spectrum say about the exponent of their law.
+    r"""The small spacings of a spectrum, as sums that give the exponent of their law.
 
-    Sums of several spectra, or their means, have the exponent of all of them together.
+    The exponent of several spectra together is that of the sums, or means, of their records.
 
     Args:
         count: k, the number of spacings below the cutoff.
-        logarithms: the sum of $\log(s_c/s_i)$ over them.
+        logarithms: the sum of $\log(s_c/s_i)$ over these spacings.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,26 +47,27 @@ def level_repulsion(levels: LevelsLike, cutoffs: RealLike) -> LevelRepulsion:
 
     $$\hat\beta = \frac{k}{\sum_{s_i < s_c} \log(s_c/s_i)} - 1$$
 
-    A single spectrum has few small spacings, so the sums of each are returned, and their means over spectra have the
-    exponent: `over_samples(lambda x: level_repulsion(x, 0.3), levels, combine=lambda mean: mean.exponent)`, with the
-    jackknife's error. Were the spacings independent, that would be $(\beta + 1)/\sqrt k$.
+    A single spectrum has few small spacings. So the function returns the sums of each spectrum, and their means over
+    spectra give the exponent, with the jackknife's error:
+    `over_samples(lambda x: level_repulsion(x, 0.3), levels, combine=lambda mean: mean.exponent)`. For independent
+    spacings this error is $(\beta + 1)/\sqrt k$.
 
-    A cutoff has a bias. Where $P(s) \propto s^\beta (1 + c\,s^\gamma + \dots)$ it is to first order
-    $c\,\gamma\,s_c^\gamma (\beta + 1)^2/(\beta + 1 + \gamma)^2$: with $\gamma = 2$ and $c = -\pi^2/10$, $-2\pi^2/15$,
-    $-8\pi^2/35$ for β = 1, 2, 4, and $\gamma = 1$, $c = -1$ for independent levels. Several cutoffs show it.
+    A cutoff has a bias, which several cutoffs show. If $P(s) \propto s^\beta (1 + c\,s^\gamma + \dots)$ the bias is
+    $c\,\gamma\,s_c^\gamma (\beta + 1)^2/(\beta + 1 + \gamma)^2$ to first order, with $\gamma = 2$ and
+    $c = -\pi^2/10$, $-2\pi^2/15$, $-8\pi^2/35$ for β = 1, 2, 4, and $\gamma = 1$, $c = -1$ for independent levels.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. Only the
-            spacings matter, so `unfold_local` will do.
-        cutoffs: $s_c > 0$, of any shape, in units of the mean spacing. Each takes O(n).
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. Only the spacings matter, so
+            `unfold_local` will do.
+        cutoffs: $s_c > 0$, of any shape, in units of the mean spacing. Each takes O(n) time.
 
     Returns:
-        `LevelRepulsion`, with sums of the shape of the batch followed by that of `cutoffs`. Equal levels are left out;
-        a degenerate pair that rounding has split is not, and its logarithm spoils the sum, so merge such pairs first.
+        `LevelRepulsion`, with sums of the shape of the batch followed by that of `cutoffs`. Equal levels are left out.
+        But the logarithm of a degenerate pair that rounding has split spoils the sum, so merge such pairs first.
         Differentiable in the levels almost everywhere.
 
     Raises:
-        ValueError: the levels are not ascending numbers of mean spacing 1, or a cutoff is not positive and finite.
+        ValueError: the levels are not ascending numbers of mean spacing 1, or a cutoff is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -76,8 +77,7 @@ def level_repulsion(levels: LevelsLike, cutoffs: RealLike) -> LevelRepulsion:
         1.8
 
     References:
-        Hill (1975), Ann. Statist. 3, 1163, for the estimator; Mehta (2004), Random Matrices, chapters 6, 7 and 11, for
-        small spacings.
+        Hill (1975), Ann. Statist. 3, 1163, for the estimator; Mehta (2004), Random Matrices, chapters 6, 7 and 11.
     """
     sizes = _checks.real("cutoffs", cutoffs)
     valid = _CUTOFFS.kept("cutoffs", sizes)

@@ -1,4 +1,4 @@
-"""Distances between neighbouring levels and ratios of these."""
+"""Distances between neighbouring levels, and ratios of these distances."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from rmtjax._units import quotient
 from rmtjax.spectra import Circle, MaskedValues
 from rmtjax.spectra.internal import Levels, LevelsLike, checked
 
-# What 0/0 may be.
+# The values of 0/0.
 Ties = Literal["drop", "nan", "zero"]
 
 
@@ -20,18 +20,17 @@ def spacings(levels: LevelsLike, order: int = 1) -> MaskedValues:
     r"""Distances $x_{i + k} - x_i$ between levels, with k - 1 others in between.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`. Unfold them first for
-            spacings in the unit of their mean, as those of `laws.Spacing`.
-        order: k ≥ 1; 1 for neighbours; static.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`. To compare with `laws.Spacing`, whose mean is 1, unfold
+            them first.
+        order: k, from 1 (neighbours) to n - 1; static. With 1 there may be any number of levels.
 
     Returns:
         `MaskedValues` with `(..., max(n - k, 0))` values, or n on a `Circle`, where the first level comes after the
-        last. A spacing counts if all of the levels do from one end
-        to the other. The reducers of `simulate` and its own `mean` leave the others out.
+        last. A spacing counts if all levels from one end to the other count. Reducers of `simulate` and the method
+        `mean` leave the others out.
 
     Raises:
-        ValueError: the levels are not ascending numbers, or `order` is no whole number of at least 1, or above 1 and
-            not below the number of levels.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -52,22 +51,21 @@ def gap_ratios(levels: LevelsLike, order: int = 1, *, ties: Ties = "drop") -> Ma
 
     $$\tilde r_i = \frac{\min(s_i, s_{i + k})}{\max(s_i, s_{i + k})} \in [0, 1], \qquad s_i = x_{i + k} - x_i .$$
 
-    At order 1 their mean in large spectra is `laws.mean_gap_ratio(beta)`. Take the levels of one symmetry sector: those
-    of several together look like independent ones.
+    At order 1 their mean in large spectra is `laws.mean_gap_ratio(beta)`. Take the levels of one symmetry sector: the
+    levels of several sectors together look independent.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
-        order: k ≥ 1, the number of steps in a spacing; the two spacings do not overlap; static.
-        ties: what 0/0 is, where all of the levels of a ratio are equal: `"drop"` leaves it out, `"nan"` and `"zero"`
-            give this value. In all cases its derivative is 0; static.
+        order: k ≥ 1, the number of steps in a spacing, with 2k < n; static. The two spacings do not overlap. With 1
+            there may be any number of levels.
+        ties: the value of 0/0, where all levels of a ratio are equal: `"drop"` leaves it out, `"nan"` and `"zero"`
+            give this value. Its derivative is always 0; static.
 
     Returns:
-        `MaskedValues` with `(..., max(n - 2k, 0))` values, or n on a `Circle`, of which those count that are made of
-        levels that do.
+        `MaskedValues` with `(..., max(n - 2k, 0))` values, or n on a `Circle`. A ratio counts if all of its levels do.
 
     Raises:
-        ValueError: the levels are not ascending numbers, there is no such rule for ties, or `order` is no whole number
-            of at least 1, or above 1 and too large for two spacings.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -87,7 +85,7 @@ def gap_ratios(levels: LevelsLike, order: int = 1, *, ties: Ties = "drop") -> Ma
 
 
 def _order(order: int, distances: int, spectra: Levels) -> int:
-    """The order, at which there is room for so many spacings in a row; neighbours may always be asked for."""
+    """The order, which must leave room for so many spacings in a row. The order 1 is always allowed."""
     order = _checks.integer("order", order, at_least=1)
     n = spectra.values.shape[-1]
     if order > 1 and distances * order >= n:
@@ -96,7 +94,7 @@ def _order(order: int, distances: int, spectra: Levels) -> int:
 
 
 def _run(mask: Bool[Array, "*batch n"], length: int) -> Bool[Array, "*batch m"]:
-    """Whether so many neighbours from each place on count."""
+    """Whether all of so many levels from each place on count."""
     counts = jnp.cumsum(mask, axis=-1)
     before = jnp.pad(counts, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., : max(mask.shape[-1] - length + 1, 0)]
     return counts[..., length - 1 :] - before == length
@@ -107,7 +105,7 @@ def _spaced(values: Float[Array, "*batch n"], order: int) -> Float[Array, "*batc
 
 
 def _around(spectra: Levels, steps: int) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
-    """The levels and which of them count; on a circle so many of the next round stand behind the last that counts."""
+    """The levels and which of them count. On a circle this many of the next round follow the last that counts."""
     values, mask, domain, n = spectra.values, spectra.mask, spectra.domain, spectra.values.shape[-1]
     if not isinstance(domain, Circle) or n == 0:
         return values, mask
@@ -121,7 +119,7 @@ def _around(spectra: Levels, steps: int) -> tuple[Float[Array, "*batch m"], Bool
 
 
 def spaced_where_counted(spectra: Levels, order: int) -> tuple[Float[Array, "*batch m"], Bool[Array, "*batch m"]]:
-    """The spacings, NaN where they do not count, and which of them do."""
+    """The spacings, NaN where they do not count, and which of them count."""
     values, mask = _around(spectra, order)
     inside = _run(mask, order + 1)
     return jnp.where(inside, _spaced(values, order), jnp.nan), inside
@@ -135,15 +133,13 @@ def _ratios(spectra: Levels, order: int, ties: Ties) -> tuple[Float[Array, "*bat
     distances = _spaced(values, order)
     count = max(values.shape[-1] - 2 * order, 0)
     left, right = distances[..., :count], distances[..., order:]
-    larger = jnp.maximum(left, right)
-    inside = _run(mask, 2 * order + 1)
-    return divided(jnp.minimum(left, right), larger, inside, ties)
+    return divided(jnp.minimum(left, right), jnp.maximum(left, right), _run(mask, 2 * order + 1), ties)
 
 
 def divided(
     smaller: Inexact[Array, "*batch m"], larger: Inexact[Array, "*batch m"], inside: Bool[Array, "*batch m"], ties: Ties
 ) -> tuple[Inexact[Array, "*batch m"], Bool[Array, "*batch m"]]:
-    """Ratios inside of the mask by the rule for 0/0, and which of them count."""
+    """Ratios by the rule for 0/0, NaN outside of the mask, and which of them count."""
     defined = inside & (larger != 0)
     ratio = quotient(jnp.where(defined, smaller, 0), jnp.where(defined, larger, 1))
     if ties == "drop":

@@ -1,1 +1,1 @@
-"""Levels of mean spacing 1, whatever their density."""
+"""Unfolding: levels of mean spacing 1, whatever their density."""

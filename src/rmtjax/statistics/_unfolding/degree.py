@@ -1,4 +1,4 @@
-"""The degree of a polynomial staircase, by what it says about spectra that it was not fitted to."""
+"""The degree of a polynomial staircase, by its residuals in spectra that it was not fitted to."""
 
 import itertools
 from collections.abc import Sequence
@@ -47,30 +47,30 @@ def polynomial_degree(
 ) -> PolynomialDegree:
     r"""The degree for a pooled `unfold_polynomial`, by cross-validation over spectra.
 
-    The polynomial is fitted to the pooled staircase of all spectra but those of one fold, and their own staircases are
-    held against it, fold by fold. A degree that is too low misses the mean density; one that is too high follows the
-    fluctuations of the spectra that it was fitted to, which the others do not share. The score of degree d,
+    For each fold in turn, the polynomial is fitted to the pooled staircase of all other spectra, and compared with the
+    staircases of the spectra in the fold. A degree that is too low misses the mean density. One that is too high
+    follows the fluctuations of the spectra that it was fitted to, which the others do not share. The score of degree d,
 
     $$\frac1m \sum_{s = 1}^m \frac1{n_s} \sum_i \big[\bar N_d^{(\neq s)}(x_{si}) - (i - \tfrac12)\big]^2 ,$$
 
-    falls down to the fluctuations of the staircase itself, so differences count and not the size. They are compared
-    spectrum by spectrum, and of degrees that cannot be told apart the smallest is taken. The pooled staircase is the
+    contains the fluctuations of the staircase itself, so only differences of scores matter. They are compared spectrum
+    by spectrum, and the smallest of the degrees that cannot be told apart is taken. The pooled staircase is the
     normalised one of `unfold_polynomial`, times the $n_s$ of the spectrum left out. All degrees come from one
-    orthogonal basis, so a ladder of them costs no more than the last, and O(m n) memory.
+    orthogonal basis, so all of them together take no more time than the last, and O(m n) memory.
 
     Args:
         levels: ascending levels of m independent spectra of one ensemble, `(m, n)`, or a `Spectrum`.
-        degrees: to choose from, ascending, at least 1; static.
+        degrees: ascending candidates from 1 to n - 1; static.
         folds: number of parts that are left out in turn, from 2 to m; static. Spectrum s is in part s mod `folds`.
-        drop: share of each spectrum at either end that does not enter the scores, as `unfold_polynomial` will drop it.
+        drop: share of each spectrum at either end that does not enter the scores; in [0, 1/2). Take the one that
+            `unfold_polynomial` will drop.
 
     Returns:
-        `PolynomialDegree`; its `degree` is a traced number under `jit`, where `unfold_polynomial` cannot take it.
+        `PolynomialDegree`. Under `jit` its `degree` is a traced number, which `unfold_polynomial` cannot take.
 
     Raises:
-        ValueError: the levels are not ascending numbers or have not two axes, `degrees` do not ascend from 1 or more to
-            n - 1 or less, the folds but one have no more distinct levels than the last degree, `folds` is out of range,
-            or `drop` is.
+        ValueError: an argument is outside its range, or all folds but one have no more distinct levels than the last
+            degree.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -103,7 +103,7 @@ def polynomial_degree(
 def _choice(
     spectra: Levels, share: Float[Array, ""], degrees: tuple[int, ...], folds: int
 ) -> tuple[PolynomialDegree, Int[Array, ""]]:
-    """The choice, and how many distinct levels the folds have at least that a polynomial is fitted to."""
+    """The choice, and the smallest number of distinct levels that a polynomial is fitted to."""
     x, mask = spectra.values, spectra.mask
     inside = middle(spectra, share)
     counted = like(x, jnp.sum(inside, axis=-1))
@@ -116,7 +116,7 @@ def _choice(
     spectra_left = like(x, jnp.sum(some))
     mean = lambda values: jnp.sum(jnp.where(some, values, 0), axis=-1) / spectra_left
     scores = mean(each)
-    # Residuals that differ by less than their rounding are equal, and the lowest of such degrees is the best.
+    # Residuals that differ by less than their rounding are equal, and the lowest of their degrees is the best.
     rounding = 4 * jnp.finfo(x.dtype).eps * jnp.max(counted)
     best = jnp.argmax(jnp.sqrt(scores) <= jnp.sqrt(jnp.min(scores)) + rounding)
     differences = each - each[best][None]
@@ -127,18 +127,16 @@ def _choice(
 
 
 class _Data(NamedTuple):
-    """Spectra, their levels on [-1, 1], those that enter scores, the fold of each, and the pool of all."""
-
     spectra: Levels
-    t: Float[Array, "m n"]
-    inside: Bool[Array, "m n"]
+    t: Float[Array, "m n"]  # the levels on [-1, 1]
+    inside: Bool[Array, "m n"]  # those that enter the scores
     fold: Int[Array, "m n"]
     pool: Levels
     order: Int[Array, " p"]
 
 
 def _scores(data: _Data, degree: int, left_out: Int[Array, ""]) -> tuple[Float[Array, "k m"], Int[Array, "1 1"]]:
-    """Sums of squares of what fits to the other folds miss of the staircases of one, and of how many polynomials."""
+    """Sums of squared residuals of one fold for fits to the others, and the number of polynomials in these fits."""
     here = data.fold == left_out
     used = data.spectra.mask & ~here
     others = Levels(data.pool.values, used.ravel()[data.order], True, at_end=False)

@@ -30,32 +30,31 @@ def unfold_kernel(
     $$\bar N(x) = \sum_j \Phi\Big(\frac{x - x_j}h\Big) + \sum_{x_j > a} \Big[\Phi\Big(\frac{x + x_j - 2a}h\Big) - 1\Big]
     + \sum_{x_j < b} \Phi\Big(\frac{x + x_j - 2b}h\Big)$$
 
-    with the distribution function Φ of the normal law. The levels are reflected at the lowest, a, and at the highest,
-    b, so that equal distances remain equal and N̄ goes from 1/2 to n - 1/2, as long as h is at most a sixth of b - a.
-    Where the density has a slope at an end, the reflection bends it within h of there: drop that share.
+    with the normal distribution function Φ. The levels are reflected at the lowest, a, and at the highest, b. So equal
+    distances remain equal and N̄ goes from 1/2 to n - 1/2, as long as h is at most a sixth of b - a. If the density has
+    a slope at an end, the reflection bends it within h of the end: drop that share.
 
-    With w levels within h, a fit to each spectrum takes the share $e^{-k^2 w^2/2}$ of its fluctuations of wave number k
-    per level away, so that number variance and rigidity level off at lengths above some 2w: the number variance of
-    independent levels at $2(\sqrt2 - 1)w/\sqrt\pi = 0.47w$ in the place of L. The pooled staircase follows the
-    fluctuations of each of m spectra by one part in m only.
+    With w levels within h, a fit to each spectrum takes away the share $e^{-k^2 w^2/2}$ of its fluctuations of wave
+    number k per level. Number variance and rigidity then level off at lengths above some 2w: for independent levels the
+    number variance at $2(\sqrt2 - 1)w/\sqrt\pi = 0.47w$ instead of L. The pooled staircase takes away only one part in
+    m of the fluctuations of each of m spectra.
 
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
         bandwidth: the standard deviation h > 0 of the kernel, in the unit of the levels: a few to many spacings, and
             less than the distance over which the mean density changes.
-        pooled: one staircase of all spectra of the batch, which must have one normalised density; their numbers of
-            levels may differ, as for `unfold_polynomial`. Or one of each.
+        pooled: if true, one staircase for all spectra of the batch, which must have the same normalised density; their
+            numbers of levels may differ, as for `unfold_polynomial`. Otherwise one for each.
         drop: share of each spectrum to drop at either end; in [0, 1/2).
 
     Returns:
-        A `Spectrum` on the line, with its report. It takes O(n²) for each spectrum, and O(n) memory. The staircase of a
-        pool of m spectra is computed at every m-th level, with two derivatives, and at the others by the polynomial of
-        degree 5 that fits. For h of two spacings of `GOE(100)` this is off by 2e-6 levels inside, and by up to 0.003
-        next to the ends.
+        A `Spectrum` on the line, with its report. It takes O(n²) time for each spectrum, and O(n) memory. The staircase
+        of a pool of m spectra is computed at every m-th level, with two derivatives, and interpolated in between by
+        polynomials of degree 5. For h of two spacings of `GOE(100)` this is off by 2e-6 levels inside, and by up to
+        0.003 next to the ends.
 
     Raises:
-        ValueError: the levels are not ascending numbers, `bandwidth` is not positive and finite, or `drop` is out of
-            range.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,7 +76,7 @@ class _Pool(NamedTuple):
 
     levels: Float[Array, " n"]
     counted: Bool[Array, " n"]
-    # Without the level at an end, which is its own mirror image.
+    # The level at an end is left out, because it is its own mirror image.
     above_low: Bool[Array, " n"]
     below_high: Bool[Array, " n"]
     low: Float[Array, ""]
@@ -98,7 +97,7 @@ def _smoothed(
     of_pool = partial(_staircase, bandwidth, batch if pooled else 1)
     values = jax.vmap(of_pool)(x.reshape(pools), mask.reshape(pools)).reshape(x.shape)
     if pooled:
-        # The share of each spectrum in all levels: of one normalised density, their numbers may differ.
+        # Spectra share one normalised density, but their numbers of levels may differ.
         number = jnp.sum(mask, axis=-1, keepdims=True).astype(x.dtype)
         values = values * number / jnp.maximum(jnp.sum(number), 1)
     return values, inside
@@ -107,7 +106,7 @@ def _smoothed(
 def _staircase(
     bandwidth: Float[Array, ""], size: int, x: Float[Array, " n"], mask: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
-    """The smooth staircase of a pool at all of its levels: each by itself, or between those of numbers 0, size, …."""
+    """The smooth staircase of a pool at its levels: at each, or interpolated between the numbers 0, size, 2 size, …."""
     order = jnp.argsort(jnp.where(mask, x, jnp.inf))
     place, last = jnp.arange(x.size), jnp.maximum(jnp.sum(mask) - 1, 0)
     counted, levels = mask[order], x[order][jnp.minimum(place, last)]
@@ -115,7 +114,7 @@ def _staircase(
     pool = _Pool(levels, counted, counted & (levels > low), counted & (levels < high), low, high, bandwidth)
     nodes = levels if size == 1 else levels[jnp.minimum(jnp.arange(x.size // size + 1) * size, last)]
     block = min(nodes.size, max(1, _PAIRS // x.size))
-    # Kept for a derivative, the terms of all pairs would take O(n²) memory.
+    # Without the checkpoint a derivative would keep the terms of all pairs, O(n²) memory.
     at = lambda fn: jax.lax.map(jax.checkpoint(partial(fn, pool)), nodes, batch_size=block)
     if size == 1:
         values = at(_value)
@@ -125,7 +124,7 @@ def _staircase(
     return jnp.zeros_like(values).at[order].set(values)
 
 
-# The sign of each of the three sums, and that of x in it.
+# The sign of each of the three sums, which is also the sign of x in its argument.
 _SIGNS = np.array([[1], [-1], [1]])
 
 
@@ -158,7 +157,7 @@ def _between(
     here: Array,
     there: Array,
 ) -> Float[Array, " n"]:
-    """The polynomial of degree 5 with these values and two derivatives, per unit, at both ends of an interval."""
+    """The polynomial of degree 5 with the given value and two derivatives, per unit, at both ends of an interval."""
     width = right - left
     t = quotient(x - left, jnp.where(width > 0, width, 1))
     width = quotient(width, unit)

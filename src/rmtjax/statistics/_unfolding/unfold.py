@@ -1,4 +1,4 @@
-"""Unfolding by a density that is known, by phases, or by the spacings nearby."""
+"""Unfolding by a known density, by phases, or by the spacings nearby."""
 
 import math
 from collections.abc import Callable
@@ -26,25 +26,24 @@ class HasCdf(Protocol):
 
 
 def unfold(levels: LevelsLike, law: HasCdf | Callable[[Array], ArrayLike]) -> Spectrum:
-    r"""Levels of mean spacing 1, $n F(x_i)$, by a distribution function F that is known.
+    r"""Levels of mean spacing 1, $n F(x_i)$, by a known distribution function F.
 
-    This is the unfolding to prefer: nothing is fitted to the levels, so nothing of their fluctuations is taken away.
-    Those of an interval (a, b) become $n\,[F(x_i) - F(a)]/[F(b) - F(a)]$, on the interval (0, n). That takes the
-    fluctuation of n itself away: where the whole spectrum is known, unfold it first, and take its `bulk` then.
+    Prefer this unfolding: nothing is fitted to the levels, so their fluctuations remain. Levels on an interval (a, b)
+    become $n\,[F(x_i) - F(a)]/[F(b) - F(a)]$, on the interval (0, n). This takes away the fluctuation of n itself, so
+    if the whole spectrum is known, unfold it first and then take its `bulk`.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`; n is how many count.
+        levels: ascending levels, not on a circle, `(..., n)`, or a `Spectrum`; n is the number that count.
         law: the law of one level, any object with a method `cdf`: `ensemble.law()`, or `laws.LevelDensity(ensemble)`,
-            which is exact at finite n. Levels outside of its support are dropped: the report has their shares, and the
-            mask tells which they are. Or an increasing function, the mean number of levels below x, which is taken as
-            it is, keeps all levels, and is asked at levels that count only, and at the ends of an interval.
+            which is exact at finite n. The mask leaves out levels outside of its support, and the report has their
+            shares. Or an increasing function, the mean number of levels below x: it keeps all levels, and is called
+            only at levels that count and at the ends of an interval.
 
     Returns:
-        A `Spectrum`: the levels, from 0 to n, and in its `report` how well they are unfolded.
+        A `Spectrum`: the levels, from 0 to n, and in its `report` the quality of the unfolding.
 
     Raises:
-        ValueError: the levels are not ascending numbers, lie on a circle, or all lie outside of the support; or `law`
-            is neither, as an ensemble is.
+        ValueError: an argument is not such an object, or all levels lie outside of the support.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -71,12 +70,8 @@ def unfold(levels: LevelsLike, law: HasCdf | Callable[[Array], ArrayLike]) -> Sp
         return recorded(spectra, numbers, domain=LINE if ends is None else Interval(*ends))
     values, inside, shares = _by_law(spectra.mask, numbers, ends)
     _SOME_INSIDE.kept("law", law, shares)
-    return recorded(
-        spectra,
-        values,
-        inside,
-        LINE if ends is None else Interval(jnp.zeros_like(ends[0]), jnp.maximum(spectra.number[..., 0], 1)),
-    )
+    whole = LINE if ends is None else Interval(jnp.zeros_like(ends[0]), jnp.maximum(spectra.number[..., 0], 1))
+    return recorded(spectra, values, inside, whole)
 
 
 def _numbers(law: Callable[[Any], Any], points: Any) -> Array:
@@ -98,7 +93,7 @@ _SOME_INSIDE = _checks.Rule(lambda _, numbers: (numbers[2] > 0) | (numbers.sum()
 def _by_law(
     mask: Bool[Array, "*batch n"], shares: Float[Array, "*batch n"], ends: tuple[Array, Array] | None
 ) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"], Int[Array, " 3"]]:
-    """The unfolded levels, which of them are inside of the support, and how many are below it, above it and inside."""
+    """The unfolded levels, which of them are in the support, and how many are below it, above it and inside."""
     inside = mask & (shares > 0) & (shares < 1)
     numbers = [jnp.sum(part) for part in (mask & (shares <= 0), mask & (shares >= 1), inside)]
     if ends is not None:
@@ -111,14 +106,14 @@ def unfold_phases(phases: LevelsLike) -> Spectrum:
     r"""Eigenphases of mean spacing 1, $n\theta_i/2\pi$, on a circle of length n.
 
     Args:
-        phases: ascending, within a circle of 2π, `(..., n)`; or a `Spectrum` on a `Circle` of any length.
+        phases: ascending phases, within a circle of 2π, `(..., n)`; or a `Spectrum` on a `Circle` of any length.
 
     Returns:
-        A `Spectrum` on a `Circle(n)`, where n is how many count. The residuals of its report are taken from a constant
-        that is fitted, as the phases begin anywhere.
+        A `Spectrum` on a `Circle(n)`, where n is the number of phases that count. The residuals of its report are
+        relative to a fitted constant, because the phases may begin anywhere.
 
     Raises:
-        ValueError: the phases are not ascending numbers, span more than a circle, or lie on an interval.
+        ValueError: the phases are outside their range, or lie on an interval.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -135,7 +130,7 @@ def unfold_phases(phases: LevelsLike) -> Spectrum:
     return recorded(spectra, values, domain=Circle(number), offset=leads)
 
 
-# Phases of -π and π differ by a circle and the rounding of both.
+# Phases of -π and π differ by a circle, and by the rounding error of both.
 _WITHIN_A_CIRCLE = _checks.Rule(
     lambda values, mask: extent(values, mask) <= 2 * math.pi * (1 + 4 * jnp.finfo(values.dtype).eps),
     "lie within a circle of 2π",
@@ -149,27 +144,26 @@ def _on_circle(spectra: Levels) -> tuple[Float[Array, "*batch n"], Float[Array, 
     period = domain.period[..., None] if isinstance(domain, Circle) else 2 * jnp.pi
     values = number * spectra.values / period
     leads = jnp.where(spectra.mask, values - spectra.ranks, 0)
-    length = jnp.maximum(number, 1)  # that of a circle without levels is 1
+    length = jnp.maximum(number, 1)  # a circle without levels has length 1
     return values, length[..., 0], jnp.sum(leads, axis=-1, keepdims=True) / length
 
 
 def unfold_local(levels: LevelsLike, window: int) -> Spectrum:
     r"""Levels of mean spacing 1 by the mean spacing around each: $y_{i+1} - y_i = (x_{i+1} - x_i)/\bar s_i$.
 
-    The mean $\bar s_i = (x_{i + w} - x_{i - w})/2w$ follows the fluctuations themselves. This makes spectra look rigid
-    that are not: number variance and rigidity level off at lengths above the window, whatever the levels are. Only
-    short distances, such as spacings, may be taken from it.
+    The mean $\bar s_i = (x_{i + w} - x_{i - w})/2w$ follows the fluctuations themselves. This makes every spectrum look
+    rigid: number variance and rigidity level off at lengths above the window. Use it for short distances only, such as
+    spacings.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`.
-        window: w ≥ 1, the number of levels to either side; static. The w levels at either end are dropped.
+        levels: ascending levels, not on a circle, `(..., n)`, or a `Spectrum`.
+        window: w ≥ 1, the number of levels to either side, with 2w < n; static. The w levels at either end are dropped.
 
     Returns:
         A `Spectrum` on the line, with its report.
 
     Raises:
-        ValueError: the levels are not ascending numbers, lie on a circle, or `window` is no whole number of at least
-            1, or there are no 2w + 1 levels.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -177,7 +171,7 @@ def unfold_local(levels: LevelsLike, window: int) -> Spectrum:
         [ inf  inf 1.5  2.75]
 
     References:
-        Gómez, Molina, Relaño and Retamosa (2002), Phys. Rev. E 66, 036209, on what it does to long-range statistics.
+        Gómez, Molina, Relaño and Retamosa (2002), Phys. Rev. E 66, 036209, on its effect on long-range statistics.
     """
     window = _checks.integer("window", window, at_least=1)
     spectra = off_circle(checked(levels))
@@ -188,9 +182,8 @@ def unfold_local(levels: LevelsLike, window: int) -> Spectrum:
 
 @partial(compiled, static_argnums=1)
 def _by_neighbours(spectra: Levels, window: int) -> tuple[Float[Array, "*batch n"], Bool[Array, "*batch n"]]:
-    """The unfolded levels, from those that count alone, and which of them are kept."""
-    x, mask = spectra.compact, spectra.mask
-    number = spectra.number
+    """The unfolded levels, and which of them are kept; levels that do not count play no part."""
+    x, mask, number, rank = spectra.compact, spectra.mask, spectra.number, spectra.ranks
     place = jnp.arange(x.shape[-1], dtype=x.dtype).reshape((1,) * (x.ndim - 1) + (-1,))
     mean = (x[..., 2 * window :] - x[..., : -2 * window]) / (2 * window)
     mean = jnp.pad(mean, [(0, 0)] * (x.ndim - 1) + [(window, window)])
@@ -198,7 +191,6 @@ def _by_neighbours(spectra: Levels, window: int) -> tuple[Float[Array, "*batch n
     inside = (place >= window) & (place < number - window - 1) & (mean > 0)  # Equal levels remain equal.
     scaled = jnp.where(inside, quotient(steps, jnp.where(inside, mean, 1)), 0)
     values = jnp.cumsum(scaled, axis=-1) - scaled + window - 0.5
-    rank = spectra.ranks
     kept = mask & (rank > window) & (rank < number - window)
     if not spectra.at_end:
         values = jnp.take_along_axis(values, jnp.maximum(rank, 0).astype(int), axis=-1)

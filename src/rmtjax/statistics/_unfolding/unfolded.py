@@ -1,4 +1,4 @@
-"""What all unfoldings have in common: which levels they leave out, and the record of how well they did."""
+"""The common part of all unfoldings: the levels that they leave out, and the report of their quality."""
 
 from functools import partial
 from typing import Any
@@ -16,19 +16,19 @@ DROP = _checks.Rule(lambda x: (x >= 0) & (x < 0.5), "lie in [0, 1/2)")
 
 
 def middle(spectra: Levels, share: Float[Array, ""]) -> Bool[Array, "*batch n"]:
-    """The levels that count without this share at either end."""
+    """The levels that count, without this share at either end."""
     number, rank = spectra.number, spectra.ranks
     share = like(rank, share)
     return spectra.mask & (rank > share * number) & (rank < (1 - share) * number)
 
 
 def together(spectra: Levels) -> Levels:
-    """Spectra of a pool, of which one that is not valid spoils all."""
+    """The spectra of a pool: one invalid spectrum makes all invalid."""
     return spectra if spectra.valid is True else spectra.where(spectra.valid.all())
 
 
 def off_circle(spectra: Levels) -> Levels:
-    """Levels that do not lie on a circle, where there is no first one to count from."""
+    """Levels that do not lie on a circle, where no level is the first one to count from."""
     if isinstance(spectra.domain, Circle):
         raise _checks.refusal("levels", "lie on the line (`unfold_phases` unfolds a circle)", spectra.domain)
     return spectra
@@ -41,7 +41,7 @@ def recorded(
     domain: AbstractDomain = LINE,
     offset: Any = 0,
 ) -> Spectrum:
-    """The spectrum of unfolded values, of which `mask` says which are left, with its report."""
+    """The spectrum of unfolded values, of which `mask` keeps some, with its report."""
     kept = spectra.mask if mask is None else mask
     report, valid = _report(spectra, values, kept, offset)
     at_end = spectra.at_end and mask is None
@@ -51,7 +51,7 @@ def recorded(
 
 @compiled
 def _in_domain(spectra: Levels, domain: Interval) -> Bool[Array, "*batch"]:
-    """Whether an unfolding has left the ends of the interval around the levels."""
+    """Whether the ends of the interval are still around the levels after an unfolding."""
     ends = domain.start, domain.end
     return ENDS.holds(ends) & around(ends, spectra.values, spectra.mask)
 
