@@ -52,7 +52,7 @@ def test_chi_has_its_mean_and_variance(getkey, dtype):
 
 
 def test_chi_keeps_what_gamma_would_lose_by_underflow(getkey):
-    # Half of the variates at df = 1e-3 are below the smallest number; of their squares 70 per cent are.
+    # At df = 1e-3 half of the variates are below the smallest number, and 70 per cent of their squares.
     x = np.asarray(chi(getkey(), 1e-3, (4000,)))
     log_tiny = np.log(np.finfo(float).tiny)
     log_probability = lambda log_x: 5e-4 * (2 * log_x - np.log(2)) - scipy.special.gammaln(1 + 5e-4)
@@ -62,7 +62,7 @@ def test_chi_keeps_what_gamma_would_lose_by_underflow(getkey):
 
 
 def test_elements_are_independent(getkey):
-    # At a = 1 most proposals are rejected. Redrawn elements share a column, a sixteenth of all elements apart.
+    # At a = 1 proposals are rejected most often. Redrawn elements share a column, n/8 elements apart.
     n = 40_000
     x = np.asarray(gamma(getkey(), 1.0, (n,))) - 1
     for lag in (1, 2, n // 16, n // 8):
@@ -132,7 +132,7 @@ def test_derivative_at_underflow(getkey):
 
 
 def test_expected_derivative_is_one(getkey):
-    # E x = a.
+    # This follows from E x = a.
     for a in (0.3, 4.0, 200.0):
         value = np.full((SMOOTH.size, 20), a)
         slopes = [np.ravel(value_and_slopes(getkey(), value)[1]) for _ in range(20)]
@@ -166,14 +166,12 @@ def test_shapes_and_dtypes(getkey):
     made = lambda draw, *args: jax.eval_shape(lambda key: draw(key, *args), getkey())
     assert made(gamma, jnp.ones((3, 1)), (2, 3, 4)).shape == (2, 3, 4)
     assert made(gamma, jnp.ones((3, 0))).shape == (3, 0)
-    for df in (3, [1, 2], np.array(3)):
-        assert made(chi, df).shape == np.shape(df)
-        assert made(chi, df).dtype == jnp.zeros(()).dtype
+    assert made(chi, [1, 2]).dtype == jnp.zeros(()).dtype
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_smallest_parameters(getkey, dtype):
-    # Their halves are subnormal.
+    # Halves of these parameters are subnormal.
     df = np.array([1.0, 1.5, 2.0], dtype) * np.finfo(dtype).tiny
     np.testing.assert_array_equal(chi(getkey(), df), 0)
     np.testing.assert_array_equal(unit_chi(getkey(), df), 0)
@@ -185,14 +183,8 @@ def test_wrong_arguments(draw, name):
     for value in (0.0, -1.0, np.nan, np.inf, np.array([1.0, 0.0])):
         with pytest.raises(ValueError, match=f"`{name}` must be positive and finite"):
             draw(key, value)
-    with pytest.raises(ValueError, match=f"`{name}` must be real"):
-        draw(key, 1j)
-    with pytest.raises(ValueError, match=f"`{name}` must be of single or double precision"):
-        draw(key, jnp.ones(2, jnp.bfloat16))
     with pytest.raises(ValueError, match=rf"`{name}` must broadcast to the shape \(3,\)"):
         draw(key, jnp.ones(2), (3,))
     with pytest.raises(ValueError, match="`shape` must be an integer"):
         draw(key, 1.0, (-1,))
-    with pytest.raises(ValueError, match="typed key"):
-        draw(jax.random.PRNGKey(0), 1.0)
     assert jnp.all(jnp.isnan(jax.jit(draw)(key, -1.0)))

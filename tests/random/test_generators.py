@@ -63,7 +63,7 @@ def test_threefry_keys_are_accepted_under_another_default(name):
 def test_draws_of_other_generators_follow_their_law(implementation):
     keys = jax.random.split(jax.random.key(5, impl=implementation), 400)
     traces = jnp.stack([jnp.sum(rmt.GOE(4).eigenvalues(key) ** 2) for key in keys[:200]])
-    expected = 4 + 1  # of tr H² with n = 4, of which the entries have the variances 1/n and 2/n on the diagonal
+    expected = 4 + 1  # the mean of tr H² is n + 1, with the variance 1/n of the entries and 2/n on the diagonal
     assert abs(np.mean(traces) - expected) < 5 * np.std(traces) / 200**0.5
     draws = rmt.laws.Semicircle().sample(keys[-1], 4000)
     assert abs(np.mean(draws**2) - 1) < 5 * np.std(draws**2) / 4000**0.5

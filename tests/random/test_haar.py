@@ -36,7 +36,7 @@ def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, column
     components = [q] if beta < 4 else [q[:, ::2, ::2], q[:, ::2, 1::2]]
     square = sum(np.abs(component) ** 2 for component in components)
     for i, j in [(0, 0), (rows - 1, columns - 1), (rows - 1, 0)]:
-        # |q|² is a beta variate, the sign or phase uniform: a QR factor without correction fails on the diagonal.
+        # |q|² is a beta variate, and the sign or phase is uniform: an uncorrected QR factor fails on the diagonal.
         if rows > 1:
             assert_law(square[:, i, j], scipy.stats.beta(beta / 2, beta * (rows - 1) / 2).cdf)
         for entry in (component[:, i, j] for component in components):
@@ -53,7 +53,7 @@ def test_columns_are_orthonormal_and_entries_have_their_law(getkey, rows, column
 
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_traces(getkey, beta):
-    # Diaconis and Shahshahani (1994), theorems 2, 4 and 6: normal moments to the order 4 from n = 4 on.
+    # Diaconis and Shahshahani (1994), theorems 2, 4 and 6: from n = 4 on, moments up to order 4 are normal.
     q = np.asarray(isometries(4, 4, beta, getkey()))
     trace = np.trace(q, axis1=-2, axis2=-1)
     assert_mean(trace.real, 0)

@@ -12,7 +12,7 @@ from rmtjax.random._normal_matrices import from_components
 def lower_band(
     inner: Float[Array, "beta width columns"], edge: Float[Array, " columns"], rows: int
 ) -> Inexact[Array, "rows columns"]:
-    """The matrix with components `inner[:, d, j]` in row j + d of column j, and real `edge[j]` in row j + width."""
+    """The matrix with components `inner[:, d, j]` in row j + d of column j, and the real `edge[j]` in row j + width."""
     beta, width, columns = inner.shape
     last = jnp.zeros((beta, 1, columns), inner.dtype).at[0, 0].set(edge)
     depth = jnp.arange(rows)[:, None] - jnp.arange(columns)[None]
@@ -25,10 +25,10 @@ def triangular_band(
 ) -> Inexact[Array, "rows columns"]:
     r"""The band form of an n×m matrix whose normal entries have β components, each N(0, 1).
 
-    Reflections of the columns, and of the rows below the first `width`, leave $\chi_{\beta m}, \chi_{\beta(m-1)}, …$ on
-    the diagonal, $\chi_{\beta(n - w)}, \chi_{\beta(n - w - 1)}, …$ on the w-th diagonal below it, w = `width`, and
-    independent normal entries between the two: min(n, m + w) rows and min(n, m) columns that are not 0. With width n no
-    row is touched, and this is Bartlett's decomposition; with width 1 it is the bidiagonal Laguerre model.
+    The matrix is reflected in its columns, and in its rows below the first w = `width`. This leaves
+    $\chi_{\beta m}, \chi_{\beta(m-1)}, …$ on the diagonal, $\chi_{\beta(n - w)}, \chi_{\beta(n - w - 1)}, …$ on the
+    w-th diagonal below it, and independent normal entries between the two. Only min(n, m + w) rows and min(n, m)
+    columns are not 0. Width n gives Bartlett's decomposition, and width 1 the bidiagonal Laguerre model.
 
     References:
         Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 3.2.14; Bloemendal and Virág (2016), Ann.

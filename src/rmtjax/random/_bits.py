@@ -1,4 +1,4 @@
-"""Random bits and the next key in one call, as each call of the generator takes a third of a second to compile."""
+"""Random bits and the next key from one call of the generator, which takes a third of a second to compile."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from rmtjax._typing import KeyScalar
 
 
 def random_words(key: KeyScalar, size: int, dtype: np.dtype) -> tuple[UInt[Array, " size"], KeyScalar]:
-    """Random integers as wide as a floating-point type, and a new key made of further ones, as `split` does."""
+    """Random integers as wide as a floating-point type, and a new key made of further random integers."""
     length = jax.random.key_data(key).size
     words = jax.random.bits(key, (size + length,), f"uint{jnp.finfo(dtype).bits}")
     return words[:size], jax.random.wrap_key_data(words[size:].astype(jnp.uint32), impl=jax.random.key_impl(key))

@@ -14,10 +14,10 @@ from rmtjax.random._bits import normal_variates, random_words
 from rmtjax.random._gamma_derivative import with_derivative
 
 # Elements are arranged in columns of this depth, and a round draws one element of each column. For a million elements
-# that is two to three times as fast as the five or six rounds over all of them; longer columns would need more rounds.
+# this is two to three times as fast as five or six rounds over all elements. Longer columns would need more rounds.
 _DEPTH = 8
-# A proposal is rejected with probability 0.048 at most (a = 1). A column is unfinished after 48 rounds only if 41 of 48
-# proposals were rejected: binom(48, 41) 0.05^41 < 1e-45.
+# A proposal is rejected with a probability of at most 0.048, at a = 1. A column is unfinished after 48 rounds only if
+# 41 of 48 proposals were rejected: binom(48, 41) 0.05^41 < 1e-45.
 _MAX_ROUNDS = 48
 
 
@@ -25,23 +25,23 @@ def gamma(key: KeyScalar, a: RealLike, shape: Sequence[int] | None = None) -> Fl
     r"""Gamma variates of unit scale, with density $x^{a-1} e^{-x} / \Gamma(a)$.
 
     Marsaglia and Tsang's rejection runs on whole arrays, many times faster than `jax.random.gamma`, which loops over
-    elements. The derivative in a is that of the quantile at a fixed probability,
+    elements. The derivative in a is the derivative of the quantile at a fixed probability,
 
     $$\frac{dx}{da} = -\frac{\partial F / \partial a}{\partial F / \partial x},$$
 
-    so gradients of expectations are unbiased. It is not the difference quotient of two draws with one key, since there
-    the rejection may take another path.
+    so gradients of expectations are unbiased. The difference quotient of two draws with one key is another number,
+    since the rejection may take another path.
 
     Args:
         key: a typed key.
         a: shape parameters, positive and finite, float32 or float64; other real types become the default float.
-        shape: shape of the result, to which that of `a` must broadcast; None means the shape of `a`.
+        shape: shape of the result, to which `a` must broadcast; None means the shape of `a`.
 
     Returns:
         Independent variates of the dtype of `a`.
 
     Raises:
-        ValueError: `a` is not positive and finite, or does not broadcast to `shape`; `key` is not a typed key.
+        ValueError: an argument is outside its range, or `a` does not broadcast to `shape`.
 
     Example:
         >>> import jax
@@ -62,19 +62,19 @@ def chi(key: KeyScalar, df: RealLike, shape: Sequence[int] | None = None) -> Flo
     r"""Chi variates: the length of a standard normal vector in df dimensions, for any real df > 0.
 
     The density is $x^{k-1} e^{-x^2/2} / (2^{k/2-1}\, \Gamma(k/2))$ with k = df. At large df the variates keep their
-    spread, $1/\sqrt2$, up to the rounding of numbers of size $\sqrt{df}$. The derivative in df is that of the quantile
-    at a fixed probability; see `gamma`.
+    standard deviation $1/\sqrt2$, up to the rounding of numbers of size $\sqrt{df}$. The derivative in df is the
+    derivative of the quantile at a fixed probability, as for `gamma`.
 
     Args:
         key: a typed key.
         df: degrees of freedom, positive and finite, float32 or float64; other real types become the default float.
-        shape: shape of the result, to which that of `df` must broadcast; None means the shape of `df`.
+        shape: shape of the result, to which `df` must broadcast; None means the shape of `df`.
 
     Returns:
         Independent variates of the dtype of `df`.
 
     Raises:
-        ValueError: `df` is not positive and finite, or does not broadcast to `shape`; `key` is not a typed key.
+        ValueError: an argument is outside its range, or `df` does not broadcast to `shape`.
 
     Example:
         >>> import jax
@@ -99,17 +99,15 @@ def unit_chi(key: KeyScalar, df: Float[Array, "..."]) -> Float[Array, "..."]:
     The result is exactly 1 at df = inf, with derivative 0, and exactly 0 at df = 0, the value of a padded entry.
     """
     present = df != 0
-    # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so this is (x/a)^(1/2).
+    # A chi variate is the root of twice a gamma variate x of parameter a = df/2, so the result is (x/a)^(1/2).
     # The maximum is needed because half of the smallest normal number would be treated as 0.
     a = jnp.maximum(jnp.where(present, df, 1) / 2, jnp.finfo(df.dtype).tiny)
-    half = log_ratio(key, a) / 2
-    return jnp.where(present, jnp.exp(half), 0)
+    return jnp.where(present, jnp.exp(log_ratio(key, a) / 2), 0)
 
 
 def _parameter(name: str, value: RealLike, shape: Sequence[int] | None) -> Float[Array, "..."]:
     """A checked parameter, broadcast to the shape of the result."""
-    array = _checks.real(name, value)
-    array = _checks.POSITIVE(name, array)
+    array = _checks.POSITIVE(name, _checks.real(name, value))
     if shape is None:
         return array
     sizes = _checks.shape(shape)
@@ -127,7 +125,7 @@ def log_ratio(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
 # Compiled here, so that calls outside of `jit` do not compile the loop each time.
 @compiled
 def _draw(key: KeyScalar, a: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""For gamma variates $x = d\,(1 + y)^3$ of parameter b = a, d = b - 1/3: log(x/a) = 3 log(1 + y) + log(d/b).
+    r"""The value log(x/a) = 3 log(1 + y) + log(d/b) for gamma variates $x = d\,(1 + y)^3$, d = b - 1/3 and b = a.
 
     For a < 1, b is a + 1, and x is multiplied by $U^{1/a}$, where $-\log U$ is the excess of the accepted proposal.
     """
@@ -154,13 +152,13 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
         count, key, proposals = state
         missing = proposals.imag < 0
         first = jnp.argmax(missing, axis=0)
-        # The lower tail of gamma variates at a < 1 needs all bits of a word, and never 0.
+        # The lower tail of gamma variates at a < 1 needs all bits of a word, and no uniform variate may be 0.
         words, key = random_words(key, 2 * width, b.dtype)
         uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
         new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
         return count + 1, key, jnp.where(missing & (row == first[None]), new[None], proposals)
 
-    # A negative excess means that nothing is accepted yet. Such an element would end with the mode, y = 0.
+    # A negative excess means that no proposal is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
     start = varying_like(start, jax.typeof(jax.random.key_data(key)), jax.typeof(parameters))
     _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, key, start))
@@ -171,9 +169,9 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
 def _proposed(
     x: Float[Array, " width"], uniform: Float[Array, " width"], b: Float[Array, " width"]
 ) -> Complex[Array, " width"]:
-    r"""Proposals y for parameters b ≥ 1, and the excess log p(y) - log(u), as y + i·excess; u ≤ p(y) accepts.
+    r"""Proposals y for parameters b ≥ 1, and the excess log p(y) - log(u), as y + i·excess.
 
-    Given acceptance, u/p is uniform and independent of y, so the excess is an exponential variate.
+    A proposal is accepted if u ≤ p(y). Then u/p is uniform and independent of y, so the excess is exponential.
     """
     y = jnp.maximum(x / (3 * jnp.sqrt(b - 1 / 3)), -1)
     return jax.lax.complex(y, _log_acceptance(x, y) - jnp.log(uniform))
@@ -182,8 +180,8 @@ def _proposed(
 def _log_acceptance(x: Float[Array, "..."], y: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Logarithm of the probability p of accepting $y = x / (3\sqrt d)$.
 
-    With $v = (1 + y)^3$ it is $x^2/2 + d\,(1 - v + \log v)$, where two terms of order d cancel, and their remainder
-    cancels $x^2/2 = 9 d y^2/2$. Expanding both,
+    With $v = (1 + y)^3$ it is $x^2/2 + d\,(1 - v + \log v)$. In this form two terms of order d cancel, and their
+    remainder cancels $x^2/2 = 9 d y^2/2$. The expansion of both is
 
     $$\log p = 3 d \left[\log(1 + y) - y + \tfrac{y^2}{2} - \tfrac{y^3}{3}\right]
     = -\frac{x^2 y^2}{3} \left[\tfrac14 - \tfrac y5 + \tfrac{y^2}{6} - \dots\right],$$

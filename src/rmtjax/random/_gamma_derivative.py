@@ -6,7 +6,7 @@ $t = x e^{-s}$ in $F \propto \int_0^x t^{a-1} e^{-t} dt$, or $t = x e^s$ in the 
 $$\frac1x \frac{dx}{da} = \int_0^\infty \big[s + \sigma(\log x - \psi(a))\big]\,e^{-a h(s)}\,ds, \qquad
 h(s) = g(\sigma s) + (e^w - 1)(e^{\sigma s} - 1), \quad g(v) = e^v - 1 - v,$$
 
-with σ = -1 below and 1 above. As $\int a h'(s)\,e^{-a h(s)}\,ds = 1$, the term 1/a, which dominates at large a, can be
+with σ = -1 below and 1 above. The term 1/a dominates at large a. As $\int a h'(s)\,e^{-a h(s)}\,ds = 1$, it can be
 subtracted under the integral:
 
 $$\frac{dw}{da} = \sigma \int_0^\infty \big[\log a - \psi(a) - g(w) - h(s)\big]\,e^{-a h(s)}\,ds.$$
@@ -24,7 +24,7 @@ from rmtjax._compile import compiled
 from rmtjax._varying import varying_like
 from rmtjax.special.internal import gauss_legendre
 
-# Nodes of the quadrature in float64 and float32. With tails cut at e^-38 and e^-19 its errors are 6e-15 and 7e-7 times
+# Nodes of the quadrature in float64 and float32. Tails are cut at e^-38 and e^-19. The errors are 6e-15 and 7e-7 times
 # the sum of the derivative and its typical size, min(1/a, a^-3/2).
 _NODES, _NODES_SINGLE = 40, 16
 
@@ -38,7 +38,7 @@ def with_derivative(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Arr
 @with_derivative.defjvp
 def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     a, w = primals
-    # The value must carry the derivative too, as second derivatives need it.
+    # Second derivatives need the value to carry the derivative too.
     w = with_derivative(a, w)
     return w, _slope(a, w) * tangents[0]
 
@@ -47,8 +47,8 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]
 def _slope(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""The derivative dw/da.
 
-    Where a and x are below 1 the integral has too long a tail. With b = a + 1, the identity
-    $F(x; a) = F(x; b) + x^a e^{-x} / \Gamma(b)$ then gives $a\,dw/da = \psi(b) - \log x - 1 + dx/db$.
+    Where a and x are below 1, the tail of the integral is too long. There b = a + 1 and the identity
+    $F(x; a) = F(x; b) + x^a e^{-x} / \Gamma(b)$ give $a\,dw/da = \psi(b) - \log x - 1 + dx/db$.
     """
     log_x = jnp.log(a) + w
     raised = (a < 1) & (log_x < 0)
@@ -59,13 +59,13 @@ def _slope(a: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."
     slope = _integral(b, jnp.maximum(below, -100), offset)
     x = jnp.exp(jnp.where(raised, log_x, 0))
     scaled = jnp.where(raised, x * (slope + 1 / b) - below - offset - 1, b * slope)
-    # Where x = 0 by underflow at a tiny a, an infinite slope would make the derivative of x NaN.
+    # Where x underflows to 0 at a tiny a, an infinite slope would make the derivative of x NaN.
     limit = jnp.finfo(a.dtype).max
     return jnp.clip(scaled / a, -limit, limit)
 
 
 def _integral(a: Float[Array, "..."], w: Float[Array, "..."], offset: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The last integral in the docstring of this module, by the Gauss-Legendre rule in √s."""
+    """The last integral in the module's docstring, by the Gauss-Legendre rule in √s."""
     single = a.dtype == jnp.float32
     t, weights = gauss_legendre(_NODES_SINGLE if single else _NODES)
     t, weights = (1 + t) / 2, weights * (1 + t) / 2
@@ -86,9 +86,10 @@ def _integral(a: Float[Array, "..."], w: Float[Array, "..."], offset: Float[Arra
 
 
 def _end(rise: Float[Array, "..."], height: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""A point where h is above e = `height`, but not far above: a root of a lower bound of h, r = e^w and d = r - 1.
+    r"""A point where h is a little above e = `height`: the root of a lower bound of h, with r = e^w and d = r - 1.
 
-    Above x, $h \ge d s + r s^2/2$, and then $s = \log(1 + (e + s)/r)$ is nearer; below, $h \ge -d s + r s^2/(2 + s)$.
+    Above x, $h \ge d s + r s^2/2$; one step of $s = \log(1 + (e + s)/r)$ brings the root nearer. Below x,
+    $h \ge -d s + r s^2/(2 + s)$.
     """
     above, ratio = rise > 0, rise + 1
     slope = jnp.where(above, rise, -rise - height / 2)

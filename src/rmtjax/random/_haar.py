@@ -14,11 +14,11 @@ def haar_isometry(
 ) -> Inexact[Array, "rows columns"]:
     r"""Uniformly distributed orthonormal columns, in the precision of the given real dtype.
 
-    They are real for β = 1, complex for β = 2, and quaternions for β = 4: 2×2 blocks, see `quaternions`.
+    Entries are real for β = 1, complex for β = 2, and quaternions for β = 4, each a 2×2 block as in `quaternions`.
 
-    The orthogonal factor of a matrix of independent normals, with the diagonal of the triangular factor positive, is
-    Haar distributed. Householder's reflections leave the rest of the matrix independent and normal, so each may be made
-    from a fresh normal vector, and the factorisation, half of the work, is not needed.
+    The orthogonal factor of a matrix of independent normal entries is Haar distributed if the diagonal of the
+    triangular factor is positive. Householder's reflections leave the rest of the matrix independent and normal. So
+    each is made from a fresh normal vector, and the factorisation, half of the work, is not needed.
 
     References:
         Stewart (1980), SIAM J. Numer. Anal. 17, 403, section 3; Mezzadri (2007), Notices AMS 54, 592, section 4, for
@@ -56,8 +56,8 @@ def _symplectic_isometry(
 ) -> Complex[Array, "2*rows 2*columns"]:
     """Same as `haar_isometry`, for quaternions a + b j, whose corner has a phase instead of a sign.
 
-    If its corner is real, the two columns of a quaternion vector are orthogonal and have their zeros where LAPACK needs
-    them, so its reflection is the product of two complex ones. The phases, independent of all else, come last.
+    If the corner of a quaternion vector is real, its two columns are orthogonal and have their zeros where LAPACK needs
+    them, so its reflection is the product of two complex ones. The phases are independent of all else and come last.
     """
     a, b = (jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype)) for part in jax.random.split(key))
     square = jnp.abs(a) ** 2 + jnp.abs(b) ** 2

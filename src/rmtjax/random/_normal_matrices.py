@@ -10,7 +10,7 @@ from rmtjax._typing import KeyScalar
 def gaussian_matrix(
     key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
 ) -> Inexact[Array, "rows columns"]:
-    """Entries x of β = 1, 2 or 4 real components with E|x|² = 1; a quaternion is a 2×2 block, see `quaternions`."""
+    """Entries x of β = 1, 2 or 4 real components with E|x|² = 1; a quaternion is a 2×2 block, as in `quaternions`."""
     return from_components(beta**-0.5 * jax.random.normal(key, (beta, rows, columns), dtype))
 
 
@@ -30,7 +30,7 @@ def quaternions(a: Complex[Array, "n m"], b: Complex[Array, "n m"]) -> Complex[A
 
 
 def dual(s: Complex[Array, "2n 2n"]) -> Complex[Array, "2n 2n"]:
-    """The dual Z Sᵀ Zᵀ: blocks are transposed; in each the diagonal entries change places and the others their sign."""
+    """The dual Z Sᵀ Zᵀ: blocks are transposed; in each of them the diagonal entries swap and the others change sign."""
     n = s.shape[0] // 2
     blocks = s.reshape(n, 2, n, 2).transpose(2, 3, 0, 1)[:, ::-1, :, ::-1]
     sign = jnp.array([[1, -1], [-1, 1]], s.dtype)

@@ -2,8 +2,25 @@
 
 import mpmath
 import numpy as np
+import pytest
 
 from tests.laws.core.methods import METHODS, methods_at
+
+DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
+
+
+def both_tails(law, exact, parameters, x, ulp=40):
+    """A test of laws with these parameters, for which `exact` gives the density and both tails as mpmath functions."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("parameter", parameters)
+    def test_both_tails_against_mpmath(parameter, dtype):
+        with mpmath.workdps(60):
+            functions = exact(parameter)
+        check_against(law(parameter), *functions, x, dtype, ulp(parameter) if callable(ulp) else ulp)
+
+    return test_both_tails_against_mpmath
 
 
 def check_against(law, density, lower, upper, x, dtype, ulp):

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def ascending(count: int, start: float, end: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes, in rows, and weights for ascending points in an interval: the largest, and ratios of the others."""
+    """Nodes, in rows, and weights for ascending points in an interval; each point is a fraction of the next one."""
     t, w = np.polynomial.legendre.leggauss(nodes)
     points, weights = np.zeros((1, 0)), np.ones(1)
     for _ in range(count):

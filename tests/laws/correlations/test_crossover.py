@@ -1,4 +1,4 @@
-"""Form factor from the GOE to the GUE: both ends, the integral in mpmath, the cluster function, matrices, bad input."""
+"""Form factor from the GOE to the GUE: both ends, the integral in mpmath, the cluster function, matrices."""
 
 import jax
 import jax.numpy as jnp
@@ -62,8 +62,8 @@ def test_derivatives():
 
 @pytest.mark.slow
 def test_matrices():
-    # What is of order 1/n is taken from the two ends, which are known at finite n; then half or twice the coupling
-    # would be off by 0.024 and 0.043.
+    # Terms of order 1/n come from the two ends, which are known at finite n. Then half and twice the coupling would be
+    # off by 0.024 and 0.043.
     n, strength, draws = 50, 0.02, 6000
     epsilon, kappa, angle = np.sqrt(strength * np.pi**2 / n), np.linspace(0.1, 0.9, 17), (np.arange(999) + 0.5) / 999
     goe = rmt.GOE(n)
@@ -84,13 +84,6 @@ def test_matrices():
     exact = [np.asarray(gaussian_form_factor(2 * n * kappa, n, beta, connected=True)) for beta in (1, 2)]
     expected = exact[1] + share * (exact[0] - exact[1])
     ratios = (np.abs(z - z.mean(0)) ** 2 / n / expected).mean(1)
-    # Five standard errors, and above what is left of the order 1/n.
+    # The limits are five standard errors plus the remaining terms of order 1/n.
     assert ratios.std() / draws**0.5 < 0.003
     assert -0.014 < ratios.mean() - 1 < 0.02
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="`coupling` must be finite and not negative"):
-        crossover_form_factor(1.0, -0.1)
-    with pytest.raises(ValueError, match="`times` must be real"):
-        crossover_form_factor(1j, 0.1)

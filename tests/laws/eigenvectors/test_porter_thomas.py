@@ -1,4 +1,4 @@
-"""Laws of eigenvector components: mpmath, scipy, their limit, eigenvectors of samples, the contract, bad input."""
+"""Laws of eigenvector components: mpmath, scipy, their limit, eigenvectors of samples, bad input."""
 
 import jax
 import jax.numpy as jnp
@@ -9,21 +9,19 @@ import scipy.stats
 
 import rmtjax as rmt
 from rmtjax.laws import EigenvectorIntensity, PorterThomas
-from tests.laws.core.positive_axis import check_against
+from tests.laws.core.positive_axis import DTYPES, both_tails, check_against
 
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 X = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0, 300.0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("beta", [1, 4])
-def test_limit_against_mpmath(beta, dtype):
+def limit(beta):
     half = mpmath.mpf(beta) / 2
     density = lambda x: half**half / mpmath.gamma(half) * x ** (half - 1) * mpmath.exp(-half * x)
-    survival = lambda x: mpmath.gammainc(half, half * x, regularized=True)
-    lower = lambda x: mpmath.gammainc(half, 0, half * x, regularized=True)
-    check_against(PorterThomas(beta), density, lower, survival, X, dtype, 40)
+    tail = lambda *ends: mpmath.gammainc(half, *(half * end for end in ends), regularized=True)
+    return density, lambda x: tail(0, x), lambda x: tail(x)
+
+
+test_both_tails_of_the_limit = both_tails(PorterThomas, limit, [1, 4], X)
 
 
 @pytest.mark.slow
@@ -31,27 +29,23 @@ def test_limit_against_mpmath(beta, dtype):
 @pytest.mark.parametrize(("n", "beta"), [(3, 1), (200, 2), (30, 4)])
 def test_finite_n_against_mpmath(n, beta, dtype):
     a, b = mpmath.mpf(beta) / 2, mpmath.mpf(beta * (n - 1)) / 2
-    norm = lambda: n * mpmath.beta(a, b)
-    density = lambda x: (x / n) ** (a - 1) * (1 - x / n) ** (b - 1) / norm()
-    survival = lambda x: mpmath.betainc(b, a, 0, 1 - x / n, regularized=True)
+    density = lambda x: (x / n) ** (a - 1) * (1 - x / n) ** (b - 1) / (n * mpmath.beta(a, b))
+    below = lambda x: mpmath.betainc(a, b, 0, x / n, regularized=True)
+    above = lambda x: mpmath.betainc(b, a, 0, 1 - x / n, regularized=True)
     x = [y for y in [*X, n / 2, n * (1 - 2.0**-10)] if y < n]
-    lower = lambda x: mpmath.betainc(a, b, 0, x / n, regularized=True)
-    check_against(EigenvectorIntensity(n, beta), density, lower, survival, x, dtype, 40)
+    check_against(EigenvectorIntensity(n, beta), density, below, above, x, dtype, 40)
 
 
 @pytest.mark.float32
 @pytest.mark.parametrize("beta", [1, 2, 4])
 def test_moments(beta):
-    # E |v|^2k from the Dirichlet distribution.
-    n, k, law = 7, np.arange(4), EigenvectorIntensity(7, beta)
+    n, law, limit = 7, EigenvectorIntensity(7, beta), PorterThomas(beta)
     expected = scipy.stats.beta(beta / 2, beta * (n - 1) / 2, scale=n)
-    eps = jnp.finfo(jnp.result_type(float)).eps
-    np.testing.assert_allclose(
-        [law.moment(int(j)) for j in k], [expected.moment(int(j)) if j else 1 for j in k], rtol=40 * eps
-    )
-    np.testing.assert_allclose(law.var(), 2 * (n - 1) / (beta * n + 2), rtol=40 * eps)
-    limit = PorterThomas(beta)
-    np.testing.assert_allclose([limit.mean(), limit.var()], [1, 2 / beta], rtol=40 * eps)
+    rtol = 40 * float(jnp.finfo(jnp.result_type(float)).eps)
+    moments = [law.moment(k) for k in range(4)]
+    np.testing.assert_allclose(moments, [1, *(expected.moment(k) for k in (1, 2, 3))], rtol=rtol)
+    np.testing.assert_allclose(law.var(), 2 * (n - 1) / (beta * n + 2), rtol=rtol)
+    np.testing.assert_allclose([limit.mean(), limit.var()], [1, 2 / beta], rtol=rtol)
 
 
 @pytest.mark.slow
@@ -77,18 +71,22 @@ def test_eigenvectors_of_samples(beta, ensemble, getkey):
     assert np.abs(probability - (np.arange(4000) + 0.5) / 4000).max() < 2 / 4000**0.5
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
-        PorterThomas(3)
-    with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 0"):
-        EigenvectorIntensity(4, 0)
-    with pytest.raises(ValueError, match="`n` must be an integer of at least 2, got 1"):
-        EigenvectorIntensity(1, 2)
-
-
 @pytest.mark.float32
 @pytest.mark.parametrize(("n", "beta"), [(2, 1), (5, 1), (5, 2), (7, 4)])
 def test_skewness_and_kurtosis(n, beta):
     law = EigenvectorIntensity(n, beta)
     expected = scipy.stats.beta(beta / 2, beta * (n - 1) / 2).stats("sk")
     np.testing.assert_allclose([law.skewness(), law.kurtosis()], expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("of", "arguments", "message"),
+    [
+        (PorterThomas, (3,), "`beta` must be 1, 2 or 4, got 3"),
+        (EigenvectorIntensity, (4, 0), "`beta` must be 1, 2 or 4, got 0"),
+        (EigenvectorIntensity, (1, 2), "`n` must be an integer of at least 2, got 1"),
+    ],
+)
+def test_bad_input(of, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        of(*arguments)

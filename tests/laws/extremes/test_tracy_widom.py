@@ -19,6 +19,7 @@ from rmtjax.testing import check_law
 from rmtjax.testing._law_evaluation import evaluate
 from tests.cases import further
 from tests.laws.core.methods import METHODS, check_slopes
+from tests.laws.tabulated import check_against_balls, tabulate
 
 DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
 BETAS = (1, 2, 4)
@@ -36,29 +37,20 @@ def bornemann(beta):
     return TracyWidom(beta, "bornemann")
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def tabulate(law, x):
-    return {name: getattr(law, name)(x) for name in METHODS}
-
-
-# The first three rows are the largest level of each β; in ball arithmetic that of β = 4 is the second level of β = 1.
+# The first three rows are the largest level of each β; for β = 4 ball arithmetic takes the second level of β = 1.
 LAWS = {"1": TracyWidom(1), "2": TracyWidom(2), "4": bornemann(4)}
 LAWS |= {f"{beta}, {k}": TracyWidom(beta, order=k) for beta, k in tracy_widom_table.ROWS[3:]}
 
 
 @functools.cache
 def by_determinants(s):
-    """F and F' at s for each law in balls of 448 bits: the derivative is a central difference of step 1e-30."""
+    """The law at s in balls of 448 bits, for each law: the density is a central difference of step 1e-30."""
     ctx.prec = 448
     step, rule = arb(10) ** -30, gauss_legendre(100)
     below, here, above = (tracy_widom_table.distributions(arb(s) + k * step, rule) for k in (-1, 0, 1))
     slopes = [(up - low) / (2 * step) for low, up in zip(below, above, strict=True)]
-    return dict(zip(LAWS, zip(here, slopes, strict=True), strict=True))
-
-
-def reference(f, density):
-    rows = {"pdf": density, "cdf": f, "sf": 1 - f}
-    return {key: float(v.mid()) for key, v in (rows | {f"log{k}": v.log() for k, v in rows.items()}).items()}
+    rows = ({"pdf": slope, "cdf": f, "sf": 1 - f} for f, slope in zip(here, slopes, strict=True))
+    return dict(zip(LAWS, rows, strict=True))
 
 
 # Points of every kind: at and beyond both ends of the table, on both sides of the switch at -2, and at a joint.
@@ -70,16 +62,10 @@ POINTS = [-14.5, -12.75, -7.0, float(np.nextafter(-2, -3)), -2.0, 4.0, 13.25]
 def test_both_tails_in_relative_error_against_determinants(law):
     got = tabulate(LAWS[law], jnp.asarray(POINTS))
     for k, s in enumerate(POINTS):
-        if "," in law and not -13 < s < 8:
-            continue  # beyond the table there are only leading terms
-        for name, expected in reference(*by_determinants(s)[law]).items():
-            if abs(expected) < 1e-70:
-                continue  # far to the left log(1 - F) needs more digits of F than the discretisation has
-            # exp amplifies the rounding of a logarithm by its size; one near 0 is as small as the other tail.
-            tolerance = 8e-16 * max(4, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
-            np.testing.assert_allclose(
-                got[name][k], expected, tolerance, 1e-15 * (name == "logpdf"), err_msg=f"{name} at {s}"
-            )
+        # Beyond the table further levels have only leading terms.
+        if "," not in law or -13 < s < 8:
+            # Far to the left log(1 - F) needs more digits of F than the discretisation has.
+            check_against_balls(got, k, by_determinants(s)[law], least=1e-70, ulps=4)
 
 
 @pytest.mark.slow
@@ -88,16 +74,12 @@ def test_both_tails_in_relative_error_against_determinants(law):
 def test_single_precision(law):
     points = [-7.0, -2.0, 4.0]
     got = tabulate(LAWS[law], jnp.asarray(points, jnp.float32))
+    assert got["pdf"].dtype == jnp.float32
     for k, s in enumerate(points):
-        for name, expected in reference(*by_determinants(s)[law]).items():
-            assert got[name].dtype == jnp.float32
-            tolerance = 3e-7 * max(8, 0 if abs(expected) > 1 else abs(np.log(abs(expected))))
-            if abs(expected) > 1e-36:
-                np.testing.assert_allclose(
-                    got[name][k], expected, tolerance, 3e-6 * (name == "logpdf"), err_msg=f"{name} at {s}"
-                )
-            if name in ("pdf", "cdf", "sf"):
-                np.testing.assert_allclose(got[name][k], expected, rtol=0, atol=1e-6)
+        exact = by_determinants(s)[law]
+        check_against_balls(got, k, exact, least=1e-36, ulps=8)
+        for name, ball in exact.items():
+            np.testing.assert_allclose(got[name][k], float(ball.mid()), rtol=0, atol=1e-6)
 
 
 def painleve(lower, order=32):
@@ -183,9 +165,8 @@ def test_published_values():
     # Bornemann (2010), Math. Comput. 79, section 6.1.
     np.testing.assert_allclose(TracyWidom(2).cdf(-2.0), 0.413224142505123, rtol=0, atol=1e-14)
     # Percentiles of Johnstone (2001), Ann. Statist. 29, table 1.
-    np.testing.assert_allclose(
-        TracyWidom(1).cdf(jnp.array([-3.90, -1.27, 0.98, 2.02])), [0.01, 0.5, 0.95, 0.99], atol=2e-3
-    )
+    percentiles = jnp.array([-3.90, -1.27, 0.98, 2.02])
+    np.testing.assert_allclose(TracyWidom(1).cdf(percentiles), [0.01, 0.5, 0.95, 0.99], atol=2e-3)
 
 
 def test_conventions_differ_by_a_scale_at_beta_4_only():
@@ -346,25 +327,18 @@ def test_slope_of_the_density(beta):
     np.testing.assert_allclose(slope, difference, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.float32(further=True)
-def test_infinite_points_nan_and_bad_input():
-    law = TracyWidom(2)
-    x = jnp.array([-jnp.inf, jnp.inf, jnp.nan])
-    for name, expected in {"pdf": (0, 0), "cdf": (0, 1), "sf": (1, 0), "logcdf": (-np.inf, 0)}.items():
-        np.testing.assert_array_equal(getattr(law, name)(x), [*expected, np.nan])
-    np.testing.assert_array_equal(law.ppf(jnp.array([0.0, 1.0, -0.1, 1.1, jnp.nan])), [-np.inf, np.inf] + [np.nan] * 3)
-    with pytest.raises(ValueError, match="`beta` must be 1, 2 or 4, got 3"):
-        TracyWidom(3)
-    with pytest.raises(
-        ValueError, match="`convention` must be one of 'tracy-widom', 'bornemann', 'stochastic-airy', got"
-    ):
-        TracyWidom(4, "edelman")
-    with pytest.raises(ValueError, match="`order` must be at most 3 for beta=2, got 4"):
-        TracyWidom(2, order=4)
-    with pytest.raises(ValueError, match="`order` must be an integer of at least 1, got 0"):
-        TracyWidom(2, order=0)
-    with pytest.raises(ValueError, match="`x` must be real"):
-        law.cdf(1j)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3,), "`beta` must be 1, 2 or 4, got 3"),
+        ((4, "edelman"), "`convention` must be one of 'tracy-widom', 'bornemann', 'stochastic-airy', got"),
+        ((2, "bornemann", 4), "`order` must be at most 3 for beta=2, got 4"),
+        ((2, "bornemann", 0), "`order` must be an integer of at least 1, got 0"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        TracyWidom(*arguments)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Brody's law: both tails against mpmath, its two ends, moments, derivatives, the contract, bad input."""
+"""Brody's law: both tails against mpmath, moments, derivatives."""
 
 import jax
 import jax.numpy as jnp
@@ -6,35 +6,20 @@ import mpmath
 import numpy as np
 import pytest
 
-from rmtjax.laws import Brody, PoissonSpacing, WignerSurmise
+from rmtjax.laws import Brody
 from rmtjax.testing import check_derivatives
 from tests.laws.core.methods import check_slopes, methods_at
-from tests.laws.core.positive_axis import check_against
-
-DTYPES = [pytest.param(np.float32, marks=pytest.mark.float32), np.float64]
-S = [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0]
+from tests.laws.core.positive_axis import both_tails
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("q", [-0.5, 0.0, 0.375, 1.0])
-def test_both_tails_against_mpmath(q, dtype):
-    with mpmath.workdps(60):
-        power = mpmath.mpf(q) + 1
-        b = mpmath.gamma(1 + 1 / power) ** power
-    survival = lambda s: mpmath.exp(-b * s**power)
+def functions(q):
+    power = mpmath.mpf(q) + 1
+    b = mpmath.gamma(1 + 1 / power) ** power
     density = lambda s: power * b * s ** (power - 1) * mpmath.exp(-b * s**power)
-    lower = lambda s: -mpmath.expm1(-b * s**power)
-    check_against(Brody(q), density, lower, survival, S, dtype, 40)
+    return density, lambda s: -mpmath.expm1(-b * s**power), lambda s: mpmath.exp(-b * s**power)
 
 
-@pytest.mark.float32
-def test_ends_of_the_range():
-    s, eps = np.array([0.2, 1.0, 3.0]), float(jnp.finfo(jnp.result_type(float)).eps)
-    for ours, theirs in ((Brody(0), PoissonSpacing()), (Brody(1), WignerSurmise(1))):
-        for method in ("pdf", "logcdf", "logsf"):
-            np.testing.assert_allclose(getattr(ours, method)(s), getattr(theirs, method)(s), rtol=100 * eps)
-    assert (Brody(0).pdf(0.0), Brody(0.5).pdf(0.0)) == (1, 0)
+test_both_tails = both_tails(Brody, functions, [-0.5, 0.0, 0.375, 1.0], [1e-20, 1e-4, 0.1, 0.7, 1.0, 1.5, 4.0, 20.0])
 
 
 @pytest.mark.float32
@@ -59,15 +44,6 @@ def test_derivatives():
         sf = lambda q: mpmath.exp(-((2 * mpmath.gamma(1 + 1 / (q + 1))) ** (q + 1)))
         expected = [float(mpmath.diff(sf, q)) for q in (0, 1)]
     np.testing.assert_allclose([by_q(0.0), by_q(1.0)], expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("q", "message"),
-    [*((q, f"be finite and larger than -1, got {q}") for q in (-1.0, np.nan, np.inf)), (1j, "be a real scalar")],
-)
-def test_bad_input(q, message):
-    with pytest.raises(ValueError, match=f"`q` must {message}"):
-        Brody(q)
 
 
 @pytest.mark.float32

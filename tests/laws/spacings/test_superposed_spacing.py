@@ -1,4 +1,4 @@
-"""Superposed sequences: the product of empty intervals, limits, both tails, matrices, derivatives, bad input."""
+"""Superposed sequences: the product of empty intervals, limits, both tails, matrices, derivatives."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ def test_empty_intervals(beta):
     s = jnp.array([1e-3, 0.2, 0.49, 0.51, 0.99, 1.3, 2.2, 3.7])
     determinants = bulk_gap_probabilities(s, beta, 0)[:, 0]
     np.testing.assert_allclose(jnp.exp(log_empty(law, s)), determinants, atol=2e-14)
-    # The slope is the tail of the law of spacings: as differences of the logarithm on both sides of all joints.
+    # The slope is the tail of the law of spacings. Differences of the logarithm on both sides of all joints show it.
     s = jnp.array([0.2, 1.9, 7.4, 9.99, 10.01, 19.99, 20.01, 400.0])
     step = 2.0**-12 * s
     near, far = (log_empty(law, s + k * step) - log_empty(law, s - k * step) for k in (1, 2))
@@ -42,7 +42,7 @@ def test_one_sequence(beta):
         got, expected = (np.asarray(getattr(law, name)(x), float) for law in (alone, known))
         # An exponential is as uncertain as its exponent.
         size = 1 if name.startswith("log") else 1 - np.log(np.clip(expected, 1e-300, 1))
-        # Near 1 the logarithm of a density has no relative digits, and that of a tail those of the other tail.
+        # Near 1 the logarithm of a density has no relative digits, and the logarithm of a tail is the other tail.
         floor = {"logpdf": 1, "logcdf": eps, "logsf": eps}.get(name, 0)
         allowed = 100 * eps * (np.abs(expected) + floor) + 1e-37
         np.testing.assert_array_less(np.abs(got - expected) / size, allowed, err_msg=name)
@@ -57,7 +57,7 @@ def test_independent_levels_in_parts():
 
 
 def test_near_berry_and_robnik():
-    # They take Wigner's surmise in the place of the exact law, whose distribution function it misses by 0.006.
+    # Berry and Robnik use Wigner's surmise, whose distribution function is up to 0.006 from the exact one.
     x = jnp.linspace(0.05, 4, 40)
     exact, surmise = SuperposedSpacing([0, 1], [0.3, 0.7]), BerryRobnik(0.3)
     np.testing.assert_allclose(exact.cdf(x), surmise.cdf(x), atol=0.006)
@@ -96,7 +96,7 @@ def test_moments():
 
 
 def two_blocks(key):
-    """The spacings of the phases of two blocks, of 60 levels of the COE and 40 of the CUE, together."""
+    """The spacings of the joint phases of two blocks: 60 levels of the COE and 40 of the CUE."""
     first, second = jax.random.split(key)
     phases = jnp.sort(jnp.concatenate([rmt.COE(60).eigenphases(first), rmt.CUE(40).eigenphases(second)]))
     return jnp.diff(phases) * 100 / (2 * jnp.pi)
@@ -104,7 +104,7 @@ def two_blocks(key):
 
 @pytest.mark.slow
 def test_matrices():
-    # Spacings of one matrix depend on each other a little; every tenth is nearly free of the others.
+    # Spacings of one matrix depend on each other a little; every tenth is nearly independent of the others.
     spacings = np.asarray(rmt.simulate(two_blocks, jax.random.key(11), 1000))[:, 5::10].ravel()
     edges = np.array([0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, np.inf])
     law = SuperposedSpacing([1, 2], [0.6, 0.4])
@@ -124,7 +124,7 @@ def test_samples():
 
 @pytest.mark.slow
 def test_derivatives():
-    # The fractions are divided by their sum: a derivative in them has no component along them.
+    # The fractions are divided by their sum, so a derivative in them has no component along them.
     law, x = SuperposedSpacing([1, 2], [0.4, 0.6]), jnp.array([1e-6, 0.3, 0.99, 2.0, 9.0, 60.0])
     formulas = lambda x: (law.pdf(x), law.cdf(x), law.sf(x), law.logpdf(x), law.logcdf(x), law.logsf(x))
     check_derivatives(formulas, x[1:-1])
@@ -137,18 +137,3 @@ def test_derivatives():
         step = 1e-4
         sides = [float(SuperposedSpacing([1, 2], [0.4 + d, 0.6 - d]).logsf(s)) for d in (-step, step)]
         np.testing.assert_allclose(by_share(0.4, s), (sides[1] - sides[0]) / (2 * step), rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("betas", "fractions", "message"),
-    [
-        ([3], [1.0], "`betas` must be 0, 1, 2 or 4, got 3"),
-        ([], [], "`betas` must be a sequence of at least one number"),
-        ([1, 2], [1.0], r"`fractions` must have the shape \(2,\)"),
-        ([1, 2], [0.5, 0.6], "`fractions` must be positive and sum to 1"),
-        ([1, 2], [0.0, 1.0], "`fractions` must be positive and sum to 1"),
-    ],
-)
-def test_bad_input(betas, fractions, message):
-    with pytest.raises(ValueError, match=message):
-        SuperposedSpacing(betas, fractions)

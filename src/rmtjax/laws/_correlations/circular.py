@@ -7,27 +7,27 @@ functions are (Mehta 2004, sections 11.1, 11.3 and 11.5)
 $$\beta = 2: S_n^2, \qquad \beta = 1: S_n^2 - S_n' (B_n - \tfrac12), \qquad
 \beta = 4: S^2 - S' \int_0^r S,\quad S = S_{2n}(2r) .$$
 
-Their Fourier coefficients are sums of $p/q$ over $p + q = t$, which for β = 1 and 4 leave a harmonic sum: with
-$h(a, b) = \psi(b + \frac12) - \psi(a + \frac12)$
+Their Fourier coefficients are sums of $p/q$ over $p + q = t$. For β = 1 and 4 these leave a harmonic sum,
+$h(a, b) = \psi(b + \frac12) - \psi(a + \frac12)$:
 
     β = 1: n K = 2t - t h(n/2, n/2 + t) for t ≤ n,  2n - t h(t - n/2, t + n/2) for t ≥ n;
     β = 4: n K = t/2 + (t/4) h(|n - t|, n) for t ≤ 2n,  n for t ≥ 2n.
 
-As $h(a, b) = \log(b/a) + O(a^{-2})$, the limit of many levels is in sight. The number variance is $L - 2\int_0^L (L -
-r)\,Y_2(r)\,dr$. Two integrations by parts leave, as for infinitely many levels,
+The limit of many levels follows from $h(a, b) = \log(b/a) + O(a^{-2})$. The number variance is $L - 2\int_0^L (L -
+r)\,Y_2(r)\,dr$. Let $V_n$ be this variance for β = 2. Two integrations by parts leave, as for infinitely many levels,
 
-    β = 1: 2 V_n(L) - B_n(L) (1 - B_n(L)),  β = 2: V_n(L),  β = 4: V_2n(2L)/2 + B_2n(2L)²/4,
+    β = 1: 2 V_n(L) - B_n(L) (1 - B_n(L)),  β = 2: V_n(L),  β = 4: V_2n(2L)/2 + B_2n(2L)²/4.
 
-with V_n for β = 2. For L ≤ n/2 let u = r/n and x = L/n. Then
+For L ≤ n/2 let u = r/n and x = L/n. Then
 
 $$V_n = V_\infty + \frac1{\pi^2} \log\frac{\sin \pi x}{\pi x} + \int_0^x (x - u) \cos(2\pi n u)
 \left[\frac1{\sin^2 \pi u} - \frac1{(\pi u)^2}\right] du,$$
 
 $$B_n = B_\infty + \int_0^x \sin(\pi n u) \left[\frac1{\sin \pi u} - \frac1{\pi u}\right] du .$$
 
-The brackets are analytic for $|\mathrm{Re}\,u| < 1$, so the path may leave 0 and x along vertical lines, on which the
-waves decay as $e^{-2\pi n s}$ and $e^{-\pi n s}$: a Gauss-Laguerre rule has all digits from n = 6 on, and no n is too
-large. Below that the sums over p have no more than a few terms.
+The brackets are analytic for $|\mathrm{Re}\,u| < 1$. So the path may leave 0 and x along vertical lines, on which the
+waves decay as $e^{-2\pi n s}$ and $e^{-\pi n s}$. A Gauss-Laguerre rule has all digits from n = 6 on, however large n
+is. For smaller n the sums over p have only a few terms.
 """
 
 import functools
@@ -46,13 +46,13 @@ from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.number_variance import number_variance
 from rmtjax.special.internal import gauss_laguerre, sine_integral
 
-# From this number of levels on a rule of so many nodes is right to 1e-16.
+# From this number of levels on, a rule of so many nodes is right to 1e-16.
 _MANY, _NUM_NODES = 6, 24
-# Below this length the first two terms in L of the corrections have all digits, and their difference has not.
+# Below this length the correction to V is taken from its first two terms in L: its formula would cancel.
 _SHORT = 0.01
-# Terms of the power series of the brackets, which serve up to |πu| = 1 and converge up to π.
+# Number of terms of the power series of the brackets, which are used up to |πu| = 1 and converge up to π.
 _NUM_TERMS = 18
-# So many terms of a harmonic sum are added up; from there on ψ(y + 1/2) - log y is its asymptotic series in 1/y².
+# So many terms of a harmonic sum are added up. Beyond them ψ(y + 1/2) - log y is an asymptotic series in 1/y².
 _ADDED = 16
 _SERIES = (1 / 24, -7 / 960, 31 / 8064, -127 / 30720, 511 / 67584)
 
@@ -67,23 +67,23 @@ def circular_form_factor(times: RealLike, n: int, beta: DysonIndexOrZero) -> Flo
     n - \sum_p \frac{p^2}{t^2 - p^2} \text{ for } t \ge n & \beta = 1, \\
     \min(t, n) & \beta = 2, \\
     \frac t2 + \frac t4 \sum_{m=1}^t \frac1{n + 1/2 - m} \text{ for } t \le 2n, \quad n \text{ for } t \ge 2n
-    & \beta = 4,
+    & \beta = 4.
     \end{cases}$$
 
-    and n for independent levels, β = 0; K(0) = n. It takes a time that does not grow with t or n, and the relative
-    error is a few ulp. `form_factor(t / n, beta)` is the limit of many levels.
+    For independent levels, β = 0, it is n; K(0) = n. The cost does not grow with t or n, and the relative error is a
+    few ulp. `form_factor(t / n, beta)` is the limit of many levels.
 
     Convention: density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$, as for `COE`, `CUE` and `CSE`; at
     β = 4 each pair of equal levels counts as one. The Heisenberg time is n.
 
     Args:
-        times: integers t, as integers or floating-point numbers; K is even in t, and NaN between the integers, where
+        times: integers t, as integers or floating-point numbers. K is even in t. It is NaN between the integers, where
             the sum depends on the place of the cut. Derivatives are 0.
-        n: number of levels; static.
+        n: number of levels, at least 1; static.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is none of these, or `times` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(circular_form_factor([0, 1, 2, 9], n=4, beta=2))
@@ -104,18 +104,18 @@ def circular_number_variance(lengths: RealLike, n: int, beta: DysonIndexOrZero) 
 
     $$\Sigma^2(L) = \frac2{\pi^2} \sum_{t=1}^\infty \frac{n K(t)}{t^2} \sin^2 \frac{\pi t L}n .$$
 
-    It is computed as the limit of many levels, `number_variance`, plus corrections in closed form, in a time that does
-    not grow with n. The relative error is some ten ulp. For independent levels, β = 0, it is $L (1 - L/n)$.
+    It is computed as the limit of many levels, `number_variance`, plus corrections in closed form. The cost does not
+    grow with n, and the relative error is some ten ulp. For independent levels, β = 0, it is $L (1 - L/n)$.
 
     Convention: the arc has the angle 2πL/n; at β = 4 each pair of equal levels counts as one.
 
     Args:
-        lengths: L in [0, n]; others give NaN.
-        n: number of levels; static.
+        lengths: L in [0, n]; other real numbers give NaN.
+        n: number of levels, at least 1; static.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is none of these, or `lengths` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{circular_number_variance(5.0, n=10, beta=1):.5f} {circular_number_variance(5.0, 10, beta=2):.5f}")
@@ -151,7 +151,7 @@ def _form_factor(times: Float[Array, "..."], n: Float[Array, ""], beta: int) -> 
 
 
 def _harmonic(a: Float[Array, "..."], count: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The sum h(a, a + count) of the module's docstring, 1/(a + 1/2) + … with `count` terms, as a sum without signs."""
+    """The sum h(a, a + count) = 1/(a + 1/2) + … of the module's docstring, with `count` terms, all positive."""
     first, number, half = aligned(a[..., None], count[..., None], jnp.arange(_ADDED, dtype=a.dtype) + 0.5)
     first = first + half
     added = jnp.sum(number / (first * (first + number)), -1)
@@ -211,31 +211,27 @@ def _moments(length: Float[Array, "..."], n: Float[Array, ""]) -> tuple[Float[Ar
     square = (jnp.pi * length) ** 2
     start_of_change = -(x**2) * square / 18 * (1 + square * (1 / (5 * n) / n - 1 / 3) * 2 / 5)
     v = number_variance(length, 2) + jnp.where(length < _SHORT, start_of_change, change)
-    # On the line through 0 the bracket is imaginary and gives nothing.
+    # On the line through 0 the bracket is imaginary and contributes nothing.
     b_end = _bracket(up(x, 1), squared=False) @ w
     return v, sine_integral(jnp.pi * length) / jnp.pi - (wave(2) * b_end).real / (jnp.pi * n)
 
 
 def _bracket(u: Complex[Array, "..."], *, squared: bool) -> Complex[Array, "..."]:
-    """The bracket of V_n, with squares, or that of B_n."""
+    """The bracket in V_n, with squares, or the bracket in B_n."""
     z = jnp.pi * u
     near = jnp.abs(z) < 1
     small, large = jnp.where(near, z, 0.5), jnp.where(near, 1, z)
-    if squared:
-        return jnp.where(near, _series(small, squared=True), 1 / jnp.sin(large) ** 2 - 1 / large**2)
-    return jnp.where(near, small * _series(small, squared=False), 1 / jnp.sin(large) - 1 / large)
-
-
-def _series(z: Complex[Array, "..."], *, squared: bool) -> Complex[Array, "..."]:
-    total = jnp.zeros_like(z)
+    series = jnp.zeros_like(z)
     for coefficient in _coefficients(squared)[::-1]:
-        total = total * z**2 + coefficient
-    return total
+        series = series * small**2 + coefficient
+    if squared:
+        return jnp.where(near, series, 1 / jnp.sin(large) ** 2 - 1 / large**2)
+    return jnp.where(near, small * series, 1 / jnp.sin(large) - 1 / large)
 
 
 @functools.cache
 def _coefficients(squared: bool) -> list[float]:
-    """Coefficients in z² of 1/sin² z - 1/z², or of (1/sin z - 1/z)/z, from the sums over the poles."""
+    """Coefficients in z² of 1/sin² z - 1/z², or of (1/sin z - 1/z)/z, from sums over the poles."""
     even = np.arange(2, 2 * _NUM_TERMS + 1, 2)
     zeta = scipy.special.zeta(even)
     sums = (even - 1) * zeta if squared else (1 - 2.0 ** (1 - even)) * zeta

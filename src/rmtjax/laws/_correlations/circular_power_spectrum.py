@@ -1,8 +1,8 @@
 r"""Power spectrum of n levels on the circle, as a signal in discrete time.
 
-Derivation. Let the levels have unit density, $T_d$ be the distance from a level to the d-th after it, $V_d = E\,T_d^2$
-and $z = e^{i\omega}$ with $z^n = 1$. On the circle the spacings are stationary, so $C_d = E\,s_1 s_{1 + d} =
-\tfrac12(V_{d+1} - 2V_d + V_{d-1})$, but for n more at d = 0, and $E\,T_{n-d} = n - E\,T_d = n - d$. Summation by parts
+Derivation. Let the levels have unit density, let $T_d$ be the distance from a level to the d-th level after it,
+$V_d = E\,T_d^2$ and $z = e^{i\omega}$ with $z^n = 1$. On the circle the spacings are stationary, so $C_d = E\,s_1 s_{1
++ d} = \tfrac12(V_{d+1} - 2V_d + V_{d-1})$, plus n at d = 0, and $E\,T_{n-d} = n - E\,T_d = n - d$. Summation by parts
 gives $f = \sum_d C_d z^d = n + (\cos\omega - 1)[\mathrm{Re} \sum_d V_d z^d + n^2/2]$.
 
 Let $D(z; s) = E\,z^{N(s)}$ for the number N of levels in an arc of length s. The densities p of the distances are
@@ -16,7 +16,7 @@ on odd functions on the arc. For β = 1 and 4 (Mehta 2004, sections 11.3 and 11.
 
 $$D_1(z) = \frac{D_+(z^2) + z D_-(z^2)}{1 + z}, \qquad D_4(z; s) = \tfrac12 [D_+(z) + D_-(z)]_{2n, 2s} .$$
 
-At z = -1 the former is 0/0. With the eigenvalues $\lambda_\pm$ and $a_j, b_j = 1 - (1 - z^2) \lambda_{\pm, j}$ it is
+At z = -1 this $D_1$ is 0/0. With the eigenvalues $\lambda_\pm$ and $a_j, b_j = 1 - (1 - z^2) \lambda_{\pm, j}$ it is
 
 $$D_1 = D_+ + z (1 - z) \sum_j a_1 \cdots a_{j-1} (\lambda_{+,j} - \lambda_{-,j})\,b_{j+1} \cdots .$$
 """
@@ -46,19 +46,19 @@ def circular_power_spectrum(waves: RealLike, n: int, beta: DysonIndexOrZero) -> 
     = \frac1{2 \sin^2(\omega/2)} \int_0^{n/2} \mathrm{Re}\,E\,e^{i\omega N(s)}\,ds$$
 
     with the number N(s) of levels in an arc of length s. For many levels it tends to a function of ω, with an error of
-    order 1/n²; for small ω that is near $1/(\beta \pi \omega)$. For independent levels, β = 0, it is
+    order 1/n². For small ω this limit is near $1/(\beta \pi \omega)$. For independent levels, β = 0, S is
     $\frac n{n + 1} \frac1{4 \sin^2(\omega/2)}$. The absolute error is some n ulp of S.
 
     Convention: density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$, as for `COE`, `CUE` and `CSE`; at
     β = 4 each pair of equal levels counts as one.
 
     Args:
-        waves: integers k from 1 to n - 1, as integers or floating-point numbers; others give NaN. Derivatives are 0.
+        waves: integers k from 1 to n - 1, of any real type; other numbers give NaN. Derivatives are 0.
         n: number of levels, at least 2; static. The first call takes O(n⁴): 0.1 s for n = 100.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 2, `beta` is none of these, or `waves` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print([f"{s:.4f}" for s in circular_power_spectrum([1, 2, 3], n=4, beta=2)])
@@ -85,7 +85,7 @@ def _power_spectrum(
     else:
         turn = jnp.exp(jax.lax.complex(jnp.zeros_like(half), half))[..., None]
         z = turn**2
-        # 1 - z and 1 - z², without a difference for small ω.
+        # The numbers 1 - z and 1 - z², without cancellation for small ω.
         gap = -2j * like(z, jnp.sin(half)[..., None]) * turn
         lost = gap * (1 + z) if beta == 1 else gap
 
@@ -110,7 +110,7 @@ def _eigenvalues(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Weights of a rule on (0, n/2), and the eigenvalues of the kernel on even and odd functions at its nodes.
 
     The determinant is a sum of waves $e^{i(\omega + 2\pi j)s}$, whose amplitudes fall as s to the power
-    $-(\omega + 2\pi j)^2/2\pi^2$. For $|\omega + 2\pi j| \le 3\pi$ some 1.2 n nodes are enough.
+    $-(\omega + 2\pi j)^2/2\pi^2$. Some 1.2 n nodes are enough for the waves with $|\omega + 2\pi j| \le 3\pi$.
     """
     nodes, weights = gauss_legendre(n + n // 4 + 40)
     p = (np.arange(n) - (n - 1) / 2)[n // 2 :]  # not negative

@@ -14,7 +14,7 @@ from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.laws._correlations.circular import circular_number_variance
 from rmtjax.special.internal import gauss_legendre
 
-# A rule of so many nodes integrates so many periods of a wave times a smooth function to 1e-16.
+# A rule of so many nodes integrates a smooth function times so many periods of a wave to 1e-16.
 _NUM_NODES, _PERIODS = 48, 8
 
 
@@ -26,19 +26,19 @@ def circular_rigidity(lengths: RealLike, n: int, beta: DysonIndexOrZero) -> Floa
 
     $$\Delta_3(L) = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr .$$
 
-    The variance is a function of r without waves shorter than the mean spacing, or half of it for β = 4, so that Gauss
-    rules on panels of some waves are right to rounding. The relative error is some ten ulp, and a length takes
-    O(n) operations. It is L/15 for independent levels, β = 0, at every n. `rigidity` is the limit of many levels.
+    The waves of the variance in r are no shorter than the mean spacing, or half of it for β = 4. So Gauss rules on
+    panels of some waves are right to rounding. The relative error is some ten ulp, and a length takes O(n) operations.
+    For independent levels, β = 0, the rigidity is L/15 at every n. `rigidity` is the limit of many levels.
 
     Convention: the arc has the angle 2πL/n; at β = 4 each pair of equal levels counts as one.
 
     Args:
-        lengths: L in [0, n]; others give NaN.
-        n: number of levels; static.
+        lengths: L in [0, n]; other real numbers give NaN.
+        n: number of levels, at least 1; static.
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is none of these, or `lengths` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{circular_rigidity(5.0, n=10, beta=1):.5f} {circular_rigidity(5.0, n=10, beta=2):.5f}")
@@ -48,8 +48,7 @@ def circular_rigidity(lengths: RealLike, n: int, beta: DysonIndexOrZero) -> Floa
         Dyson and Mehta (1963), J. Math. Phys. 4, 701; Pandey (1979), Ann. Phys. 119, 170, for the integral.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta, DysonIndexOrZero)
-    length = _checks.real("lengths", lengths)
-    return _rigidity(length, n, beta)
+    return _rigidity(_checks.real("lengths", lengths), n, beta)
 
 
 @functools.partial(compiled, static_argnums=(1, 2))

@@ -19,7 +19,7 @@ from rmtjax._promotion import aligned
 from rmtjax._typing import RealLike
 from rmtjax.special.internal import gauss_laguerre, gauss_legendre
 
-# Up to this exponent the exponential is integrated by a Gauss-Legendre rule; beyond it has decayed at the other end.
+# Up to this exponent the exponential is integrated by a Gauss-Legendre rule. Beyond, it has decayed at the far end.
 _DECAY = 40.0
 _NUM_NODES = 40
 
@@ -30,21 +30,21 @@ def crossover_form_factor(times: RealLike, coupling: RealLike) -> Float[Array, "
     $$K(\tau) = \min(\tau, 1) + \frac12 \int_{\max(1, 2\tau - 1)}^{2\tau + 1}
     \Big(1 - \frac{2\tau}x\Big)\,e^{-8\pi^2 \Lambda\tau (x - \tau)}\,dx$$
 
-    for τ ≥ 0, and it is even in τ. Λ = 0 gives `form_factor(times, 1)`, and large Λ tends to `form_factor(times, 2)`.
-    The symmetry is broken once Λ is of order 0.1; for short times the second term is $\tau e^{-8\pi^2\Lambda\tau}$. The
+    for τ ≥ 0, and K is even in τ. Λ = 0 gives `form_factor(times, 1)`. For large Λ it tends to `form_factor(times, 2)`.
+    The symmetry is broken once Λ is of order 0.1. At short times the second term is $\tau e^{-8\pi^2\Lambda\tau}$. The
     error is a few ulp.
 
-    Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1). $\Lambda = v^2/D^2$
-    for a real symmetric matrix plus an imaginary antisymmetric one whose elements have the variance v², where D is the
-    mean spacing of the levels. For $S + i\epsilon A$ with S a `GOE(n)` and A of the same variance off the diagonal, Λ
-    is $n\epsilon^2/\pi^2$ in the middle of the spectrum.
+    Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1). For a real symmetric
+    matrix plus an imaginary antisymmetric one with elements of variance v², $\Lambda = v^2/D^2$, where D is the mean
+    spacing of the levels. For $S + i\epsilon A$ with S a `GOE(n)` and A of the same variance off the diagonal, Λ is
+    $n\epsilon^2/\pi^2$ in the middle of the spectrum.
 
     Args:
         times: τ, any real numbers.
-        coupling: Λ ≥ 0, broadcast against `times`.
+        coupling: a finite Λ ≥ 0, broadcast against `times`.
 
     Raises:
-        ValueError: `coupling` is negative or not finite, or an argument is not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(crossover_form_factor(0.5, jnp.array([0.0, 0.02, 1.0])).round(5))
@@ -68,7 +68,7 @@ def _form_factor(tau: Float[Array, "..."], coupling: Float[Array, "..."]) -> Flo
 
 
 def _symmetric(t: Float[Array, "..."], rate: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The integral without the exponential at its lower end, from where on x is counted."""
+    """The integral over u = x minus its lower end, without the exponential at this end."""
     late = t > 1
     width, start, numerator = 2 * jnp.where(late, 1, t), jnp.where(late, 2 * t - 1, 1), jnp.where(late, -1, 1 - 2 * t)
     quotient = lambda u: (u + numerator[..., None]) / (start[..., None] + u)

@@ -9,16 +9,16 @@ $$J(r) = \int_1^\infty \frac{\sin \pi\kappa r}\kappa\,e^{-a(\kappa^2 - 1)}\,d\ka
 - \int_0^1 \frac{\sin \pi\kappa r}\kappa\,e^{-a\kappa^2}\,d\kappa\Big],$$
 
 and $\Sigma^2 - \Sigma^2_{\beta=2} = V(L) = 2 \int_0^L (L - r)\,D J\,dr$. For short L this is integrated as it stands.
-For long L the integral over r goes first. With $\kappa = 1 - p$ in D, 0 ≤ p ≤ 2 for the two signs of κ, and
-$\kappa = 1 + m$ in J
+For long L the integral over r is done first. With κ = 1 - p in D, where 0 ≤ p ≤ 2 covers both signs of κ, and κ = 1 + m
+in J
 
 $$\pi^2 V = \mathrm{Re} \int_0^\infty dm \int_0^2 dp\,\frac{1 - e^{i\pi L (p + m)}}{(p + m)^2}\,f(p, m), \qquad
 f = \frac{1 - p}{1 + m}\,e^{-a(2p - p^2) - a(2m + m^2)} .$$
 
 Paths of steepest descent lead from the two corners, (0, 0) and (2, 0), to infinity: $p, m \propto e^{i\pi/4}$ from the
-first, and $p - 2 \propto e^{3i\pi/4}$ from the second, on which the squares in the exponent are phases. What does not
-oscillate is a constant, which is taken from a short L; the logarithm between them is that of the first corner, where
-$f \approx e^{-\beta\tau}$, $\tau = (p + m)/2$, $\beta = 2 + 4a$, and
+first, and $p - 2 \propto e^{3i\pi/4}$ from the second. On these paths the squares in the exponent are phases. The part
+that does not oscillate is a constant, which is taken from a short L, and a logarithm. The logarithm comes from the
+first corner, where $f \approx e^{-\beta\tau}$, $\tau = (p + m)/2$, $\beta = 2 + 4a$, and
 
 $$\int_0^\infty \frac{1 - \cos q\tau}\tau\,e^{-\beta\tau}\,d\tau = \tfrac12 \log(1 + q^2/\beta^2) .$$
 """
@@ -42,7 +42,7 @@ from rmtjax.special.internal import gauss_laguerre, gauss_legendre
 # Up to this length V is integrated over r.
 _SHORT = 6.0
 _NUM_NODES = 40
-# An exponential has decayed at e^{-40}; up to the coupling a = 4 the closed form of J loses two digits at most.
+# An exponential has decayed at e^{-40}. Up to the coupling a = 4 the closed form of J loses at most two digits.
 _DECAY, _CLOSED = 40.0, 4.0
 
 
@@ -52,18 +52,18 @@ def crossover_number_variance(lengths: RealLike, coupling: RealLike) -> Float[Ar
     $$\Sigma^2(L) = \frac2{\pi^2} \int_0^\infty K(\tau)\,\frac{\sin^2 \pi L\tau}{\tau^2}\,d\tau$$
 
     with K from `crossover_form_factor`, in the bulk of large spectra. It is `number_variance(lengths, 1)` for Λ = 0 and
-    tends to `number_variance(lengths, 2)` for large Λ. However large Λ is, intervals with $L > 4\pi\Lambda$ notice the
-    GOE: for large Λ the difference is $\frac1{2\pi^2} \log(1 + (L/4\pi\Lambda)^2)$. In double precision the absolute
-    error is below 1e-11, at least up to L = 1000.
+    tends to `number_variance(lengths, 2)` for large Λ. However large Λ is, intervals with $L > 4\pi\Lambda$ differ from
+    this limit, for large Λ by $\frac1{2\pi^2} \log(1 + (L/4\pi\Lambda)^2)$. In double precision the absolute error is
+    below 1e-11, at least up to L = 1000.
 
     Convention: unit density of the levels; Λ as in `crossover_form_factor`.
 
     Args:
         lengths: L ≥ 0; negative lengths give NaN.
-        coupling: Λ ≥ 0, broadcast against `lengths`.
+        coupling: a finite Λ ≥ 0, broadcast against `lengths`.
 
     Raises:
-        ValueError: `coupling` is negative or not finite, or an argument is not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(crossover_number_variance(10.0, jnp.array([0.0, 0.1, 10.0])).round(5))
@@ -86,7 +86,7 @@ def _crossover(length: Float[Array, "..."], coupling: Float[Array, "..."]) -> Fl
 
 
 def _excess(pair: tuple[Float[Array, ""], Float[Array, ""]]) -> Float[Array, ""]:
-    """The function V of the module's docstring, one pair of L and a after the other to save memory."""
+    """The function V of the module's docstring at one pair of L and a, to save memory."""
     length, a = pair
     short = jnp.minimum(length, _SHORT)
     long = jnp.maximum(length, _SHORT)
@@ -100,7 +100,7 @@ def _rule(end: Float[Array, "..."]) -> tuple[Float[Array, "... m"], Float[Array,
 
 
 def _near(length: Float[Array, ""], a: Float[Array, ""]) -> Float[Array, ""]:
-    """V by integrals over r; J rises within √a."""
+    """V by integrals over r; J rises on the scale √a."""
     root = jnp.sqrt(jnp.where(a > 0, a, 1))
     rise = jnp.minimum(jnp.where(a > 0, 4 * root, 0), length)
     first, first_weights = _rule(rise)

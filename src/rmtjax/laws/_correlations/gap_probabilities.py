@@ -1,7 +1,7 @@
 r"""Probabilities that an interval holds k levels, in the three limits of large spectra.
 
-In each limit an operator is discretised by Gauss-Legendre quadrature, $(\sqrt{w_i}\,K(x_i, x_j)\sqrt{w_j})$. The
-probabilities are the coefficients of a determinant as a polynomial in z, from a recurrence over the eigenvalues.
+In each limit an operator is discretised by Gauss-Legendre quadrature, $(\sqrt{w_i}\,K(x_i, x_j)\sqrt{w_j})$. Its
+determinant is a polynomial in z. The probabilities are the coefficients, from a recurrence over the eigenvalues.
 
 Derivation for β = 1 and 4 at the edges. Let V be the operator whose square is the kernel of β = 2, and
 
@@ -15,9 +15,9 @@ $$\sum_k E_1(k)\,\varepsilon^k = \frac{D_-(c) + t D_+(c)}{1 + t} = A - \frac{1 -
 
 since $(1 - t)/(1 + t) = c/(1 + \varepsilon)$. So with $A(1 - z) = \sum a_k z^k$ and $B(1 - z) = \sum b_k z^k$
 
-$$E_1(2k) = a_k - b_k, \qquad E_1(2k + 1) = b_k, \qquad E_4(k) = a_k = E_1(2k) + E_1(2k + 1),$$
+$$E_1(2k) = a_k - b_k, \qquad E_1(2k + 1) = b_k, \qquad E_4(k) = a_k = E_1(2k) + E_1(2k + 1) .$$
 
-the last because every second level for β = 1 is a level for β = 4 (Forrester and Rains 2001, MSRI Publ. 40, 171).
+The last formula holds as every second level for β = 1 is a level for β = 4 (Forrester and Rains 2001, MSRI Publ. 40).
 """
 
 import functools
@@ -59,10 +59,10 @@ def bulk_gap_probabilities(s: RealLike, beta: DysonIndex, max_count: int) -> Flo
         max_count: largest number of levels K ≥ 0; static.
 
     Returns:
-        The K + 1 probabilities on a last axis, after those of `s`.
+        The K + 1 probabilities on a last axis, after the axes of `s`.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `max_count` is not an integer of at least 0.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print([f"{p:.4f}" for p in bulk_gap_probabilities(1.0, beta=2, max_count=2)])
@@ -87,7 +87,7 @@ def soft_edge_gap_probabilities(
     $$\sum_k E_2(k)\,z^k = \det(1 - (1 - z)V^2), \qquad \sum_k E_4(k)\,z^k
     = \tfrac12\big[\det(1 - \sqrt{1 - z}\,V) + \det(1 + \sqrt{1 - z}\,V)\big], \qquad E_1(0) = \det(1 - V) .$$
 
-    The sum of the first k is the distribution function of the k-th largest level, `TracyWidom(beta, convention, k)`.
+    The first k sum to the distribution function of the k-th largest level, `TracyWidom(beta, convention, k)`.
     The absolute error is 1e-13 (float32: 1e-5).
 
     Convention: as for `TracyWidom`, where `convention` matters only for β = 4.
@@ -99,10 +99,10 @@ def soft_edge_gap_probabilities(
         convention: `"tracy-widom"`, `"bornemann"` or `"stochastic-airy"`.
 
     Returns:
-        The K + 1 probabilities on a last axis, after those of `s`.
+        The K + 1 probabilities on a last axis, after the axes of `s`.
 
     Raises:
-        ValueError: `beta` or `convention` is not one of the three, or `max_count` is not an integer of at least 0.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print([f"{p:.4f}" for p in soft_edge_gap_probabilities(-2.0, beta=2, max_count=2)])
@@ -129,7 +129,7 @@ def hard_edge_gap_probabilities(
     E_4(0; s) = \tfrac12\big[\det(1 - T_{\alpha - 1}) + \det(1 + T_{\alpha - 1})\big]_{4s},$$
 
     and the further probabilities for β = 1 and 4 follow as at the soft edge. The absolute error is 1e-13 (float32:
-    1e-5) if the order of the Bessel function is at least -1/2; towards -0.9, where its range ends, digits are lost.
+    1e-5) if the order of the Bessel function is at least -1/2. Towards -0.9, where its range ends, digits are lost.
 
     Convention: the limit of the levels $4 n \lambda$ for the weight $x^\alpha e^{-\beta x/2}$, with the density
     $1/(2\pi\sqrt s)$ far away. For `Wishart(n, m, beta, c)` they are $4 n m \lambda/c^2$ with α = β(m - n + 1)/2 - 1,
@@ -142,10 +142,10 @@ def hard_edge_gap_probabilities(
         max_count: largest number of levels K ≥ 0; static.
 
     Returns:
-        The K + 1 probabilities on a last axis, after those of `s` and `alpha`.
+        The K + 1 probabilities on a last axis, after the axes of `s` and `alpha`.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, `alpha` is out of its range, or `max_count` is not an integer ≥ 0.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> got = hard_edge_gap_probabilities(4.0, 0.0, beta=2, max_count=1)
@@ -164,7 +164,7 @@ def hard_edge_gap_probabilities(
 
 @functools.partial(compiled, static_argnums=(1, 2))
 def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"]:
-    # The number of levels, counted as for β = 1, and the length of the interval in their unit.
+    # The number of levels, counted as for β = 1, and the length of the interval in the unit of these levels.
     inside, length = (2 * count, 2 * s) if beta == 4 else (count, s)
     t, w = legendre_rule(40 + inside, s.dtype)
 
@@ -174,7 +174,7 @@ def _bulk(s: Float[Array, "..."], beta: int, count: int) -> Float[Array, "... k"
         scale = length / 4 * jnp.sqrt(w[:, None] * w[None])
         below, above = (scale * sine_kernel(x[:, None], sign * x) for sign in (1, -1))
         both = _eigenvalues(jnp.stack([below + above, below - above]))
-        # All coefficients are needed, as for β = 1 they may be summed from the last one.
+        # For β = 1 the sum may start at the last coefficient, so all coefficients are needed.
         even, odd = (distribution(eigenvalues, t.size) for eigenvalues in both)
         if beta == 4:
             return (even + odd)[: count + 1] / 2
@@ -221,10 +221,9 @@ def _hard_edge(s: Float[Array, "..."], order: Float[Array, "..."], beta: int, co
 
 
 def _outside(values: Float[Array, "... k"], resolved: Array, empty: Array, valid: Array) -> Float[Array, "... k"]:
-    """The values where resolved; elsewhere those of no level if empty, of too many levels, or NaN if not valid."""
-    limits = jnp.where(
-        valid[..., None], jnp.where(empty[..., None], _one(values.shape[-1] - 1, values.dtype), 0), jnp.nan
-    )
+    """The values where resolved; elsewhere E(0) = 1 if empty, all 0 for a too long interval, and NaN if not valid."""
+    limits = jnp.where(empty[..., None], _one(values.shape[-1] - 1, values.dtype), 0)
+    limits = jnp.where(valid[..., None], limits, jnp.nan)
     return jnp.where(resolved[..., None], not_negative(values), limits)
 
 
@@ -234,7 +233,7 @@ def not_negative(probabilities: Float[Array, "... k"]) -> Float[Array, "... k"]:
 
 
 def _eigenvalues(matrix: Float[Array, "... q q"]) -> Float[Array, "... q"]:
-    """The eigenvalues, by the dense eigensolver: on a CPU `eigvalsh` is faster, but compiles ten times longer."""
+    """The eigenvalues by the dense eigensolver: on a CPU `eigvalsh` is faster, but compiles ten times longer."""
     return decompose_one_by_one(matrix)[0]
 
 
@@ -252,7 +251,7 @@ def distribution(probabilities: Float[Array, " q"], count: int) -> Float[Array, 
     def trial(values: Float[Array, " k"], p: Float[Array, ""]) -> tuple[Float[Array, " k"], None]:
         return (1 - p) * values + p * _shifted(values), None
 
-    # Values that rounding has moved out of [0, 1] are put back, but 0 and 1 themselves keep their derivatives.
+    # Values that rounding has moved out of [0, 1] become 0 or 1. Exact values 0 and 1 keep their derivatives.
     inside = jnp.where(probabilities < 0, 0, jnp.where(probabilities > 1, 1, probabilities))
     return jax.lax.scan(trial, varying_like(_one(count, inside.dtype), jax.typeof(inside)), inside)[0]
 
@@ -265,14 +264,14 @@ def _halves(v: Float[Array, " q"], count: int) -> tuple[Float[Array, " k"], Floa
         differences, b = state
         return ((1 - v) * differences - v * _shifted(b), (1 + v) * b + v * differences), None
 
-    # Ordered by size the eigenvalues alternate in sign, and all products stay of order 1.
+    # Ordered by size the eigenvalues alternate in sign, so all products stay of order 1.
     v = v[jnp.argsort(-jnp.abs(v))]
     one = varying_like(_one(count, v.dtype), jax.typeof(v))
     return jax.lax.scan(factor, (one, jnp.zeros_like(one)), v)[0]
 
 
 def _terms(sums: Float[Array, " k"]) -> Float[Array, " k"]:
-    """The E(k) ≥ 0 from the sums E(k) + E(k - 1), starting at the end to which they fall, so that nothing cancels."""
+    """The E(k) ≥ 0 from the sums E(k) + E(k - 1), starting at the end to which the E(k) fall: nothing cancels."""
     signs = (-1.0) ** jnp.arange(sums.size, dtype=sums.dtype)
     upwards = signs * jnp.cumsum(signs * sums)
     following = jnp.append(sums[1:], 0)

@@ -1,8 +1,8 @@
 r"""Form factor of the Gaussian ensembles at finite n.
 
-Derivation for β = 2; that for β = 1 and 4 is in `hermite_distances`. Let the weight be $e^{-x^2}$, $M_{kl}(\tau) = \int
-\varphi_k e^{i\tau x} \varphi_l\,dx$ with orthonormal Hermite functions, and $\ell_j(y) = e^{-y/2} L_j(y)$, so that
-$M_{jj}(\tau) = \ell_j(\tau^2/2)$. Then
+Derivation for β = 2; the derivation for β = 1 and 4 is in `hermite_distances`. Let the weight be $e^{-x^2}$, let
+$M_{kl}(\tau) = \int \varphi_k e^{i\tau x} \varphi_l\,dx$ with orthonormal Hermite functions, and $\ell_j(y) = e^{-y/2}
+L_j(y)$, so that $M_{jj}(\tau) = \ell_j(\tau^2/2)$. Then
 
 $$E \sum_j e^{i\tau x_j} = \sum_{k<n} M_{kk} = e^{-\tau^2/4} L_{n-1}^{(1)}(\tau^2/2), \qquad
 \mathrm{Var} \sum_j e^{i\tau x_j} = n - F, \quad F = \sum_{k,l<n} |M_{kl}|^2 .$$
@@ -13,14 +13,14 @@ F is the trace of $P O P O^*$, and as $[x, P]$ has rank 2
 $$F'' = -n \big[M_{nn} M_{n-1,n-1} - |M_{n,n-1}|^2\big] = -\sum_{i<n} (2i + 1)\,u_i u_{n-1-i}\,\ell_{2i+1}(\tau^2),
 \qquad u_i = 4^{-i} \binom{2i}i .$$
 
-The last step is that of a beam splitter: in the coordinates $(x_1 \pm x_2)/\sqrt2$ the operator $e^{i\tau(x_1 - x_2)}$
-acts on one oscillator only, and the state $|n, n-1\rangle$ holds 2i + 1 of its quanta with the probability $(2i + 1)\,
-u_i u_{n-1-i}/(2n)$. For $T_j = \sum_{i \le j} (-1)^i \ell_i(\tau^2)$ the differential equation of ℓ turns this into a
-recurrence for the coefficients of F, which
+The last step is the action of a beam splitter. In the coordinates $(x_1 \pm x_2)/\sqrt2$ the operator $e^{i\tau(x_1 -
+x_2)}$ acts on one oscillator only, and the state $|n, n-1\rangle$ holds 2i + 1 of its quanta with the probability
+$(2i + 1)\,u_i u_{n-1-i}/(2n)$. With $T_j = \sum_{i \le j} (-1)^i \ell_i(\tau^2)$ the differential equation of ℓ turns
+this into a recurrence for the coefficients of F, with the solution
 
-$$F = \sum_{j=0}^{2n-2} w_{\lceil j/2 \rceil} T_j, \qquad w_i = 2 (n - i)\,u_i u_{n-i}$$
+$$F = \sum_{j=0}^{2n-2} w_{\lceil j/2 \rceil} T_j, \qquad w_i = 2 (n - i)\,u_i u_{n-i} .$$
 
-solves. The weights are positive, and their sum is of order n: nothing of the size of the double sum cancels.
+The weights are positive, and their sum is of order n. So nothing of the size of the double sum cancels.
 """
 
 import functools
@@ -39,7 +39,7 @@ from rmtjax.laws._correlations.gap_probabilities import not_negative
 from rmtjax.laws._correlations.hermite_distances import Distances, distances
 from rmtjax.special.internal import scaled_gaussian
 
-# The size from which the pair of functions is divided by 2^32.
+# A pair of functions of this size is divided by it.
 _LARGE = 2.0**32
 
 
@@ -54,27 +54,26 @@ def gaussian_form_factor(
     $$1 - \frac1n \sum_{k,l<n} \frac{l!}{k!} \Big(\frac{\tau^2}2\Big)^{k-l} \Big[L_l^{(k-l)}(\tau^2/2)\Big]^2
     e^{-\tau^2/2} \quad\text{and}\quad \frac1n \Big[L_{n-1}^{(1)}(\tau^2/2)\,e^{-\tau^2/4}\Big]^2 .$$
 
-    The double sum is computed as a single one, in 2n steps. For β = 1 and 4 both parts are Fourier integrals of the
-    density and of the cluster function, by a trapezoidal rule that is right to rounding; the first call for an n takes
+    The double sum is computed as a single sum in 2n steps. For β = 1 and 4 both parts are Fourier integrals of the
+    density and of the cluster function, by a trapezoidal rule that is right to rounding. The first call for an n takes
     O(n³) operations on the host (0.1 s for n = 200), and a time takes O(n).
 
-    The absolute error is at most about 10 + n/2 ulp, of 1 or of K where that is larger. For many levels the connected
-    part tends to the average of `form_factor(times, beta)` over the semicircle, where the Heisenberg time varies. For
-    β = 2 that is $\frac2\pi [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le 1$, and 1 beyond.
+    The absolute error is at most about 10 + n/2 ulp, of 1 or of K where K is larger. For many levels the connected part
+    tends to the average of the bulk's `form_factor` over the semicircle, on which the Heisenberg time varies. For β = 2
+    this average is $\frac2\pi [\kappa \sqrt{1 - \kappa^2} + \arcsin \kappa]$ with $\kappa = ts/2n \le 1$, and 1 beyond.
 
-    Convention: that of `GOE`, `GUE` and `GSE`, $E|H_{ij}|^2 = s^2/n$; at β = 4 each pair of equal levels counts as
-    one. K(0) = n.
+    Convention: $E|H_{ij}|^2 = s^2/n$, as for `GOE`, `GUE` and `GSE`; at β = 4 each pair of equal levels counts as one.
+    K(0) = n.
 
     Args:
         times: any real numbers t; K is even in t.
-        n: number of levels; static.
+        n: number of levels, at least 1; static.
         beta: 1, 2 or 4; static.
         scale: s > 0.
         connected: whether to leave out the disconnected part; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is not 1, 2 or 4, `scale` is not positive, or
-            `times` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{gaussian_form_factor(1.0, n=10):.5f} {gaussian_form_factor(1.0, n=10, beta=1):.5f}")
@@ -86,8 +85,7 @@ def gaussian_form_factor(
         Brézin and Hikami (1997), Phys. Rev. E 55, 4067; Mehta (2004), Random Matrices, sections 6.2, 7.2 and 8.1.
     """
     n, beta = _checks.integer("n", n, at_least=1), _checks.dyson_index(beta)
-    t = _checks.real("times", times)
-    t, unit = in_one_precision((t, _checks.positive("scale", scale)))
+    t, unit = in_one_precision((_checks.real("times", times), _checks.positive("scale", scale)))
     tau = t * unit * (2 / (2 * n if beta == 4 else n)) ** 0.5
     if beta != 2:
         sums = jax.tree.map(lambda each: jnp.asarray(each, tau.dtype), distances(n, beta))
@@ -101,7 +99,7 @@ def _form_factor(
     tau: Float[Array, "..."], orders: Float[Array, " m"], weights: Float[Array, " m"], connected: bool
 ) -> Float[Array, "..."]:
     n = (orders.size + 1) // 2
-    # Farther out all functions underflow: the variance is n, and the mean 0.
+    # Farther out all functions underflow. The variance is n there, and the mean 0.
     inside = jnp.abs(tau) < (8 * n) ** 0.5 + 40
     near = jnp.where(inside, tau, 0)
 
@@ -133,7 +131,7 @@ def _form_factor_of_distances(
     grid = jnp.arange(-last, last + 1, dtype=tau.dtype)
     values = n - jnp.where(inside, over_grid(sums.pairs, waves(jnp.arange(2 * last + 1, dtype=tau.dtype))), 0)
     if sums.squares is not None:
-        # Of the order τ^-2: the cap changes nothing, and is there because a sine has no value at infinity.
+        # This term is of order τ^-2. The cap changes nothing, but is needed because a sine has no value at infinity.
         v = jnp.subtract(*aligned(grid, jnp.clip(tau, -1e9, 1e9)[..., None] / sums.step))
         # The quotient (1 - cos πv)/v is π²/2 v sinc²(v/2).
         values += jnp.pi**2 * sums.step * over_grid(sums.squares * grid, v * jnp.sinc(v / 2) ** 2)
@@ -144,7 +142,7 @@ def _form_factor_of_distances(
 
 
 class _Functions(NamedTuple):
-    r"""The function $e^{-y/2} L_k(y)$ and the sum of those before it, divided by the same power of 2."""
+    r"""The function $e^{-y/2} L_k(y)$ and the sum of the functions before it, divided by the same power of 2."""
 
     sum: Float[Array, "..."]
     now: Float[Array, "..."]
@@ -158,7 +156,7 @@ def _first(root: Float[Array, "..."]) -> _Functions:
 
 
 def _next(functions: _Functions, k: Float[Array, ""], y: Float[Array, "..."]) -> _Functions:
-    # L_{k+1} - L_k = -y (L_0 + … + L_k)/(k + 1): a small y is not added to the order, where it would lose its digits.
+    # L_{k+1} - L_k = -y (L_0 + … + L_k)/(k + 1). A small y would lose its digits if it were added to the order.
     total = functions.sum + functions.now
     after = functions.now - y * total / (k + 1)
     grown = jnp.abs(after) > _LARGE
@@ -167,7 +165,7 @@ def _next(functions: _Functions, k: Float[Array, ""], y: Float[Array, "..."]) ->
 
 
 def _value(mantissa: Float[Array, "..."], functions: _Functions) -> Float[Array, "..."]:
-    # A product, since JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan.
+    # JAX 0.10 loses the derivative of `ldexp` in forward mode over reverse mode of a scan, so this is a product.
     return mantissa * jnp.ldexp(jnp.ones((), mantissa.dtype), functions.exponent)
 
 
@@ -179,7 +177,7 @@ def _gaussian(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Int[Array, "
 
 @_gaussian.defjvp
 def _(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
-    # The exponent is constant but for jumps that the mantissa makes up for.
+    # The exponent is constant except for jumps, which the mantissa makes up for.
     (x,), (tangent,) = primals, tangents
     mantissa, exponent = _gaussian(x)
     return (mantissa, exponent), (-x * mantissa * tangent, np.zeros(exponent.shape, jax.dtypes.float0))

@@ -1,13 +1,14 @@
 r"""Number variance of the Gaussian ensembles at finite n, in any interval.
 
-The generating functions P(z) of `hermite_gap_probabilities` have as logarithms the traces of logarithms, and the
-variance is $P'' + P' - P'^2$ at z = 1. For β = 2, where P is $\det(1 + (z - 1) M)$, it is $\mathrm{tr}\,M (1 - M)$. The
-Pfaffians are those of $A + (z - 1) X + (z - 1)^2 Y$, with $A^{-1} = A^T$, and with $G = A^T X$ the variance is
+The variance is $P'' + P' - P'^2$ at z = 1, for the generating functions P(z) of `hermite_gap_probabilities`. For β = 2,
+P is $\det(1 + (z - 1) M)$ and the variance $\mathrm{tr}\,M (1 - M)$. For β = 1 and 4, P is the Pfaffian of
+$A + (z - 1) X + (z - 1)^2 Y$ with $A^{-1} = A^T$. Its logarithm is half of a trace of a logarithm, and with
+$G = A^T X$ the variance is
 
 $$\tfrac12 \mathrm{tr}\,G (1 - G) + \mathrm{tr}\,A^T Y; \qquad \beta = 4: X = H,\ Y = 0, \quad
 \beta = 1: X = 2H + B,\ Y = H + W,$$
 
-where B is the border that odd n have for β = 1.
+where B is the border for β = 1 and odd n.
 """
 
 import functools
@@ -34,9 +35,9 @@ def gaussian_number_variance(
 
     $$\mathrm{Var}\,N(J) = \int_J \rho(x)\,dx - \iint_J T_2(x, y)\,dx\,dy$$
 
-    with the density ρ of the levels and their cluster function T₂; for β = 2 $T_2 = K_n(x, y)^2$, with the kernel of
-    `special.hermite_kernel`. In the bulk it tends to `number_variance` of the mean number of levels. The absolute
-    error is about 5n ulp. An interval takes O(n³) operations and O(n²) memory, and one comes after the other.
+    with the density ρ of the levels and their cluster function T₂. For β = 2, $T_2 = K_n(x, y)^2$ with the kernel of
+    `special.hermite_kernel`. In the bulk the variance tends to `number_variance` of the mean number of levels. The
+    absolute error is about 5n ulp. Each interval takes O(n³) operations; they run one by one, in O(n²) memory.
 
     Convention: levels of `GOE(n, scale)`, `GUE(n, scale)` and `GSE(n, scale)`, with the spectrum on [-2s, 2s]; at β = 4
     each pair of equal levels counts as one.
@@ -44,13 +45,12 @@ def gaussian_number_variance(
     Args:
         lower: lower ends of the intervals, which may be infinite.
         upper: upper ends, broadcast against `lower`; NaN where they are below it.
-        n: number of levels; static.
+        n: number of levels, at least 1; static.
         beta: 1, 2 or 4; static.
         scale: s > 0.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is not 1, 2 or 4, `scale` is not positive, or the ends
-            are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> half_line = gaussian_number_variance(0.0, jnp.inf, n=10)
@@ -75,7 +75,7 @@ def _variance(lower: Float[Array, "..."], upper: Float[Array, "..."], n: int, be
     edge = math.sqrt(2 * size) + 8  # to rounding, no level lies beyond
     lower, upper = (end.astype(common_dtype(lower, upper)) for end in (lower, upper))
     valid = lower <= upper
-    # An empty interval has a rule of nodes as well, all of weight 0.
+    # The rule for an empty interval has nodes of weight 0.
     a, b = (jnp.clip(jnp.where(valid, end, 0), -edge, edge).ravel() for end in (lower, upper))
     values = jax.lax.map(functools.partial(_of_interval, size=size, beta=beta), (a, b))
     return jnp.where(valid, not_negative(values.reshape(valid.shape)), jnp.nan)

@@ -1,27 +1,27 @@
 r"""Distances between two levels of the GOE or the GSE, for their form factors.
 
-Derivation, in the notation of `hermite_gap_probabilities`, with a function f in the place of the indicator of J. Let
+Derivation, in the notation of `hermite_gap_probabilities` with a function f in place of the indicator of J. Let
 $\{u, v\} = u^T A^T v$, and let c be 2 for β = 1 and 1 for β = 4. The second order of the generating function gives the
 density $\rho(x) = c\,\{h(x), e(x)\}$ of the levels and
 
 $$\mathrm{Var} \sum_j f(x_j) = \int |f|^2 \rho + P[f] - \iint f(x)\,\bar f(y)\,T(x, y), \qquad
 T = c^2 \big[\{h(x), e(y)\} \{h(y), e(x)\} + \{h(x), h(y)\} \{e(x), e(y)\}\big] .$$
 
-For β = 1 and odd n the border is one more function, with h = 0 and e = -1/2. For β = 4 P is 0. For β = 1 it is the
-term with the sign of x - y, whose Fourier transform for $f(x) = e^{i\tau x}$ is a principal value: as the $\varphi_p$
-are their own Fourier transforms,
+For β = 1 and odd n the border is one more function, with h = 0 and e = -1/2. For β = 4, P is 0. For β = 1, P is the
+term with the sign of x - y. For $f(x) = e^{i\tau x}$ its Fourier transform is a principal value, because the
+$\varphi_p$ are their own Fourier transforms:
 
 $$P = \sum_p \iint e^{i\tau(x - y)}\,\mathrm{sgn}(y - x)\,\psi_p'(x)\,\psi_p(y)
 = 2 \sum_p \mathrm{PV}\!\!\int \frac{q\,\varphi_p(q)^2}{q - \tau}\,dq .$$
 
-All of these functions are entire, decay beyond $\sqrt{2m}$, m = size, and so do their Fourier transforms beyond twice
-that. On a grid of step $\pi/(2\sqrt{2m} + 13)$ the trapezoidal rule is therefore right to rounding, and so is its
-companion for principal values,
+All of these functions are entire and decay beyond $\sqrt{2m}$, m = size. Their Fourier transforms decay beyond twice
+this number. On a grid of step $\pi/(2\sqrt{2m} + 13)$ the trapezoidal rule is therefore right to rounding, and so is
+its companion for principal values,
 
 $$\mathrm{PV}\!\!\int \frac{g(q)}{q - \tau}\,dq = \sum_a g(x_a)\,\frac{1 - \cos \pi v_a}{v_a}, \qquad
 v_a = (x_a - \tau)/\text{step} .$$
 
-On the grid the exponential depends on the difference of the indices of x and y only: T is summed along its diagonals
+On the grid the exponential depends only on the difference of the indices of x and y. So T is summed along its diagonals
 once, and a time takes O(n) operations.
 """
 
@@ -34,25 +34,18 @@ import scipy  # loads `scipy.special` when it is first used
 
 from rmtjax.laws._correlations.hermite_gap_probabilities import skew_basis
 
-# Beyond these distances from the edges what is a Gaussian there is below 1e-17: its root, and its Fourier transform.
+# Beyond these distances from the edges the functions, and their Fourier transforms, are below 1e-17.
 _MARGIN, _MARGIN_OF_TIMES = 9.0, 13.0
 _ROWS = 256  # rows of T at a time
 
 
 class Distances(NamedTuple):
-    r"""Sums on a grid of points $x_a = a\,\text{step}$, from -m to m.
-
-    Args:
-        step: the step of the grid.
-        density: step times the density of the levels.
-        pairs: sums of T over the pairs of points at the distances 0, …, 2m steps, in both directions.
-        squares: the sum of the squares $\varphi_p^2$ in the principal value; None for β = 4.
-    """
+    r"""Sums on a grid of points $x_a = a\,\text{step}$, from -m to m."""
 
     step: float
-    density: np.ndarray
-    pairs: np.ndarray
-    squares: np.ndarray | None
+    density: np.ndarray  # step times the density of the levels
+    pairs: np.ndarray  # sums of T over the pairs of points at the distances 0, …, 2m steps, in both directions
+    squares: np.ndarray | None  # the sum of the φ_p² in the principal value; None for β = 4
 
 
 @functools.cache
@@ -85,7 +78,7 @@ def distances(n: int, beta: int) -> Distances:
 
 
 def _hermite_functions(count: int, x: np.ndarray) -> np.ndarray:
-    """Orthonormal Hermite functions, on the host; each point has an exponent of its own."""
+    """Orthonormal Hermite functions on the host, with an exponent for each point against underflow."""
     exponent = np.round(-(x**2) / (2 * math.log(2))).astype(int)
     before, now = np.zeros_like(x), np.pi**-0.25 * np.exp(-(x**2) / 2 - exponent * math.log(2))
     functions = np.empty((count, x.size))

@@ -1,7 +1,7 @@
 r"""Probabilities that an interval J holds k of the n levels of the Gaussian ensembles.
 
-For β = 2 k is the number of successes in independent trials, with the eigenvalues of $\int_J \varphi_i \varphi_j$ for
-orthonormal Hermite functions φ as probabilities of success. For β = 1 and 4 let $\rho = 1 + (z - 1) 1_J$ and
+For β = 2, k is the number of successes in independent trials. The probabilities of success are the eigenvalues of
+$\int_J \varphi_i \varphi_j$ for orthonormal Hermite functions φ. For β = 1 and 4 let $\rho = 1 + (z - 1) 1_J$ and
 $(\varepsilon h)(x) = \frac12 \int \mathrm{sgn}(x - y)\,h(y)\,dy$. By de Bruijn (1955) the generating function
 $P(z) = \sum_k E(k) z^k$ is the Pfaffian of the skew products of functions f, g that span a space,
 
@@ -16,11 +16,11 @@ and let A be H for the whole line. Then the matrices of the skew products are
 
 $$\beta = 4: A + (z - 1) H \ \ (h = f'), \qquad \beta = 1: A + (z^2 - 1) H + (z - 1)^2 W \ \ (h = f) .$$
 
-The latter holds because the double integral over J is H + W, and that with one of the points in J is 2H. A consists of
-blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$ in the basis of pairs $h = (\psi'/\sqrt2, \psi/\sqrt2)$, where ψ
-runs through the even φ for β = 1 and even n, and otherwise through the odd ones (for β = 4 both φ and εφ of these are
-in the space). For β = 1 and odd n the even $\varphi_{n-1}$ remains. It is scaled to have the integral 1, and the matrix
-is bordered by $\int h \rho$, which at z = 1 is 0 for all the other functions.
+The formula for β = 1 holds because the double integral is H + W over J, and 2H with one of the points in J. A consists
+of blocks $\begin{pmatrix} 0 & 1 \\ -1 & 0 \end{pmatrix}$ in the basis of pairs $h = (\psi'/\sqrt2, \psi/\sqrt2)$. For
+β = 1 and even n, ψ runs through the even φ, and otherwise through the odd ones; for β = 4 the space holds both φ and εφ
+of these. For β = 1 and odd n the even $\varphi_{n-1}$ remains. It is scaled to have the integral 1, and the matrix is
+bordered by $\int h \rho$, which at z = 1 is 0 for all the other functions.
 """
 
 import functools
@@ -29,6 +29,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import erf
 from jaxtyping import Array, Complex, Float
 
 from rmtjax import _checks
@@ -45,7 +46,7 @@ def hermite_gap_probabilities(n: int, interval: IntervalLike, beta: DysonIndex, 
     r"""Probabilities E(0), …, E(max_count) of the numbers of levels of a Gaussian ensemble in an interval.
 
     For β = 2 they are the coefficients of $\det(1 - (1 - z) M)$, $M_{ij} = \int_J \varphi_i \varphi_j$, with the first
-    n orthonormal Hermite functions; for β = 1 and 4 they are the coefficients of Pfaffians, interpolated at roots of
+    n orthonormal Hermite functions. For β = 1 and 4 they are the coefficients of Pfaffians, interpolated at roots of
     unity. The absolute error is 1e-13 for n = 10 and 2e-12 for n = 40 (float32: 1e-5). The computation takes O(n³)
     operations for β = 2 and O(n⁴) for β = 1 and 4.
 
@@ -62,8 +63,7 @@ def hermite_gap_probabilities(n: int, interval: IntervalLike, beta: DysonIndex, 
         The K + 1 probabilities; 0 for more levels than n.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `max_count` is not one of at least 0, `beta` is not 1, 2 or 4,
-            or the ends are not ascending real numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> positive = (0.0, float("inf"))
@@ -87,8 +87,8 @@ def _probabilities(
     size = 2 * n if beta == 4 else n
     # To rounding, no level lies beyond this edge.
     edge = math.sqrt(2 * size) + 8
-    # The Hermite functions contain the root of the weight exp(-x²) for β = 2, the whole weight for β = 1, and, with x
-    # larger by √2, the root of the weight for β = 4.
+    # The Hermite functions contain the root of the weight exp(-x²) for β = 2, the whole weight for β = 1, and the root
+    # of the weight, with x larger by √2, for β = 4.
     a, b = (jnp.clip(math.sqrt(size / 2) * end, -edge, edge) for end in (lower, upper))
     values = _unitary(n, a, b, min(count, n)) if beta == 2 else _pfaffians(size, a, b, beta, min(count, n))
     return jnp.pad(not_negative(values), (0, max(count - n, 0)))
@@ -112,7 +112,7 @@ def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, c
     products = skew_products(size, a, b, odd=beta == 4 or size % 2 == 1)
     whole, inside, corners, border = (each.astype(complex_dtype(each.dtype))[None] for each in products)
     # The Fourier transform of P at roots of unity gives its coefficients. P(1) is 1, and conjugate roots have conjugate
-    # values: the upper ones suffice. The number of roots is odd, as -1 is a zero of P for half of the line and odd n.
+    # values, so the upper roots suffice. Their number is odd, as -1 is a zero of P for half of the line and odd n.
     degree = size // 2 if beta == 4 else size
     num_roots = degree + 1 + degree % 2
     upper = np.arange(1, num_roots // 2 + 1)
@@ -128,7 +128,8 @@ def _pfaffians(size: int, a: Float[Array, ""], b: Float[Array, ""], beta: int, c
 def skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: bool) -> tuple[Array, ...]:
     r"""The matrices A, H and W of the module's docstring, and the factor of z - 1 in the border $\int h \rho$."""
     x, w = hermite_quadrature(size, a, b)
-    known = _known(size, jnp.concatenate([x, jnp.stack([a, b])]))
+    points = jnp.concatenate([x, jnp.stack([a, b])])
+    known = jnp.concatenate([hermite_functions(size + 1, points), erf(points / math.sqrt(2))[None]])
     h, e = (jnp.asarray(each, x.dtype) @ known for each in skew_basis(size, odd=odd))
     h, e, (e_at_a, e_at_b) = h[:, :-2], e[:, :-2], e[:, -2:].T
     whole = jnp.asarray(np.kron(np.eye(h.shape[0] // 2), [[0, 1], [-1, 0]]), x.dtype)
@@ -136,14 +137,9 @@ def skew_products(size: int, a: Float[Array, ""], b: Float[Array, ""], *, odd: b
     return whole, _skew((w[None] * e) @ h.T), _skew(jnp.outer(e_at_b, e_at_a)), _skew(jnp.outer(e_at_b - e_at_a, last))
 
 
-def _known(size: int, x: Float[Array, " q"]) -> Float[Array, "m q"]:
-    r"""The functions $\varphi_0, \dots, \varphi_m$, m = size, and the error function, of which h and e consist."""
-    return jnp.concatenate([hermite_functions(size + 1, x), jax.scipy.special.erf(x / math.sqrt(2))[None]])
-
-
 @functools.cache
 def skew_basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
-    r"""The coefficients of the functions h and e in the known ones.
+    r"""The coefficients of h and e in $\varphi_0, \dots, \varphi_m$, m = size, and the error function.
 
     They use $\varphi_k' = c_{k-1} \varphi_{k-1} - c_k \varphi_{k+1}$, $c_k = \sqrt{(k + 1)/2}$, and its integral.
     """
@@ -159,7 +155,7 @@ def skew_basis(size: int, *, odd: bool) -> tuple[np.ndarray, np.ndarray]:
     h = np.stack([slopes[chosen], functions[chosen]], 1).reshape(-1, size + 2) / math.sqrt(2)
     e = np.stack([functions[chosen], integrals[chosen]], 1).reshape(-1, size + 2) / math.sqrt(2)
     if size % 2:
-        # From one end of the line to the other the error function grows by 2. The last row is for the border.
+        # From one end of the line to the other, the error function grows by 2. The last row is for the border.
         whole, none = 2 * integrals[-1, -1], np.zeros(size + 2)
         h, e = np.vstack([h, functions[-1] / whole, none]), np.vstack([e, integrals[-1] / whole, none])
     return h, e

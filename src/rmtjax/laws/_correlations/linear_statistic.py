@@ -1,8 +1,8 @@
 r"""Mean and variance of the sum of a function over the levels, for every β.
 
-On the support of one interval let $f = \sum_k A_k T_k$ in Chebyshev polynomials of the variable that runs from -1 to 1
-there. The kernel of the limiting variance is diagonal in them: the levels behave as independent normal modes, of
-which the kth has the variance $k/(2\beta)$. On the circle the modes are the powers of $e^{i\theta}$, at every n.
+On a support of one interval let $f = \sum_k A_k T_k$ with Chebyshev polynomials of a variable from -1 to 1. The kernel
+of the limiting variance is diagonal in them: the levels behave as independent normal modes, and the kth mode has the
+variance $k/(2\beta)$. On the circle the modes are the powers of $e^{i\theta}$, at every n.
 """
 
 import math
@@ -32,21 +32,20 @@ def linear_statistic_variance(
 
     $$\sigma^2 = \frac1{2\beta} \sum_{k=1}^\infty k\,|A_k|^2, \qquad f = \sum_k A_k T_k \text{ on the support.}$$
 
-    It does not grow with n, and depends on the ensemble by β and the support only: Gaussian, Laguerre, Jacobi, and
-    every other of joint density $\prod_{j<k} |x_j - x_k|^\beta \prod_j w(x_j)$ and one interval. (Wigner matrices have
-    further terms with the variance of the diagonal and the fourth moment of the entries.)
+    It does not grow with n. It depends only on β and the support, for the Gaussian, Laguerre and Jacobi ensembles and
+    for all others of one interval with joint density $\prod_{j<k} |x_j - x_k|^\beta \prod_j w(x_j)$. (Wigner matrices
+    have further terms with the variance of the diagonal and the fourth moment of the entries.)
 
-    The coefficients are those of the polynomial through `num_nodes` points: exact for polynomials of lower degree, and
-    to rounding for functions that are analytic near the support. With a kink, as |x|, the relative error is of the
-    order of `num_nodes`⁻². With a jump or a logarithm on the support, also at its ends, there is no limit: the variance
-    grows as log n, and the result as the logarithm of `num_nodes`.
+    The coefficients belong to the polynomial through `num_nodes` points. They are exact for polynomials of lower
+    degree, and right to rounding for functions that are analytic near the support. For a kink, as in |x|, the relative
+    error is of order `num_nodes`⁻². For a jump or a logarithm on the support or at its ends there is no limit: the
+    variance grows as log n, and the result as the logarithm of `num_nodes`.
 
-    Convention: `support` is that of the levels, [-2, 2] for Gaussian ensembles of scale 1; each level counts once, also
-    at β = 4.
+    Convention: `support` holds the levels, [-2, 2] for Gaussian ensembles of scale 1. Each level counts once, also at
+    β = 4.
 
     Args:
-        f: elementwise on an array of points inside the support; real or complex, where the variance is
-            $E|X - EX|^2$.
+        f: elementwise on an array of points inside the support. For complex values the variance is $E|X - EX|^2$.
         beta: β > 0.
         support: the two ends, finite.
         num_nodes: number of points at which f is taken, at least 2; static.
@@ -55,7 +54,7 @@ def linear_statistic_variance(
         The variance; differentiable in β, the support, and what f closes over.
 
     Raises:
-        ValueError: β is not positive, the support is no finite interval, or f does not return one value for each point.
+        ValueError: an argument is outside its range, or f does not return one value for each point.
 
     Example:
         >>> variance = linear_statistic_variance(lambda x: x**2, beta=1.0)
@@ -79,13 +78,13 @@ def linear_statistic_mean(f: Function, n: int, beta: RealScalarLike, *, num_node
     - \frac1{2\pi} \int_{-2}^2 \frac{f(x)\,dx}{\sqrt{4 - x^2}}\Big] + O(1/n)$$
 
     with the semicircle μ. In Chebyshev coefficients it is $n (A_0 - \frac12 A_2) + (\frac1\beta - \frac12)(A_2 + A_4 +
-    \dots)$. The function may have no singularity on [-2, 2]; it is read as the polynomial through `num_nodes` points.
+    \dots)$. The function must have no singularity on [-2, 2]: it is taken as the polynomial through `num_nodes` points.
 
     Convention: `scale=1`, the semicircle on [-2, 2]; each level counts once, also at β = 4.
 
     Args:
         f: elementwise on an array of points of (-2, 2); real or complex.
-        n: number of levels.
+        n: number of levels, at least 1.
         beta: β > 0.
         num_nodes: number of points at which f is taken, at least 3; static.
 
@@ -93,8 +92,7 @@ def linear_statistic_mean(f: Function, n: int, beta: RealScalarLike, *, num_node
         The mean; differentiable in β and what f closes over.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, β is not positive, or f does not return one value for each
-            point.
+        ValueError: an argument is outside its range, or f does not return one value for each point.
 
     Example:
         >>> mean = linear_statistic_mean(lambda x: x**2, n=10, beta=1.0)
@@ -117,26 +115,25 @@ def circular_linear_statistic_variance(
     $$\sigma^2 = \sum_{k \ne 0} |f_k|^2\,n K(k) \to \frac2\beta \sum_{k \ne 0} |k|\,|f_k|^2, \qquad
     f(\theta) = \sum_k f_k e^{i k \theta}$$
 
-    with the form factor K of `circular_form_factor`, for which $n K(k) = \min(|k|, n)$ at β = 2. The coefficients are
-    those of the trigonometric polynomial through `num_nodes` points: exact for a degree below `num_nodes`/2, and to
-    rounding if f is analytic and periodic. In the limit the variance is infinite for a function with a jump; at finite
-    n the error is of the order of n/`num_nodes`. For a count in an arc `circular_number_variance` is exact.
+    with the form factor K of `circular_form_factor`, for which $n K(k) = \min(|k|, n)$ at β = 2. The coefficients
+    belong to the trigonometric polynomial through `num_nodes` points. They are exact for a degree below `num_nodes`/2,
+    and right to rounding if f is analytic and periodic. For a function with a jump the limit is infinite, and at finite
+    n the error is of order n/`num_nodes`. For a count in an arc `circular_number_variance` is exact.
 
     Convention: density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$, as for `COE`, `CUE`, `CSE` and
     `CircularBeta`; at β = 4 each pair of equal levels counts as one.
 
     Args:
         f: elementwise on an array of angles of [-π, π); real or complex.
-        beta: β > 0; with n 0, 1, 2 or 4 and static.
-        n: number of levels, static; None for the limit.
+        beta: β > 0 in the limit; with n, 0, 1, 2 or 4 and static.
+        n: number of levels, at least 1, static; None for the limit.
         num_nodes: number of points at which f is taken, at least 2; static.
 
     Returns:
         The variance; differentiable in what f closes over, and in β in the limit.
 
     Raises:
-        ValueError: β is none of these, `n` is not an integer of at least 1, or f does not return one value for each
-            angle.
+        ValueError: an argument is outside its range, or f does not return one value for each angle.
 
     Example:
         >>> import jax.numpy as jnp
@@ -153,7 +150,7 @@ def circular_linear_statistic_variance(
     index: Any = _checks.positive("beta", beta) if n is None else _checks.dyson_index(beta, DysonIndexOrZero)
     values = _values(f, _angles(index, num_nodes))
     times = np.abs(np.fft.fftfreq(num_nodes, 1 / num_nodes))
-    # Through an even number of points the fastest wave is a cosine: half of it turns either way.
+    # Through an even number of points the fastest wave is a cosine, half of which turns either way.
     shares = np.where(2 * times == num_nodes, 0.5, 1)
     times, shares = (jnp.asarray(each, jnp.finfo(values.dtype).dtype) for each in (times, shares))
     weights = shares * (times * 2 / index if n is None else n * circular_form_factor(times, n, index))
@@ -161,7 +158,7 @@ def circular_linear_statistic_variance(
 
 
 def _values(f: Function, points: Float[Array, " q"]) -> Inexact[Array, " q"]:
-    """The function at the points, of which a constant may return a single value."""
+    """The function at the points; a constant function may return a single value."""
     values = _checks.numbers("f", f(points))
     if values.shape not in ((), points.shape):
         raise _checks.refusal("f", f"return an array of the shape {points.shape}", values.shape)
@@ -178,12 +175,12 @@ def _coefficients(
 
 
 def _counting(number: int) -> Float[Array, " q"]:
-    """The numbers from 0, weakly typed as Python's are."""
+    """The numbers from 0, weakly typed like Python's."""
     return jax.lax.cumsum(jnp.full(number, 1.0)) - 1
 
 
-# Points have the precision of the ends and of β. Where these are Python numbers they are weakly typed, as the nodes
-# are: then the function decides.
+# Points have the precision of the ends and of β. If these are Python numbers, the points are weakly typed, and the
+# function decides.
 @partial(compiled, static_argnums=3)
 def _points(lower: Array | float, upper: Array | float, beta: Array, num_nodes: int) -> Float[Array, " q"]:
     nodes = jnp.sin((num_nodes - 1 - 2 * _counting(num_nodes)) * (math.pi / (2 * num_nodes)))

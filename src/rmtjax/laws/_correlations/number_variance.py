@@ -6,17 +6,17 @@ and the cluster functions of `two_point`, two integrations by parts give $\pi^2 
 $$S(x) = \mathrm{Cin}(x) + 1 - \cos x + x A(x), \qquad S'(x) = \frac{1 - \cos x}x + A(x),$$
 
 and the formulas of `number_variance` for β = 1 and 4. The rigidity
-$\Delta_3 = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr$ is then made of the means of three functions, S,
-A and A², under this weight. Each mean is integrated by parts, with $A' = -\sin(x)/x$ and
+$\Delta_3 = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr$ then consists of the means of S, A and A² under
+this weight. Each mean is integrated by parts, with $A' = -\sin(x)/x$ and
 
     s_k(z) = ∫_0^z y^k sin y dy,  J_k = ∫_0^z y^k A dy = [z^{k+1} A + s_k]/(k + 1),
     N_k = ∫_0^z y^k A² dy = [z^{k+1} A² + 2 s_k A + 2 ∫_0^z s_k(y) sin(y)/y dy]/(k + 1).
 
-Below L = 2 these cancel down to the order L. There the formula
+Below L = 2 these terms cancel down to order L. There Gauss-Legendre quadrature evaluates the formula
 
-$$\Delta_3 = \frac L{15} + \frac{L^2}{15} \int_0^1 (1 - u)^3 (2 - 9u - 3u^2)\,R_2(L u)\,du$$
+$$\Delta_3 = \frac L{15} + \frac{L^2}{15} \int_0^1 (1 - u)^3 (2 - 9u - 3u^2)\,R_2(L u)\,du,$$
 
-is evaluated by Gauss-Legendre quadrature, as its integrand is analytic.
+whose integrand is analytic.
 """
 
 import functools
@@ -51,8 +51,8 @@ def number_variance(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "
     \frac12 \Sigma^2_{\beta=2}(2L) + \frac1{4\pi^2} \left[\frac\pi2 - A(2\pi L)\right]^2 & \beta = 4,
     \end{cases}$$
 
-    and L for independent levels, β = 0. The formulas are exact, not asymptotic, at every L; near 0 they tend to L. The
-    relative error is a few ulp up to L = 10⁶ and beyond.
+    and L for independent levels, β = 0. The formulas are exact at every L, and tend to L near 0. The relative error is
+    a few ulp up to L = 10⁶ and beyond.
 
     Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
@@ -61,7 +61,7 @@ def number_variance(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `lengths` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{number_variance(1.0, beta=1):.5f} {number_variance(100.0, beta=2):.5f}")
@@ -76,8 +76,7 @@ def number_variance(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "
 def rigidity(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     r"""Spectral rigidity $\Delta_3(L)$ of Dyson and Mehta in the bulk.
 
-    It is the mean squared deviation of the counting function from its best straight line, over an interval that holds
-    L levels on average:
+    The mean squared deviation of the counting function from its best straight line, over L mean spacings, is
 
     $$\Delta_3(L) = \frac2{L^4} \int_0^L (L^3 - 2L^2 r + r^3)\,\Sigma^2(r)\,dr .$$
 
@@ -91,7 +90,7 @@ def rigidity(lengths: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `lengths` are not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{rigidity(10.0, beta=1):.5f} {rigidity(10.0, beta=2):.5f}")
@@ -142,7 +141,7 @@ def _var(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """The function S of the module's docstring."""
     near, far = jnp.minimum(x, _SPLIT), jnp.maximum(x, _SPLIT)
     f, g = auxiliary(far)
-    # The growing terms are cancelled by hand: this way far out A(x) has the rounding error of 1/x, not of 1.
+    # The growing terms are cancelled by hand, so that at large x the rounding error of A(x) is of order 1/x, not 1.
     waves = (f - 1 + g / far**2) * jnp.cos(far) + (g - f) / far * jnp.sin(far)
     short = cosine_integral(near) + 2 * jnp.sin(near / 2) ** 2 + near * sine_tail(near)
     return jnp.where(x < _SPLIT, short, np.euler_gamma + 1 + jnp.log(far) + waves)
@@ -172,7 +171,7 @@ def _long_rigidity(length: Float[Array, "..."], beta: DysonIndexOrZero) -> Float
 def _mean_variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """The mean of S under the weight of the rigidity, for x ≥ 4."""
     f, g = auxiliary(x)
-    # Powers of 1/x underflow harmlessly where those of x would overflow.
+    # Powers of 1/x underflow harmlessly where powers of x would overflow.
     r = 1 / x
     cosine = (f - 1) / 15 + (g / 2 - 11 / 30) * r**2 - 3 / 5 * r**4
     sine = (13 / 30 + g / 15 - f / 2) * r - 3 / 5 * r**3
@@ -183,7 +182,7 @@ def _mean_variance(x: Float[Array, "..."]) -> Float[Array, "..."]:
 def _mean_tails(z: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """The means of A² and of A under the weight of the rigidity, written without large powers of z."""
     a, c, s = sine_tail(z), jnp.cos(z), jnp.sin(z)
-    # The sk are s_k/z^k, and the tk are the integrals ∫ s_k(y) sin(y)/y dy divided by z^k.
+    # Each sk is s_k/z^k, and each tk is the integral ∫ s_k(y) sin(y)/y dy divided by z^k.
     r = 1 / z
     s0, s1 = 1 - c, s * r - c
     s3 = -c + 3 * s * r + 6 * c * r**2 - 6 * s * r**3

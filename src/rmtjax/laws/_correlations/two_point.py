@@ -6,8 +6,8 @@ Derivation. With $x = \pi r$, $s(x) = \sin x/x$ and unit density, the cluster fu
     β = 2: s(πr)²;  β = 1: s(πr)² + s'(πr) [π/2 - Si(πr)];  β = 4: s(2πr)² - s'(2πr) Si(2πr),
 
 where s' is the derivative of s in its argument. Hence, with $H(x) = 1 - s^2 + s' \mathrm{Si}$, $R_2$ is H(2πr) at β = 4
-and $H(\pi r) - \frac\pi2 s'(\pi r)$ at β = 1. H is of order x⁴ but a difference of terms of order 1, so below x = 3 it
-is a power series in x² about the middle of that range, where the terms of the series do not cancel either.
+and $H(\pi r) - \frac\pi2 s'(\pi r)$ at β = 1. H is of order x⁴ but a difference of terms of order 1. So below x = 3 it
+is a power series in x² about the middle of this range, where the terms of the series do not cancel.
 """
 
 import functools
@@ -22,7 +22,7 @@ from rmtjax._compile import compiled
 from rmtjax._typing import DysonIndexOrZero, RealLike
 from rmtjax.special.internal import sine_integral
 
-_SPLIT = 3.0  # the power series serve below this x
+_SPLIT = 3.0  # the power series are used below this x
 # Number of terms in x² of the exact series, and of the series about the middle of 0 < x² < 9.
 _NUM_TERMS, _NUM_SHIFTED = 40, 24
 
@@ -38,8 +38,8 @@ def pair_correlation(r: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]
     1 - s(2r)^2 + \frac{d s(2r)}{dr} \int_0^r s(2t)\,dt & \beta = 4,
     \end{cases}$$
 
-    and 1 for independent levels, β = 0. Near 0 it is $\frac{\pi^2}6 r$, $\frac{\pi^2}3 r^2$ and
-    $\frac{16 \pi^4}{135} r^4$, and the relative error is small there too. It is even in r.
+    and 1 for independent levels, β = 0. It is even in r. Near 0 it is $\frac{\pi^2}6 r$, $\frac{\pi^2}3 r^2$ and
+    $\frac{16 \pi^4}{135} r^4$, and the relative error is small there too.
 
     Convention: unit density of the levels; at β = 4 each pair of equal levels counts as one.
 
@@ -48,7 +48,7 @@ def pair_correlation(r: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `r` is not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{pair_correlation(1.0, beta=1):.5f} {pair_correlation(0.5, beta=2):.5f}")
@@ -70,7 +70,7 @@ def form_factor(times: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
     \frac\tau2 - \frac\tau4 \log|1 - \tau| \text{ for } \tau \le 2, \quad 1 \text{ for } \tau \ge 2 & \beta = 4,
     \end{cases}$$
 
-    for τ ≥ 0, and 1 for independent levels, β = 0. It is even in τ. For β = 4 and τ = 1 it is infinite, with slope 0.
+    for τ ≥ 0, and 1 for independent levels, β = 0. K is even in τ. At β = 4 and τ = 1 it is infinite, with slope 0.
 
     Convention: τ is in units of the Heisenberg time, 2π times the density of the levels (ħ = 1); K ~ 2τ/β as τ → 0.
 
@@ -79,7 +79,7 @@ def form_factor(times: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
         beta: 0, 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is none of these, or `times` is not real.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{form_factor(0.5, beta=1):.5f} {form_factor(0.5, beta=2):.5f}")
@@ -94,7 +94,7 @@ def form_factor(times: RealLike, beta: DysonIndexOrZero) -> Float[Array, "..."]:
 
 @functools.partial(compiled, static_argnums=1)
 def _pair_correlation(r: Float[Array, "..."], beta: int) -> Float[Array, "..."]:
-    # Beyond 1e18 the correlation is 1; the cap is there because a sine has no value at infinity.
+    # Beyond 1e18 the correlation is 1. The cap is needed because a sine has no value at infinity.
     x = jnp.minimum(jnp.where(r < 0, -r, r), 1e18) * jnp.pi
     if beta == 0:
         return jnp.where(jnp.isnan(r), r, jnp.ones_like(x))
@@ -130,13 +130,12 @@ def _hole(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """The function H of the module's docstring."""
     near, far = _near_and_far(x)
     sinc = jnp.sin(far) / far
-    return jnp.where(
-        x < _SPLIT, near**4 * _series("hole", near), 1 - sinc**2 + (jnp.cos(far) - sinc) / far * sine_integral(far)
-    )
+    formula = 1 - sinc**2 + (jnp.cos(far) - sinc) / far * sine_integral(far)
+    return jnp.where(x < _SPLIT, near**4 * _series("hole", near), formula)
 
 
 def _near_and_far(x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The arguments for the series and for the formula: x, or a number inside the range if x is outside."""
+    """The arguments of the series and of the formula: x, or a number inside the range if x is outside."""
     near = x < _SPLIT
     return jnp.where(near, x, 1), jnp.where(near, _SPLIT, x)
 

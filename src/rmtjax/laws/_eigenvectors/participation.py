@@ -17,10 +17,10 @@ _WITH_A_MEAN = _checks.Rule(
 def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0) -> Float[Array, "..."]:
     r"""Mean of $\sum_i |v_i|^{2q}$ for eigenvectors of invariant ensembles, exactly at every n.
 
-    $$E\,I_q = n\,\frac{\Gamma(\beta/2 + q)\,\Gamma(\beta n/2)}{\Gamma(\beta/2)\,\Gamma(\beta n/2 + q)},$$
+    $$E\,I_q = n\,\frac{\Gamma(\beta/2 + q)\,\Gamma(\beta n/2)}{\Gamma(\beta/2)\,\Gamma(\beta n/2 + q)} .$$
 
-    the moment of `EigenvectorIntensity` times $n^{1 - q}$. For q = 2 it is 3/(n + 2) for real, 2/(n + 1) for complex,
-    and 3/(2n + 1) for quaternion components. The relative error is within 30 (1 + |q|) ulp.
+    This is the moment of `EigenvectorIntensity` times $n^{1 - q}$. For q = 2 it is 3/(n + 2) for real, 2/(n + 1) for
+    complex, and 3/(2n + 1) for quaternion components. The relative error is within 30 (1 + |q|) ulp.
 
     Convention: unit vectors of n components; for a quaternion, |v|² is the sum of four squares.
 
@@ -30,7 +30,7 @@ def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0
         q: exponents above -β/2, of any shape; differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is not 1, 2 or 4, or an exponent has no mean.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{mean_inverse_participation_ratio(8, beta=1):.4f} {mean_inverse_participation_ratio(9, 2):.4f}")
@@ -47,9 +47,9 @@ def mean_inverse_participation_ratio(n: int, beta: DysonIndex, q: RealLike = 2.0
 def mean_participation_entropy(n: int, beta: DysonIndex) -> float:
     r"""Mean of the entropy $-\sum_i |v_i|^2 \log |v_i|^2$ for eigenvectors of invariant ensembles, exactly at every n.
 
-    $$E\,S_1 = \psi\Big(\frac{\beta n}2 + 1\Big) - \psi\Big(\frac\beta2 + 1\Big),$$
+    $$E\,S_1 = \psi\Big(\frac{\beta n}2 + 1\Big) - \psi\Big(\frac\beta2 + 1\Big) .$$
 
-    below log n by 0.7296 (β = 1), 0.4228 (β = 2) or 0.2296 (β = 4) as n → ∞.
+    As n → ∞ it is below log n by 0.7296 (β = 1), 0.4228 (β = 2) or 0.2296 (β = 4).
 
     Convention: unit vectors of n components; for a quaternion, |v|² is the sum of four squares.
 
@@ -61,7 +61,7 @@ def mean_participation_entropy(n: int, beta: DysonIndex) -> float:
         The mean in nats, with all digits of float64.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> print(f"{mean_participation_entropy(3, beta=2):.4f}")  # 1/2 + 1/3

@@ -21,8 +21,8 @@ class PorterThomas(AbstractGeneralizedGamma):
 
     $$p(x) = \frac{(\beta/2)^{\beta/2}}{\Gamma(\beta/2)}\,x^{\beta/2 - 1} e^{-\beta x/2}, \qquad x > 0 .$$
 
-    β times x has the χ² law with β degrees of freedom; the mean is 1 and the variance 2/β. All formulas hold to some
-    ten ulp, the tails in relative error. For β = 1 the density diverges at 0.
+    The product βx has the χ² law with β degrees of freedom. The mean is 1 and the variance 2/β. All formulas hold to
+    some ten ulp, the tails in relative error. For β = 1 the density diverges at 0.
 
     Convention: the law of $n |v_i|^2$ as n → ∞ for a unit vector v; for a quaternion, |v|² is the sum of four squares.
     `EigenvectorIntensity` is the law at finite n.
@@ -31,7 +31,7 @@ class PorterThomas(AbstractGeneralizedGamma):
         beta: 1, 2 or 4: real, complex or quaternion components; static.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> print(f"{PorterThomas(beta=1).sf(4.0):.5f} {PorterThomas(beta=2).sf(4.0):.5f}")
@@ -56,12 +56,12 @@ class PorterThomas(AbstractGeneralizedGamma):
 class EigenvectorIntensity(AbstractLogarithmicLaw):
     r"""The law of a component of an eigenvector of an n×n matrix from an invariant ensemble.
 
-    $y = |v_i|^2 = x/n$ is a beta variate,
+    For v uniform on the unit sphere, $y = |v_i|^2 = x/n$ is a beta variate,
 
-    $$p(x) = \frac{y^{\beta/2 - 1} (1 - y)^{\beta(n-1)/2 - 1}}{n\,B(\beta/2, \beta(n-1)/2)}, \qquad 0 < x < n,$$
+    $$p(x) = \frac{y^{\beta/2 - 1} (1 - y)^{\beta(n-1)/2 - 1}}{n\,B(\beta/2, \beta(n-1)/2)}, \qquad 0 < x < n .$$
 
-    for v uniform on the unit sphere. The mean is 1, the variance $2(n-1)/(\beta n + 2)$. The law tends to
-    `PorterThomas(beta)` as n → ∞. All formulas hold to some ten ulp, the tails in relative error.
+    The mean is 1 and the variance $2(n-1)/(\beta n + 2)$. The law tends to `PorterThomas(beta)` as n → ∞. All formulas
+    hold to some ten ulp, the tails in relative error.
 
     Convention: the law of $n |v_i|^2$ for a unit vector v.
 
@@ -70,7 +70,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         beta: 1, 2 or 4: real, complex or quaternion components; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 2, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = EigenvectorIntensity(n=10, beta=2)
@@ -93,7 +93,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         return jnp.asarray(self.beta / 2), jnp.asarray(self.beta * (self.n - 1) / 2)
 
     def _beta_variate(self, x: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
-        """The parameters, and at x the beta variate, its complement to 1, and its logarithm."""
+        """The two parameters of the beta law; at x the beta variate, its complement to 1, and its logarithm."""
         y = x / self.n
         return *self._parameters(), y, (self.n - x) / self.n, jnp.log(y)
 
@@ -106,7 +106,7 @@ class EigenvectorIntensity(AbstractLogarithmicLaw):
         return jnp.append(lower, upper * like(upper, 2.0 ** np.arange(-self.n.bit_length(), 1)))
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
-        # The density is finite and not 0 at an end where the power of y or of 1 - y is 0.
+        # At an end where the exponent of y or of 1 - y is 0, the density is finite and not 0.
         at_lower = (self.n - 1) / self.n if self.beta == 2 else 0.0
         return at_lower, (self.beta / (2 * self.n) if self.beta * (self.n - 1) == 2 else 0.0)
 

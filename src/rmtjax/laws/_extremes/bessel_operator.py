@@ -19,10 +19,8 @@ from rmtjax.special.internal import gauss_legendre
 _SMALL = 1e-8
 # The interval (0, 1) of the hard edge is cut off where the operator has fallen to about exp(-_DEPTH).
 _DEPTH = 40.0
-# The range of α for each β, for which the order of the Bessel function lies between -0.9 and 50.
+# The range of α for each β. There the order of the Bessel function lies between -0.9 and 50.
 _ALPHA = {1: (-0.95, 24), 2: (-0.9, 50), 4: (0.1, 50)}
-
-# The rule that α lies in the range for β.
 ALPHA = _checks.Rule(
     lambda alpha, beta: (alpha >= _ALPHA[beta][0]) & (alpha <= _ALPHA[beta][1]),
     lambda beta: f"lie in [{_ALPHA[beta][0]}, {_ALPHA[beta][1]}] for beta={beta}",
@@ -42,8 +40,8 @@ def hard_edge_operator(
 ) -> Float[Array, "q q"]:
     r"""The matrix of $T_a$ for s > 0.
 
-    Near 0 functions behave like $x^{a/2}$, and the substitution $x = e^{-\tau v^2}$ makes the integrands smooth for
-    every a. They are cut off at v = 1, where $\tau = d/(a + 1)$ makes $x^{a+1}$ equal to $e^{-d}$. Here d is `_DEPTH`,
+    Near 0 functions behave like $x^{a/2}$. The substitution $x = e^{-\tau v^2}$ makes the integrands smooth for every
+    a. They are cut off at v = 1, where $\tau = d/(a + 1)$ makes $x^{a+1}$ equal to $e^{-d}$. The depth d is `_DEPTH`,
     plus the logarithm of the factor $(s/4)^{a+1}/\Gamma(a + 1)^2$ of that power if it is positive.
 
     Args:
@@ -55,11 +53,11 @@ def hard_edge_operator(
     bessel = bessel or functools.partial(_bessel, order)
     t, w = legendre_rule(num_nodes, common_dtype(s, order))
     h = order + 1
-    # The determinant does not depend on where the nodes end, so that is not differentiated.
+    # The determinant does not depend on where the nodes end, so their end is not differentiated.
     depth = jax.lax.stop_gradient(_DEPTH + jnp.maximum(0, h * jnp.log(s / 4) - 2 * gammaln(h))) / h
     v = (1 + t) / 2
     root = jnp.sqrt(depth * v * w)
-    # In logarithms x does not underflow. The Bessel functions, the bulk of the work, are computed for one triangle.
+    # The logarithm of x does not underflow. The Bessel functions, most of the work, are computed for one triangle.
     log_x = -depth * v**2
     row, column = np.triu_indices(num_nodes)
     log_product = (log_x[row] + log_x[column]) / 2

@@ -28,11 +28,12 @@ from rmtjax.special.internal import (
     piecewise_chebyshev,
 )
 
-# Nodes of the determinants by the bits of the dtype; panels, and nodes in each, of the Bessel function's interpolation.
+# Number of nodes of the determinants, by the bits of the dtype.
 _NODES = {64: 64, 32: 36}
+# The Bessel function is interpolated on so many panels, with so many nodes in each.
 _BESSEL_PANELS, _BESSEL_NODES = 24, 16
 # Determinants are used up to where the upper tail is about e^-19 in float64 and e^-7 in float32. There √s (2√s for
-# β = 4) is a + p + q √(a + 1), with the order a of the Bessel function and this pair p, q by β and bits of the dtype.
+# β = 4) is a + p + q √(a + 1), with the order a of the Bessel function. The pair p, q is given by β and the bits.
 _FARTHEST = {
     1: {64: (8.6, 1.95), 32: (4.3, 1.5)},
     2: {64: (7.0, 1.75), 32: (4.0, 1.35)},
@@ -40,11 +41,11 @@ _FARTHEST = {
 }
 # Number of terms of the series near 0, and the end of its range in units of (a + 1)².
 _TERMS, _SERIES_END = 40, 0.6
-# The series is used where F is below tiny**_DEEP, with the smallest number tiny; determinants reach tiny**_UNDERFLOW.
+# With the smallest number `tiny`, the series is used where F is below tiny**_DEEP; determinants reach tiny**_UNDERFLOW.
 _DEEP, _UNDERFLOW = 0.4, 0.45
-# Quantiles come from interpolation: the number of panels that halve towards 0, of equal panels, and of nodes in each.
+# Quantiles come from interpolation on so many panels that halve towards 0 and so many equal ones, with so many nodes.
 _HALVINGS, _EQUAL, _PANEL_NODES = 4, 16, 14
-# No float64 has a logarithm below minus this.
+# Logarithms of float64 lie above minus this number.
 _SMALLEST = 750.0
 # Coefficients, in falling powers of √(1 - c), of the second correction to the ratio of the determinants.
 _RATIO = (224, 41, -1180, -2120, -1460, -365)
@@ -58,17 +59,16 @@ class HardEdge(AbstractLogarithmicLaw):
     $$1 - F = \begin{cases} D_-(2\alpha + 1, s) & \beta = 1, \\ D_-(\alpha, s)\,D_+(\alpha, s) & \beta = 2, \\
     \tfrac12 \big[D_-(\alpha - 1, 4s) + D_+(\alpha - 1, 4s)\big] & \beta = 4. \end{cases}$$
 
-    In float64 it is right to 1e-13, the lower tail in relative error (for β = 4 to 2e-11), if the order of the Bessel
-    function is at least -1/2; towards -1 digits are lost. In float32 it is right to 1e-5, absolutely.
-    Determinants lose the relative accuracy of the upper tail: below e^-19 (float32: e^-7) the tail comes from the
+    In float64 probabilities are right to 1e-13, the lower tail in relative error (for β = 4 to 2e-11), if the order of
+    the Bessel function is at least -1/2. Towards -1 digits are lost. In float32 the absolute error is 1e-5.
+    Determinants lose the relative accuracy of the upper tail. Below e^-19 (float32: e^-7) the tail comes from the
     expansion of $\sigma = -s\,\tfrac{d}{ds}\log D_-D_+$, which solves
 
     $$(s\sigma'')^2 + \sigma'(\sigma - s\sigma')(4\sigma' - 1) = a^2\sigma'^2, \qquad
-    \frac{d}{ds}\log\frac{D_-}{D_+} = -\sqrt{\sigma'/s} ,$$
+    \frac{d}{ds}\log\frac{D_-}{D_+} = -\sqrt{\sigma'/s} .$$
 
-    in powers of 1/s with functions of $c = a/\sqrt s$ as coefficients, so that it holds for every α; it begins with
-    $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$. There the logarithm of the tail is right to 1e-6 (float32:
-    1e-3).
+    The expansion in powers of 1/s has functions of $c = a/\sqrt s$ as coefficients, so it holds for every α. It begins
+    with $\sigma = (\sqrt s - a)^2/4 + c/(16(1 - c)) + \dots$ and gives the tail's logarithm to 1e-6 (float32: 1e-3).
 
     Every point costs about half a millisecond. `ppf` and `sample` interpolate, to 1e-10 (float32: 1e-4).
 
@@ -82,7 +82,7 @@ class HardEdge(AbstractLogarithmicLaw):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `alpha` is out of its range.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = HardEdge(0, beta=2)  # exp(-s/4)
@@ -107,7 +107,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.asarray(0.0), jnp.asarray(jnp.inf)
 
     def _stretch(self) -> float:
-        """The quotient of the s of the operator and that of the law."""
+        """The quotient of the operator's s and the law's s."""
         return 4.0 if self.beta == 4 else 1.0
 
     def _farthest(self, dtype: np.dtype) -> Float[Array, ""]:
@@ -139,7 +139,8 @@ class HardEdge(AbstractLogarithmicLaw):
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = common_dtype(p, self.alpha)
         table = self._interpolated(dtype)
-        # Beyond the table the upper tail falls like a Gaussian in √s, at first slower: twice as far holds every number.
+        # Beyond the table the upper tail falls like a Gaussian in √s, and at first more slowly. Twice the distance at
+        # which the Gaussian would underflow holds every quantile.
         farthest = (2 * (table.edges[-1] + jnp.sqrt(8 * _SMALLEST / self.beta))) ** 2
         return positive_axis.ppf(table, p.astype(dtype), q.astype(dtype), farthest)
 
@@ -157,7 +158,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return jnp.where(lower, known, other), jnp.where(lower, other, known)
 
     def _by_determinants(self, x: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The logarithms of 1 - F and of F from determinants; the former is right where 1 - F is the smaller tail."""
+        """The logarithms of 1 - F and of F from determinants; log(1 - F) is right where 1 - F is the smaller tail."""
         order = bessel_order(self.alpha, self.beta).astype(x.dtype)
         bessel = _tabulated_bessel(order, jnp.sqrt(self._stretch() * self._farthest(x.dtype)))
 
@@ -169,7 +170,7 @@ class HardEdge(AbstractLogarithmicLaw):
             if self.beta == 4:
                 log_gap, f, _ = _mean_determinant(t)
                 return log_gap, jnp.log(jnp.where(f < smallest, smallest, f))
-            # For β = 2 use det(1 - T²): near s = 0 its logarithm is far smaller than those of the two factors.
+            # For β = 2 use det(1 - T²): near s = 0 its logarithm is far smaller than the logarithms of its factors.
             log_gap = _determinant(t if self.beta == 1 else jnp.matmul(t, t, precision="highest"))[0]
             log_gap = jnp.where(log_gap > -smallest, -smallest, log_gap)
             return log_gap, log_one_minus_exp(log_gap)
@@ -180,8 +181,8 @@ class HardEdge(AbstractLogarithmicLaw):
         r"""Log F from the terms of lowest order near 0, and whether they are needed.
 
         In the basis $x^{a/2+k}$ the operator is the product of the diagonal matrix of its coefficients $c_k$ and the
-        Cauchy matrix 1/(a + 1 + j + k), so that traces and, for β = 4, minors of order 2 are explicit. They are needed
-        where F underflows, and for β = 4 also where the second eigenvalue is lost in the rounding of the first.
+        Cauchy matrix 1/(a + 1 + j + k). So its trace and, for β = 4, its minors of order 2 are explicit. They are
+        needed where F underflows, and for β = 4 also where the second eigenvalue is lost in the rounding of the first.
         """
         h = (bessel_order(self.alpha, self.beta) + 1).astype(x.dtype)
         s = self._stretch() * x
@@ -219,7 +220,7 @@ class HardEdge(AbstractLogarithmicLaw):
         return (log_product - log_ratio) / 2 + jnp.log1p(jnp.exp(log_ratio))
 
     def _interpolated(self, dtype: np.dtype) -> "_Interpolated":
-        """The logarithms of both tails interpolated in √s, that of the lower one without its power of s."""
+        """The logarithms of both tails, interpolated in √s; the lower tail is divided by its power of s."""
         halves = 2.0 ** -np.arange(_HALVINGS, 0, -1) / _EQUAL
         parts = np.concatenate([[0], halves, np.arange(1, _EQUAL + 1) / _EQUAL])
         edges = jnp.sqrt(self._farthest(dtype)) * jnp.asarray(parts, dtype)
@@ -246,20 +247,18 @@ class _Interpolated(NamedTuple):
         return below, above
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        end = self.edges[-1] ** 2
-        return self._at(x)[0] + (self.law.alpha + 1) * jnp.log(jnp.minimum(x, end))
+        return self._at(x)[0] + (self.law.alpha + 1) * jnp.log(jnp.minimum(x, self.edges[-1] ** 2))
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        end = self.edges[-1] ** 2
-        return self._at(x)[1] + self.law._beyond(x, end)
+        return self._at(x)[1] + self.law._beyond(x, self.edges[-1] ** 2)
 
 
 def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     r"""Log D_- D_+, up to a constant, and log D_-/D_+, for s > a².
 
-    The former is $-\int\sigma\,ds/s$, the latter $-\int\sqrt{\sigma'/s}\,ds$, both from the terms of σ up to 1/s². The
-    constant in the ratio agrees with a = 0, where the ratio is $e^{-\sqrt s}$, with a = 1, where it is
-    $1/I_0(\sqrt s)$, and for integer a with Forrester (1994), J. Math. Phys. 35, 2539.
+    The logarithm of the product is $-\int\sigma\,ds/s$, and the logarithm of the ratio $-\int\sqrt{\sigma'/s}\,ds$.
+    Both use the terms of σ up to 1/s². The constant in the ratio agrees with the ratio $e^{-\sqrt s}$ for a = 0, with
+    $1/I_0(\sqrt s)$ for a = 1, and with Forrester (1994), J. Math. Phys. 35, 2539, for integer a.
     """
     r = jnp.sqrt(s)
     c = a / r
@@ -279,10 +278,10 @@ def _tabulated_bessel(
 ) -> Callable[[Float[Array, "..."]], tuple[Float[Array, "..."], Float[Array, "..."]]]:
     r"""The Bessel function on (0, farthest] as a function of log z: a number and the logarithm of a factor.
 
-    A matrix needs thousands of values, which are interpolated from some hundreds of $(1 + c^2/z^2)^{a/2} J_a(z)$. This
-    function has no power at 0, and beyond c it has the size of $J_a$.
+    A matrix needs thousands of values. They are interpolated from some hundreds of $(1 + c^2/z^2)^{a/2} J_a(z)$, which
+    tends to a constant at 0 and has the size of $J_a$ beyond c.
     """
-    # The function does not depend on where its panels meet, so that is not differentiated.
+    # The function does not depend on where its panels meet, so their width is not differentiated.
     width = jax.lax.stop_gradient(farthest) / _BESSEL_PANELS
     c = order + 2
 
@@ -291,7 +290,7 @@ def _tabulated_bessel(
 
     z = width * like(width, np.arange(_BESSEL_PANELS)[:, None] + (1 + chebyshev_nodes(_BESSEL_NODES)) / 2)
     logarithm = log_factor(jnp.log(z))
-    # In float32 both underflow, where it does not matter. The slope of a quotient would contain the factor squared.
+    # In float32 both underflow, where they do not matter. The slope of a quotient would contain the factor squared.
     small = logarithm < math.log(float(jnp.finfo(logarithm.dtype).tiny))
     values = jnp.where(small, 0, bessel_j(order, z)) * jnp.exp(-jnp.where(small, 0, logarithm))
     rows = chebyshev_coefficients(values.astype(order.dtype))
@@ -319,7 +318,7 @@ def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float
 def _determinant_jvp(primals: tuple, tangents: tuple) -> tuple[tuple, tuple]:
     (a,), (change,) = primals, tangents
     log_determinant, inverse = _determinant(a)
-    # No gap between eigenvalues appears, so that this can be differentiated again at degeneracies.
+    # No gap between eigenvalues appears, so the slope can be differentiated again at degeneracies.
     slope = -jnp.sum(inverse * change, axis=(-1, -2))
     product = lambda b, c: jnp.matmul(b, c, precision="highest")
     return (log_determinant, inverse), (slope, product(inverse, product(change, inverse)))
@@ -331,12 +330,12 @@ def _mean_determinant(
 ) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "... q q"]]:
     r"""For p = ½ [det(1 - A) + det(1 + A)] of a symmetric matrix: log p, 1 - p, and the gradient of 1 - p.
 
-    With the elementary symmetric polynomials of the eigenvalues $1 - p = -\sum_{k \ge 1} e_{2k}$. The determinants
-    differ from 1 by $e_1$ and so do not have its digits. The derivative by an eigenvalue is minus the sum of the
-    polynomials of odd degree in the other eigenvalues.
+    With the elementary symmetric polynomials e of the eigenvalues, $1 - p = -\sum_{k \ge 1} e_{2k}$. The determinants
+    differ from 1 by the larger $e_1$, so they do not have the digits of 1 - p. The derivative by an eigenvalue is minus
+    the sum of the polynomials of odd degree in the other eigenvalues.
     """
     values, vectors = decompose_one_by_one(a)
-    # Towards α = 0 and far out rounding makes eigenvalues exceed 1.
+    # Towards α = 0 and at large s rounding makes eigenvalues exceed 1.
     eps = jnp.finfo(a.dtype).eps
     minus, plus = jnp.maximum(1 - values, eps), jnp.maximum(1 + values, eps)
     log_minus, log_plus = (jnp.sum(jnp.log(each), axis=-1) for each in (minus, plus))

@@ -2,7 +2,7 @@ r"""The laws of Tracy and Widom for all β: a table from the equation of Bloemen
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,9 @@ from rmtjax.special.internal import bracketed_root, log_one_minus_exp, panel_nod
 
 # The least β by the bits of the dtype: below it the march loses its digits.
 _LEAST = {64: 0.001, 32: 0.05}
-# No float64 has a logarithm below this.
+# Logarithms of float64 lie above this number.
 _NOTHING = -760.0
-# The panels for moments reach out to at most this many standard deviations; and the number of these panels.
+# The panels for moments reach out to at most so many standard deviations, and there are so many of them.
 _DEVIATIONS, _PANELS = 12.0, 12
 
 
@@ -45,7 +45,7 @@ class _Table(NamedTuple):
         return jnp.sqrt(self.beta) * piecewise_chebyshev(self.rows, LOWER, 1.0, x / self.unit)
 
     def log_cdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Log F for x left of the table, from its expansion, matched to the table in value and slope."""
+        """Log F to the left of the table, from its expansion, matched to the table in value and slope."""
         lower = self.lower
         value, slope = jax.jvp(lambda y: log_ndtr(self.deviations(y)), (lower,), (jnp.ones_like(lower),))
         leading, rise = jax.jvp(lambda y: left_leading(self.beta, y), (lower,), (jnp.ones_like(lower),))
@@ -54,7 +54,7 @@ class _Table(NamedTuple):
         return left_leading(self.beta, x) + value - leading + rest
 
     def log_sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Log(1 - F) for x right of the table, from its expansion, matched to the table by the first omitted term."""
+        """Log(1 - F) to the right of the table, from its expansion, matched to the table by the first omitted term."""
         omitted = (self.upper / x) ** (1.5 * (len(TAIL) + 1))
         rest = log_ndtr(-self.deviations(self.upper)) - right_tail(self.beta, self.upper)
         return right_tail(self.beta, x) + rest * omitted
@@ -89,7 +89,7 @@ class _Table(NamedTuple):
 
 
 def _of_one_number(fn: Callable) -> Callable:
-    """The function with a derivative that is only carried forward: reverse mode then stores nothing of the march."""
+    """The function, differentiated in forward mode only, so that reverse mode stores nothing of the march."""
 
     @jax.custom_jvp
     def wrapped(beta: Array) -> tuple:
@@ -107,15 +107,14 @@ def _of_one_number(fn: Callable) -> Callable:
 _table = _of_one_number(lambda beta: _Table(beta, unit(beta), table(beta)))
 
 
-def _is_enough(beta: Any) -> Any:
-    return (beta >= _LEAST[jnp.finfo(beta.dtype).bits]) & (beta < math.inf)
-
-
-_ENOUGH = _checks.Rule(_is_enough, f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}")
+_ENOUGH = _checks.Rule(
+    lambda beta: (beta >= _LEAST[jnp.finfo(beta.dtype).bits]) & (beta < math.inf),
+    f"be finite and at least {_LEAST[64]}, in float32 {_LEAST[32]}",
+)
 
 
 class StochasticAiry(AbstractLogarithmicLaw):
-    r"""The law of Tracy and Widom for any β: that of minus the lowest level of the stochastic Airy operator.
+    r"""The law of Tracy and Widom for any β, of minus the lowest level of the stochastic Airy operator.
 
     $$\mathcal H_β = -\frac{d^2}{dx^2} + x + \frac2{\sqrtβ}\,B'(x) \quad\text{on } x \ge 0,\ \text{zero at } 0,$$
 
@@ -132,8 +131,8 @@ class StochasticAiry(AbstractLogarithmicLaw):
     right, the logarithms of the tails come from expansions, with a relative error of 5e-5. In float32, for β from 0.3
     to 100, `cdf` is right to 3e-6, `pdf` to 5e-5, and both tails to 5e-3 in relative error; elsewhere to fewer digits.
 
-    For large β it becomes normal about the first zero of the Airy function. For small β it is the law of the largest of
-    many independent levels, $-\log F = \frac2{πβ} \arctan\frac{\mathrm{Ai}(z)}{\mathrm{Bi}(z)} + O(β)$,
+    For large β the law becomes normal about the first zero of the Airy function. For small β it is the law of the
+    largest of many independent levels, $-\log F = \frac2{πβ} \arctan\frac{\mathrm{Ai}(z)}{\mathrm{Bi}(z)} + O(β)$ with
     $z = (β/2)^{2/3} x$.
 
     Convention: for `GaussianBeta(n, beta, s)` and n → ∞ the law of $(\lambda_{\max}/s - 2)\,n^{2/3}$. For β = 1, 2 and
@@ -143,7 +142,7 @@ class StochasticAiry(AbstractLogarithmicLaw):
         beta: a finite β of at least 0.001, in float32 of at least 0.05.
 
     Raises:
-        ValueError: `beta` is not finite, or is below its bound.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> import jax
@@ -208,7 +207,7 @@ def _ends(table: _Table) -> tuple[Array, Array]:
 
 
 def _breakpoints(table: _Table) -> Float[Array, " k"]:
-    """The ends of panels that are equal on the scale of a normal variate, and of the tails."""
+    """The ends of panels that are equal on the scale of a normal variate, and the ends of the tails."""
     least, greatest = _ends(table)
     points = jnp.linspace(table.lower, table.upper, 200)
     deviations = table.deviations(points)

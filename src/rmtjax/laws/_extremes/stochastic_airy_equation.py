@@ -5,17 +5,17 @@ $dw = (x - w^2)\,dx + \frac2{\sqrtβ}\,dB$, never reaches -∞. For a start at w
 
 $$\partial_x F + \tfrac2β\,\partial_w^2 F + (x - w^2)\,\partial_w F = 0 .$$
 
-F is a front that gets steeper as β grows and has tails that underflow. But in $F = Φ(\sqrtβ\,G)$, with the normal
-distribution function Φ, G is smooth for every β, of order 1 and without tails:
+F is a front that gets steeper as β grows and has tails that underflow. With the normal distribution function Φ, let
+$F = Φ(\sqrtβ\,G)$. Then G is of order 1, without tails and smooth for every β:
 
 $$\partial_x G + \tfrac2β\,\partial_w^2 G - 2 G (\partial_w G)^2 + (x - w^2)\,\partial_w G = 0 .$$
 
 Both tails of F follow from G in relative accuracy. As β → ∞ the equation becomes the Hamilton-Jacobi equation for the
-action $G^2/2$ of the likeliest path. Its characteristics come from the front G = 0 and leave at both ends, so that no
-boundary values are needed there, and errors of the initial values die out.
+action $G^2/2$ of the likeliest path. Its characteristics come from the front G = 0 and leave at both ends. So no
+boundary values are needed at the ends, and errors of the initial values die out.
 
 As w → -∞, $G \sim -|w|^{3/2}/\sqrt3$ for every β. With w = -κ(x) cot θ and $G = \sin^{-3/2}(θ/2)\,Y$ the unknown Y is
-bounded; its value at θ = 0 is known, and its value at θ = π is G(x, ∞). With $D = \partial_θ$ and
+bounded. Its value at θ = 0 is known, and its value at θ = π is G(x, ∞). With $D = \partial_θ$ and
 
 $$A = \sin^2 θ\,D - \tfrac32 \sin θ \cos^2\tfrac θ2, \qquad
 \partial_w G = κ^{-1} \sin^{-3/2}(θ/2)\,A Y, \qquad \partial_x \to \partial_x + (κ'/κ) \cot θ\,\sin^2 θ\,D,$$
@@ -24,9 +24,9 @@ $$A = \sin^2 θ\,D - \tfrac32 \sin θ \cos^2\tfrac θ2, \qquad
 
 and $Y_x = κ\,D Y$ at θ = π.
 
-At large x the leading order suffices as a start: with r = √x and u = w + r it is the stationary $G = u \sqrt{r - u/3}$
-up to w = r, and then constant. The upper tail of F(x, ∞) is known to all orders: the density is an integral over β
-variables (Forrester 2012), all at one saddle point, so it is the mean of $\exp(i p_3/3x^{3/4})$ over a Gaussian
+At large x the leading order suffices as a start. With r = √x and u = w + r it is the stationary $G = u \sqrt{r - u/3}$
+up to w = r, and constant beyond. The upper tail of F(x, ∞) is known to all orders. Its density is an integral over β
+variables (Forrester 2012), all at one saddle point. So it is the mean of $\exp(i p_3/3x^{3/4})$ over a Gaussian
 ensemble of β levels of Dyson index 4/β. The sum of their cubes $p_3$ has cumulants that are polynomials in β and 1/β.
 """
 
@@ -43,11 +43,12 @@ from jaxtyping import Array, Float
 from rmtjax._promotion import complex_dtype, like
 from rmtjax.special.internal import chebyshev_coefficients, chebyshev_nodes
 
-# Number of nodes in θ by the bits of the dtype (in float32 rounding grows as its square), stages of the Radau IIA
-# method, which has order 11, and Newton iterations in each step.
-_NODES, _STAGES, _ITERATIONS = {32: 40, 64: 96}, 6, 8
+# Number of nodes in θ, by the bits of the dtype: rounding grows as its square, which matters in float32.
+_NODES = {32: 40, 64: 96}
+# Stages of the Radau IIA method, which has order 11, and Newton iterations in each step.
+_STAGES, _ITERATIONS = 6, 8
 # Ends of the table in units of x, points of the march between them, and nodes in each panel of one unit. _FIRST holds
-# the steps before the table: short ones first, as errors of the start die out fast, then longer ones.
+# the steps before the table. They are short at first, while errors of the start die out fast, and then longer.
 LOWER, UPPER, _POINTS, _PANEL_NODES = -8, 9, 72, 12
 _FIRST = np.minimum(1e-5 * 1.5 ** np.arange(40), 0.5)
 # Row k = 1, 2, … is the coefficient of x^{-3k/2} in log(1 - F), as its coefficients of β^{-3}, …, β.
@@ -62,7 +63,7 @@ TAIL = (
 class _Collocation(NamedTuple):
     """The angles of the nodes, sin⁻³(θ/2) there, and the matrices of A, A², cotθ A and cot²θ A.
 
-    The node θ = 0 has no row, but it has a column.
+    The node θ = 0 has a column but no row.
     """
 
     angles: np.ndarray
@@ -133,7 +134,7 @@ def left_leading(beta: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def unit(beta: Array) -> Array:
-    """The unit of x: the scale of the noise for small β, the scale of the Airy function for large β."""
+    """The unit of x: the scale of the noise for small β, and the scale of the Airy function for large β."""
     return (1 + 1 / beta) ** (2 / 3)
 
 
@@ -170,8 +171,8 @@ def table(beta: Array) -> Float[Array, "k m"]:
         # A straight line is a safer guess than the polynomial of the last step.
         stages = y[None] - width * nodes[:, None] * rate(x, y)[None]
         jacobian = jax.jacfwd(rate, 1)(x - width / 2, stages.mean(0))
-        # With one Jacobian for all stages, Newton's method decouples into one system for each eigenvalue. The factor of
-        # a residual that tends to 0 need not be differentiated.
+        # With one Jacobian for all stages, Newton's method decouples into one system for each eigenvalue. The system
+        # multiplies a residual that tends to 0, so it need not be differentiated.
         scaled = like(eigenvalues, width) * eigenvalues
         identity, jacobian = (like(scaled, each)[None] for each in (jnp.eye(y.size), jacobian))
         systems = identity + scaled[:, None, None] * jacobian

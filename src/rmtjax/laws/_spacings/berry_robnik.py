@@ -1,15 +1,15 @@
 r"""The law of Berry and Robnik.
 
-Derivation. A regular sequence of density ρ and a chaotic one of density 1 - ρ are superposed. An interval of length s
-is empty with probability $E(s) = e^{-\rho s}\,\mathrm{erfc}(y)$, $y = \frac{\sqrt\pi}2 (1 - \rho) s$; the factors
-belong to independent levels and to Wigner's surmise. As the mean is 1, P(S > s) = -E'(s), so with $\bar\rho = 1 - \rho$
+Derivation. A regular sequence of density ρ and a chaotic sequence of density $\bar\rho = 1 - \rho$ are superposed. An
+interval of length s is empty with probability $E(s) = e^{-\rho s}\,\mathrm{erfc}(y)$, $y = \frac{\sqrt\pi}2 \bar\rho
+s$. The first factor belongs to independent levels, the second to Wigner's surmise. As the mean is 1, P(S > s) = -E'(s):
 
 $$P(S > s) = e^{-\rho s}\,[\rho\,\mathrm{erfc}(y) + \bar\rho\,e^{-y^2}], \qquad
-P(S \le s) = (1 - e^{-\rho s}) + e^{-\rho s}\,[\rho\,\mathrm{erf}(y) + \bar\rho\,(1 - e^{-y^2})],$$
+P(S \le s) = (1 - e^{-\rho s}) + e^{-\rho s}\,[\rho\,\mathrm{erf}(y) + \bar\rho\,(1 - e^{-y^2})] .$$
 
-sums of positive terms. The next level is whichever comes first: that of the regular sequence at an exponential distance
-or that of the chaotic sequence, at a half-normal distance from a regular level (which the present one is with
-probability ρ) and at a Rayleigh distance from a chaotic one.
+All terms are positive. For a sample, the next level is the nearer of two. The next regular level is at an exponential
+distance. The next chaotic level is at a half-normal distance if the present level is regular, which has the probability
+ρ, and at a Rayleigh distance if the present level is chaotic.
 """
 
 import math
@@ -34,10 +34,10 @@ class BerryRobnik(AbstractLaw):
 
     $$p(s) = \frac{d^2}{ds^2}\left[e^{-\rho s}\,\mathrm{erfc}\left(\tfrac{\sqrt\pi}2 (1 - \rho) s\right)\right].$$
 
-    The levels of the regular part of phase space are independent, those of the chaotic part follow Wigner's surmise for
-    β = 1, and the two sequences are independent of each other, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is `WignerSurmise(1)`
-    and ρ = 1 is `PoissonSpacing()`. All formulas hold to some ten ulp, the tails in relative error; moments beyond the
-    mean are numerical.
+    The levels of the regular part of phase space are independent, and the levels of the chaotic part follow Wigner's
+    surmise for β = 1. The two sequences are independent of each other, so $p(0) = 1 - (1-\rho)^2$. ρ = 0 is
+    `WignerSurmise(1)` and ρ = 1 is `PoissonSpacing()`. All formulas hold to some ten ulp, the tails in relative error.
+    Moments beyond the mean are numerical.
 
     Convention: mean 1.
 
@@ -45,7 +45,7 @@ class BerryRobnik(AbstractLaw):
         rho: ρ in [0, 1], the fraction of regular levels.
 
     Raises:
-        ValueError: `rho` is not a real scalar in [0, 1].
+        ValueError: `rho` is outside its range.
 
     Example:
         >>> law = BerryRobnik(rho=0.5)
@@ -69,7 +69,7 @@ class BerryRobnik(AbstractLaw):
         return 0 * self.rho, jnp.inf + 0 * self.rho
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # The panels double in length, as far as the slowest decay, e^{-s}, requires.
+        # The panels double in length, up to where the slowest decay, e^{-s}, underflows.
         return jnp.append(0 * self.rho, like(self.rho, 800 * 2.0 ** np.arange(-12, 1)) + 0 * self.rho)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:

@@ -11,28 +11,27 @@ from jaxtyping import Array, Float
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
-from rmtjax.laws._core.base import AbstractLaw
+from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.positive_axis import power
 from rmtjax.special.internal import log_one_minus_exp
 
 
-class Brody(AbstractLaw):
+class Brody(AbstractLogarithmicLaw):
     r"""Brody's law, which interpolates between the spacings of independent levels and Wigner's surmise for β = 1.
 
     $$p(s) = (q + 1)\,b\,s^q e^{-b s^{q+1}}, \qquad P(S > s) = e^{-b s^{q+1}}, \qquad
     b = \Gamma\!\left(\frac{q+2}{q+1}\right)^{q+1} .$$
 
-    q = 0 is `PoissonSpacing()` and q = 1 is `WignerSurmise(1)`. It is a Weibull law that belongs to no known
-    Hamiltonian; fits of spectra between the two limits quote its q. All formulas hold to a few ulp, the tails in
-    relative error.
+    q = 0 is `PoissonSpacing()` and q = 1 is `WignerSurmise(1)`. This Weibull law belongs to no known Hamiltonian, but
+    fits of spectra between the two limits quote its q. All formulas hold to a few ulp, the tails in relative error.
 
     Convention: mean 1.
 
     Args:
-        q: q > -1, the exponent of the level repulsion; Brody's range is [0, 1], and levels attract for q < 0.
+        q: a finite q > -1, the exponent of the level repulsion; Brody's range is [0, 1], and levels attract for q < 0.
 
     Raises:
-        ValueError: `q` is not a finite real scalar above -1.
+        ValueError: `q` is outside its range.
 
     Example:
         >>> law = Brody(q=0.5)
@@ -53,7 +52,7 @@ class Brody(AbstractLaw):
         return -gammaln(1 + 1 / (self.q + 1))
 
     def _hazard(self, s: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The exponent b s^(q+1), capped so that it does not overflow."""
+        """The exponent b s^(q+1), capped below overflow."""
         return power(s * jnp.exp(-self._log_scale()), self.q + 1)
 
     def _support(self) -> tuple[Array, Array]:
@@ -70,12 +69,6 @@ class Brody(AbstractLaw):
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         log_s = jnp.log(x) - self._log_scale()
         return jnp.log1p(self.q) - self._log_scale() + self.q * log_s - self._hazard(x)
-
-    def _pdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.exp(self._logpdf(x))
-
-    def _sf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        return jnp.exp(-self._hazard(x))
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return -self._hazard(x)

@@ -1,8 +1,7 @@
 r"""The ratio of two consecutive spacings in the bulk, from the table that `scripts/gap_ratio_table.py` builds.
 
-The fraction $v = r/(1 + r)$ that the smaller of the two spacings has of their sum has the density 2H(v) on (0, 1/2),
-where H is an entire function of $y^2$, $y = 1 - 2v = (1 - r)/(1 + r)$. So a few Chebyshev series without panels are the
-whole law.
+The smaller of the two spacings is the fraction $v = r/(1 + r)$ of their sum. It has the density 2H(v) on (0, 1/2),
+where H is an entire function of $y^2$, $y = 1 - 2v = (1 - r)/(1 + r)$. So a few Chebyshev series are the whole law.
 """
 
 import functools
@@ -35,7 +34,7 @@ class _Series(NamedTuple):
 @functools.cache
 def _table() -> dict[int, _Series]:
     tables = load(Path(__file__).with_suffix(".npz"))["series"]
-    # Each series stops where its coefficients are lost in rounding.
+    # Each series ends where its coefficients are lost in rounding.
     series = [_Series(*(np.trim_zeros(row, "b").tolist() for row in rows)) for rows in tables]
     return dict(zip((1, 2, 4), series, strict=True))
 
@@ -53,21 +52,19 @@ class GapRatio(AbstractLogarithmicLaw):
     $$p(r) = 2 \int_0^\infty s\,\rho(rs, s)\,ds, \qquad p(r) \sim r^\beta \text{ at } 0 .$$
 
     The integrand is a Fredholm determinant (β = 2) or Pfaffian (β = 1 and 4) of the sine kernel, bordered by the three
-    levels. Its means are `mean_gap_ratio(beta)`: 0.53073, 0.59975 and 0.67444. `GapRatioSurmise`, a closed form for
-    every β, has a density that is 4 to 5 % too small near 0 and 1 to 2 % too large near 1. Circular ensembles of n
-    levels are near this law already for small n: their densities differ from it by less than 6/n⁴, relative, for every
-    n ≥ 3.
+    levels. The means are `mean_gap_ratio(beta)`: 0.53073, 0.59975 and 0.67444. `GapRatioSurmise` is a closed form for
+    every β, whose density is 4 to 5 % too small near 0 and 1 to 2 % too large near 1. Circular ensembles are near this
+    law already for few levels n: the relative distance of their densities is below 6/n⁴ for every n ≥ 3.
 
-    In float64 all methods are right to 1e-14, both tails in relative error. Quantiles are series as well, so a draw
-    takes no search.
+    In float64 all methods are right to 1e-14, both tails in relative error. Quantiles are series too, without a search.
 
     Convention: the ratio needs no unfolding. The density of $s_1/s_2$ itself is half of this one on [0, 1].
 
     Args:
-        beta: 1, 2 or 4. It is static: each has a program of its own.
+        beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> law = GapRatio(1)
@@ -88,7 +85,7 @@ class GapRatio(AbstractLogarithmicLaw):
         return jnp.asarray(0.0), jnp.asarray(1.0)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
-        # H at v = 1/2 over 2.
+        # The density at 1 is H(1/2)/2.
         return 0.0, _value(_table()[self.beta].density, jnp.asarray(0.0)) / (2 * 4**self.beta)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:

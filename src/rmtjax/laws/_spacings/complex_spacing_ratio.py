@@ -25,7 +25,7 @@ def _series(name: str, unit: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _modes(t: Float[Array, "..."]) -> list[Float[Array, "..."]]:
-    """The functions h_m, with which the density is t |1 - z|² Σ h_m Re z^m."""
+    """The functions h_m in the density t |1 - z|² Σ h_m Re z^m."""
     table = jnp.asarray(_table()["density"], t.dtype)
     values = chebyshev_series(table, 2 * t[..., None] - 1)
     return [values[..., m] for m in range(table.shape[1])]
@@ -34,7 +34,7 @@ def _modes(t: Float[Array, "..."]) -> list[Float[Array, "..."]]:
 def _clenshaw(
     coefficients: list[Float[Array, "..."]], x: Float[Array, "..."], t: Float[Array, "..."]
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """The sums of c_m z^m, m ≥ 0, real part and, over the imaginary part of z, imaginary part."""
+    """The real part of the sum of c_m z^m over m ≥ 0, and its imaginary part divided by the imaginary part of z."""
     ahead = further = jnp.zeros_like(x)
     for each in coefficients[:0:-1]:
         ahead, further = each + 2 * x * ahead - t * further, ahead
@@ -48,14 +48,14 @@ class ComplexSpacingRatio(AbstractPlanarLaw):
     a density in the unit disc that vanishes at 0 and at 1,
 
     $$p(z) = \frac{|z|^2}\pi \int_0^\infty s^3 e^{-s(1 + |z|^2)} \prod_j \frac{\Gamma(j + 2, s)}{\Gamma(j + 2)}
-    \sum_{j < k} \frac{s^{j + k}\,|z^j - z^k|^2}{\Gamma(j + 2, s)\,\Gamma(k + 2, s)}\,ds ,$$
+    \sum_{j < k} \frac{s^{j + k}\,|z^j - z^k|^2}{\Gamma(j + 2, s)\,\Gamma(k + 2, s)}\,ds .$$
 
-    whereas for independent levels it is uniform, `CircularLaw()`. The ratio needs no unfolding. The means of |z| and
-    cos arg z are `mean_complex_spacing_ratio(2)`. The integral is tabulated: in float64 density, distribution function
+    For independent levels the density is uniform, `CircularLaw()`. The ratio needs no unfolding. The means of |z| and
+    cos arg z are `mean_complex_spacing_ratio(2)`. The integral is tabulated. In float64 density, distribution function
     and quantile of the modulus are right to 1e-13.
 
-    Convention: this is the limit at a level in the bulk of complex Ginibre matrices. A level at the edge of a spectrum
-    has another law; means over all levels at finite n are `mean_complex_spacing_ratio(2, n)`.
+    Convention: the limit at a level in the bulk of complex Ginibre matrices. A level at the edge of a spectrum has
+    another law; means over all levels at finite n are `mean_complex_spacing_ratio(2, n)`.
 
     Example:
         >>> law = ComplexSpacingRatio()
@@ -98,7 +98,7 @@ class ComplexSpacingRatio(AbstractPlanarLaw):
         ]
 
         def excess(angle: Float[Array, "..."]) -> Float[Array, "..."]:
-            """How much of the half circle lies below the angle, more than the share."""
+            """The probability below the angle on the half circle, minus the share."""
             _, over_y = _clenshaw([jnp.zeros_like(t), *parts], radius * jnp.cos(angle), t)
             return (angle + radius * jnp.sin(angle) * over_y) / jnp.pi - share
 

@@ -1,14 +1,14 @@
 r"""The surmise for spacings from the GOE to the GUE.
 
-Derivation. The levels of a 2×2 matrix $S + i\epsilon A$ are $\sigma \sqrt{a^2 + b^2 + \epsilon^2 c^2}$ apart, with
-independent standard normal numbers a, b and c. Let $t = s/\sigma$, $r = \sqrt{1 - \epsilon^2}$ and $y =
+Derivation. The levels of a 2×2 matrix $S + i\epsilon A$ are at a distance $\sigma \sqrt{a^2 + b^2 + \epsilon^2 c^2}$,
+with independent standard normal numbers a, b and c. Let $t = s/\sigma$, $r = \sqrt{1 - \epsilon^2}$ and $y =
 rt/\sqrt2\,\epsilon$. The integral over the directions gives
 
 $$\sigma p(s) = \frac tr\,e^{-t^2/2}\,\mathrm{erf}\,y, \qquad
 P(S > s) = e^{-t^2/2} \left[\frac{\mathrm{erf}\,y}r + e^{-y^2} \mathrm{erfcx}\frac t{\sqrt2\,\epsilon}\right],$$
 
-and the mean is 1 for $1/\sigma = \sqrt{2/\pi}\,[\epsilon + \arccos(\epsilon)/r]$. The distribution function loses its
-digits near 0. It is integrated there as long as y is not large; beyond, where erf y is 1, it is
+and the mean is 1 for $1/\sigma = \sqrt{2/\pi}\,[\epsilon + \arccos(\epsilon)/r]$. Near 0 the complement of this tail
+has no digits. There the density is integrated as long as y is not large. Where erf y is 1, the distribution function is
 
 $$P(S \le s) = (1 - e^{-t^2/2}) - \frac{\epsilon^2}{r (1 + r)}\,e^{-t^2/2}, \qquad \epsilon \ll t .$$
 """
@@ -28,9 +28,9 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.special.internal import erf_ratio, erfcx, exp_slope, gauss_legendre, log_one_minus_exp
 
-# From this y on erf y is 1 to all digits; up to it a rule of so many nodes integrates the density.
+# From this y on erf y is 1 to all digits. Below it a rule of so many nodes integrates the density.
 _LARGE, _NUM_NODES = 6.5, 40
-# Terms of the series of arcsin(r)/r, which serves up to r² = 1/4.
+# Number of terms of the series of arcsin(r)/r, which is used up to r² = 1/4.
 _NUM_TERMS = 24
 
 
@@ -41,10 +41,10 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
     r = \sqrt{1 - \epsilon^2}, \qquad
     \frac1\sigma = \sqrt{\frac2\pi} \left[\epsilon + \frac{\arccos \epsilon}r\right] .$$
 
-    It is exact for the two levels of $S + i\epsilon A$ with S a `GOE(2)` and A antisymmetric, of the same variance off
-    the diagonal. ε = 0 is `WignerSurmise(1)` and ε = 1 is `WignerSurmise(2)`; small spacings repel quadratically for
-    every ε > 0. In large spectra a perturbation of the order $\epsilon \sim 1/\sqrt n$ breaks the symmetry, and ε is a
-    parameter to be fitted. All formulas hold to some ten ulp, both tails in relative error.
+    It is exact for the two levels of $S + i\epsilon A$, where S is a `GOE(2)` and A is antisymmetric, of the same
+    variance off the diagonal. ε = 0 is `WignerSurmise(1)` and ε = 1 is `WignerSurmise(2)`. Levels repel quadratically
+    for every ε > 0. In large spectra a perturbation of order $\epsilon \sim 1/\sqrt n$ breaks the symmetry, and ε is to
+    be fitted. All formulas hold to some ten ulp, both tails in relative error.
 
     Convention: mean 1.
 
@@ -52,7 +52,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         coupling: ε in [0, 1].
 
     Raises:
-        ValueError: `coupling` is not a real scalar in [0, 1].
+        ValueError: `coupling` is outside its range.
 
     Example:
         >>> law = CrossoverSurmise(coupling=0.25)
@@ -69,7 +69,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         self.coupling = _checks.scalar("coupling", coupling)
 
     def _root(self) -> Float[Array, ""]:
-        """The number r; its derivative at ε = 1 is infinite, and it is used where ε is well below."""
+        """The number r, for ε below 0.9; its derivative at ε = 1 is infinite."""
         return jnp.sqrt(jnp.where(self.coupling < 0.9, 1 - self.coupling**2, 0.19))
 
     def _unit(self) -> Float[Array, ""]:
@@ -87,7 +87,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         return 0 * self.coupling, jnp.inf + 0 * self.coupling
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # The density has a hole of the width ε at 0, whatever ε.
+        # At every ε the density has a hole of width ε at 0.
         return jnp.append(0 * self.coupling, like(self.coupling, 48 * 2.0 ** np.arange(-24, 1)) + 0 * self.coupling)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
@@ -99,7 +99,7 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         return (e < 0.9) & (t * self._root() > _LARGE * math.sqrt(2) * e)
 
     def _slopes(self, t: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-        """The square of y, and z = t/√2 ε, where y is not large; ε is not tiny there against t."""
+        """The square of y, and z = t/√2 ε, where y is not large, so that ε is not tiny against t."""
         saturated = self._saturated(t)
         e = jnp.where(saturated, 1, self.coupling)
         z = jnp.where(saturated, 1, t) / (math.sqrt(2) * e)
@@ -116,17 +116,15 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         far = t > 1
         s = jnp.where(far, t, 1)
         square, z = self._slopes(s)
-        tail = jnp.where(
-            self._saturated(s), -jnp.log(self._root()), jnp.log(z * erf_ratio(square) + jnp.exp(-square) * erfcx(z))
-        )
+        bracket = jnp.log(z * erf_ratio(square) + jnp.exp(-square) * erfcx(z))
+        tail = jnp.where(self._saturated(s), -jnp.log(self._root()), bracket)
         return jnp.where(far, tail - s**2 / 2, log_one_minus_exp(self._lower(jnp.where(far, 1, t))))
 
     def _logcdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         t = x / self._unit()
         far = t > 1
-        return jnp.where(
-            far, log_one_minus_exp(self._logsf(jnp.where(far, x, 2 * self._unit()))), self._lower(jnp.where(far, 1, t))
-        )
+        above = self._logsf(jnp.where(far, x, 2 * self._unit()))
+        return jnp.where(far, log_one_minus_exp(above), self._lower(jnp.where(far, 1, t)))
 
     def _lower(self, t: Float[Array, "..."]) -> Float[Array, "..."]:
         """The logarithm of the distribution function for t ≤ 1."""
@@ -138,9 +136,8 @@ class CrossoverSurmise(AbstractLogarithmicLaw):
         near = jnp.log(z) + jnp.log(density @ weights / 2)
         r, half = self._root(), t**2 / 2
         ratio = jnp.where(self._saturated(t), self.coupling / t, 0)
-        return 2 * jnp.log(t) + jnp.where(
-            self._saturated(t), jnp.log(exp_slope(-half) / 2 - ratio**2 / (r * (1 + r)) * jnp.exp(-half)), near
-        )
+        saturated = jnp.log(exp_slope(-half) / 2 - ratio**2 / (r * (1 + r)) * jnp.exp(-half))
+        return 2 * jnp.log(t) + jnp.where(self._saturated(t), saturated, near)
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         return positive_axis.ppf(self, p, q, 64 + 0 * self.coupling)

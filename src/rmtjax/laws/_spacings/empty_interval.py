@@ -1,8 +1,8 @@
 r"""Probability that an interval in the bulk holds no level, with all digits of its logarithm however long it is.
 
-With F the law of spacings, $E(s) = \int_s^\infty (1 - F)$ and $E(0) = 1$. From the table of `Spacing` the host makes
-$-\log E(s)/s$ on the panels of that table, and beyond them $g(1/s) = s\,E(s)/(1 - F(s))$, both as Chebyshev series. All
-integrands are positive, so both have the digits of the table.
+With the law F of spacings, $E(s) = \int_s^\infty (1 - F)$ and $E(0) = 1$. From the table of `Spacing` the host makes
+two Chebyshev series: $-\log E(s)/s$ on the panels of the table, and $g(1/s) = s\,E(s)/(1 - F(s))$ beyond them. All
+integrands are positive, so both series have the digits of the table.
 """
 
 import functools
@@ -39,10 +39,10 @@ def _(law: Spacing, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
 
 
 def distance_to_level(law: Spacing, logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The length x > 0 with log E(x) = `logarithm` < 0; for that of a uniform variate, a distance to the next level."""
+    """The length x > 0 with log E(x) = `logarithm` < 0: the distance to the next level if E is a uniform variate."""
     rate = law._growth()[2] * law._stretch() ** 2
-    # As -log E is convex with slope 1 at 0, the first bound is one; the second lies near the root far out. From either
-    # side Newton's method overshoots at most once, and the shorter one starts so near that six steps reach rounding.
+    # As -log E is convex with slope 1 at 0, -logarithm is an upper bound. The square root lies near the solution far
+    # out. Newton's method overshoots at most once, and the smaller of the two is so near that six steps reach rounding.
     start = jnp.minimum(-logarithm, jnp.sqrt(-logarithm / rate))
 
     def step(_: int, x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -54,7 +54,7 @@ def distance_to_level(law: Spacing, logarithm: Float[Array, "..."]) -> Float[Arr
 
 @functools.cache
 def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
-    """For each panel the coefficients of -log E/s, and those of g in 2 REACH/s - 1; s is in the unit of the table."""
+    """Coefficients of -log E/s for each panel, and of g in 2 REACH/s - 1, with s in the unit of the table."""
     law = Spacing(beta)
     (point, mass), total = gauss_legendre(60), law._stretch()
     u, mass = (point + 1) / 2, mass / 2
@@ -68,7 +68,7 @@ def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
         return np.where(below, -np.expm1(tail + law._power() * np.log(np.where(below, s, 1))), np.exp(tail))
 
     def beyond(inverse: np.ndarray) -> np.ndarray:
-        """The function g, from the quotients of 1 - F at s + w/s and at s, which decay as exp(-2 square w)."""
+        """The function g, an integral over w: the quotient of 1 - F at s + w/s and at s decays as exp(-2 square w)."""
         power, linear, square = law._growth()
         w = 25 / square * u
         step = w * inverse[:, None] ** 2
@@ -78,7 +78,7 @@ def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
         return 25 / square * (np.exp(growth) @ mass)
 
     ends = WIDTH * np.arange(1, round(REACH / WIDTH) + 1)
-    # The masses of 1 - F on the panels, and from their upper ends on.
+    # The integrals of 1 - F over the panels, and from their upper ends to infinity.
     panels = WIDTH * (survival(ends[:, None] - WIDTH * u) @ mass)
     last = np.exp(table().tail[law._row(), -1].sum()) * beyond(np.array([1 / REACH]))[0] / REACH
     above = np.cumsum(np.append(last, panels[:0:-1]))[::-1]
@@ -86,7 +86,7 @@ def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
     t = np.cos(np.pi * (np.arange(_ON_PANEL) + 0.5) / _ON_PANEL)
     s = ends[:, None] - WIDTH * (1 - t) / 2
     rest = (ends[:, None] - s) * (survival(s[..., None] + (ends[:, None] - s)[..., None] * u) @ mass) + above[:, None]
-    # Near 0 the mass below s is the smaller one and has the digits.
+    # Near 0 the integral below s is the smaller one and has the digits.
     start = s * (survival(s[..., None] * u) @ mass) / total
     logarithm = np.where(s < total, np.log1p(-np.minimum(start, 0.9)), np.log(rest / total))
     inverse = (np.cos(np.pi * (np.arange(_BEYOND) + 0.5) / _BEYOND) + 1) / (2 * REACH)
@@ -94,7 +94,7 @@ def _tables(beta: DysonIndex) -> tuple[np.ndarray, list[float]]:
 
 
 def _coefficients(values: np.ndarray) -> np.ndarray:
-    """Coefficients of Chebyshev series from values at the roots of the next polynomial."""
+    """Coefficients of Chebyshev series from values at the Chebyshev nodes."""
     n = values.shape[-1]
     k = np.arange(n)
     return values @ np.cos(np.pi * np.outer(k + 0.5, k) / n) * np.where(k, 2, 1) / n

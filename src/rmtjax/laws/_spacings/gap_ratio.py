@@ -1,4 +1,4 @@
-r"""Laws of the ratio of two consecutive spacings in closed form; the exact one of the bulk is in `bulk_gap_ratio`.
+r"""Laws of the ratio of two consecutive spacings in closed form; the exact law of the bulk is in `bulk_gap_ratio`.
 
 Derivation of the distribution function. Up to shift and scale, three levels are the abscissae $\cos(t + 2\pi j/3)$ of
 three points on a circle, with spacings $\sqrt3 \sin t$ and $\sqrt3 \sin(\pi/3 - t)$, 0 < t < π/3. In t the surmise is
@@ -39,21 +39,21 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
     \frac{\Gamma(\frac{\beta+1}2)}{\Gamma(\frac\beta2 + 1)} .$$
 
     It is exact for Gaussian β-ensembles of three levels, but only an approximation for large spectra, whose law for
-    β = 1, 2, 4 is `GapRatio`. There its mean is $4 - 2\sqrt3 = 0.5359$, $\frac{2\sqrt3}\pi - \frac12 = 0.6027$ and
-    $\frac{32\sqrt3}{15\pi} - \frac12 = 0.6762$, whereas the mean of large spectra, `mean_gap_ratio(beta)`, is 0.5307,
-    0.5998 and 0.6744. Its distribution function is too small by up to 0.0090, 0.0054 and 0.0036, and its density is off
-    by up to 5 %, 4 % and 4 %, so a hundred thousand ratios reject it for β = 1.
+    β = 1, 2, 4 is `GapRatio`. At these β the surmise has the mean $4 - 2\sqrt3 = 0.5359$, $\frac{2\sqrt3}\pi - \frac12
+    = 0.6027$ and $\frac{32\sqrt3}{15\pi} - \frac12 = 0.6762$, and large spectra have the mean `mean_gap_ratio(beta)`,
+    0.5307, 0.5998 and 0.6744. Its distribution function is too small by up to 0.0090, 0.0054 and 0.0036, and its
+    density is off by up to 5 %, 4 % and 4 %. So a hundred thousand ratios reject it for β = 1.
 
-    All formulas hold to some ten ulp, the tails in relative error; moments are numerical.
+    All formulas hold to some ten ulp, the tails in relative error. Moments are numerical.
 
     Convention: the ratio needs no unfolding. β → 0 gives three independent normal levels, not a stretch of a Poisson
     process, whose law is `PoissonGapRatio`.
 
     Args:
-        beta: β > 0, the exponent of the level repulsion.
+        beta: a finite β > 0, the exponent of the level repulsion.
 
     Raises:
-        ValueError: `beta` is not a positive finite real scalar.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> law = GapRatioSurmise(beta=1)
@@ -70,7 +70,7 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         self.beta = _checks.scalar("beta", beta, nonzero=True)
 
     def _beta_variate(self, r: Float[Array, "..."]) -> tuple[Array, Array, Array, Array, Array]:
-        """Both parameters of the beta variate sin² ω, and at r its value, the complement cos² ω, and its logarithm."""
+        """Both parameters of the beta variate sin² ω; at r its value, its complement cos² ω, and its logarithm."""
         q = 1 + r + r**2
         sine, cosine = math.sqrt(6.75) * r * (1 + r), (1 - r) * (2 + r) * (1 + 2 * r) / 2
         a, rest = (self.beta + 1) / 2, cosine**2 / q**3
@@ -83,7 +83,7 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         return 0 * self.beta, 1 + 0 * self.beta
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # On panels that shrink towards 0 the power of r is smooth; for large β all the mass lies near 1.
+        # Panels shrink towards 0, where the density is a power of r. For large β the mass lies near 1.
         peak = jnp.maximum(1 - 12 / jnp.sqrt(self.beta), 0)
         return jnp.sort(jnp.stack([0 * self.beta, peak, *(like(self.beta, 16.0 ** np.arange(-9, 1)) + 0 * self.beta)]))
 
@@ -152,9 +152,8 @@ class PoissonGapRatio(AbstractLaw):
 def mean_gap_ratio(beta: DysonIndexOrZero) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of large spectra.
 
-    $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0. Otherwise it is the mean of `GapRatio`,
-    to all digits; that of `GapRatioSurmise` is up to 1 % larger. Spectra with unused symmetries have the smaller mean
-    `mean_superposed_gap_ratio`.
+    $E\min(s_1/s_2, s_2/s_1)$ is $2 \log 2 - 1$ for independent levels, β = 0, and otherwise the mean of `GapRatio`. For
+    `GapRatioSurmise` it is up to 1 % larger, for spectra with unused symmetries smaller: `mean_superposed_gap_ratio`.
 
     Args:
         beta: 0, 1, 2 or 4.
@@ -163,7 +162,7 @@ def mean_gap_ratio(beta: DysonIndexOrZero) -> float:
         0.3863 (β = 0), 0.5307 (β = 1), 0.5998 (β = 2) or 0.6744 (β = 4), with all digits of float64.
 
     Raises:
-        ValueError: `beta` is none of these.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> print(mean_gap_ratio(1))
@@ -173,6 +172,6 @@ def mean_gap_ratio(beta: DysonIndexOrZero) -> float:
         Atas, Bogomolny, Giraud and Roux (2013), Phys. Rev. Lett. 110, 084101, table I, for four digits; Nishigaki
         (2024), arXiv:2407.15704, for twelve digits of β = 2.
     """
-    # As `scripts/gap_ratio_table.py` prints them.
+    # For β > 0 these are the values that `scripts/gap_ratio_table.py` prints.
     known = {0: 2 * math.log(2) - 1, 1: 0.53072957567468264, 2: 0.59975042095097101, 4: 0.67443856131429072}
     return known[_checks.dyson_index(beta, DysonIndexOrZero)]

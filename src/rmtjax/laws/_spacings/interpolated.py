@@ -1,17 +1,17 @@
 r"""Laws of gap ratios and spacings in large spectra for every β, from the exact ones at β = 0, 1, 2 and 4.
 
-For these four the density is known to all digits. What varies with β besides the power law at 0 is smooth, so a
-polynomial in $t = \beta/(\beta + \tau)$, which stays bounded, goes through the four.
+For these four β the density is known to all digits. Apart from the power law at 0 it varies smoothly with β. So a
+polynomial in $t = \beta/(\beta + \tau)$, which stays bounded, is laid through the four.
 
-*Ratio.* The fraction $v = r/(1 + r)$ that the smaller of the two spacings has of their sum has a density
+*Ratio.* The smaller of the two spacings is the fraction $v = r/(1 + r)$ of their sum. It has a density
 $[v (1 - v)]^\beta\,h_\beta(y^2)$ with an entire function of y = 1 - 2v, and $h_0$ is constant. The quotient
-$\frac1\beta \log h_\beta$ is interpolated between β = 1, 2 and 4: so it is exact at 0 too, and for large β, where the
-levels are those of a harmonic crystal, the logarithm grows with β, as it must.
+$\frac1\beta \log h_\beta$ is interpolated between β = 1, 2 and 4, so the law is exact at 0 too. For large β the levels
+form a harmonic crystal, and the logarithm grows with β, as it must.
 
-*Spacing.* The logarithm of the quotient by Wigner's surmise, whose β may be 0, is interpolated between β = 0, 1, 2 and
-4; then the law is stretched to the mean 1.
+*Spacing.* The logarithm of the quotient of the density and Wigner's surmise, whose β may be 0, is interpolated between
+β = 0, 1, 2 and 4. Then the law is stretched to the mean 1.
 
-The series of both are in the table that `scripts/interpolated_table.py` builds from the laws `GapRatio` and `Spacing`.
+`scripts/interpolated_table.py` builds the table of both series from the laws `GapRatio` and `Spacing`.
 """
 
 import functools
@@ -33,10 +33,10 @@ from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.tabulated import load
 from rmtjax.special.internal import chebyshev_series, gauss_legendre
 
-# The unit τ of β: ratios of 10⁶ spacings at β = 0.1 and 12 decide between 0.6 and 1, those in between do not.
+# The unit τ of β. Ratios of 10⁶ spacings at β = 0.1 and 12 exclude 0.6 and 1, but decide nothing between these.
 _RATIO_UNIT, _SPACING_UNIT = 0.8, 1.0
 _REACH = 8.0
-# Rules end where a density has fallen by this power of e.
+# Quadrature rules end where a density has fallen by this power of e.
 _FALL = 37.0
 
 
@@ -49,12 +49,12 @@ def _weights(beta: Float[Array, ""], unit: float, betas: Sequence[int]) -> list[
 
 @functools.cache
 def _table() -> dict[str, np.ndarray]:
-    """Chebyshev coefficients at β = 1, 2 and 4: "ratio" of log h by y², "spacing" of that of the quotient by s."""
+    """Chebyshev coefficients at β = 1, 2 and 4: "ratio" of log h in y², "spacing" of the logarithm in s."""
     return load(Path(__file__).with_suffix(".npz"))
 
 
 def _combined(weights: Sequence[Array], name: str) -> list[Float[Array, ""]]:
-    """Coefficients of a sum of series."""
+    """Coefficients of the weighted sum of the series of this name."""
     stacked = jnp.stack(list(weights))
     return list(stacked @ jnp.asarray(_table()[name], stacked.dtype))
 
@@ -62,16 +62,15 @@ def _combined(weights: Sequence[Array], name: str) -> list[Float[Array, ""]]:
 class InterpolatedGapRatio(AbstractLaw):
     r"""The ratio of two consecutive spacings in the bulk of large spectra, for every β ≥ 0.
 
-    At β = 0, 1, 2 and 4 it is exact, `PoissonGapRatio` and `GapRatio(beta)`, to 1e-8. In between and beyond it is an
-    interpolation, for which no theorem stands: estimates of β from a million ratios of `CircularBeta` at β = 0.1, 0.2,
-    0.5, 1.5, 3, 6 and 12 agree with the truth within their errors of 0.2 % (1 % at 0.1). The estimates by
-    `GapRatioSurmise` are 10 % too small at β = 0.5 and 1 % at 6.
+    At β = 0, 1, 2 and 4 it is exact to 1e-8: `PoissonGapRatio` and `GapRatio(beta)`. At other β it is an interpolation
+    without a theorem. Estimates of β from a million ratios of `CircularBeta` at β = 0.1, 0.2, 0.5, 1.5, 3, 6 and 12
+    agree with the truth within their errors of 0.2 % (1 % at 0.1). `GapRatioSurmise` gives 10 % less at 0.5, 1 % at 6.
 
     Args:
-        beta: β ≥ 0, the exponent of the level repulsion.
+        beta: a finite β ≥ 0, the exponent of the level repulsion.
 
     Raises:
-        ValueError: `beta` is negative or no finite real scalar.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> law = InterpolatedGapRatio(beta=1.5)
@@ -91,7 +90,7 @@ class InterpolatedGapRatio(AbstractLaw):
         return 0 * self.beta, 1 + 0 * self.beta
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # Panels shrink towards 0, where the density is a power; for large β the mass lies near 1.
+        # Panels shrink towards 0, where the density is a power of r. For large β the mass lies near 1.
         peak = jnp.maximum(1 - 12 / jnp.sqrt(jnp.maximum(self.beta, 1)), 0)
         return jnp.sort(jnp.stack([0 * self.beta, peak, *(like(self.beta, 16.0 ** np.arange(-9, 1)) + 0 * self.beta)]))
 
@@ -122,18 +121,18 @@ class InterpolatedGapRatio(AbstractLaw):
 class InterpolatedSpacing(AbstractLaw):
     r"""The distance between neighbouring levels in the bulk of large spectra, for every β ≥ 0.
 
-    At β = 0, 1, 2 and 4 it is exact, `PoissonSpacing()` and `Spacing(beta)`, to 1e-7, but for what is beyond s = 8, of
-    which the probability is 3e-34 at β = 2 and right to 0.2 %. In between and beyond it is an
-    interpolation, for which no theorem stands: estimates of β from 240,000 spacings of `CircularBeta` at β = 0.5, 1.5,
-    3 and 6 agree with the truth within 0.8 %, about twice their errors.
+    At β = 0, 1, 2 and 4 it is exact to 1e-7: `PoissonSpacing()` and `Spacing(beta)`. Only beyond s = 8 it is less
+    accurate; this tail has the probability 3e-34 at β = 2, right to 0.2 %. At other β the law is an interpolation
+    without a theorem. Estimates of β from 240,000 spacings of `CircularBeta` at β = 0.5, 1.5, 3 and 6 agree with the
+    truth within 0.8 %, about twice their errors.
 
     Convention: mean 1.
 
     Args:
-        beta: β ≥ 0, the exponent of the level repulsion.
+        beta: a finite β ≥ 0, the exponent of the level repulsion.
 
     Raises:
-        ValueError: `beta` is negative or no finite real scalar.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> law = InterpolatedSpacing(beta=1.5)
@@ -170,11 +169,11 @@ class InterpolatedSpacing(AbstractLaw):
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         poisson, *others = _weights(self.beta, _SPACING_UNIT, (0, 1, 2, 4))
         series = _combined(others, "spacing")
-        # Far out the laws decay as e^{-β(πs/4)²}, the surmises do not quite.
+        # Far out the laws decay as e^{-β(πs/4)²}, and the surmises a little differently.
         excess = [_decay(jnp.asarray(float(b), series[0].dtype)) - b * (math.pi / 4) ** 2 for b in (1, 2, 4)]
         beyond = jnp.stack(others) @ jnp.stack(excess)
         nodes, rule = (jnp.asarray(part, series[0].dtype) for part in gauss_legendre(128))
-        # Up to 40 for independent levels, and to 4 for rigid ones; in the cubic root the power at 0 is smooth enough.
+        # The rule ends at 40 for independent levels and near 4 for large β. In s^(1/3) the power at 0 is smooth enough.
         w, end = (1 + nodes) / 2, 4 + 36 / (1 + 8 * self.beta)
         s = end * w**3
         masses = rule / 2 * 3 * end * w**2 * jnp.exp(self._log_density(s, series, poisson, beyond))
@@ -189,7 +188,7 @@ class InterpolatedSpacing(AbstractLaw):
         return _both_tails(self, x, self._reach)
 
     def _reach(self, start: Float[Array, "..."]) -> Float[Array, "..."]:
-        """How far it is from a point above the median to where the density has fallen by e^-37."""
+        """The distance from a point above the median to where the density has fallen by e^-37."""
         poisson, *_ = _weights(self.beta, _SPACING_UNIT, (0, 1, 2, 4))
         bend = self.beta * (math.pi / 4) ** 2
         slope = 2 * bend * start - self.beta / start + jnp.maximum(poisson, 0)
@@ -199,7 +198,7 @@ class InterpolatedSpacing(AbstractLaw):
 def _both_tails(
     law: AbstractLaw, x: Float[Array, "..."], reach: Callable[[Array], Array]
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Below the median by the rule on panels, above it by one on what is left, so that both tails have their digits."""
+    """The tail below by a rule on panels, the tail above by a rule beyond x: the smaller one keeps its digits."""
     below = fallbacks.cdf(law, x)
     lower = below < 0.5
     start = jnp.where(lower, 0.75, x)

@@ -16,7 +16,7 @@ class PoissonSpacing(AbstractGeneralizedGamma):
 
     $$p(s) = \frac{s^{k-1} e^{-s}}{(k - 1)!}, \qquad s > 0 .$$
 
-    The levels form a Poisson process, as those of a generic integrable system do. Mean and variance are k.
+    The levels form a Poisson process, like the levels of a generic integrable system. Mean and variance are k.
 
     Convention: levels of unit density; k = 1 is the spacing of neighbours, as in `statistics.spacings`.
 
@@ -24,7 +24,7 @@ class PoissonSpacing(AbstractGeneralizedGamma):
         order: k, 1 or more; static.
 
     Raises:
-        ValueError: `order` is not an integer of at least 1.
+        ValueError: `order` is outside its range.
 
     Example:
         >>> print(f"{PoissonSpacing().pdf(1.0):.5f} {PoissonSpacing(order=3).sf(1.0):.5f}")

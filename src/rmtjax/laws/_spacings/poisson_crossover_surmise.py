@@ -1,18 +1,18 @@
 r"""The surmise for spacings from independent levels to the GOE.
 
-Derivation. The levels of a 2×2 matrix $D + \lambda H$, D diagonal with entries at an exponential distance X of mean 1
-and H a `GOE(2)`, are $S = |(X + \sqrt2 \lambda a, \sqrt2 \lambda b)|$ apart, a and b normal. With $t = S/2\lambda$ and
-$m_n = \int_0^\infty \xi^n e^{-\xi^2 - 2\lambda\xi}\,d\xi$, where $X = 2\lambda\xi$, the average of Rice's law is
+Derivation. Let D be a diagonal 2×2 matrix with entries at an exponential distance X of mean 1, and H a `GOE(2)`. The
+distance of the levels of $D + \lambda H$ is $S = |(X + \sqrt2 \lambda a, \sqrt2 \lambda b)|$ with normal a and b. With
+$t = S/2\lambda$, $X = 2\lambda\xi$ and $m_n = \int_0^\infty \xi^n e^{-\xi^2 - 2\lambda\xi} d\xi$ Rice's law averages to
 
 $$p(S) = 2t\,e^{-t^2} \int_0^\infty e^{-\xi^2 - 2\lambda\xi} I_0(2t\xi)\,d\xi
 = 2t\,e^{-t^2} \sum_k \frac{m_{2k}}{k!^2} t^{2k}, $$
 
 $$P(S \le 2\lambda t) = 2\lambda\,e^{-t^2} \sum_{j > k \ge 0} \frac{m_{2k}}{k!} \frac{t^{2j}}{j!}, \qquad
-P(S > 2\lambda t) = e^{-t^2} \Big[1 + 2t \int_0^\infty e^{-\xi^2 - 2\lambda\xi} I_1(2t\xi)\,d\xi\Big],$$
+P(S > 2\lambda t) = e^{-t^2} \Big[1 + 2t \int_0^\infty e^{-\xi^2 - 2\lambda\xi} I_1(2t\xi)\,d\xi\Big] .$$
 
-all terms positive. They serve for $t \le 6.5$, nested from the last term on, as the quotients
-$\rho_n = m_{n+1}/m_n = \frac{n + 1}{2 (\rho_{n+1} + \lambda)}$ are stable downwards. Beyond, $I_0$ and $I_1$ are
-written as integrals over an angle θ, that over ξ is then an error function, and with $x = t\cos\theta$
+All terms are positive. The series are used for $t \le 6.5$. They are nested from the last term on, as the quotients
+$\rho_n = m_{n+1}/m_n = \frac{n + 1}{2 (\rho_{n+1} + \lambda)}$ are stable downwards. For larger t, $I_0$ and $I_1$ are
+written as integrals over an angle θ. The integral over ξ is then an error function, and with $x = t\cos\theta$
 
 $$p(S) = \frac t{\sqrt\pi}\,e^{-t^2} \int_0^{\pi/2}
 [\mathrm{erfcx}(\lambda - x) + \mathrm{erfcx}(\lambda + x)]\,d\theta, \qquad
@@ -38,11 +38,11 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.special.internal import erfcx, gauss_hermite, gauss_legendre, log_one_minus_exp
 
-# Up to this t the series serve, which then need so many terms.
+# The series are used up to this t, where they need so many terms.
 _SPLIT, _NUM_TERMS = 6.5, 120
-# The angles beyond it: the integrand has decayed where φ is this many of its widths.
+# Beyond it, the integrand over φ has decayed after so many of its widths, and the rule has so many nodes.
 _WIDTHS, _NUM_NODES = 9.0, 56
-# Below the one coupling levels count as independent, beyond the other the law is Wigner's surmise to all digits.
+# Below the first coupling levels count as independent. Beyond the second the law is Wigner's surmise to all digits.
 _SMALLEST, _LARGEST = 1e-18, 1e9
 
 
@@ -53,24 +53,23 @@ class PoissonCrossoverSurmise(AbstractLogarithmicLaw):
     e^{-\xi^2 - 2\lambda\xi}\,I_0\Big(\frac{u s \xi}\lambda\Big)\,d\xi, \qquad
     u = \sqrt\pi\,U\big(-\tfrac12, 0, \lambda^2\big) = 2 \int_0^\infty e^{-\xi^2} \sqrt{\lambda^2 + \xi^2}\,d\xi .$$
 
-    It is exact for the two levels of $D + \lambda H$ with H a `GOE(2)` and D diagonal, its two entries at a distance
-    that is exponential with mean 1. λ = 0 is `PoissonSpacing()`, and `WignerSurmise(1)` is the limit of large λ, up to
-    terms of order $1/\lambda^2$. For every λ > 0 small spacings repel, with the slope
-    $p'(0) = \frac{\pi^{1/2}}2 \frac{u^2}\lambda\,e^{\lambda^2}\,\mathrm{erfc}\,\lambda$, and large ones have an
-    exponential tail, from $u s \approx 2\lambda^2$ on. All formulas hold to some ten ulp, both tails in relative error.
+    It is exact for the two levels of $D + \lambda H$, where H is a `GOE(2)` and D is diagonal, with two entries at an
+    exponential distance of mean 1. λ = 0 is `PoissonSpacing()`, and `WignerSurmise(1)` is the limit of large λ, up to
+    terms of order $1/\lambda^2$. For every λ > 0 levels repel at small distances, with the slope
+    $p'(0) = \frac{\pi^{1/2}}2 \frac{u^2}\lambda\,e^{\lambda^2}\,\mathrm{erfc}\,\lambda$, and the upper tail is
+    exponential from $u s \approx 2\lambda^2$ on. All formulas hold to some ten ulp, both tails in relative error.
 
     In large matrices the ensemble `RosenzweigPorter` has this crossover at γ = 2, where the entries off the diagonal
-    are of the order of the mean spacing. This is not the law of its spacings at large n: there λ is a parameter to be
-    fitted.
+    are of the order of the mean spacing. The law is not exact for its spacings at large n; λ is then to be fitted.
 
     Convention: mean 1; λ is the strength of H against the mean distance of the entries of D, with the entries of H of
     variance 1 on the diagonal and 1/2 off it.
 
     Args:
-        coupling: λ ≥ 0; below 1e-18 it counts as 0.
+        coupling: a finite λ ≥ 0; below 1e-18 it counts as 0.
 
     Raises:
-        ValueError: `coupling` is not a real scalar, negative or not finite.
+        ValueError: `coupling` is outside its range.
 
     Example:
         >>> law = PoissonCrossoverSurmise(coupling=0.1)
@@ -90,7 +89,7 @@ class PoissonCrossoverSurmise(AbstractLogarithmicLaw):
         return jnp.where(self.coupling < _SMALLEST, 0, jnp.minimum(self.coupling, _LARGEST))
 
     def _mean_distance(self) -> Float[Array, ""]:
-        """The number u: at small λ its series, of positive terms, else the integral, whose branch points are far."""
+        """The number u, by a series of positive terms at small λ, else by the integral, whose branch points are far."""
         square = self._strength() ** 2
         small = square < 2
         tiny = float(jnp.finfo(square.dtype).tiny)
@@ -105,14 +104,14 @@ class PoissonCrossoverSurmise(AbstractLogarithmicLaw):
         return 0 * self.coupling, jnp.inf + 0 * self.coupling
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # The density has a hole of the width λ at 0, whatever λ, and may decay as slowly as e^{-s}.
+        # At every λ the density has a hole of width λ at 0. It may decay as slowly as e^{-s}.
         return jnp.append(0 * self.coupling, like(self.coupling, 800 * 2.0 ** np.arange(-28, 1)) + 0 * self.coupling)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         return jnp.where(self._strength() > 0, 0, 1) + 0 * self.coupling, 0.0
 
     def _terms(self, x: Float[Array, "..."]) -> tuple[Array, "_Logarithms", "_Logarithms"]:
-        """Whether the series serve at x, their values, and those of the integrals; each inside of its own range."""
+        """Whether the series are used at x, their values, and the values of the integrals, each in its own range."""
         coupling, distance = self._strength(), self._mean_distance() * x
         near = distance < 2 * _SPLIT * coupling
         t = jnp.where(near, distance, 0.5) / jnp.where(near, 2 * coupling, 1)
@@ -146,7 +145,7 @@ class PoissonCrossoverSurmise(AbstractLogarithmicLaw):
 
 
 class _Logarithms(NamedTuple):
-    """Logarithms of the density in S and of the two tails, each with its digits where it is not near 1."""
+    """Logarithms of the density in S and of the two tails; a tail has its digits where it is not near 1."""
 
     density: Float[Array, "..."]
     below: Float[Array, "..."]
@@ -154,13 +153,13 @@ class _Logarithms(NamedTuple):
 
 
 def _sharper(tail: Float[Array, "..."], other: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The logarithm of a tail, from that of the other one where this is the smaller."""
+    """The logarithm of a tail, from the logarithm of the other tail where the other tail is smaller."""
     direct = tail < other
     return jnp.where(direct, tail, log_one_minus_exp(jnp.where(direct, -1, other)))
 
 
 def _mean_series() -> list[tuple[float, float]]:
-    """Coefficients of z^k in the series of U and the digamma functions that stand beside its logarithm."""
+    """Coefficients of z^k in the series of U, and the sums of digamma functions from which log z is subtracted."""
     pairs, coefficient = [], 1.0
     digammas = 2 * math.log(2) + 1 - np.euler_gamma
     for k in range(20):
@@ -212,7 +211,7 @@ def _series(t: Float[Array, "..."], coupling: Float[Array, ""]) -> _Logarithms:
 
 
 def _sine_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The quotient sin(y)/y as a function of y², y ≤ π/2, by its series, as derivatives of the quotient cancel."""
+    """The quotient sin(y)/y as a function of y², y ≤ π/2, by its series: derivatives of the quotient would cancel."""
     total = jnp.ones_like(square)
     for k in range(11, 0, -1):
         total = 1 - square / (2 * k * (2 * k + 1)) * total
@@ -222,7 +221,7 @@ def _sine_ratio(square: Float[Array, "..."]) -> Float[Array, "..."]:
 def _integrals(distance: Float[Array, "..."], coupling: Float[Array, ""]) -> _Logarithms:
     """The integrals over the angle for t from 6.5 on, where S is 2 λ t."""
     inverse = 2 * coupling / distance
-    # The integrand falls like a Gaussian of the variance 1/2(1 - λ/t) in φ; otherwise all angles count.
+    # The integrand falls like a Gaussian of variance 1/2(1 - λ/t) in φ. If this is too wide, all angles count.
     narrow = 1 - coupling * inverse > (2 * _WIDTHS / math.pi * inverse) ** 2
     width = _WIDTHS / jnp.sqrt(jnp.where(narrow, 1 - coupling * inverse, 1))
     end = jnp.where(narrow, width, math.pi / 2 / jnp.where(narrow, 1, inverse))[..., None]
@@ -231,7 +230,7 @@ def _integrals(distance: Float[Array, "..."], coupling: Float[Array, ""]) -> _Lo
     mean = lambda values: (values @ weights) * end[..., 0] / 2 / math.sqrt(math.pi)
 
     cosine = jnp.cos(r * phi)
-    # From t = 1e9 on the error functions have reached their limits.
+    # At t = 1e9 the error functions have reached their limits.
     t = 1 / jnp.maximum(inverse, 1e-9)
     x = t[..., None] * cosine
     beyond = t > coupling
@@ -246,7 +245,7 @@ def _integrals(distance: Float[Array, "..."], coupling: Float[Array, ""]) -> _Lo
     exponent = jnp.where(beyond, coupling**2 - distance, -(jnp.where(beyond, 1, t) ** 2))
 
     above = exponent + jnp.log(jnp.exp(-(gap[..., 0] ** 2)) + mean(cosine * (first - second)))
-    # Below the median λ is small, and what the error functions leave out is less than e^{-t²}.
+    # Below the median λ is small, and replacing the error functions by their limits costs less than e^{-t²}.
     sine = phi * _sine_ratio((r * phi) ** 2)
     short = (coupling < 0.25) & (above > -math.log(2))
     rise = jnp.expm1(jnp.where(short[..., None], coupling**2 - distance[..., None] * cosine, 0))

@@ -16,7 +16,7 @@ from rmtjax._typing import DysonIndex
 from rmtjax.laws._core.tabulated import AbstractTabulatedLaw, at_ends, load
 from rmtjax.special.internal import chebyshev_series, piecewise_chebyshev
 
-# The panels of the table, each of width WIDTH, fill [0, REACH]; the expansion beyond is fitted up to _FARTHEST.
+# The panels of the table, each of width WIDTH, fill [0, REACH]. The expansion beyond is fitted up to _FARTHEST.
 REACH = 20.0
 _FARTHEST = 40.0
 WIDTH = 0.5
@@ -33,20 +33,20 @@ class _Table(NamedTuple):
 
 @functools.cache
 def table() -> _Table:
-    """The table: by row and panel the series of the tail and of its slope, and by row the series beyond the panels."""
+    """The series of the tail and of its slope by row and panel, and the series beyond the panels by row."""
     return _Table(**load(Path(__file__).with_suffix(".npz")))
 
 
 @functools.cache
 def _joints(row: int, number: int, power: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log F at the upper ends of the panels below the switch, and log(1 - F) at the ends of those above it."""
+    """Log F at the upper ends of the panels below the switch, and log(1 - F) at the ends of the panels above it."""
     starts, ends = at_ends(table().tail[row])
     lower = ends[:number] + power * np.log(WIDTH * np.arange(1, number + 1))
     return lower, np.append(starts[number:], ends[-1])
 
 
 def variable_beyond(inverse: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The variable of the series beyond the panels, as a function of 1/s; NumPy arrays are as welcome."""
+    """The variable of the series beyond the panels, as a function of 1/s, for arrays of JAX or NumPy."""
     middle, half = (1 / REACH + 1 / _FARTHEST) / 2, (1 / REACH - 1 / _FARTHEST) / 2
     return (inverse - middle) / half
 
@@ -60,8 +60,8 @@ class Spacing(AbstractTabulatedLaw):
 
     for the distance from a level to the k-th level above it; its mean is k. $f_k \sim s^\gamma$ at 0 with
     $\gamma = k - 1 + \tfrac\beta2 k(k + 1)$, and the upper tail is Gaussian, $\log(1 - F) \sim -\beta (\pi s)^2/16$.
-    In float64 all methods are right to 1e-14 and both tails to rounding, in relative error, as far as they can be
-    represented; further out the logarithm of the upper tail is right to 1e-10. Spacings for β = 4 are half of the
+    In float64 all methods are right to 1e-14. Both tails are right to rounding, in relative error, as far as they can
+    be represented; further out the logarithm of the upper tail is right to 1e-10. Spacings for β = 4 are half of the
     spacings of order 2k for β = 1. `WignerSurmise` is a closed form whose density is off by up to 0.01.
 
     Args:
@@ -69,7 +69,7 @@ class Spacing(AbstractTabulatedLaw):
         order: k, from 1 for neighbours, as in `statistics.spacings`, up to 8 for β = 1 and up to 4 for β = 2 and 4.
 
     Raises:
-        ValueError: `beta` is not 1, 2 or 4, or `order` is out of its range.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = Spacing(2)
@@ -148,7 +148,7 @@ class Spacing(AbstractTabulatedLaw):
         number = int((self._inside() + 1) / WIDTH)
         rising, falling = (jnp.asarray(a, below.dtype) for a in _joints(self._row(), number, self._power()))
         ends = jnp.arange(WIDTH, REACH + WIDTH, WIDTH, dtype=below.dtype)
-        # The leading terms give the guess in the first panel and beyond the last one.
+        # The leading terms give the guess in the first panel and beyond the last panel.
         start = WIDTH * jnp.exp((below - rising[0]) / self._power())
         gauss = REACH * jnp.sqrt(above / falling[-1])
         lower = jnp.where(below < rising[0], start, jnp.interp(below, rising, ends[:number]))

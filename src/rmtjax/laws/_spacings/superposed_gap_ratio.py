@@ -1,14 +1,14 @@
 r"""The mean ratio of consecutive spacings in spectra that are superposed of independent sequences of levels.
 
-Derivation, in the unit of the mean spacing of all levels. Let ρ(a, b) be the density of levels at -a, 0 and b with none
-in between. Each of the three belongs to one of the sequences, so ρ is the sum over all ways of giving them away of the
-products of what the sequences have to do: sequence i, of the density $f_i$, has its levels in a set A of the three
-places and none else in (-a, b) with the density $f_i^{|A|} E_i\,r_i(A)$ at $f_i a$ and $f_i b$. There E is the
-probability of an empty interval, and r(A) is a minor of the resolvent
+Derivation, in the unit of the mean spacing of all levels. Let ρ(a, b) be the density of levels at -a, 0 and b with no
+level in between. Each of the three levels belongs to one of the sequences. So ρ is a sum over all assignments of the
+levels to sequences, of products with one factor for each sequence. Sequence i, of density $f_i$, has levels at a subset
+A of the three places and no other level in (-a, b) with the density $f_i^{|A|} E_i\,r_i(A)$ at $f_i a$ and $f_i b$.
+Here E is the probability of an empty interval, and r(A) is a minor of the resolvent
 
-$$R(x, y) = K(x, y) + \int_{-a}^b K(x, u)\,\big[(1 - K)^{-1} K\big](u, y)\,du, \qquad x, y \in \{-a, 0, b\},$$
+$$R(x, y) = K(x, y) + \int_{-a}^b K(x, u)\,\big[(1 - K)^{-1} K\big](u, y)\,du, \qquad x, y \in \{-a, 0, b\} .$$
 
-for β = 2 with the sine kernel K and $E = \det(1 - K)$. For β = 1 and 4 K is the matrix kernel with the rows (S, D) and
+For β = 2, K is the sine kernel and $E = \det(1 - K)$. For β = 1 and 4, K is the matrix kernel with the rows (S, D) and
 (I, S) of `scripts/gap_ratio_table.py`, E is the root of the determinant, and r(A) the Pfaffian of the rows (I, S) and
 (-S, -D) of the resolvent. For independent levels r is 1. With the fraction v of the left spacing in the sum s of both,
 
@@ -45,21 +45,20 @@ _RAREST = 40.0
 def mean_superposed_gap_ratio(betas: Sequence[DysonIndexOrZero], fractions: RealLike) -> float:
     r"""Mean of the ratio of two consecutive spacings in the bulk of independent spectra that are superposed.
 
-    It is what $E\min(s_1/s_2, s_2/s_1)$ becomes if a symmetry was not used: m blocks of equal size have $f_i = 1/m$.
-    For two blocks it is 0.42350 (β = 1), 0.42203 (β = 2) and 0.41157 (β = 4), for three 0.40350, 0.39923 and 0.39273,
-    not far from 0.38629 for independent levels, although each block is as chaotic as can be. For one sequence it is
+    This is $E\min(s_1/s_2, s_2/s_1)$ for a spectrum with an unused symmetry: m blocks of equal size have $f_i = 1/m$.
+    For two blocks it is 0.42350 (β = 1), 0.42203 (β = 2) and 0.41157 (β = 4). For three it is 0.40350, 0.39923 and
+    0.39273, near the 0.38629 of independent levels, although each block is fully chaotic. For one sequence it is
     `mean_gap_ratio(beta)`. The law of the spacings is `SuperposedSpacing`.
 
-    The value is exact up to an error of 1e-12, from Fredholm determinants and Pfaffians with three marked levels. It is
+    The error is 1e-12. The value comes from Fredholm determinants and Pfaffians with three marked levels. It is
     computed on the host, in 0.3 s for each different pair of β and fraction.
 
     Args:
-        betas: β of each sequence, 0 (independent levels), 1, 2 or 4.
+        betas: β of each sequence, at least one: 0 (independent levels), 1, 2 or 4.
         fractions: positive shares $f_i$ of the levels that belong to the sequences, with sum 1; static.
 
     Raises:
-        ValueError: a β is none of these, there is none, the number of fractions differs, they are not positive or do
-            not sum to 1, or they are traced.
+        ValueError: an argument is outside its range, the numbers of β and fractions differ, or fractions are traced.
 
     Example:
         >>> print(f"{mean_superposed_gap_ratio([2, 2], [0.5, 0.5]):.5f}")
@@ -93,20 +92,20 @@ def _mean(sequences: tuple[tuple[int, float], ...]) -> float:
 
 
 def _together(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """The densities of two sequences that are superposed: the sum over all ways of sharing the levels."""
+    """The densities of two superposed sequences: the sum over all ways of sharing the levels."""
     share = lambda levels: (one[part] * other[levels ^ part] for part in _SUBSETS if part & levels == part)
     return {levels: np.sum(list(share(levels)), axis=0) for levels in _SUBSETS}
 
 
 def _farthest(sequences: tuple[tuple[int, float], ...]) -> float:
     """A sum of both spacings that is rarely exceeded."""
-    # -log E is at least s, and for β > 0 the smallest of its leading terms far out.
+    # -log E(s) is at least s, and for β > 0 at least its smallest leading term far out.
     exponent = lambda s: sum(f * s if beta == 0 else max(f * s, (math.pi * f * s / 4) ** 2) for beta, f in sequences)
     return scipy.optimize.brentq(lambda s: exponent(s) - _RAREST, 0, 2 * _RAREST)
 
 
 def _densities(beta: int, a: np.ndarray, b: np.ndarray) -> dict[int, np.ndarray]:
-    """The densities of levels in each subset of the places -a, 0 and b, and none else in between."""
+    """The densities of levels at each subset of the places -a, 0 and b, with no other level in between."""
     if beta == 0:
         return dict.fromkeys(_SUBSETS, np.exp(-a - b))
     empty, resolvent = _resolvent(beta, a[:, None], b[:, None])
@@ -144,7 +143,7 @@ def _resolvent(beta: int, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.
     empty = np.linalg.det(complement)
     if beta == 2:
         return empty, resolvent
-    # Where rounding has made it negative it is far too small to count.
+    # Where rounding makes the determinant negative, it is far too small to count.
     return np.sqrt(np.maximum(empty, 0)), np.concatenate([resolvent[:, 3:], -resolvent[:, :3]], axis=1)
 
 

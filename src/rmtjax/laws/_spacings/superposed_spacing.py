@@ -1,14 +1,14 @@
 r"""Spacings of several independent sequences of levels, superposed.
 
-Derivation. In the unit of the mean spacing of all levels let sequence i have the density $f_i$, and let $E_i$ and
-$F_i$ be its probability of an empty interval and its law of spacings in its own unit, so that $-E_i' = 1 - F_i$. An
-interval of length s is empty with probability $E(s) = \prod_i E_i(f_i s)$, and the spacings have the tail -E' and the
-density E''. With $h_i = f_i (1 - F_i)/E_i$, $p_i = f_i^2 F_i'/E_i$ at $f_i s$ and $\bar E_i = \prod_{j \ne i} E_j$
+Derivation. In the unit of the mean spacing of all levels, let sequence i have the density $f_i$. In its own unit let
+$E_i$ be its probability of an empty interval and $F_i$ its law of spacings, so that $-E_i' = 1 - F_i$. An interval of
+length s is empty with probability $E(s) = \prod_i E_i(f_i s)$, and the spacings have the tail -E' and the density E''.
+With $h_i = f_i (1 - F_i)/E_i$, $p_i = f_i^2 F_i'/E_i$ at $f_i s$ and $\bar E_i = \prod_{j \ne i} E_j$
 
 $$P(S > s) = E \sum_i h_i, \qquad p(s) = E \Big[\sum_i p_i + 2\sum_{i<j} h_i h_j\Big], \qquad
-P(S \le s) = \sum_i f_i \big[F_i + (1 - F_i)(1 - \bar E_i)\big],$$
+P(S \le s) = \sum_i f_i \big[F_i + (1 - F_i)(1 - \bar E_i)\big] .$$
 
-sums of positive terms, so that nothing cancels in either tail.
+All terms are positive, so nothing cancels in either tail.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class _Logarithms(NamedTuple):
-    """Logarithms of E, F and 1 - F and of the density, for each sequence in its own unit, along the last axis."""
+    """Logarithms of E, F, 1 - F and the density for each sequence in its own unit, along the last axis."""
 
     empty: Array
     below: Array
@@ -47,24 +47,23 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
 
     $$p(s) = \frac{d^2}{ds^2} \prod_i E_i(f_i s)$$
 
-    with the probability $E_i(s)$ that an interval of length s holds no level of a sequence of unit density, exactly for
-    each β. Such spectra come from symmetries that were not used: the eigenvalues of m blocks of equal size have
-    $f_i = 1/m$. Levels of different sequences do not repel, and $p(0) = 1 - \sum_i f_i^2$, where the sum leaves out
-    the independent levels, β = 0. One sequence alone is `Spacing`; many tend to `PoissonSpacing`. `BerryRobnik` is a
-    closed form for β = 0 and 1 with Wigner's surmise in the place of the exact law.
+    Here $E_i(s)$ is the probability that an interval of length s holds no level of a sequence of unit density, exactly
+    for each β. Such spectra come from unused symmetries: the eigenvalues of m blocks of equal size have $f_i = 1/m$.
+    Levels of different sequences do not repel, and $p(0) = 1 - \sum_i f_i^2$, where the sum leaves out the independent
+    levels, β = 0. One sequence alone is `Spacing`; many tend to `PoissonSpacing`. `BerryRobnik` is a closed form for
+    β = 0 and 1 with Wigner's surmise in the place of the exact law.
 
     All methods are right to some ten ulp, and both tails in relative error. Moments beyond the mean are numerical.
 
     Convention: mean 1, for all levels together.
 
     Args:
-        betas: β of each sequence, 0 (independent levels), 1, 2 or 4; static.
+        betas: β of each sequence, at least one: 0 (independent levels), 1, 2 or 4; static.
         fractions: positive shares $f_i$ of the levels that belong to the sequences, with sum 1. They are divided by
-            their sum, so that derivatives are those along the simplex.
+            their sum, so derivatives are taken along the simplex.
 
     Raises:
-        ValueError: a β is none of these, there is none, the number of fractions differs, or they are not positive or
-            do not sum to 1.
+        ValueError: an argument is outside its range, or the numbers of β and fractions differ.
 
     Example:
         >>> law = SuperposedSpacing([1, 1], [0.5, 0.5])
@@ -93,14 +92,14 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         return zero, jnp.inf + zero
 
     def _breakpoints(self) -> Float[Array, " k"]:
-        # The panels double in length, as far as the slowest decay, e^{-s}, requires.
+        # The panels double in length, up to where the slowest decay, e^{-s}, underflows.
         zero = 0 * self.fractions[0]
         return jnp.append(zero, like(zero, 800 * 2.0 ** np.arange(-12, 1)) + zero)
 
     def _pdf_at_ends(self) -> tuple[Array | float, Array | float]:
         f = self._shares()
         repelling = jnp.array([beta > 0 for beta in self.betas])
-        # The products of unlike fractions, and the squares for independent levels: no term is negative.
+        # Sum the products of unlike fractions, and the squares for independent levels: no term is negative.
         return f @ (f.sum() - f) + jnp.sum(jnp.where(repelling, 0, f**2)), 0.0
 
     def _logarithms(self, x: Float[Array, "..."]) -> _Logarithms:
@@ -113,7 +112,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         return self._by_sequence(logarithms, jnp.multiply(*aligned(x[..., None], self._shares())))
 
     def _by_sequence(self, fn: Callable[..., T], *values: Array) -> T:
-        """The function of β and of values along the last axis; sequences with the same β go through it together."""
+        """Apply a function of β to values along the last axis, once for all sequences with the same β."""
         numbers = {beta: [i for i, each in enumerate(self.betas) if each == beta] for beta in sorted(set(self.betas))}
         parts = [fn(beta, *(value[..., jnp.array(own)] for value in values)) for beta, own in numbers.items()]
         back = np.argsort([i for own in numbers.values() for i in own])
@@ -134,7 +133,7 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
         above = jnp.sum(logs.empty, -1) + logsumexp(log_f + logs.above - logs.empty, axis=-1)
         below = [log_f + logs.below]
         if len(self.betas) > 1:
-            # Summed without the own term: a difference of sums would lose the digits of small fractions.
+            # The own term is left out of the sum: a difference of sums would lose the digits of small fractions.
             others = logs.empty @ jnp.asarray(1 - jnp.eye(len(self.betas)), x.dtype)
             below.append(log_f + logs.above + log_one_minus_exp(others))
         return jnp.where(x < 1, logsumexp(jnp.concatenate(below, -1), axis=-1), above)
@@ -153,8 +152,8 @@ class SuperposedSpacing(AbstractLogarithmicLaw):
     def _sample(self, key: KeyScalar, shape: tuple[int, ...]) -> Float[Array, "..."]:
         f = self._shares()
         key_choice, key_same, key_other = jax.random.split(key, 3)
-        # The present level belongs to one sequence: there the next one is a spacing away. In the other sequences it is
-        # as far as from any point. The nearest of all is the next level.
+        # The present level belongs to one sequence, in which the next level is a spacing away. In the other sequences
+        # the next level is as far as from any point. The nearest of all is the next level.
         chosen = jax.random.choice(key_choice, len(self.betas), shape, p=f)
         same, other = (jax.random.exponential(k, (*shape, len(self.betas)), f.dtype) for k in (key_same, key_other))
         same, other = (jnp.maximum(each, jnp.finfo(f.dtype).tiny) for each in (same, other))

@@ -18,17 +18,17 @@ class WignerSurmise(AbstractGeneralizedGamma):
     b = \left[\frac{\Gamma(\frac\beta2 + 1)}{\Gamma(\frac{\beta+1}2)}\right]^2, \qquad
     a = \frac{2\,b^{(\beta+1)/2}}{\Gamma(\frac{\beta+1}2)} .$$
 
-    It is exact for Gaussian β-ensembles of two levels, and for β = 1, 2 and 4 within about a hundredth of the law of a
-    spacing in large spectra. $b\,s^2$ is a gamma variate of shape (β+1)/2. Logarithms hold to some ten ulp wherever s
-    is finite, and probabilities to that relative error times the size of their logarithm.
+    It is exact for Gaussian β-ensembles of two levels. For β = 1, 2 and 4 it is within about 0.01 of `Spacing`, the law
+    of large spectra. $b\,s^2$ is a gamma variate of shape (β+1)/2. Logarithms hold to some ten ulp at every finite s,
+    and probabilities to this relative error times the size of their logarithm.
 
-    Convention: mean 1, for spacings of an unfolded spectrum. For Poisson levels see `PoissonSpacing`.
+    Convention: mean 1, for spacings of an unfolded spectrum. The law of independent levels is `PoissonSpacing`.
 
     Args:
-        beta: β > 0, the exponent of the level repulsion.
+        beta: a finite β > 0, the exponent of the level repulsion.
 
     Raises:
-        ValueError: `beta` is not a positive finite real scalar.
+        ValueError: `beta` is outside its range.
 
     Example:
         >>> law = WignerSurmise(beta=1)
