@@ -155,7 +155,7 @@ FUNCTIONS: dict[str, Arguments] = {
         statistics.inverse_participation_ratio, "vectors", vectors=SYMMETRIC, q=POINTS
     ),
     "rmtjax.statistics.level_density": _of_levels(statistics.level_density, edges=[0.0, 20.0, 70.0]),
-    "rmtjax.statistics.level_repulsion": _of_levels(statistics.level_repulsion, cutoffs=[10.0, 20.0]),
+    "rmtjax.statistics.level_repulsion": _of_unfolded(statistics.level_repulsion, cutoffs=[1.5, 2.0]),
     "rmtjax.statistics.linear_statistic": _of_levels(statistics.linear_statistic, f=jnp.abs),
     "rmtjax.statistics.log_determinant": _of_levels(statistics.log_determinant),
     "rmtjax.statistics.multifractal_dimension": _with(
@@ -239,10 +239,10 @@ FUNCTIONS: dict[str, Arguments] = {
     ),
     "rmtjax.inference.denoise_patches": _with(inference.denoise_patches, "patches", patches=DATA, noise=2.0),
     "rmtjax.inference.effective_sample_size": _with(inference.effective_sample_size, "data", data=DATA),
-    "rmtjax.inference.fit_berry_robnik": _with(inference.fit_berry_robnik, levels=[2.0, 0.0, 1.0, 1.0, 1.0, 1.0]),
+    "rmtjax.inference.fit_berry_robnik": _of_unfolded(inference.fit_berry_robnik),
     "rmtjax.inference.fit_beta": _with(inference.fit_beta, levels=MANY),
-    "rmtjax.inference.fit_brody": _of_levels(inference.fit_brody),
-    "rmtjax.inference.fit_crossover": _of_levels(inference.fit_crossover),
+    "rmtjax.inference.fit_brody": _of_unfolded(inference.fit_brody),
+    "rmtjax.inference.fit_crossover": _of_unfolded(inference.fit_crossover),
     "rmtjax.inference.fit_marchenko_pastur": _with(inference.fit_marchenko_pastur, levels=LEVELS, n=40, p=6),
     "rmtjax.inference.fit_tail": _with(inference.fit_tail, values=MANY, minimum=2.0, key=KEY, resamples=3),
     "rmtjax.inference.kolmogorov_smirnov": _goodness(inference.kolmogorov_smirnov),
