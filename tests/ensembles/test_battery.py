@@ -1,4 +1,4 @@
-"""The same tests for all families: level repulsion by the Dyson index, the limit law at n = 400, the edge."""
+"""The same tests for all families: level repulsion, the limit law, the edge, counts, dtypes, a traced scale."""
 
 import inspect
 
@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 
 import rmtjax as rmt
 from tests.cases import further
@@ -14,8 +15,8 @@ from tests.registry import PUBLIC
 
 # Mean ratio of consecutive gaps (Atas, Bogomolny, Giraud and Roux 2013, Phys. Rev. Lett. 110, 084101, table I).
 MEAN_RATIO = {0: 0.38629, 1: 0.5307, 2: 0.5996, 4: 0.6744}
-# An ensemble of 60 levels and its Dyson index; 0 for independent levels. The families of the further ones test their
-# entries every day, and for the GOE and independent levels the mean ratio as well.
+# Ensembles of 60 levels and their Dyson indices; 0 for independent levels. The entries of the further ensembles are
+# tested every day in their own files; for the GOE and independent levels the mean ratio is too.
 REPULSION = [
     (rmt.JacobiBeta(60, 140.0, 160.0, 4.0), 4),
     *further(
@@ -101,3 +102,139 @@ def test_a_traced_scale_stays_outside_of_the_program(getkey, ensemble):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(slope, ensemble._degree_in_scale() * expected / scale, rtol=1e-12, atol=1e-12)
     assert np.isnan(jax.jit(levels)(-1.0)).all()
+
+
+# Ensembles of 400 levels, the number of draws, an interval, and by how many levels mean counts may be off.
+POOLED = [
+    (rmt.InverseWishart(400, 800), 50, (0.2, 20.0), 1.0),
+    (rmt.Wishart(400, 800), 50, (0.05, 3.5), 1.0),
+    (rmt.SampleCorrelation(400, 160), 8, (0.05, 3.5), 1.5),
+    (rmt.Jacobi(400, 300, 200), 50, (0.01, 0.99), 1.0),
+    (rmt.HilbertSchmidt(400, 160), 6, (5e-5, 0.015), 1.5),
+    (rmt.AltlandZirnbauer("AIII", 400, scale=0.7), 20, (-1.4, 1.4), 1.0),
+    *further(
+        *((rmt.Wishart(400, m), 50, (0.05, 3.5), 1.0) for m in (160, 400)),
+        (rmt.SampleCorrelation(400, 800), 8, (0.05, 3.5), 1.5),
+        (rmt.Jacobi(400, 400, 600), 50, (0.01, 0.99), 1.0),
+        *((ensemble, 6, (5e-5, 0.015), 1.5) for ensemble in (rmt.HilbertSchmidt(400), rmt.Bures(400))),
+        *(
+            (rmt.AltlandZirnbauer(symmetry, 400, scale=0.7), 20, (-1.4, 1.4), 1.0)
+            for symmetry in ("BDI", "CII", "D", "DIII", "C", "CI")
+        ),
+        *(
+            (rmt.CorrelatedWishart(np.diag(np.repeat([1.0, 6.0], 200)), m, 2), 4, (0.05, 12.0), 1.5)
+            for m in (200, 4000)
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("ensemble", "number", "ends", "allowed"), POOLED)
+def test_pooled_levels_have_the_law(getkey, ensemble, number, ends, allowed):
+    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
+    x, keys = np.linspace(*ends, 40), jax.random.split(getkey(), number)
+    count = lambda key: ensemble.count_below(key, x)
+    # Dense matrices come one after another.
+    below = np.asarray(jax.vmap(count)(keys) if ensemble._has_reduced_model() else jax.lax.map(count, keys))
+    assert np.abs(below.mean(0) - ensemble.n * np.asarray(ensemble.law().cdf(x))).max() < allowed
+
+
+COUNTED = [
+    rmt.Wigner(5, 0.7, 0.3),
+    rmt.Wishart(6, 4, 1, 0.7),
+    rmt.InverseWishart(5, 7, 1, 0.7),
+    rmt.Jacobi(6, 5, 4),
+    rmt.Bures(4),
+    rmt.AltlandZirnbauer("C", 6, 0, 0.7),
+    rmt.Spiked(rmt.GOE(4, 0.7), [2.5]),
+    rmt.CircularBeta(6, 1.7),
+    *further(
+        rmt.Wishart(6, 9, 1, 0.7),
+        rmt.Jacobi(3, 4, 6),
+        rmt.HilbertSchmidt(5),
+        rmt.HilbertSchmidt(6, 4),
+        rmt.AltlandZirnbauer("BDI", 8, 2, 0.7),
+        rmt.AltlandZirnbauer("DIII", 7, 1, 0.7),
+        rmt.Spiked(rmt.Wishart(4, 6, 1, 0.7), [2.5]),
+        rmt.Spiked(rmt.Wishart(4, 2, 2, 0.7), [2.5]),
+    ),
+]
+
+
+@pytest.mark.parametrize("ensemble", COUNTED, ids=repr)
+def test_counts_are_those_of_the_levels(getkey, ensemble):
+    key = getkey()
+    levels = np.asarray(getattr(ensemble, "eigenphases", ensemble.eigenvalues)(key))
+    gap = 1e-12 * (levels if levels.min() >= 0 else 1)
+    x = np.concatenate([levels - gap, levels + gap, [-9, 0.1, 0, -1e-300, 1e-300, 9, np.inf, -np.inf]])
+    np.testing.assert_array_equal(ensemble.count_below(key, x), np.less(levels, x[:, None]).sum(-1))
+    assert jax.eval_shape(ensemble.count_below, key, x.reshape(2, -1)).shape == (2, x.size // 2)
+
+
+def of_dtype(one):
+    """Ensembles with parameters of the dtype of a number; Python numbers take the dtype of the others."""
+    dtype, matrix = one.dtype, jnp.eye(3, dtype=one.dtype)
+    yield from (rmt.GOE(3, one), rmt.GUE(3, one), rmt.GSE(3, one), rmt.Wigner(3, one, entries="uniform"))
+    yield from (rmt.GaussianBeta(3, beta, scale) for beta, scale in ((one, 1.0), (2.0, one), (np.float32(1), one)))
+    yield from (rmt.Wishart(3, 2, 1, one), rmt.Wishart(3, 4, 4, one), rmt.InverseWishart(3, 5, 4, one))
+    yield from (rmt.LaguerreBeta(2, 3.0, one), rmt.JacobiBeta(2, 3 * one, 4.0, 1.0), rmt.VarianceProfile(matrix))
+    yield from (rmt.Deformed(rmt.GUE(3, one), jnp.full(3, one)), rmt.Banded(4, 1, one), rmt.Levy(3, 1.5 * one))
+    yield from (rmt.RosenzweigPorter(3, one), rmt.ErdosRenyi(3, one / 2), rmt.Spiked(rmt.GaussianBeta(3, one), [2.0]))
+    yield rmt.Spiked(rmt.LaguerreBeta(3, 4 * one, one), [2.0])
+    for base in (rmt.GSE(3, one), rmt.Wishart(3, 2, 2, one)):
+        yield from (rmt.Spiked(base, spikes) for spikes in ([2.0], [2.0, 0.5], jnp.array([2.0, 0.5], dtype)))
+    for symmetry in ("AII", "AIII", "BDI", "CII", "D", "DIII", "C", "CI"):
+        yield rmt.AltlandZirnbauer(symmetry, 4, scale=one)
+    for beta in (1, 2, 4):
+        yield from (rmt.CorrelatedWishart(matrix, 4, beta), rmt.Elliptic(3, one / 2, beta, one))
+        yield from (rmt.Ginibre(3, beta, one), rmt.GinibreProduct(3, 2, beta, one), rmt.InducedGinibre(3, 4, beta, one))
+
+
+WITHOUT_PARAMETERS = [rmt.Jacobi(3, 2, 4, 1), rmt.Jacobi(3, 4, 4, 4), rmt.HilbertSchmidt(3, 2), rmt.Bures(3)]
+WITHOUT_PARAMETERS += [rmt.RandomRegular(4, 2), rmt.RandomRegular(5, 4)]
+WITHOUT_PARAMETERS += [
+    made for beta in (1, 2, 4) for made in (rmt.TruncatedUnitary(3, 2, beta), rmt.Spherical(3, beta))
+]
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("dtype", [jnp.float32, None])
+def test_dtypes_are_those_of_the_parameters(getkey, dtype):
+    key, one = getkey(), jnp.ones((), dtype)
+    cases = [(each, one.dtype) for each in of_dtype(one)] + [(each, jnp.ones(()).dtype) for each in WITHOUT_PARAMETERS]
+    for ensemble, expected in cases:
+        for name in ("sample", "eigenvalues", "largest_eigenvalues", "moduli"):
+            if hasattr(ensemble, name):
+                dtype = jax.eval_shape(getattr(ensemble, name), key).dtype
+                assert jnp.finfo(dtype).dtype == expected, (ensemble, name)
+        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, key, one).dtype, jnp.integer)
+        if isinstance(ensemble, rmt.ensembles.AbstractNestedEnsemble):
+            assert jax.eval_shape(ensemble.leading_block_eigenvalues, key, 2).values.dtype == expected
+        try:
+            law = ensemble.law()
+        except NotImplementedError:
+            continue
+        assert jax.eval_shape(getattr(law, "radial_cdf", None) or law.cdf, one / 2).dtype == one.dtype, ensemble
+
+
+HARD = {
+    "Wishart": lambda one: (rmt.Wishart(400, 400, 1, one), "_bidiagonal"),
+    "JacobiBeta": lambda one: (rmt.JacobiBeta(400, 200 * one, 400 * one, one), "_cosines"),
+}
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("dtype", [np.float32, *further(np.float64)])
+def test_hard_edge_keeps_its_digits(getkey, name, dtype):
+    # In the square of a bidiagonal matrix the smallest level of n = 400, n² times smaller than the largest, has no
+    # correct digit in float32.
+    (ensemble, factor), key = HARD[name](dtype(1)), getkey()
+    b, c = (np.asarray(entries, np.float64) for entries in getattr(ensemble, factor)(key))
+    levels = ensemble.eigenvalues(key)
+    golub_kahan, zeros = np.stack([b, np.append(c, 0)], axis=1).ravel()[:-1], np.zeros(800)
+    expected = scipy.linalg.eigvalsh_tridiagonal(zeros, golub_kahan, lapack_driver="stebz", tol=1e-300)[400:]
+    # The norm of the factor of a Wishart matrix is 2, and its levels have a unit; squares and units are rounded.
+    unit, norm = (float(ensemble._unit()), 2) if name == "Wishart" else (1.0, 1)
+    eps = jnp.finfo(levels.dtype).eps
+    np.testing.assert_allclose(np.sqrt(np.asarray(levels, float) / unit), expected, rtol=4 * eps, atol=4 * eps * norm)

@@ -1,4 +1,4 @@
-"""Edges: exact laws of the extreme levels at finite n, and the rate at which they approach the limit."""
+"""Edges: exact laws of the extreme levels at finite n, and how fast they approach the limit."""
 
 import functools
 
@@ -76,7 +76,7 @@ def test_unitary_ensembles_approach_the_law_at_the_rate_that_the_edge_states(nam
     assert errors[1] < (0.06 if kind == "soft_edge" else 0.02)
 
 
-# The same for orthogonal and symplectic ones, whose constants of the first order are off by O(n^{-1/3}).
+# The same for all β; for β = 1 and 4 constants of the first order are off by O(n^{-1/3}).
 @pytest.mark.parametrize("ensemble", [rmt.GOE, rmt.GUE, rmt.GSE])
 def test_gaussian_ensembles_approach_the_law_at_the_rate_that_the_edge_states(ensemble):
     def largest_error(n):
@@ -111,7 +111,7 @@ def frozen_edge(name, n, upper):
 @pytest.mark.parametrize("upper", [True, False], ids=["upper", "lower"])
 @pytest.mark.parametrize("name", FROZEN)
 def test_extreme_zeros_of_classical_polynomials(name, upper):
-    """Sizes without the shift by 1/2 - 1/β would leave an error that falls with the power 1/3 of n alone."""
+    """Without the shift of sizes by 1/2 - 1/β the error would fall as n^{-1/3} only."""
     errors = []
     for n in (10, 80):
         zeros = FROZEN[name](n)
@@ -123,11 +123,11 @@ def test_extreme_zeros_of_classical_polynomials(name, upper):
 
 @pytest.mark.parametrize(("upper", "exponents"), [(False, (2, 0)), (False, (2, 30)), (True, (30, 2))])
 def test_zeros_next_to_a_hard_edge(upper, exponents):
-    """The first zero of a Jacobi polynomial, in the variable of the edge, is that of a Bessel function, squared."""
+    """The first zero of a Jacobi polynomial, in the variable of the edge, is the squared zero of a Bessel function."""
     at_zero, at_one = exponents
     n = 60
     zeros = (1 + scipy.special.roots_jacobi(n, at_one, at_zero)[0]) / 2
-    # HardEdge knows no β = ∞; the sizes of β = 2 with 1/2 more are those of it.
+    # HardEdge does not take β = ∞, where the effective sizes exceed those of β = 2 by 1/2.
     edge = edge_constants.jacobi_hard_edge(n, n + at_zero, n + at_one, 2, upper)
     sizes = lambda shift: (2 * n + 2 + 2 * shift) * (2 * (n + (at_zero if upper else at_one)) + 2 + 2 * shift)
     x = edge.standardize(zeros[-1] if upper else zeros[0]) * sizes(0.5) / sizes(0)
@@ -149,7 +149,7 @@ def standardised(ensemble, side, keys):
 @pytest.mark.parametrize("side", ["upper", "lower"])
 @pytest.mark.parametrize("name", daily(BETAS, only=["Wishart"]))
 def test_means_of_extreme_levels(getkey, name, side):
-    """Conventions of unit, β and side: a wrong one is off by far more than the distance from the limit at this n."""
+    """A wrong unit, β or side moves the mean by far more than the distance from the limit at this n."""
     ensemble = BETAS[name]
     draws = np.asarray(standardised(ensemble, side, jax.random.split(getkey(), 8000)), float)
     # Measured: 0.007 to 0.10; the standard error is 0.014.
@@ -162,7 +162,7 @@ def test_smallest_levels_at_a_hard_edge(getkey, beta):
     ensemble = rmt.Wishart(10, 11, beta)
     edge = ensemble.hard_edge()
     draws = edge.standardize(jax.jit(jax.vmap(ensemble.smallest_eigenvalues))(jax.random.split(getkey(), 8000))[:, 0])
-    # An exact number for α = 0, real: n·ℓ/2 is exponential, so that the mean of 4nℓ is 8.
+    # The mean is exact for β = 1 and α = 0: n·ℓ/2 is exponential, so the mean of 4nℓ is 8.
     assert_mean(np.asarray(draws, float), 8.0 if beta == 1 else float(edge.law.mean()))
 
 
@@ -252,11 +252,6 @@ def test_edges_can_be_differentiated_and_traced():
         (lambda: rmt.GaussianBeta(2, 0.3).edge_levels(KEY), ValueError, r"`n \+ 1/2 - 1/beta` must be positive where"),
         (lambda: rmt.Jacobi(3, 1, 2).soft_edge(), ValueError, r"\(of levels that are not forced\)` must be positive"),
         (lambda: rmt.Wishart(10, 100).hard_edge(), ValueError, "`m - n` must be at most 49 for a hard edge, got 90"),
-        (
-            lambda: rmt.Wishart(4, 9).largest_eigenvalues(KEY, 2, corner=1),
-            ValueError,
-            "`corner` must be an integer of at",
-        ),
         (lambda: Edge(0.0, -1.0, rmt.laws.TracyWidom(1), "upper", "soft"), ValueError, "`scale` must be positive and"),
         (lambda: Edge(0.0, 1.0, rmt.laws.TracyWidom(1), "left", "soft"), ValueError, "`side` must be one of"),
         (lambda: rmt.LaguerreBeta(4, 9.0, 2.5).hard_edge(), ValueError, "`beta` must be 1, 2 or 4, got 2.5"),

@@ -30,7 +30,7 @@ WITHOUT = {
     *("Spherical", "TruncatedUnitary"),
 }
 IN_THE_PLANE = ("Elliptic", "Ginibre", "GinibreProduct", "InducedGinibre")
-# What also has a parameter of squared scale: the variances take the unit instead of the scale.
+# Ensembles in which another parameter can carry the unit instead of the scale.
 FURTHER = {"VarianceProfile, by its variances": ("VarianceProfile", {"variances": 2})}
 
 
@@ -55,7 +55,7 @@ def known(found, name, make):
 
 
 def everything(ensemble, c, degrees, points):
-    """What an ensemble says of its levels, with the power of c that it has."""
+    """All results of the ensemble with c times the levels."""
     ensemble, key = times(ensemble, c, degrees), jax.random.key(5)
     p = jnp.asarray([0.3, 0.9], DTYPE)
     found = {"sample": ensemble.sample(key), "eigenvalues": ensemble.eigenvalues(key)}
@@ -71,7 +71,7 @@ def everything(ensemble, c, degrees, points):
     for side in ("upper", "lower"):
         known(found, f"levels at the {side} edge", lambda side=side: ensemble.soft_edge(side).levels(p))
         known(found, f"variable at the {side} edge", lambda side=side: ensemble.soft_edge(side).standardize(c * points))
-    if not isinstance(ensemble, rmt.LaguerreBeta):  # whose law needs a static β
+    if not isinstance(ensemble, rmt.LaguerreBeta):  # its law needs a static β
         known(found, "levels at the hard edge", lambda: ensemble.hard_edge().levels(p))
     return found
 
@@ -81,7 +81,7 @@ OF_LEVELS |= {"levels at the upper edge", "levels at the lower edge", "levels at
 
 
 def compare(one, scaled, c, num_levels, dimension):
-    """Compare up to the rounding of the largest of the numbers, where these are normal."""
+    """Compare results up to the rounding of the largest number, if that is a normal number."""
     c, far = np.longdouble(c), 1 + abs(np.log(np.longdouble(c)))
     for name, results in one.items():
         for values, got in zip(jax.tree.leaves(results), jax.tree.leaves(scaled[name]), strict=True):

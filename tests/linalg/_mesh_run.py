@@ -1,4 +1,4 @@
-"""A script for a process of its own with a given number of devices: one matrix over all of them.
+"""A script for a process with a given number of devices: one matrix over all of them.
 
 It prints the results of the named cases as JSON; `test_mesh.py` says what they have to be.
 """
@@ -42,7 +42,7 @@ def error(levels: jax.Array, exact: np.ndarray) -> float:
 
 
 def differ(one: jax.Array, other: jax.Array) -> int:
-    """The number of entries that differ by any bit, or of all if shape or dtype do."""
+    """The number of entries that differ by any bit; all of them if shape or dtype differ."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return max(one.size, other.size)
     return int((np.asarray(one) != np.asarray(other)).sum())
@@ -140,7 +140,7 @@ ENSEMBLES = {
 
 
 def ensembles(*names: str) -> dict:
-    """One draw of each ensemble: its levels against those of one device, its counts against both."""
+    """One draw of each ensemble: its levels against the levels of one device, its counts against both."""
     errors, miscounts, key, mesh = {}, {}, jax.random.key(3), all_devices()
     for name in names:
         ensemble = ENSEMBLES[name]()

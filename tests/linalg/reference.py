@@ -40,6 +40,6 @@ def with_levels(levels, seed=0, dtype=np.float64) -> np.ndarray:
 
 
 def applied(f, a) -> np.ndarray:
-    """The matrix function f(A) of a Hermitian matrix by LAPACK, whatever the multiplicities."""
+    """The matrix function f(A) of a Hermitian matrix by LAPACK, for levels of any multiplicity."""
     levels, basis = np.linalg.eigh(a)
     return (basis * f(levels)) @ adjoint(basis)

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import rmtjax as rmt
-from rmtjax.testing import check_derivatives, check_dtypes, check_jit, check_vmap
+from rmtjax.testing import check_derivatives
 from tests.cases import further
 from tests.linalg.reference import DTYPES, eps, general
 
@@ -108,9 +108,3 @@ def test_hessian_against_differences_of_the_exact_gradient(a):
     rows = [(numpy_gradient(a + d)[0] - numpy_gradient(a - d)[0]).ravel() / (2 * step) for d in shifts]
     np.testing.assert_allclose(hessian, rows, rtol=0, atol=1e-8)
     np.testing.assert_allclose(hessian, hessian.T, rtol=0, atol=1e-12)
-
-
-def test_composability():
-    check_jit(rmt.spectral_radius, jnp.asarray(ROTATION))
-    check_vmap(rmt.spectral_radius, jnp.asarray(ROTATION))
-    check_dtypes(rmt.spectral_radius, jnp.asarray(ROTATION))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 import rmtjax as rmt
-from rmtjax.testing import check_composable, check_derivatives, check_dtypes, check_jit, hermitian_matrices
+from rmtjax.testing import check_derivatives, hermitian_matrices
 from tests.cases import further
 from tests.linalg.reference import DTYPES, SINGLE, adjoint, applied, eps, general, hermitian, with_levels
 
@@ -130,12 +130,6 @@ def test_gradient_in_single_precision(dtype):
     gradient = jax.grad(lambda m: jnp.sum(rmt.eigvalsh(m) ** 3))(jnp.asarray(a))
     assert gradient.dtype == dtype
     np.testing.assert_allclose(gradient, (3 * a @ a).conj(), rtol=0, atol=3e-5)
-
-
-def test_composability():
-    check_composable(rmt.eigvalsh, jnp.asarray(hermitian(10, (3, 3))))
-    check_jit(rmt.eigh, jnp.asarray(hermitian(10, (3, 3), np.complex128)))
-    check_dtypes(rmt.eigvalsh, jnp.asarray(hermitian(10, (3, 3), np.complex128)))
 
 
 BAD = [

@@ -6,7 +6,7 @@ import pytest
 import scipy.linalg
 
 from rmtjax.linalg import matrix_function
-from rmtjax.testing import check_derivatives, check_dtypes, check_second_derivative, check_vmap
+from rmtjax.testing import check_derivatives
 from tests.cases import further
 from tests.linalg.reference import DTYPES, adjoint, eps, general, hermitian, with_levels
 
@@ -141,14 +141,6 @@ def test_a_general_matrix_is_read_as_its_hermitian_part():
     a = general(8, (3, 3), np.complex128)
     expected = scipy.linalg.expm((a + adjoint(a)) / 2)
     np.testing.assert_allclose(matrix_function(jnp.exp, jnp.asarray(a)), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_composability():
-    a = jnp.asarray(with_levels(POSITIVE, 9))
-    root = lambda m: matrix_function(jnp.sqrt, m)
-    check_vmap(root, a)
-    check_dtypes(root, a)
-    check_second_derivative(root, a)
 
 
 def test_second_derivative_against_a_difference_of_first_ones():

@@ -46,7 +46,7 @@ def results(devices: int, name: str) -> dict:
 
 
 def check(result: dict, eps: float = 4.0) -> None:
-    """Levels are right to so many eps of the norm, and all counts are those of one device."""
+    """Levels are right to `eps` units in eps of the norm, and all counts equal those of one device."""
     assert result["errors"]
     assert {name: error for name, error in result["errors"].items() if not error <= eps} == {}
     assert {name: wrong for name, wrong in result["miscounts"].items() if wrong} == {}
@@ -77,7 +77,7 @@ def test_gradients_of_symmetric_functions_hold_where_a_range_cuts_a_double_level
 
 @over
 def test_ensembles_have_the_levels_and_counts_of_one_device(devices):
-    # Twice four eps, as one device has its own errors.
+    # Twice four eps, because the levels of one device have errors too.
     check(results(devices, "ensembles"), 8)
 
 

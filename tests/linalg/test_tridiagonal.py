@@ -210,13 +210,6 @@ def test_a_million_rows_are_counted(dtype):
     np.testing.assert_array_equal(matrix.count_below(x.astype(dtype)), expected)
 
 
-def test_a_range_of_levels_is_cut_from_the_whole():
-    levels = solved(DISTINCT["generic"])["levels"]
-    for first, last in (SOME, (N - 1, N)):
-        got = SymTridiagonal(*DISTINCT["generic"]).eigenvalues((first, last))
-        np.testing.assert_allclose(got, levels[first:last], rtol=0, atol=1e-14)
-
-
 @pytest.mark.parametrize("exponent", [-1000, -667, 667, 1000])
 def test_a_scale_far_from_one_is_a_factor(exponent):
     bands, scale = DISTINCT["generic"], 2.0**exponent
@@ -414,8 +407,7 @@ def test_nan_and_infinity_stay_in_their_matrix():
     d, e = generic(6, 2, 3)
     d[0, 0, 2], e[0, 2, 3], d[1, 1, 0] = np.nan, np.inf, -np.inf
     got, bad = jax.tree.map(np.asarray, mapped_batch(d, e)), ([0, 0, 1], [0, 2, 1])
-    assert np.isnan(got["levels"][bad]).all()
-    assert np.isnan(got["vectors"][bad]).all()
+    assert all(np.isnan(values[bad]).all() for values in got.values())
     for place in ((0, 1), (1, 0), (1, 2)):
         for name, one in solved((d[place], e[place])).items():
             # The signs of vectors are arbitrary, and depend on the last digit of a level.
@@ -539,7 +531,7 @@ def test_levels_of_the_trailing_block(order):
     by_d, by_e = np.zeros((N, N)), np.zeros((N, N - 1))
     by_d[:order, start:] = v.T**2
     by_e[:order, start:] = 2 * (v[1:] * v[:-1]).T
-    # The entries outside do not matter, whatever they are.
+    # The result does not depend on the entries outside of the block.
     for outside in (0.5, 1e30, np.nan):
         given = [np.where(np.arange(band.size) < start, outside, band) for band in bands]
         levels, got = block_levels_and_derivatives(*given, np.int32(order))
@@ -613,12 +605,6 @@ def test_residuals_of_vectors_that_extend_over_the_whole_matrix():
 def test_zero_matrix_is_counted_at_every_scale():
     zero = SymTridiagonal(np.zeros(3), np.zeros(2))
     np.testing.assert_array_equal(zero.count_below(np.array([-1e-300, 1e-300, 1.0])), [0, 3, 3])
-
-
-def test_functions_of_a_matrix_that_is_not_finite_are_nan():
-    matrix = SymTridiagonal(np.array([1.0, 2.0, 3.0]), np.array([np.inf, 0.25]))
-    assert np.isnan(matrix.log_determinant(0.3))
-    assert np.isnan(matrix.resolvent_trace(0.3 + 1j))
 
 
 def test_calls_outside_of_jit_compile_once():

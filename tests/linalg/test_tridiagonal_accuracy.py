@@ -200,7 +200,8 @@ def test_log_determinant_against_many_digits(problem, dtype):
         distances = np.abs(solved.exact - x)
         if distances.min() <= 4 * solved.unit:  # between levels that are all equal
             continue
-        # Errors from levels wrong by 4 eps‖T‖, a sum of n logarithms, and two large ones that cancel at a pivot of 0.
+        # Three errors: of levels wrong by 4 eps‖T‖, of a sum of n logarithms, and of two large logarithms that cancel
+        # at a pivot of 0.
         summed = 2 * np.sum(1 + np.abs(np.log(distances))) - 8 * math.log(eps(dtype))
         tolerance = 4 * np.sum(solved.unit / distances) + eps(dtype) * summed
         assert value == pytest.approx(_log_determinant(solved.diagonal, solved.off_diagonal, x), rel=0, abs=tolerance)

@@ -2,8 +2,7 @@
 
 Each entry of `PROBLEMS` has a name (the pytest id), a tag for what makes it hard, a builder, and where one exists a
 closed form. Builders give float64; `Problem.matrix` rounds once to the dtype under test, and the reference belongs to
-the rounded matrix. Orders are few, as each is a compilation: 1, 2, 3, 21, and 147, which is seven times 21
-and beyond 128, where the engine lets the slower half of the levels go on alone.
+the rounded matrix. There are few orders, because each is a compilation: 1, 2, 3, 21, and 147, which is seven times 21.
 
 References:
     Marques, Voemel, Demmel, Parlett (2008), Algorithm 880: a testing infrastructure for symmetric tridiagonal
@@ -27,10 +26,10 @@ from tests.linalg.reference import SINGLE
 Bands = tuple[np.ndarray, np.ndarray]
 
 # The tags for what makes a problem hard; each problem carries one.
-SEPARATED = "separated"  # nothing: levels apart by far more than rounding
+SEPARATED = "separated"  # not hard: levels apart by far more than rounding
 CLUSTERED = "clustered"  # levels closer than rounding, though no off-diagonal entry says so
 SPLIT = "split"  # blocks that are not coupled: their levels may be exactly equal
-COUPLED = "coupled"  # blocks coupled by little: by the glue, the levels merge or part
+COUPLED = "coupled"  # weakly coupled blocks: the levels merge or part, depending on the coupling
 GRADED = "graded"  # entries of very different magnitude
 SCALED = "scaled"  # entries whose squares leave the range of the dtype
 SMALL = "small"  # orders at which loops and slices are empty
@@ -42,7 +41,7 @@ BOTH, DOUBLE = (np.float32, np.float64), (np.float64,)
 
 @dataclass(frozen=True)
 class Problem:
-    """A tridiagonal matrix; `levels` are those of the matrix before any rounding."""
+    """A tridiagonal matrix; `levels` are its levels before any rounding."""
 
     name: str
     tag: str
@@ -255,8 +254,8 @@ def cases(problems: list[Problem], daily: dict[type, set[int]] = DAILY_ORDERS) -
 
 
 # The reference: Sturm counts in integers, so that nothing underflows or overflows. The unit is 2^-FRACTION of the
-# largest entry. Each pivot is rounded by less than one unit, which is as if a diagonal entry had been: by Weyl's
-# theorem the counts are those of levels moved by no more than 2 units.
+# largest entry. Each pivot is rounded by less than one unit, which is the same as rounding a diagonal entry. By Weyl's
+# theorem this moves the counted levels by no more than 2 units.
 
 FRACTION = 128
 RESOLUTION = 60  # levels are found to 2^-60 of the largest entry, 1/256 of its eps in float64
@@ -299,7 +298,7 @@ class _Fixed:
 
 def _fixed(diagonal: np.ndarray, off_diagonal: np.ndarray) -> _Fixed:
     largest = max(map(abs, [*diagonal.tolist(), *off_diagonal.tolist()]))
-    exponent = math.frexp(largest or math.ulp(0.0))[1]  # of the zero matrix, such that its levels round to exactly 0
+    exponent = math.frexp(largest or math.ulp(0.0))[1]  # the levels of the zero matrix round to exactly 0
     number = lambda x: int(math.ldexp(x, FRACTION - exponent))
     squares = (0, *(number(b) ** 2 for b in off_diagonal.tolist()))
     return _Fixed(tuple(map(number, diagonal.tolist())), squares, exponent)

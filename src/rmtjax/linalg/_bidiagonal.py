@@ -20,11 +20,12 @@ from jaxtyping import Array, Bool, Float, Int
 from rmtjax._compile import compiled
 from rmtjax._mesh import gathered
 from rmtjax.linalg import _sturm, _sturm_search
+from rmtjax.linalg._sturm import Beside, Diagonal, Order
 from rmtjax.linalg._tridiagonal import vectors_of_levels
 
 
 class Bidiagonal(_sturm.AbstractSturm):
-    """A lower bidiagonal matrix; its singular values take the place of eigenvalues, and the ratio is p/q."""
+    """A lower bidiagonal matrix, whose singular values are counted instead of eigenvalues; the ratio is p/q."""
 
     rows: Float[Array, "steps 2 rows"]  # b² and c²
     exponent: Int[Array, ""]
@@ -33,15 +34,13 @@ class Bidiagonal(_sturm.AbstractSturm):
     factors: ClassVar[int] = 2
     behind: ClassVar[int] = 0
 
-    def shift(self, x: Float[Array, "*shape"]) -> _sturm.Shift:
+    def shift(self, x: _sturm.Numbers) -> _sturm.Shift:
         return (x**2,)
 
-    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def start(self, x: _sturm.Numbers) -> _sturm.Numbers:
         return -(x**2)
 
-    def block(
-        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], shift: _sturm.Shift
-    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+    def block(self, row: Float[Array, "2 block"], ratio: _sturm.Numbers, shift: _sturm.Shift) -> _sturm.BlockResult:
         (ratio, lift), (square,) = _sturm.cut(ratio), shift
         q, p = jnp.broadcast_to(lift, ratio.shape), ratio * lift
         minors = [q]
@@ -52,18 +51,14 @@ class Bidiagonal(_sturm.AbstractSturm):
         return p / _sturm.nonzero(q), minors
 
 
-def _trailing(
-    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
-) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, " n"]]:
+def _trailing(b: Diagonal, c: Beside, order: Order) -> tuple[Diagonal, Beside, Bool[Array, " n"]]:
     """|b| and |c| inside the trailing block, 0 outside, and a mask of its rows."""
     inside = jnp.arange(b.size, dtype=order.dtype) >= b.size - order
     return jnp.where(inside, jnp.abs(b), 0), jnp.where(inside[:-1], jnp.abs(c), 0), inside
 
 
-def prepare(
-    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], rows: int = _sturm.ROWS
-) -> tuple[Bidiagonal, Bool[Array, ""]]:
-    """The trailing block, whose order may be traced, ready for sweeps, and whether all its entries are finite."""
+def prepare(b: Diagonal, c: Beside, order: Order, rows: int = _sturm.ROWS) -> tuple[Bidiagonal, Bool[Array, ""]]:
+    """The trailing block, whose order may be traced, prepared for sweeps, and whether all its entries are finite."""
     b, c, inside = _trailing(b, c, order)
     # ‖B‖ is at most the larger of its norms by row and column sums, which are below 1 after scaling.
     beside = jnp.pad(c, 1)
@@ -76,9 +71,7 @@ def prepare(
 
 
 @compiled
-def block_singular_counts(
-    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
-) -> Int[Array, "*shape"]:
+def block_singular_counts(b: Diagonal, c: Beside, order: Order, x: _sturm.Numbers) -> Int[Array, "*shape"]:
     """Number of singular values of the trailing block, whose order may be traced, strictly below each x."""
     b, c, x = jax.lax.stop_gradient((b, c, x))
     matrix, _ = prepare(b, c, order)
@@ -86,18 +79,14 @@ def block_singular_counts(
     return _sturm.total_count(matrix, points)
 
 
-def block_square_counts(
-    b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
-) -> Int[Array, "*shape"]:
+def block_square_counts(b: Diagonal, c: Beside, order: Order, x: _sturm.Numbers) -> Int[Array, "*shape"]:
     """Number of squared singular values of the trailing block strictly below each x: 0 where x is not positive."""
     positive = x > 0
     return block_singular_counts(b, c, order, jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), 0))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _block_singular_values(
-    first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, " k"]:
+def _block_singular_values(first: int, last: int, b: Diagonal, c: Beside, order: Order) -> Float[Array, " k"]:
     matrix, finite = prepare(b, c, order, _sturm_search.rows_in_a_step(last - first, b.dtype))
     levels = _sturm_search.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last, dtype=order.dtype) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
@@ -107,7 +96,7 @@ def _block_singular_values(
 def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     """The derivative, from eigenvectors of Golub and Kahan's matrix: 0 on the diagonal, $b_1, c_1, b_2, …$ beside it.
 
-    The eigenvalues of that matrix are ±σ. Rows outside the block get singular values of their own above all others.
+    The eigenvalues of that matrix are ±σ. Rows outside the block get singular values far above those of the block.
     """
     (b, c, order), (b_dot, c_dot, _) = primals, tangents
     n = b.size
@@ -123,23 +112,21 @@ def _block_singular_values_jvp(first: int, last: int, primals: tuple, tangents: 
     return levels, jnp.where(level < order, change, 0)
 
 
-def _interleaved(b: Float[Array, " n"], c: Float[Array, " n-1"]) -> Float[Array, " 2n-1"]:
+def _interleaved(b: Diagonal, c: Beside) -> Float[Array, " 2n-1"]:
     return jnp.stack([b, jnp.pad(c, (0, 1))], axis=1).ravel()[:-1]
 
 
 _program = compiled(_block_singular_values, static_argnums=(0, 1))
 
 
-def block_singular_values(
-    first: int, last: int, b: Float[Array, " n"], c: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, " k"]:
+def block_singular_values(first: int, last: int, b: Diagonal, c: Beside, order: Order) -> Float[Array, " k"]:
     """Ascending singular values of the trailing block in a range, padded with +inf; NaN if the block is not finite.
 
     Args:
-        first: number of the first one, from 0; static.
-        last: number after the last one, at least `first`; static.
+        first: index of the first value, counted from 0; static.
+        last: index after the last value, at least `first`; static.
         b: the diagonal.
-        c: what is beside the diagonal, above or below.
-        order: size of the block, in the last rows; may be traced.
+        c: the entries above or below the diagonal.
+        order: size of the block, which consists of the last rows; may be traced.
     """
     return _program(first, last, b, c, order) if first < last else jnp.zeros(0, b.dtype)

@@ -7,8 +7,8 @@ is $\bar\alpha_k$ times a phase (Killip and Stoiciu 2009, section 2; Valkó and 
 half-plane, $w = i\,(1 + b)/(1 - b) = x/y$, the isometry is affine, and the rotation turns the real vector (x, y) by
 θ/2.
 
-An affine map keeps the sign of y, and a rotation by θ/2 in (0, π) changes it at most once. As for Sturm sequences, the
-number of eigenphases below θ is the number of sign changes: O(n) operations for each θ, without a matrix. The
+An affine map keeps the sign of y, and a rotation by θ/2 in (0, π) changes it at most once. So the number of eigenphases
+below θ is the number of sign changes, as for Sturm sequences: O(n) operations for each θ, without a matrix. The
 recurrence runs from the last coefficient to the first (inverse and reflected) and starts at the boundary $e^{i\eta}$:
 
 $$\begin{pmatrix} x \\ y \end{pmatrix} \to \begin{pmatrix} \cos\delta & \sin\delta \\ -\sin\delta & \cos\delta
@@ -31,7 +31,7 @@ from rmtjax.linalg import _sturm, _sturm_search
 
 
 class Verblunsky(NamedTuple):
-    """The angle η in (0, 2π), and the γ by modulus r, complement 1 - r² and angle, from the last one to the first."""
+    """The angle η in (0, 2π), and modulus r, complement 1 - r² and angle of each γ, from the last γ to the first."""
 
     boundary: Float[Array, ""]
     modulus: Float[Array, " n-1"]
@@ -44,7 +44,7 @@ class Verblunsky(NamedTuple):
         return self.modulus.size + 1
 
     def affine(self) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
-        """1 - |γ|², 2 Im γ and |1 - γ|², after a first row for the identity, as there is one more rotation than γ."""
+        """1 - |γ|², 2 Im γ and |1 - γ|²; the first row is the identity, because there is one more rotation than γ."""
         r, c = self.modulus, self.complement
         stretch = (c / (1 + r)) ** 2 + 4 * r * jnp.sin(self.angle / 2) ** 2
         first = lambda column, value: jnp.pad(column, (1, 0), constant_values=value)
@@ -62,17 +62,15 @@ class Circular(_sturm.AbstractSturm):
     factors: ClassVar[int] = 2
     behind: ClassVar[int] = 0
 
-    def shift(self, x: Float[Array, "*shape"]) -> _sturm.Shift:
+    def shift(self, x: _sturm.Numbers) -> _sturm.Shift:
         half = math.pi / 2 * jnp.clip(x, -1, 1)
         # The floor keeps the angle inside (0, π) at the ends too, whatever the rounding of π.
         return -jnp.sin(half), jnp.maximum(jnp.cos(half), jnp.finfo(x.dtype).eps)
 
-    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def start(self, x: _sturm.Numbers) -> _sturm.Numbers:
         return jnp.broadcast_to(self.boundary, x.shape)
 
-    def block(
-        self, row: Float[Array, "3 block"], ratio: Float[Array, "*shape"], shift: _sturm.Shift
-    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+    def block(self, row: Float[Array, "3 block"], ratio: _sturm.Numbers, shift: _sturm.Shift) -> _sturm.BlockResult:
         ratio, lift = _sturm.cut(ratio)
         cosine, sine = shift
         x, y = ratio * lift, jnp.broadcast_to(lift, ratio.shape)
@@ -94,7 +92,7 @@ def _prepare(coefficients: Verblunsky, rows: int = _sturm.ROWS) -> tuple[Circula
 
 
 @compiled
-def eigenphase_counts(coefficients: Verblunsky, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
+def eigenphase_counts(coefficients: Verblunsky, x: _sturm.Numbers) -> Int[Array, "*shape"]:
     """Number of eigenphases in (-π, π) strictly below each x."""
     coefficients, x = jax.lax.stop_gradient((coefficients, x))
     matrix, padding = _prepare(coefficients)

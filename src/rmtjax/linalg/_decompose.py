@@ -1,15 +1,15 @@
 r"""The dense eigendecomposition and its derivative, which is right at degeneracies too.
 
-The derivative. For $A = V \Lambda V^*$ with a Hermitian perturbation $\dot A$, write $E = V^* \dot A V$. First-order
-perturbation theory (Kato 1966, chapter II, section 2) gives
+For $A = V \Lambda V^*$ with a Hermitian perturbation $\dot A$, write $E = V^* \dot A V$. First-order perturbation
+theory (Kato 1966, chapter II, section 2) gives
 
 $$\dot\lambda_i = E_{ii}, \qquad \dot V = V\,(F \circ E), \qquad
 F_{ij} = \frac{1}{\lambda_j - \lambda_i},\ F_{ii} = 0.$$
 
 Inside an eigenspace the basis is arbitrary and $F$ has no value; it is set to 0. Symmetric functions of the spectrum
-need no $F$: $\sum_i g(\lambda_i)$ has the gradient $V g'(\Lambda) V^*$ at any degeneracy. Projectors onto whole
-eigenspaces have no contribution from inside an eigenspace, so their derivatives are right too. A matrix function
-$V f(\Lambda) V^*$ does have one, $f'(\lambda) E_{ij}$, and has a rule of its own: `rmtjax.linalg.matrix_function`.
+need no $F$: $\sum_i g(\lambda_i)$ has the gradient $V g'(\Lambda) V^*$ at any degeneracy. Derivatives of projectors
+onto whole eigenspaces have no term from inside an eigenspace, so they are right too. The derivative of a matrix
+function $V f(\Lambda) V^*$ has such a term, $f'(\lambda) E_{ij}$, and a rule in `rmtjax.linalg.matrix_function`.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"
 
 @jax.custom_jvp
 def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """`eigh` of a matrix that is known to be finite and Hermitian; faster routes would be added here."""
+    """`eigh` of a matrix that is known to be finite and Hermitian."""
     eigenvectors, eigenvalues = jax.lax.linalg.eigh(a, symmetrize_input=False)
     return eigenvalues, eigenvectors
 
@@ -53,10 +53,10 @@ def decompose(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"],
 def decompose_one_by_one(
     a: Inexact[Array, "*batch n n"],
 ) -> tuple[Real[Array, "*batch n"], Inexact[Array, "*batch n n"]]:
-    """Same as `decompose`, but on a CPU `vmap` takes one matrix after another: for small matrices in a computation.
+    """Same as `decompose`, but on a CPU `vmap` takes one matrix after another. It is meant for small matrices.
 
-    Two batched calls of LAPACK that run side by side in a program, as for two methods or for a derivative in two
-    directions, can each wait for the other's thread for ever (jaxlib 0.10 on two cores).
+    Two batched calls of LAPACK that run side by side in one program, e.g. for two methods or for a derivative in two
+    directions, can each wait forever for the other's thread (jaxlib 0.10 on two cores).
     """
     return jax.lax.platform_dependent(a, cpu=_sequential, default=decompose)
 
@@ -68,16 +68,6 @@ def _sequential(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"
     return single(a)
 
 
-@decompose.defjvp
-def _decompose_jvp(primals: tuple, tangents: tuple) -> tuple:
-    return _first_order(decompose, *primals, *tangents)
-
-
-@decompose_one_by_one.defjvp
-def _decompose_one_by_one_jvp(primals: tuple, tangents: tuple) -> tuple:
-    return _first_order(decompose_one_by_one, *primals, *tangents)
-
-
 def _first_order(
     decomposition: Callable, a: Inexact[Array, "*batch n n"], tangent: Inexact[Array, "*batch n n"]
 ) -> tuple:
@@ -86,3 +76,7 @@ def _first_order(
     e = adjoint(v) @ tangent @ v
     f = inverse_gaps(eigenvalues, eigenvalues)
     return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (like(e, f) * e))
+
+
+decompose.defjvp(lambda primals, tangents: _first_order(decompose, *primals, *tangents))
+decompose_one_by_one.defjvp(lambda primals, tangents: _first_order(decompose_one_by_one, *primals, *tangents))

@@ -15,18 +15,18 @@ from rmtjax.linalg._tridiagonal import SymTridiagonal
 class AbstractEntries(AbstractModule):
     """The law of the independent normal and gamma variates that determine a symmetric tridiagonal matrix.
 
-    The levels are those of the weight without a unit, times `unit`. Each row of the model has two variates, and the
-    second one of the last row has the shape 0 and no meaning.
+    The levels are `unit` times the levels of the weight without a unit. Each row of the model has two variates; the
+    second variate of the last row has the shape 0 and is not used.
     """
 
     n: eqx.AbstractVar[int]
     beta: eqx.AbstractVar[Float[Array, ""]]
     unit: eqx.AbstractVar[Float[Array, ""]]
-    normal_diagonal: eqx.AbstractClassVar[bool]  # whether the first variate of a row is standard normal, not gamma
+    normal_diagonal: eqx.AbstractClassVar[bool]  # whether the first variate of a row is standard normal, else gamma
 
     @abstractmethod
     def shapes(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        """The shape parameters of the gamma variates of each row; of a normal one it is not used."""
+        """The shape parameters of the gamma variates of each row; where a variate is normal, its number is ignored."""
 
     @abstractmethod
     def without_one(self) -> "AbstractEntries":
@@ -34,11 +34,11 @@ class AbstractEntries(AbstractModule):
 
     @abstractmethod
     def log_weight(self, x: Float[Array, "*m"]) -> Float[Array, "*m"]:
-        r"""The logarithm of $(Z_{n-1}/Z_n)\,w(x)$, but for the factor that all weights have."""
+        r"""The logarithm of $(Z_{n-1}/Z_n)\,w(x)$, without the factor that all weights share."""
 
     @abstractmethod
     def soft_edge(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Where the bulk ends, in the unit of the weight, and the rate at which tails fall one fluctuation beyond."""
+        """The end of the bulk, in the unit of the weight, and the rate at which tails fall one fluctuation beyond."""
 
     @abstractmethod
     def matrix(self, first: Float[Array, " n"], second: Float[Array, " n"]) -> SymTridiagonal:

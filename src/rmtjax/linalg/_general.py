@@ -6,15 +6,15 @@ $$\dot\lambda = \frac{w^* \dot A v}{w^* v}.$$
 
 The spectral radius is $\rho = |\lambda|$ for a dominant $\lambda$, so
 $\dot\rho = \mathrm{Re}(\bar\lambda\dot\lambda)/\rho$. The complex eigenvalues of a real matrix come in conjugate pairs;
-both of a pair give the same $\dot\rho$.
+both members of a pair give the same $\dot\rho$.
 
-Higher derivatives need those of $v$ and $w$. Normalised by $w_0^* v = 1$ with the undisturbed left vector, they solve
-the bordered system (nonsingular exactly where $\lambda$ is simple)
+Higher derivatives need $\dot v$ and $\dot w$. Normalised by $w_0^* v = 1$ with the undisturbed left vector, $\dot v$
+solves the bordered system (nonsingular exactly where $\lambda$ is simple)
 
 $$\begin{pmatrix} A - \lambda & -v \\ w_0^* & 0 \end{pmatrix}
 \begin{pmatrix} \dot v \\ \dot\lambda \end{pmatrix} = \begin{pmatrix} -\dot A v \\ 0 \end{pmatrix},$$
 
-and $w$ solves the same system with $A^*$.
+and $\dot w$ solves the same system with $A^*$.
 """
 
 from typing import Annotated
@@ -87,9 +87,8 @@ def spectral_radius(a: Annotated[ArrayLike, "*batch n n"]) -> Real[Array, "*batc
     a = whole(_checks.square_matrix("a", a), 2)
 
     def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
-        # The matrix is taken in units of its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns
-        # the eigenvalues without the scale (in float32 beyond 1e±14 already); the derivative of hypot squares its
-        # arguments.
+        # The matrix is divided by its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns the
+        # eigenvalues without the scale (in float32 beyond 1e±14), and the derivative of hypot squares its arguments.
         unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
         unit = jnp.where(unit == 0, 1, unit)
         scaled = matrix / like(matrix, unit)

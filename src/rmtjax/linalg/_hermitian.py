@@ -13,14 +13,14 @@ from rmtjax.linalg import _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
 
-# From this n on levels are computed without eigenvectors, which `jax.lax.linalg.eigh` on a CPU always computes too. At
-# n = 50 that takes less than half the time in float32 and nearly the same in float64; from n = 100 on, 1/2 to 1/3.
+# From this n on, levels are computed without eigenvectors; `jax.lax.linalg.eigh` on a CPU always computes both. At
+# n = 50 this takes less than half the time in float32 and nearly the same time in float64; from n = 100 on, 1/2 to 1/3.
 _SMALLEST_TRIDIAGONAL = 50
 
 
 @jax.custom_jvp
 def hermitian_eigenvalues(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
-    """`eigvalsh` of a matrix that is known to be finite and Hermitian; faster routes would be added here."""
+    """`eigvalsh` of a matrix that is known to be finite and Hermitian."""
     return decompose(a)[0] if a.shape[-1] < _SMALLEST_TRIDIAGONAL else _levels_by_platform(a)
 
 
@@ -68,10 +68,9 @@ def eigh(a: Annotated[ArrayLike, "*batch n n"]) -> tuple[Real[Array, "*batch n"]
     $A = V \Lambda V^*$ with ascending real eigenvalues and orthonormal columns $v_k$. The matrix is symmetrised
     first, $A \to (A + A^*)/2$, so an asymmetric argument is read as its Hermitian part.
 
-    Derivatives of eigenvalues are right wherever these are distinct; the gradient of every symmetric function of the
-    spectrum, and of the projector onto a whole eigenspace, is right even at exact degeneracy. Levels closer than
-    4 eps‖A‖ count as equal. Functions of the matrix, V f(Λ) V*, are differentiated by `linalg.matrix_function`. Second
-    derivatives are right for distinct levels.
+    First and second derivatives are right where the eigenvalues are distinct. Gradients of symmetric functions of the
+    spectrum, and of projectors onto whole eigenspaces, are right even at exact degeneracy. Levels closer than 4 eps‖A‖
+    count as equal. `linalg.matrix_function` differentiates functions of the matrix, V f(Λ) V*.
 
     Args:
         a: finite matrices, batched over leading axes.

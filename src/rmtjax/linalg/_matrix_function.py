@@ -8,9 +8,9 @@ f[x, y] = \frac{f(x) - f(y)}{x - y} = \int_0^1 f'(y + t(x - y))\,dt .$$
 
 The quotient loses digits as $x \to y$: its rounding error is about eps/|x - y| times
 $\max_k |f(\lambda_k)| + |x f'(x)|$, the size of the values of $f$ and the effect of the rounding of its argument. The
-integral by the Gauss-Legendre rule is exact for close arguments, but wrong for distant ones or across a jump of $f$. It
-is used where it agrees with the quotient to within the quotient's own rounding error, as it is hardly worse there. It
-is also used for levels closer than 4 eps‖A‖, which cannot be told apart, as in `eigh`.
+integral by the Gauss-Legendre rule is exact for close arguments, but wrong for distant ones or across a jump of $f$.
+The integral is used where it agrees with the quotient to within the rounding error of the quotient. It is also used for
+levels closer than 4 eps‖A‖, which cannot be told apart (as in `eigh`).
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"])
 
     argument = jnp.abs(jnp.multiply(*aligned(x, slope(x))))
     size = jnp.max(jnp.abs(fx), axis=-1)[..., None, None] + jnp.maximum(argument[..., :, None], argument[..., None, :])
-    # Where a slope is NaN or infinite, because it is taken at a singularity of f, the finite quotient is kept.
+    # At a singularity of f a slope is NaN or infinite; the finite quotient is kept there.
     agrees = jnp.abs(integral - quotient) <= 4 * eps * size / jnp.abs(safe_gap)
     return jnp.where(one_level | (jax.lax.stop_gradient(agrees) & jnp.isfinite(size)), integral, quotient)
 
@@ -59,8 +59,8 @@ def divided_differences(f: Callable[[Array], Array], x: Real[Array, "*batch n"])
 def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch n n"]) -> Inexact[Array, "*batch n n"]:
     r"""The function of a Hermitian matrix, $f(A) = V f(\Lambda) V^*$.
 
-    The derivative is Daleckii and Krein's, right at coincident and close eigenvalues; `f` may close over parameters
-    and is differentiated with respect to them too. Second derivatives are right for distinct eigenvalues.
+    The derivative follows Daleckii and Krein and is right at coincident and close eigenvalues. If `f` closes over
+    parameters, it is differentiated in them too. Second derivatives are right for distinct eigenvalues.
 
     Args:
         f: a JAX function of one real number, e.g. `jnp.exp`, `jnp.log`, `jnp.sqrt`, `jnp.sign`, or
@@ -71,7 +71,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
         f(A), of the shape of `a`; Hermitian for a real-valued `f`.
 
     Raises:
-        ValueError: `a` is not square, or holds NaN or infinity; `f` calls numpy.
+        ValueError: `a` is not square or not finite, or `f` calls numpy.
 
     Example:
         >>> import jax.numpy as jnp

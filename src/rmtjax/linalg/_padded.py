@@ -53,8 +53,8 @@ def leading_block_spectrum(a: Inexact[Array, "n n"], order: Int[Array, ""]) -> S
     """Spectrum of the leading block of a Hermitian matrix that is zero outside it, for a traced order.
 
     The whole matrix has the levels of the block and n - k zeros. The n - k consecutive levels that lie closest to 0 are
-    removed; if a level of the block is closer to 0 than a computed zero, the two agree to rounding. (A large number on
-    the outer diagonal would sort the padding to the end too, but would cost digits: the error is eps‖A‖.)
+    removed. If a level of the block is closer to 0 than a computed zero, the two agree to rounding. (A large number on
+    the outer diagonal would also sort the padding to the end, but the error, eps‖A‖, would grow with it.)
     """
     n = a.shape[-1]
     eigenvalues = hermitian_eigenvalues(a)

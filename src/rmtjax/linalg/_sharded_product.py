@@ -37,11 +37,11 @@ def sharded_product(
     Args:
         matrix: a real or complex matrix A of n rows and m columns.
         vectors: m numbers, or k columns of m numbers.
-        mesh: devices along two axes of any names, the first for the rows and the second for the columns of A, or along
-            one for the rows.
+        mesh: devices along two axes of any names, the first for the rows of A and the second for its columns, or along
+            one axis, for the rows.
 
     Returns:
-        n numbers, or k columns of n numbers, in parts along the first axis of the mesh where that divides n.
+        n numbers, or k columns of n numbers. They lie in parts along the first axis of the mesh if its size divides n.
 
     Raises:
         ValueError: the shapes do not match, the dtype is of half precision, or `mesh` has not one or two axes.
@@ -63,7 +63,7 @@ def sharded_product(
         raise _checks.refusal("matrix", "be a matrix of at least one entry (use `jax.vmap` for several)", a.shape)
     if v.ndim not in (1, 2) or v.shape[0] != a.shape[1]:
         raise _checks.refusal("vectors", f"have {a.shape[1]} entries on the first of one or two axes", v.shape)
-    # Arrays of the host go to the devices in blocks; what is traced already is placed inside of the program.
+    # Arrays of the host go to the devices in blocks; traced arrays are placed inside of the program.
     n = a.shape[0]
     a, v = (each if isinstance(each, Tracer) else _laid_out(each, mesh, spec) for each, spec in _cut((a, v), mesh))
     return _product(a, v, mesh, n)
@@ -76,7 +76,7 @@ def _cut(arrays: tuple[Array, Array], mesh: Mesh) -> list[tuple[Array, tuple[tup
 
 
 def _laid_out(a: Inexact[Array, "..."], mesh: Mesh, spec: tuple[tuple[str, ...], ...]) -> Inexact[Array, "..."]:
-    """The array, cut along its first axes over axes of the mesh and filled up with zeros where it has to be."""
+    """The array, cut along its first axes over axes of the mesh and filled up with zeros where necessary."""
     sizes = [math.prod(mesh.shape[name] for name in axes) for axes in spec]
     filling = [(0, -length % size) for length, size in zip(a.shape, sizes, strict=False)]
     if any(more for _, more in filling):

@@ -1,12 +1,12 @@
 r"""The derivative of a matrix with the same singular vectors and other singular values.
 
-For $C = U S V^*$ and $E = U^* \dot C V$ with Hermitian part H and anti-Hermitian part K, the derivative of
-$U\,f(S)\,V^*$ is inside of the two bases
+Let $C = U S V^*$, and let H and K be the Hermitian and the anti-Hermitian part of $U^* \dot C V$. In the bases U and V
+the derivative of $U\,f(S)\,V^*$ has the entries
 
 $$f[s_i, s_j]\,H_{ij} + \frac{f_i + f_j}{s_i + s_j} K_{ij} + \dot f_i \delta_{ij}$$
 
-with divided differences off the diagonal, and $f_j/s_j$ times $\dot C$ where one of the bases ends. It has no singular
-vectors to be told apart, so it is right where singular values are equal.
+with divided differences off the diagonal. Where one of the bases ends, it is $f_j/s_j$ times $\dot C$. The formula does
+not tell singular vectors apart, so it holds for equal singular values too.
 """
 
 import jax
@@ -28,9 +28,9 @@ def singular_function_tangent(
 
     Args:
         decomposed: U, the k singular values and V* of C.
-        tangent: the direction, of C.
-        quotients: f/s, and what stands for it at 0.
-        differences: f[s_i, s_j]; the diagonal is not looked at.
+        tangent: the direction, a change of C.
+        quotients: f/s, or its replacement where s = 0.
+        differences: f[s_i, s_j]; the diagonal is ignored.
         values_tangent: the derivatives of the values f along the direction.
     """
     u, s, vh = decomposed

@@ -23,7 +23,7 @@ def counts_of_stream(
         rows: gives for each step the next diagonal entries, the off-diagonal entries to their right, and a mask of the
             rows that exist. It is called in one compiled program.
         steps: number of steps; static.
-        bound: an upper bound of the norm, known before any row; its dtype is that of the sweep.
+        bound: an upper bound of the norm, known before any row; the sweep has its dtype.
         x: points.
     """
     dtype = bound.dtype

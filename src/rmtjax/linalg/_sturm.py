@@ -13,8 +13,8 @@ block of rows runs on the minors themselves, and one division at its end brings 
 $(q_i, 1)$: this makes 4 instead of 1.4 billion rows times points per second and core in float64.
 
 Range. A block must neither overflow nor underflow. `prepare` scales T by a power of 2 to a Gershgorin bound of at most
-1 and raises off-diagonals to a floor below eps/5; `_Range` says how far. In each row a pair then grows by a factor of
-less than 4 and shrinks by at most $5/e^2$, a bound of the norm of the inverse transfer matrix at every shift used.
+1 and raises off-diagonals to a floor below eps/5 (see `_Range`). In each row a pair then grows by a factor of less than
+4 and shrinks by at most $5/e^2$, a bound of the norm of the inverse transfer matrix at every shift used.
 
 The two parts of one complex array carry the whole state. XLA computes the chain of a block once for each array that
 comes out of it, so a state of two arrays would take twice the time.
@@ -66,7 +66,14 @@ _RANGES = {
 }
 
 
-Shift = tuple[Float[Array, "*shape"], ...]
+# The bands of a matrix, the order of its trailing block, and numbers for each point.
+Diagonal = Float[Array, " n"]
+Beside = Float[Array, " n-1"]
+Order = Int[Array, ""]
+Numbers = Float[Array, "*shape"]
+Shift = tuple[Numbers, ...]
+BlockResult = tuple[Numbers, list[Numbers]]
+Scaling = tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]
 
 
 class AbstractSturm(AbstractModule):
@@ -80,17 +87,15 @@ class AbstractSturm(AbstractModule):
     behind: eqx.AbstractClassVar[int]  # the divisor at the end of a block is this many minors before the last one
 
     @abstractmethod
-    def shift(self, x: Float[Array, "*shape"]) -> Shift:
+    def shift(self, x: Numbers) -> Shift:
         """The functions of the points x that the recurrence needs."""
 
     @abstractmethod
-    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def start(self, x: Numbers) -> Numbers:
         """The ratio before the first row."""
 
     @abstractmethod
-    def block(
-        self, row: Float[Array, "columns block"], ratio: Float[Array, "*shape"], shift: Shift
-    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+    def block(self, row: Float[Array, "columns block"], ratio: Numbers, shift: Shift) -> BlockResult:
         """The ratio after a block of rows, and the minors from the one before the block on, up to a power of 2."""
 
 
@@ -104,15 +109,13 @@ class Tridiagonal(AbstractSturm):
     factors: ClassVar[int] = 1
     behind: ClassVar[int] = 1
 
-    def shift(self, x: Float[Array, "*shape"]) -> Shift:
+    def shift(self, x: Numbers) -> Shift:
         return (x,)
 
-    def start(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def start(self, x: Numbers) -> Numbers:
         return jnp.ones_like(x)
 
-    def block(
-        self, row: Float[Array, "2 block"], ratio: Float[Array, "*shape"], shift: Shift
-    ) -> tuple[Float[Array, "*shape"], list[Float[Array, "*shape"]]]:
+    def block(self, row: Float[Array, "2 block"], ratio: Numbers, shift: Shift) -> BlockResult:
         (ratio, lift), (x,) = cut(ratio), shift
         offset = row.dtype.type(2.0 ** _RANGES[np.dtype(row.dtype)].offset)
         minors = [jnp.broadcast_to(lift, ratio.shape), ratio * lift]
@@ -121,7 +124,7 @@ class Tridiagonal(AbstractSturm):
         return minors[-1] / nonzero(minors[-2]), minors[1:]
 
 
-def cut(ratio: Float[Array, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Array, ""]]:
+def cut(ratio: Numbers) -> tuple[Numbers, Float[Array, ""]]:
     """The ratio, cut to a bounded size, and the power of 2 that a block begins with."""
     limits = _RANGES[np.dtype(ratio.dtype)]
     largest, lift = (ratio.dtype.type(2.0**k) for k in (limits.largest, limits.lift))
@@ -129,7 +132,7 @@ def cut(ratio: Float[Array, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Ar
     return jnp.where(ratio > largest, largest, jnp.where(ratio < -largest, -largest, ratio)), lift
 
 
-def nonzero(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def nonzero(x: Numbers) -> Numbers:
     """A divisor, with 0 replaced by the smallest normal number."""
     return jnp.where(x == 0, x.dtype.type(jnp.finfo(x.dtype).tiny), x)
 
@@ -139,16 +142,16 @@ def block(dtype: np.dtype) -> int:
     return _RANGES[np.dtype(dtype)].block
 
 
-def pack(diagonal: Float[Array, " n"], squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
+def pack(diagonal: Diagonal, squares: Float[Array, " n"], rows: int = ROWS) -> Float[Array, "steps 2 rows"]:
     """Scaled rows for the scan, with e² to the left of each in `squares`; padding counts as above every shift."""
     return packed(rows, (diagonal, ABOVE_ALL), (floored(squares), floor(squares.dtype)))
 
 
 def packed(rows: int, *columns: tuple[Float[Array, " n"], float]) -> Float[Array, "steps columns rows"]:
-    """Columns of numbers, each with its padding, for a scan of at least two steps with at most `rows` rows in each."""
+    """Columns, each given with its padding, for a scan of at least two steps with at most `rows` rows in each."""
     size = columns[0][0].shape[0]
-    # XLA dissolves a loop of one step and computes it again for each array that depends on it, with other roundings:
-    # next to a zero the parts of a search would disagree about a sign.
+    # XLA dissolves a loop of one step and repeats it for each array that depends on it, with other roundings. Next to a
+    # zero the parts of a search would then disagree about a sign.
     rows = max(min(rows, -(-size // 2)), 1)
     padding = (0, max(-size % rows, 2 * rows - size))
     padded = [jnp.pad(column, padding, constant_values=value) for column, value in columns]
@@ -190,9 +193,7 @@ def _integer(dtype: np.dtype) -> type:
     return jnp.int64 if dtype == jnp.float64 else jnp.int32
 
 
-def normalised(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
-) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Int[Array, ""], Bool[Array, ""]]:
+def normalised(diagonal: Diagonal, off_diagonal: Beside) -> tuple[Diagonal, Beside, Int[Array, ""], Bool[Array, ""]]:
     """The entries times 2^-exponent, with a Gershgorin bound in [1/2, 1); no entry that matters is rounded.
 
     The exponent, and whether the entries are finite, come last; if they are not finite, all entries are 0.
@@ -202,10 +203,8 @@ def normalised(
     return diagonal, off_diagonal, exponent, finite
 
 
-def _gershgorin(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"]
-) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
-    """The exponent that brings the Gershgorin bound into [1/2, 1), the bounds of -T and T then, whether T is finite."""
+def _gershgorin(diagonal: Diagonal, off_diagonal: Beside) -> Scaling:
+    """The exponent that brings the Gershgorin bound into [1/2, 1), scaled bounds of -T and T, whether T is finite."""
     e = jnp.pad(jnp.abs(off_diagonal), 1)
 
     def bounds(unit: float) -> list[Float[Array, " n"]]:
@@ -215,9 +214,7 @@ def _gershgorin(
     return scaling(diagonal.dtype, bounds)
 
 
-def scaling(
-    dtype: np.dtype, bounds: Callable[[float], list[Float[Array, " n"]]]
-) -> tuple[Int[Array, ""], list[Float[Array, ""]], Bool[Array, ""]]:
+def scaling(dtype: np.dtype, bounds: Callable[[float], list[Float[Array, " n"]]]) -> Scaling:
     """The exponent of the largest bound, the largest bound of each kind times 2^-exponent, and whether all are finite.
 
     `bounds(unit)` gives sums of up to three entries in any unit. They are computed in two units: in the first they
@@ -238,7 +235,7 @@ def scaling(
 
 
 def prepare(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], inside: Bool[Array, " n"], rows: int = ROWS
+    diagonal: Diagonal, off_diagonal: Beside, inside: Bool[Array, " n"], rows: int = ROWS
 ) -> tuple[Tridiagonal, Bool[Array, ""]]:
     """The matrix for `count` and `last_minor`, and whether it is finite; if it is not, the zero matrix replaces it.
 
@@ -252,14 +249,12 @@ def prepare(
     return Tridiagonal(packed, exponent, -bounds[0], bounds[1]), finite
 
 
-def shifts(x: Float[Array, "*shape"], exponent: Int[Array, ""]) -> Float[Array, "*shape"]:
+def shifts(x: Numbers, exponent: Int[Array, ""]) -> Numbers:
     """Points in the units of the scaled matrix; distant ones are moved nearer, but stay beyond its Gershgorin bound."""
     return jnp.clip(scaled(x, -exponent), -FARTHEST, FARTHEST)
 
 
-def count(
-    matrix: AbstractSturm, ratio: Float[Array, "*shape"], x: Float[Array, "*shape"]
-) -> tuple[Float[Array, "*shape"], Int[Array, "*shape"]]:
+def count(matrix: AbstractSturm, ratio: Numbers, x: Numbers) -> tuple[Numbers, Int[Array, "*shape"]]:
     """Go on from a ratio over the rows of `matrix`: the new ratio, and how many eigenvalues below x these rows add.
 
     There may be up to 2²⁴ rows, as the count is a floating-point number; longer matrices must be cut in pieces.
@@ -283,18 +278,16 @@ def count(
 
 
 def types(matrix: AbstractSturm) -> list[Any]:
-    """The types of the arrays of a matrix, with which the carry of a loop over it varies."""
+    """The types of the arrays of a matrix; the carry of a loop over its rows must vary like these."""
     return [jax.typeof(leaf) for leaf in jax.tree.leaves(matrix)]
 
 
-def total_count(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
+def total_count(matrix: AbstractSturm, x: Numbers) -> Int[Array, "*shape"]:
     """Number of eigenvalues strictly below each x, for any number of rows; the devices of a mesh share the points."""
     return at_points(partial(_total_count, matrix), x)
 
 
-def at_points(
-    counts: Callable[[Float[Array, " k"]], Int[Array, " k"]], x: Float[Array, "*shape"]
-) -> Int[Array, "*shape"]:
+def at_points(counts: Callable[[Float[Array, " k"]], Int[Array, " k"]], x: Numbers) -> Int[Array, "*shape"]:
     """The counts at points of any shape, which the devices of a mesh share."""
     return spread(counts, x.ravel(), EVEN if x.size > MANY_LANES else 1).reshape(x.shape)
 
@@ -315,7 +308,7 @@ def _total_count(matrix: AbstractSturm, x: Float[Array, " k"]) -> Int[Array, " k
     return go_on(state, rows[steps // piece * piece :])[0][1] if steps % piece else state[1]
 
 
-def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def last_minor(matrix: AbstractSturm, x: Numbers) -> Numbers:
     """det(T - x) up to a positive, smooth and slowly varying factor, with its exponent modulo the window."""
     shift = matrix.shift(x)
 
@@ -332,14 +325,14 @@ def last_minor(matrix: AbstractSturm, x: Float[Array, "*shape"]) -> Float[Array,
     return reduced(state.imag * reduced(state.real)) if matrix.behind else state.imag
 
 
-def ratio(a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def ratio(a: Numbers, b: Numbers) -> Numbers:
     """a/b for two values of `last_minor`, with the exponent in the middle of the window."""
     # `reduced` maps the exponent k to ((k - 1) mod 2^window) - 2^(window - 1).
     half = 1 << _RANGES[np.dtype(a.dtype)].window - 1
     return reduced(a / b * a.dtype.type(2.0 ** (half + 1)))
 
 
-def reduced(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def reduced(x: Numbers) -> Numbers:
     """The number with its exponent taken modulo the window, so that products of any length stay in range."""
     window = _RANGES[np.dtype(x.dtype)].window
     info = np.finfo(x.dtype)

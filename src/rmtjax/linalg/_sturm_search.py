@@ -4,21 +4,22 @@ The search has two rounds of two bounded loops; each turn is one sweep with a la
 
 *Divide.* Every level k has a bracket $[a, b)$ with the counts $N(a) \le k < N(b)$. The levels that share a bracket
 divide it evenly among their lanes, all levels learn from all counts, and the lanes of finished levels are lent to the
-rest. The bracket of a cluster of m levels thus shrinks (m+1)-fold in a turn, those of the last few clusters a
-hundredfold. The loop ends when every level is alone or its bracket has the width of rounding: after 3 or 4 turns for a
-random spectrum.
+rest. The bracket of a cluster of m levels thus shrinks (m+1)-fold in a turn; the brackets of the last few clusters
+shrink a hundredfold. The loop ends when every level is alone or its bracket has the width of rounding, after 3 or 4
+turns for a random spectrum.
 
 *Polish.* Alone in its bracket, a level is a simple zero of $\det(T - x)$, and the method of Chandrupatla (1997,
-Advances in Engineering Software 28, 145) closes the bracket by inverse quadratic interpolation where that is safe, by
-bisection where it is not. Only ratios of determinants matter, so their exponents may wrap. No step is smaller than the
+Advances in Engineering Software 28, 145) closes the bracket by inverse quadratic interpolation where that is safe, and
+by bisection elsewhere. Only ratios of determinants matter, so their exponents may wrap. No step is smaller than the
 final width, so the last steps land on both sides of the level, and the bracket itself is the certificate. This takes 8
 to 12 turns in float64.
 
-The first round may leave a few brackets open. The second divides until all are closed, which takes a turn or two, as
-these few brackets have the lanes of all levels. In this way each loop is in the program only once.
+The first round may leave a few brackets open. The second round divides until all are closed. This takes a turn or two,
+because these few brackets have the lanes of all levels. Two rounds of the same loops put each loop into the program
+only once.
 
-A point and the result of a sweep there are one complex number, x + i·count or x + i·minor: the time that XLA takes to
-compile a loop is proportional to the number of arrays that leave it.
+A point and the result of a sweep there are one complex number, x + i·count or x + i·minor, because the time that XLA
+takes to compile a loop is proportional to the number of arrays that leave it.
 """
 
 from functools import partial
@@ -37,8 +38,9 @@ from rmtjax.linalg import _sturm
 _FEWEST_LANES = 16
 # Comparing up to this many pairs of a point and a level takes no longer than a binary search, and compiles faster.
 _FEW_PAIRS = 1 << 14
-# Up to this many levels have a lane each. Of more, a quarter is served in a turn: levels need different numbers of
-# turns, and with a queue no lane is idle: half the time at n = 1000, but twice the time in batches of n = 50 to 200.
+# Up to this many levels have a lane each. Of more levels, a quarter is served in a turn: levels need different numbers
+# of turns, and with a queue no lane is idle. A queue takes half the time at n = 1000, but twice the time in batches of
+# n = 50 to 200.
 _FEW_LEVELS = 256
 # Polishing leaves the last 1/500 of the levels to the second round.
 _STRAGGLERS = 500
@@ -49,7 +51,7 @@ Points = Complex[Array, " k"]
 
 
 class _Brackets(NamedTuple):
-    """The ends of a bracket for each wanted level, with the counts there; counts start at the first wanted level."""
+    """The ends of a bracket for each wanted level and the counts there, minus the number of the first wanted level."""
 
     lower: Points
     upper: Points
@@ -63,7 +65,7 @@ class _Brackets(NamedTuple):
         return self.upper.real - self.lower.real > _width(self.lower.real.dtype)
 
 
-def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first: int, last: int) -> Float[Array, " k"]:
+def eigenvalues(matrix: _sturm.AbstractSturm, order: int | _sturm.Order, first: int, last: int) -> Float[Array, " k"]:
     """Eigenvalues `first` to `last - 1`, ascending, within 4 eps of the norm.
 
     The matrix has `order` eigenvalues, which may be traced; later entries of the result have no meaning. The devices of
@@ -74,18 +76,16 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], first
 
 
 def _some_levels(
-    matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]
+    matrix: _sturm.AbstractSturm, order: int | _sturm.Order, level: Int[Array, " k"]
 ) -> Float[Array, " k"]:
-    """The levels from number `level[0]` on, in the units of the rows; one for each of the numbers, which ascend."""
-    return jnp.clip(_searched(matrix, order, level), matrix.lower, matrix.upper)
+    """The levels from number `level[0]` on, as many as there are numbers, nearly in order and in the units of the rows.
 
-
-def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: Int[Array, " k"]) -> Float[Array, " k"]:
-    """The levels in the units of the rows, nearly in order, by the two rounds of the search."""
+    The numbers ascend.
+    """
     first, size, dtype = level[0], level.size, matrix.rows.dtype
     # Rounding and the floor under off-diagonals may move levels out of the bounds, but no farther than this.
     low, high = (jnp.asarray(x, dtype) for x in (matrix.lower - _width(dtype), matrix.upper + _width(dtype)))
-    # The numbers that fill up the last device's part repeat, but here each lane needs a level of its own.
+    # The numbers that fill up the part of the last device repeat a number, but each lane here needs another level.
     present = first + jnp.arange(size, dtype=first.dtype) < like(first, order)
     ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
     counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
@@ -95,7 +95,7 @@ def _searched(matrix: _sturm.AbstractSturm, order: int | Int[Array, ""], level: 
     lower, upper = jax.lax.fori_loop(
         0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
     )
-    return (lower.real + upper.real) / 2
+    return jnp.clip((lower.real + upper.real) / 2, matrix.lower, matrix.upper)
 
 
 def _width(dtype: jnp.dtype) -> float:
@@ -104,7 +104,7 @@ def _width(dtype: jnp.dtype) -> float:
 
 
 def rows_in_a_step(size: int, dtype: jnp.dtype) -> int:
-    """Rows in a step: for up to 256 wanted levels few, for a small program; for more levels many are twice as fast."""
+    """Rows in a step: few for up to 256 levels, for a small program; more for more levels, which is twice as fast."""
     return _sturm.block(dtype) if size <= _FEW_LEVELS else _sturm.ROWS
 
 
@@ -116,7 +116,7 @@ def _lanes(size: int) -> int:
 
 
 def _turns(size: int) -> int:
-    """Enough turns: each halves the brackets that have a lane, and levels without one are served in later turns."""
+    """A sufficient number of turns: each halves the brackets that have a lane; later turns serve the other levels."""
     return _TURNS * -(-size // _lanes(size))
 
 
@@ -132,7 +132,7 @@ def _wanted(count: Int[Array, "*shape"], first: Int[Array, ""], size: int, dtype
 def _divide(
     matrix: _sturm.AbstractSturm, brackets: _Brackets, first: Int[Array, ""], all_levels: Bool[Array, ""]
 ) -> _Brackets:
-    """Divide brackets by counts until every level is alone, or until all of them are closed."""
+    """Divide brackets by counts until every level is alone; if `all_levels`, until every bracket is closed."""
     size, dtype = brackets.lower.size, matrix.rows.dtype
     lane = jnp.arange(_lanes(size))
 
@@ -153,7 +153,7 @@ def _divide(
         place = (like(lowest, mine) - lowest) * lanes + like(lowest, lane - turn_of * share + 1)
         x = lower.real + place / (members * lanes + 1) * (upper.real - lower.real)
         x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
-        # The sort is for the case that rounding made the counts descend somewhere.
+        # Rounding may have made the counts descend somewhere; the sort repairs this.
         below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))
         return number + 1, _narrowed(b, _points(x, below))
 
@@ -176,7 +176,7 @@ def _narrowed(b: _Brackets, points: Complex[Array, " lanes"]) -> _Brackets:
 
 
 def _first(wanted: Bool[Array, " k"]) -> Int[Array, " k"]:
-    """Ascending indices of the wanted entries, followed by larger numbers, from a sort, which compiles quickly."""
+    """Ascending indices of the wanted entries, followed by larger numbers; the sort compiles quickly."""
     index = jnp.arange(wanted.size)
     return jnp.sort(jnp.where(wanted, index, wanted.size))
 
@@ -218,7 +218,7 @@ def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
     lower, upper = brackets.lower.real, jnp.where(brackets.alone, brackets.upper, brackets.lower).real
     a, b = (_points(x, jnp.zeros_like(x)) for x in (lower, upper))
     _, s = jax.lax.while_loop(goes_on, turn, (jnp.int32(0), _Search(a, b, b)))
-    # If rounding gives both ends of a bracket the same sign, it stays as it was, for the second round.
+    # If rounding gives both ends of a bracket the same sign, the bracket stays as it was, for the second round.
     lower = jnp.where(s.across, jnp.minimum(s.a.real, s.b.real), brackets.lower.real)
     upper = jnp.where(s.across, jnp.maximum(s.a.real, s.b.real), brackets.upper.real)
     return _Brackets(_points(lower, brackets.lower.imag), _points(upper, brackets.upper.imag))
@@ -240,7 +240,7 @@ def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:
 def _proposal(s: _Search) -> Float[Array, " k"]:
     """The next point, by Chandrupatla's rule."""
     a, b, c = (p.real for p in s)
-    # The minors are taken in units of the one at b, which removes their common exponent.
+    # Division by the minor at b removes the common exponent.
     at_a, at_c = (_sturm.ratio(p.imag, s.b.imag) for p in (s.a, s.c))
     xi, phi = (a - b) / (c - b), (at_a - 1) / (at_c - 1)
     safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)

@@ -1,6 +1,7 @@
 """Real symmetric tridiagonal matrices: exact counts and spectra at any size."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from rmtjax._promotion import common_dtype, complex_dtype, like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.linalg import _sturm, _sturm_search, _tridiagonal_vectors
 from rmtjax.linalg._decompose import inverse_gaps
+from rmtjax.linalg._sturm import Beside, Diagonal, Order
 
 Select = tuple[int, int] | None
 
@@ -36,9 +38,9 @@ class SymTridiagonal(AbstractModule):
     every eigenvalue. Eigenvectors have residuals below 10 eps‖T‖, or 30 eps‖T‖ where `select` cuts through a cluster of
     levels, and are orthogonal to 50 n eps.
 
-    Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with a memory of n numbers for each level.
-    Levels closer than rounding count as one degenerate level; the gradient of every symmetric function of the spectrum
-    is right there too. Second derivatives are right for distinct levels. Counts have the derivative 0.
+    Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers in memory for each level.
+    Levels closer than rounding count as one degenerate level, where gradients of symmetric functions of the spectrum
+    are right too. Second derivatives are right for distinct levels. Counts have the derivative 0.
 
     Args:
         diagonal: n ≥ 1 entries, batched over leading axes.
@@ -79,7 +81,7 @@ class SymTridiagonal(AbstractModule):
         return _dense(self.diagonal, self.off_diagonal)
 
     def matvec(self, v: Annotated[ArrayLike, "*batch n"]) -> Inexact[Array, "*batch n"]:
-        """The product T v; the batch axes of v broadcast against those of T."""
+        """The product T v; the batch axes of v and T broadcast against each other."""
         v = _checks.numbers("v", v)
         if v.ndim == 0 or v.shape[-1] != self.n:
             raise _checks.refusal("v", f"have {self.n} entries on its last axis", v.shape)
@@ -92,14 +94,14 @@ class SymTridiagonal(AbstractModule):
         Args:
             x: points of any shape and order, infinities included, rounded to the dtype of the matrix. At a point closer
                 to a level than 4 eps‖T‖ either count may be returned.
-            mesh: devices that share the points, in equal parts, whatever the names of its axes; each gets a copy of the
-                matrix. By default the devices that hold the arguments.
+            mesh: devices that share the points in equal parts; the axes may have any names. Each device gets a copy of
+                the matrix. By default the devices that hold the arguments share them.
 
         Returns:
             Integers of the shape of the batch followed by the shape of `x`.
 
         Raises:
-            ValueError: `x` holds NaN, the matrix NaN or infinity, or `mesh` is no mesh.
+            ValueError: `x` holds NaN, the matrix holds NaN or infinity, or `mesh` is not a mesh.
         """
         x, valid = _checks.points("x", x)
         for name, entries in (("diagonal", self.diagonal), ("off_diagonal", self.off_diagonal)):
@@ -108,22 +110,23 @@ class SymTridiagonal(AbstractModule):
         operands = on_all_devices(mesh, (self.diagonal, self.off_diagonal, x.astype(self.diagonal.dtype).ravel()))
         *matrix, points = operands
         with spread_over(mesh):
-            below = jnp.vectorize(partial(_counts, x=points), signature="(n),(m)->(k)")(*matrix)
+            counts = partial(block_counts, order=jnp.int32(self.n), x=points)
+            below = jnp.vectorize(counts, signature="(n),(m)->(k)")(*matrix)
         return _checks.masked(valid, below.reshape(*self.diagonal.shape[:-1], *x.shape))
 
     def eigenvalues(self, select: Select = None, *, mesh: Mesh | None = None) -> Float[Array, "*batch k"]:
         """Ascending eigenvalues.
 
         Args:
-            select: None for all of them, (i, j) for those of index i to j - 1, counted from 0; 0 ≤ i < j ≤ n. Static.
-            mesh: devices that share the levels, an equal range each, whatever the names of its axes; each gets a copy
-                of the matrix. The levels are within 4 eps‖T‖ for every number of devices, but may differ in the last
-                digits. The derivative is computed whole on each device. By default one device does all.
+            select: None for all levels, or (i, j) for the levels i to j - 1, counted from 0; 0 ≤ i < j ≤ n. Static.
+            mesh: devices of which each finds an equal range of levels; the axes may have any names. Each device gets a
+                copy of the matrix and computes the whole derivative. The levels are within 4 eps‖T‖ for every number of
+                devices, but may differ in the last digits. By default one device does all.
 
         Raises:
-            ValueError: `select` is out of range, or `mesh` is no mesh.
+            ValueError: `select` is out of range, or `mesh` is not a mesh.
         """
-        values = partial(_eigenvalues, *self._selected(select))
+        values = partial(block_eigenvalues, *self._selected(select), order=jnp.int32(self.n))
         operands = on_all_devices(mesh, (self.diagonal, self.off_diagonal))
         with spread_over(mesh):
             return jnp.vectorize(values, signature="(n),(m)->(k)")(*operands)
@@ -152,11 +155,7 @@ class SymTridiagonal(AbstractModule):
         Returns:
             Numbers of the shape of the batch followed by the shape of `x`.
         """
-        x = _checks.real("x", x).astype(self.diagonal.dtype)
-        values = jnp.vectorize(partial(_log_determinant, x=x.ravel()), signature="(n),(m)->(k)")(
-            self.diagonal, self.off_diagonal
-        )
-        return values.reshape(*self.diagonal.shape[:-1], *x.shape)
+        return self._at_points(_log_determinant, _checks.real("x", x).astype(self.diagonal.dtype))
 
     @on_automatic_axes
     def resolvent_trace(self, z: ArrayLike | complex) -> Complex[Array, "..."]:
@@ -170,12 +169,12 @@ class SymTridiagonal(AbstractModule):
         Returns:
             Complex numbers of the shape of the batch followed by the shape of `z`.
         """
-        z = _checks.numbers("z", z)
-        z = z.astype(complex_dtype(self.diagonal.dtype))
-        values = jnp.vectorize(partial(_resolvent_trace, z=z.ravel()), signature="(n),(m)->(k)")(
-            self.diagonal, self.off_diagonal
-        )
-        return values.reshape(*self.diagonal.shape[:-1], *z.shape)
+        return self._at_points(_resolvent_trace, _checks.numbers("z", z).astype(complex_dtype(self.diagonal.dtype)))
+
+    def _at_points(self, function: Callable, z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        """A function of each matrix of the batch and of all points."""
+        each = jnp.vectorize(partial(function, z=z.ravel()), signature="(n),(m)->(k)")
+        return each(self.diagonal, self.off_diagonal).reshape(*self.diagonal.shape[:-1], *z.shape)
 
     def _selected(self, select: Select) -> tuple[int, int]:
         if select is None:
@@ -202,100 +201,71 @@ def _dense(d: Float[Array, "*batch n"], e: Float[Array, "*batch n-1"]) -> Float[
 _product = compiled(_tridiagonal_vectors.product)
 
 
-def _counts(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Int[Array, " k"]:
-    return block_counts(d, e, jnp.int32(d.size), x)
-
-
 @compiled
-def block_counts(
-    d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""], x: Float[Array, "*shape"]
-) -> Int[Array, "*shape"]:
+def block_counts(d: Diagonal, e: Beside, order: Order, x: Float[Array, "*shape"]) -> Int[Array, "*shape"]:
     """Number of eigenvalues of the trailing block, whose order may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
     matrix, _ = _sturm.prepare(*_inside(d, e, order))
     return _sturm.total_count(matrix, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
 
 
-def _eigenvalues(first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
-    return block_eigenvalues(first, last, d, e, jnp.int32(d.size))
+def _eigenvectors(first: int, last: int, d: Diagonal, e: Beside) -> Float[Array, "n k"]:
+    order = jnp.int32(d.size)
+    return vectors_of_levels(first, last, d, e, order, block_eigenvalues(first, last, d, e, order))
 
 
-def _eigenvectors(first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, "n k"]:
-    return block_eigenvectors(first, last, d, e, jnp.int32(d.size))
-
-
-def _without_subnormals(a: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Subnormal numbers replaced by 0; 0 keeps its derivative."""
-    return a - jax.lax.stop_gradient(jnp.where(jnp.abs(a) < jnp.finfo(a.dtype).tiny, a, 0))
-
-
-def _inside(
-    d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Bool[Array, " n"]]:
+def _inside(d: Diagonal, e: Beside, order: Order) -> tuple[Diagonal, Beside, Bool[Array, " n"]]:
     """The entries of the trailing block, 0 elsewhere, and a mask of its rows.
 
-    Subnormal entries become 0: XLA treats them as 0 in one operation and not in the next.
+    Subnormal entries become 0, because XLA treats them as 0 in one operation and not in the next.
     """
     inside = jnp.arange(d.size, dtype=order.dtype) >= d.size - order
-    return jnp.where(inside, _without_subnormals(d), 0), jnp.where(inside[:-1], _without_subnormals(e), 0), inside
+    # The difference keeps the derivative of an entry that is 0.
+    subnormal = lambda a: jax.lax.stop_gradient(jnp.where(jnp.abs(a) < jnp.finfo(a.dtype).tiny, a, 0))
+    return jnp.where(inside, d - subnormal(d), 0), jnp.where(inside[:-1], e - subnormal(e), 0), inside
 
 
-def block_eigenvalues(
-    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, " k"]:
+def block_eigenvalues(first: int, last: int, d: Diagonal, e: Beside, order: Order) -> Float[Array, " k"]:
     """Eigenvalues of the trailing block, whose order may be traced, padded with +inf."""
-    # Known numbers need no derivative, and at small n a function with a rule for it takes twice as long to call.
+    # Known numbers need no derivative, and at small n a call of a function with a derivative rule takes twice as long.
     search = _differentiable if any(isinstance(a, Tracer) for a in (d, e, order)) else _search
     return search(first, last, d, e, order)
 
 
 @partial(compiled, static_argnums=(0, 1))
-def _search(
-    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, " k"]:
+def _search(first: int, last: int, d: Diagonal, e: Beside, order: Order) -> Float[Array, " k"]:
     matrix, finite = _sturm.prepare(*_inside(d, e, order), _sturm_search.rows_in_a_step(last - first, d.dtype))
     levels = _sturm_search.eigenvalues(matrix, order, first, last)
     return jnp.where(jnp.arange(first, last, dtype=order.dtype) < order, jnp.where(finite, levels, jnp.nan), jnp.inf)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _differentiable(
-    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, " k"]:
+def _differentiable(first: int, last: int, d: Diagonal, e: Beside, order: Order) -> Float[Array, " k"]:
     return _search(first, last, d, e, order)
 
 
 @_differentiable.defjvp
 def _differentiable_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     (d, e, _), levels = tangents, block_eigenvalues(first, last, *primals)
-    # Clusters of levels may lie across two devices, so each computes all vectors.
+    # A cluster of levels may lie across two devices, so each device computes all vectors.
     return levels, _change(vectors_of_levels(first, last, *primals, gathered(levels)), d, e)
 
 
 @jax.jit
-def _change(v: Float[Array, "n k"], d: Float[Array, " n"], e: Float[Array, " n-1"]) -> Float[Array, " k"]:
+def _change(v: Float[Array, "n k"], d: Diagonal, e: Beside) -> Float[Array, " k"]:
     """The change of the eigenvalues with eigenvectors v under a change of the matrix."""
     return d @ v**2 + 2 * e @ (v[1:] * v[:-1])
-
-
-def block_eigenvectors(
-    first: int, last: int, d: Float[Array, " n"], e: Float[Array, " n-1"], order: Int[Array, ""]
-) -> Float[Array, "n k"]:
-    """Eigenvectors of the trailing block as columns; 0 outside the block and for levels that it does not have."""
-    return vectors_of_levels(first, last, d, e, order, block_eigenvalues(first, last, d, e, order))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 @partial(compiled, static_argnums=(0, 1))
 def vectors_of_levels(
-    first: int,
-    last: int,
-    d: Float[Array, " n"],
-    e: Float[Array, " n-1"],
-    order: Int[Array, ""],
-    levels: Float[Array, " k"],
+    first: int, last: int, d: Diagonal, e: Beside, order: Order, levels: Float[Array, " k"]
 ) -> Float[Array, "n k"]:
-    """`block_eigenvectors` for known levels, without the search for them, the larger part of the program."""
+    """Eigenvectors of the trailing block as columns, for known levels; the search for levels is the longer program.
+
+    They are 0 outside the block and for levels that it does not have.
+    """
     d, e, inside = _inside(d, e, order)
     d, e, exponent, finite = _sturm.normalised(d, e)
     present = jnp.arange(first, last, dtype=order.dtype) < order
@@ -322,33 +292,31 @@ def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tupl
 
 
 @compiled
-def _log_determinant(d: Float[Array, " n"], e: Float[Array, " n-1"], x: Float[Array, " k"]) -> Float[Array, " k"]:
+def _log_determinant(d: Diagonal, e: Beside, z: Float[Array, " k"]) -> Float[Array, " k"]:
     n = d.size
     d, e, _ = _inside(d, e, jnp.int32(n))
     scaled_d, scaled_e, exponent, finite = _sturm.normalised(d, e)
-    x = jnp.where(finite, x, jnp.nan)
-    far, distant, near = _by_distance(x, exponent)
+    far, distant, near = _by_distance(jnp.where(finite, z, jnp.nan), exponent)
     at_far = n * jnp.log(jnp.abs(distant)) - jnp.sum(d) / distant
     at_near = _tridiagonal_vectors.log_determinant(scaled_d, scaled_e, _sturm.scaled(near, -exponent))
     return jnp.where(far, at_far, at_near + n * math.log(2) * exponent.astype(d.dtype))
 
 
 @compiled
-def _resolvent_trace(d: Float[Array, " n"], e: Float[Array, " n-1"], z: Complex[Array, " k"]) -> Complex[Array, " k"]:
+def _resolvent_trace(d: Diagonal, e: Beside, z: Complex[Array, " k"]) -> Complex[Array, " k"]:
     d, e, _ = _inside(d, e, jnp.int32(d.size))
     scaled_d, scaled_e, exponent, finite = _sturm.normalised(d, e)
     z = jnp.where(finite, z, jnp.nan)
     far, distant, near = _by_distance(z, exponent)
-    near = jax.lax.complex(_sturm.scaled(near.real, -exponent), _sturm.scaled(near.imag, -exponent))
-    trace = -jnp.sum(_tridiagonal_vectors.green(scaled_d, scaled_e, near)[0], axis=0)
-    at_near = jax.lax.complex(_sturm.scaled(trace.real, -exponent), _sturm.scaled(trace.imag, -exponent))
-    return jnp.where(far, (d.size + like(z, jnp.sum(d)) / distant) / distant, at_near)
+    scaled = lambda z: jax.lax.complex(_sturm.scaled(z.real, -exponent), _sturm.scaled(z.imag, -exponent))
+    trace = -jnp.sum(_tridiagonal_vectors.green(scaled_d, scaled_e, scaled(near))[0], axis=0)
+    return jnp.where(far, (d.size + like(z, jnp.sum(d)) / distant) / distant, scaled(trace))
 
 
 def _by_distance(
     z: Inexact[Array, " k"], exponent: Int[Array, ""]
 ) -> tuple[Bool[Array, " k"], Inexact[Array, " k"], Inexact[Array, " k"]]:
-    """Which points are so far from a matrix of this exponent that only its trace matters; the far ones; the near ones.
+    """Which points are so far that only the trace of a matrix of this exponent matters, then the far and the near ones.
 
     Both arrays hold harmless points in the remaining places. Without the distinction a far point would overflow in the
     units of the matrix.

@@ -1,15 +1,15 @@
 r"""Green's function and eigenvectors of a symmetric tridiagonal matrix, from its two triangular factorisations.
 
-Eliminating $T - z$ from the top gives the pivots $q^+_i = d_i - z - e_{i-1}^2/q^+_{i-1}$, from the bottom
+Eliminating $T - z$ from the top gives the pivots $q^+_i = d_i - z - e_{i-1}^2/q^+_{i-1}$, and from the bottom
 $q^-_i = d_i - z - e_i^2/q^-_{i+1}$. The two meet in row i with
 
 $$\gamma_i = q^+_i + q^-_i - (d_i - z), \qquad \big[(T - z)^{-1}\big]_{ii} = 1/\gamma_i, \qquad
 \big[(T - z)^{-1}\big]_{i,i+1} = -\frac{e_i}{q^+_i}\,\frac{1}{\gamma_{i+1}}.$$
 
-The factorisation twisted at row i gives the solution of $(T - z) v = \gamma_i u_i$, $u_i$ the unit vector: $v_i = 1$,
-$v_{j} = -e_j v_{j+1}/q^+_j$ above and $v_{j} = -e_{j-1} v_{j-1}/q^-_j$ below. Close to an eigenvalue, $|\gamma_i|$ is
-smallest where the eigenvector is largest, and for this i v is the eigenvector (Parlett and Dhillon 1997, Linear Algebra
-Appl. 267, theorems 2 and 4; Dhillon and Parlett 2004).
+The factorisation twisted at row i gives the solution of $(T - z) v = \gamma_i u_i$ with the unit vector $u_i$. It has
+$v_i = 1$, $v_{j} = -e_j v_{j+1}/q^+_j$ above and $v_{j} = -e_{j-1} v_{j-1}/q^-_j$ below. Close to an eigenvalue,
+$|\gamma_i|$ is smallest where the eigenvector is largest, and v for this i is the eigenvector (Parlett and Dhillon
+1997, Linear Algebra Appl. 267, theorems 2 and 4; Dhillon and Parlett 2004).
 """
 
 from collections.abc import Callable
@@ -22,16 +22,17 @@ from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax._promotion import aligned, like
 from rmtjax.linalg._decompose import decompose
+from rmtjax.linalg._sturm import Beside, Diagonal
 
-# Levels closer than this fraction of ‖T‖/n, or than this many eps‖T‖, form a cluster: vectors of single levels are
-# orthogonal to about eps‖T‖/gap only, and the basis of a cluster is free of its neighbours to a power of that. In a
-# random spectrum one gap in 10⁵ is below the first; in float32 at n = 1000 one in 80 is below the second.
+# Levels closer than this fraction of ‖T‖/n, or than this many eps‖T‖, form a cluster. Vectors of single levels are
+# orthogonal only to about eps‖T‖/gap; in the basis of a cluster, components along neighbours are a power of this. In a
+# random spectrum one gap in 10⁵ is below the first bound; in float32 at n = 1000 one in 80 is below the second.
 _CLUSTER = 0.002
 _CLOSE = 2000
 # Clusters up to this size are diagonalised one by one, larger ones in one matrix.
 _SMALL = 8
-# Distance of the shift of inverse iteration from the level, in units of eps: more than the error of the level, and off
-# the grid on which the levels of a matrix with few digits lie, so that no pivot is 0.
+# Distance of the shift of inverse iteration from the level, in units of eps. It exceeds the error of the level and is
+# not a multiple of the spacing of floating-point numbers, so that no pivot is 0.
 _OFF = 1.37
 # Steps of inverse iteration inside clusters; one is nearly always enough (LAPACK's xSTEIN takes up to five).
 _ITERATIONS = 3
@@ -47,11 +48,9 @@ def product(
     return result.at[..., :-1].add(off_diagonal * v[..., 1:])
 
 
-def pivots(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
-) -> Inexact[Array, "n k"]:
+def pivots(diagonal: Diagonal, off_diagonal: Beside, z: Inexact[Array, " k"]) -> Inexact[Array, "n k"]:
     """The pivots q⁺ of T - z, whose entries are at most about 1 in size; for q⁻ flip the matrix and the result."""
-    # A pivot of 0 becomes tiny, which makes the next one huge. Where nothing follows it stays 0: T - z is singular.
+    # A pivot of 0 becomes tiny, which makes the next pivot huge. The last pivot of a block stays 0: T - z is singular.
     tiny = np.finfo(diagonal.dtype).eps ** 4
     e2 = jnp.pad(off_diagonal**2, 1)
 
@@ -65,7 +64,7 @@ def pivots(
 
 
 def both_pivots(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
+    diagonal: Diagonal, off_diagonal: Beside, z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n k"], Inexact[Array, "n k"]]:
     """The pivots q⁺ and q⁻, and γ."""
     d, e = (jnp.stack([a, a[::-1]]) for a in (diagonal, off_diagonal))
@@ -75,7 +74,7 @@ def both_pivots(
 
 
 def green(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], z: Inexact[Array, " k"]
+    diagonal: Diagonal, off_diagonal: Beside, z: Inexact[Array, " k"]
 ) -> tuple[Inexact[Array, "n k"], Inexact[Array, "n-1 k"]]:
     """The diagonal and the off-diagonal of (T - z)⁻¹."""
     down, _, gamma = both_pivots(diagonal, off_diagonal, z)
@@ -83,9 +82,7 @@ def green(
 
 
 @jax.custom_jvp
-def log_determinant(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], x: Float[Array, " k"]
-) -> Float[Array, " k"]:
+def log_determinant(diagonal: Diagonal, off_diagonal: Beside, x: Float[Array, " k"]) -> Float[Array, " k"]:
     """The logarithm log|det(T - x)|."""
     q = jnp.abs(pivots(diagonal, off_diagonal, x))
     return jnp.sum(jnp.where(q == 0, -jnp.inf, jnp.log(jnp.where(q == 0, 1, q))), axis=0)
@@ -99,9 +96,7 @@ def _log_determinant_jvp(primals: tuple, tangents: tuple) -> tuple:
     return log_determinant(*primals), change
 
 
-def twisted_vectors(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], eigenvalues: Float[Array, " k"]
-) -> Float[Array, "n k"]:
+def twisted_vectors(diagonal: Diagonal, off_diagonal: Beside, eigenvalues: Float[Array, " k"]) -> Float[Array, "n k"]:
     """Normalised eigenvectors for well separated eigenvalues, as columns."""
     n = diagonal.shape[0]
     down, up, gamma = both_pivots(diagonal, off_diagonal, eigenvalues)
@@ -127,9 +122,7 @@ def twisted_vectors(
     return jnp.where(jnp.isfinite(squares)[None], v / jnp.sqrt(squares)[None], like(v, here))
 
 
-def eigenvectors(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], eigenvalues: Float[Array, " k"]
-) -> Float[Array, "n k"]:
+def eigenvectors(diagonal: Diagonal, off_diagonal: Beside, eigenvalues: Float[Array, " k"]) -> Float[Array, "n k"]:
     """Orthonormal eigenvectors for ascending eigenvalues, as columns, if T has a Gershgorin bound in [1/2, 1)."""
     # The residual of a twisted vector is |λ - z|/|v_i|, up to √n times the error of the level z; one step of inverse
     # iteration removes the factor √n.
@@ -141,9 +134,9 @@ def eigenvectors(
 
 
 def _renewed(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], levels: Float[Array, " k"], v: Float[Array, "n k"]
+    diagonal: Diagonal, off_diagonal: Beside, levels: Float[Array, " k"], v: Float[Array, "n k"]
 ) -> Float[Array, "n k"]:
-    """The vectors, with those of clusters computed anew."""
+    """The vectors, where the vectors of clusters are computed anew."""
     problem = _clustered(diagonal, off_diagonal, levels)
     v = _bases(problem, v)
     small, large = (problem.size > 1) & (problem.size <= _SMALL), problem.size > _SMALL
@@ -161,7 +154,7 @@ def _renewed_where_needed(
     levels: Float[Array, "*batch k"],
     v: Float[Array, "*batch n k"],
 ) -> Float[Array, "*batch n k"]:
-    """`_renewed` for the matrices of a batch that have a cluster, one after the other; the others cost nothing."""
+    """`_renewed` for the matrices of a batch that have a cluster, one after another; the others cost nothing."""
     if needed.ndim == 0:
         return _where_needed(needed, lambda v: _renewed(diagonal, off_diagonal, levels, v), v)
     if v.size == 0:
@@ -186,7 +179,7 @@ def _renewed_where_needed_vmap(size: int, batched: list[bool], *operands: Array)
 def _where_needed(
     condition: Bool[Array, ""], change: Callable[[Float[Array, "n k"]], Float[Array, "n k"]], v: Float[Array, "n k"]
 ) -> Float[Array, "n k"]:
-    """Either `change(v)` or v, by a loop of one turn or none: under `vmap`, `lax.cond` would always compute both."""
+    """Either `change(v)` or v, by a loop of at most one turn: under `vmap`, `lax.cond` would always compute both."""
     once = lambda state: (jnp.zeros_like(state[0]), change(state[1]))
     return jax.lax.while_loop(lambda state: state[0], once, (condition, v))[1]
 
@@ -194,16 +187,14 @@ def _where_needed(
 class _Clustered(NamedTuple):
     """A matrix, some of its levels, and for each level the index of the first member of its cluster and the size."""
 
-    diagonal: Float[Array, " n"]
-    off_diagonal: Float[Array, " n-1"]
+    diagonal: Diagonal
+    off_diagonal: Beside
     levels: Float[Array, " k"]
     first: Int[Array, " k"]
     size: Int[Array, " k"]
 
 
-def _clustered(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], levels: Float[Array, " k"]
-) -> _Clustered:
+def _clustered(diagonal: Diagonal, off_diagonal: Beside, levels: Float[Array, " k"]) -> _Clustered:
     joined = jnp.diff(levels) < max(_CLUSTER / diagonal.size, _CLOSE * np.finfo(diagonal.dtype).eps)
     index = jnp.arange(levels.size)
     first = jax.lax.cummax(jnp.where(jnp.pad(joined, (1, 0)), 0, index))
@@ -212,7 +203,7 @@ def _clustered(
 
 
 def _residuals(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """T v - λ v by columns; the difference T - λ is taken before the product, as it is small where T is near λ."""
+    """The columns (T - λ) v; the difference comes before the product, because it is small where T is near λ."""
     return product(problem.diagonal[None] - problem.levels[:, None], problem.off_diagonal, v.T).T
 
 
@@ -262,7 +253,7 @@ def _large_rotations(problem: _Clustered, v: Float[Array, "n k"], large: Bool[Ar
 
 
 def solved(
-    diagonal: Float[Array, " n"], off_diagonal: Float[Array, " n-1"], level: Float[Array, ""], v: Float[Array, " n"]
+    diagonal: Diagonal, off_diagonal: Beside, level: Float[Array, ""], v: Float[Array, " n"]
 ) -> Float[Array, " n"]:
     """One step of inverse iteration, normalised; v itself where the system is singular."""
     left, right = jnp.pad(off_diagonal, (1, 0)), jnp.pad(off_diagonal, (0, 1))
@@ -274,7 +265,7 @@ def solved(
 
 
 def _bases(problem: _Clustered, v: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """The vectors, with those of each cluster replaced by an orthonormal basis of its invariant subspace."""
+    """The vectors, where an orthonormal basis of the invariant subspace replaces the vectors of each cluster."""
     n, k = v.shape
     width = min(_SMALL, k)
     queue = jnp.nonzero(problem.size > 1, size=k, fill_value=0)[0]

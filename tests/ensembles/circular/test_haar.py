@@ -1,6 +1,5 @@
 """The classical compact groups: exact laws at finite n of dense matrices, the bidiagonal model and `joint_logpdf`."""
 
-import functools
 import itertools
 
 import jax
@@ -13,6 +12,7 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
 from tests.cases import daily, further
+from tests.ensembles.draws import dense_phases, drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -21,12 +21,6 @@ KEY = jax.random.key(0)
 CASES = [(rmt.HaarOrthogonal, 1), (rmt.HaarOrthogonal, 2), (rmt.HaarOrthogonal, 3), (rmt.HaarOrthogonal, 4)]
 CASES += [(rmt.HaarOrthogonal, 5), (rmt.HaarSpecialOrthogonal, 4), (rmt.HaarSpecialOrthogonal, 5)]
 CASES += [(rmt.HaarSymplectic, 2), (rmt.HaarSymplectic, 4)]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def drawn(ensemble, keys):
-    """Phases from the bidiagonal model, and dense matrices."""
-    return jax.vmap(lambda key: (ensemble.eigenphases(key), ensemble.sample(key)))(keys)
 
 
 def component(make, n, determinant):
@@ -63,10 +57,6 @@ def assert_moment(samples, expected):
         assert_mean(samples, expected)
 
 
-def dense_phases(matrices):
-    return np.sort(np.angle(np.linalg.eigvals(matrices.astype(np.complex128))), axis=-1)
-
-
 @pytest.mark.parametrize(
     ("make", "n"),
     [
@@ -75,7 +65,7 @@ def dense_phases(matrices):
     ],
 )
 def test_exact_laws(getkey, make, n):
-    phases, matrices = map(np.asarray, drawn(make(n), jax.random.split(getkey(), DRAWS)))
+    phases, matrices = drawn(make(n), DRAWS, getkey())
     eps = np.finfo(phases.dtype).eps
     pi = np.asarray(np.pi, phases.dtype)
 
@@ -271,7 +261,7 @@ def test_isometries(getkey, beta):
     assert v.dtype == (np.float64 if beta == 1 else np.complex128)
     gram = np.swapaxes(v.conj(), -1, -2) @ v
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(2 * width), gram.shape), atol=1e-14)
-    # The projector on the span of k = 2 of n = 5 directions: E tr(PA)² for A = diag(1, 0, …) is that of a beta variate.
+    # A diagonal entry of the projector on the span of k = 2 of n = 5 directions is a beta variate.
     share = (np.abs(v[:, 0]) ** 2).sum(-1)
     assert_law(share, scipy.stats.beta(beta, 1.5 * beta).cdf)
     whole = rmt.HaarIsometry(3, 3, beta).sample(getkey())
@@ -291,15 +281,9 @@ def test_without_64_bit_types():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: rmt.HaarOrthogonal(0), ValueError, "`n` must be an integer of at least 1, got 0"),
-        (lambda: rmt.HaarSpecialOrthogonal(2.0), ValueError, "`n` must be .* got 2.0"),
         (lambda: rmt.HaarSymplectic(3), ValueError, "`n` must be even, got 3"),
         (lambda: rmt.HaarSymplectic(0), ValueError, "`n` must be an integer of at least 2, got 0"),
         (lambda: rmt.HaarIsometry(3, 4), ValueError, "`k` must be at most n = 3, got 4"),
-        (lambda: rmt.HaarIsometry(3, 0), ValueError, "`k` must be an integer of at least 1, got 0"),
-        (lambda: rmt.HaarIsometry(3, 2, 3), ValueError, "`beta` must be 1, 2 or 4, got 3"),
-        (lambda: rmt.HaarIsometry(3, 2).sample(0), ValueError, "`key` must be a typed key"),
-        (lambda: rmt.HaarOrthogonal(3).count_below(KEY, jnp.nan), ValueError, "`x` must not be NaN"),
         (lambda: rmt.HaarSymplectic(4).joint_logpdf(jnp.ones(4)), ValueError, r"must have the shape \(2,\)"),
         (lambda: rmt.HaarOrthogonal(4).joint_logpdf(jnp.ones(2)), NotImplementedError, "see HaarSpecialOrthogonal"),
     ],

@@ -96,42 +96,14 @@ def test_length_of_the_bloch_vector(getkey, ensemble, exponent):
         assert_law(component, scipy.stats.uniform(-1, 2).cdf)
 
 
-@pytest.mark.parametrize("ensemble", [HilbertSchmidt(400, 160), *further(HilbertSchmidt(400), Bures(400))], ids=repr)
-def test_pooled_levels_have_the_law(getkey, ensemble):
-    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
-    n, x = 400, np.linspace(0.02, 6, 40) / 400
-    counts = jax.jit(lambda keys: jax.lax.map(lambda key: ensemble.count_below(key, x), keys))
-    below = np.asarray(counts(jax.random.split(getkey(), 6)))
-    assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
-    np.testing.assert_allclose(ensemble.law().mean(), 1 / n, rtol=1e-6)
-
-
-@pytest.mark.parametrize("ensemble", [*further(HilbertSchmidt(5), HilbertSchmidt(6, 4)), Bures(4)], ids=repr)
-def test_counts_are_those_of_the_levels(getkey, ensemble):
-    key = getkey()
-    levels = np.asarray(ensemble.eigenvalues(key))
-    x = np.concatenate([levels * (1 - 1e-11), levels * (1 + 1e-11), [-1, 0, 1e-300, 1, np.inf, -np.inf]])
-    np.testing.assert_array_equal(ensemble.count_below(key, x), np.less(levels[None], x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.count_below, key, x.reshape(2, -1)).shape == (2, x.size // 2)
-
-
-@pytest.mark.float32
-def test_dtypes_are_the_default(getkey):
-    default = jnp.ones(()).dtype
-    for ensemble in (HilbertSchmidt(3, 2), Bures(3)):
-        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == default
-        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == default
+@pytest.mark.parametrize("ensemble", [HilbertSchmidt(40, 16), HilbertSchmidt(40), Bures(40)], ids=repr)
+def test_the_mean_of_the_law(ensemble):
+    np.testing.assert_allclose(ensemble.law().mean(), 1 / 40, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: HilbertSchmidt(0), ValueError, "`n` must be an integer of at least 1, got 0"),
-        (lambda: HilbertSchmidt(3, 0), ValueError, "`m` must be an integer of at least 1, got 0"),
-        (lambda: HilbertSchmidt(3, 2.0), ValueError, "`m` must be an integer of at least 1, got 2.0"),
-        (lambda: Bures(True), ValueError, "`n` must be an integer of at least 1, got True"),
-        (lambda: Bures(2).sample(0), ValueError, "`key` must be a typed key"),
-        (lambda: HilbertSchmidt(2).count_below(jax.random.key(0), jnp.nan), ValueError, "`x` must not be NaN"),
         (lambda: HilbertSchmidt(2).joint_logpdf(jnp.ones(2) / 2), NotImplementedError, "levels have the sum 1"),
         (lambda: Bures(2).joint_logpdf(jnp.ones(3)), ValueError, r"`eigenvalues` must have the shape \(2,\)"),
     ],

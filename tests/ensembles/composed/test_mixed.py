@@ -220,8 +220,6 @@ def test_cat_against_the_exact_law(getkey, arrangement, num_samples):
     ("make", "message"),
     [
         (lambda: rmt.Mixed(rmt.GOE(4), 0.0), r"`mixture` must lie in \(0, 1\], got .*0"),
-        (lambda: rmt.Mixed(rmt.GOE(4), 1.1), "`mixture` must .*1.1"),
-        (lambda: rmt.Mixed(rmt.GOE(4), float("nan")), "`mixture` must .*nan"),
         (lambda: rmt.Mixed(rmt.GOE(4), 0.5, "both"), "`normalize` must be one of 'order', 'reference', got 'both'"),
         (
             lambda: jax.jit(lambda key: rmt.Mixed(rmt.GOE(4), 1.1).sample(key))(jax.random.key(0)),
@@ -230,7 +228,6 @@ def test_cat_against_the_exact_law(getkey, arrangement, num_samples):
         (lambda: rmt.Mixed(4, 0.5), "`base` must be a nested ensemble .* got 4"),
         (lambda: rmt.Mixed(rmt.GOE(4), 0.5).law("descending"), "`arrangement` must be one of .* got 'descending'"),
         (lambda: rmt.Mixed(rmt.GOE(4), 0.5).count_below(jax.random.key(0), 0.0, "cat"), "`arrangement` must .* 'cat'"),
-        (lambda: rmt.Mixed(rmt.GOE(4), 0.5).sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
     ],
 )
 def test_bad_input(make, message):

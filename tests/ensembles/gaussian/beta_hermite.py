@@ -32,9 +32,9 @@ def log_repulsion(k, beta):
 def assert_beta_hermite(levels, beta, unit):
     """Four exact laws of the density ∝ Π|x_i - x_j|^β exp(-Σ x²/2) at x = levels/unit."""
     x, k = np.asarray(levels, np.float64) / unit, levels.shape[-1]
-    # The trace sees only the diagonal, e.g. N(0, 1) in place of N(0, 2), or a forgotten β.
+    # The trace sees only the diagonal, e.g. N(0, 1) instead of N(0, 2), or a forgotten β.
     assert_law(x.sum(-1), scipy.stats.norm(0, k**0.5).cdf)
-    # The trace of the square, in mean, variance and shape, sees χ with wrong parameters, e.g. shifted by a row.
+    # The law of the trace of the square sees χ with wrong parameters, e.g. shifted by a row.
     assert_law((x**2).sum(-1), scipy.stats.chi2(k + beta * k * (k - 1) / 2).cdf)
     if k > 1:
         # The fourth moment sees the χ in a wrong order; the repulsion sees errors that do not change any trace.

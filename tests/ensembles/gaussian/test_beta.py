@@ -1,7 +1,7 @@
 """GOE and the Gaussian β-ensembles: exact finite-n laws, the soft edge, rigidity of counts, streaming, derivatives.
 
-On single draws `eigenvalues`, `count_below`, `largest_eigenvalues` and `leading_block_eigenvalues` are tied to the
-entries of `tridiagonal`, and those to exact formulas; so the laws hold for all of these methods.
+On single draws `eigenvalues`, `count_below`, `largest_eigenvalues` and `leading_block_eigenvalues` are compared with
+the entries of `tridiagonal`, and these with exact formulas; so the laws hold for all of these methods.
 """
 
 import functools
@@ -82,7 +82,7 @@ def test_reference_formulas():
 @pytest.mark.parametrize("order", [1, 2, 4])
 @pytest.mark.parametrize("beta", BETAS)
 def test_exact_laws_of_every_order(getkey, beta, order):
-    # Leading rows in place of the trailing ones would have χ with too many degrees of freedom at orders 1 < k < n.
+    # Leading rows instead of trailing rows would have χ with too many degrees of freedom at orders 1 < k < n.
     n = 4
     blocks, traces = compiled_blocks(n)
     values = np.asarray(blocks(beta, order, jax.random.split(getkey(), 5000)))
@@ -93,7 +93,7 @@ def test_exact_laws_of_every_order(getkey, beta, order):
 
 
 def test_tridiagonal_entries_are_all_different(getkey):
-    # Entries would repeat if all blocks of rows, or both diagonals, had the same key.
+    # If all blocks of rows, or both diagonals, had the same key, entries would repeat.
     n, key = 3 * BEYOND_A_BLOCK, getkey()
     draw = rmt.GOE(n).tridiagonal(key)
     diagonal, off_diagonal = np.asarray(draw.diagonal), np.asarray(draw.off_diagonal)
@@ -163,7 +163,7 @@ def test_mean_gap_ratio(getkey, beta, expected):
 
 @pytest.mark.slow
 def test_dense_and_tridiagonal_goe_have_the_same_edge(getkey):
-    # Mean and variance of the largest level, which the exact laws above do not single out or test at n = 50.
+    # The exact laws above test neither n = 50 nor the largest level by itself; here are its mean and variance.
     keys = jax.random.split(getkey(), 4000)
     dense = np.linalg.eigvalsh(jax.jit(jax.vmap(rmt.GOE(50).sample))(keys))[:, -1]
     tridiagonal = draws_of_50(1.0, getkey.seed)[:, -1]
@@ -180,7 +180,7 @@ def edges(beta, keys):
 
 
 # Bornemann (2010), Markov Process. Relat. Fields 16, 803, table 7. Tracy and Widom's variable at β = 4 is 2^(1/6)
-# times the one of the stochastic Airy operator: their numbers are 11 standard errors away from these.
+# times the variable of the stochastic Airy operator: their numbers are 11 standard errors away from these.
 @pytest.mark.slow
 @pytest.mark.heavy
 @pytest.mark.parametrize(
@@ -222,9 +222,9 @@ def test_largest_levels_need_only_the_corner(getkey, beta):
 @pytest.mark.slow
 @pytest.mark.heavy
 def test_the_corner_has_every_digit_of_the_whole_matrix(getkey):
-    # The noise of small β reaches farthest: at 0.01 the levels need 15 to 45 n^(1/3) rows, of which 21 would be kept
-    # if β were ignored. Counts over all rows, as a stream, have each level within 8 eps of the norm, so a larger corner
-    # changes nothing. A Python number is a known β inside `jit` too, and needs no `corner`.
+    # The noise of small β reaches farthest: at β = 0.01 the levels need 15 to 45 n^(1/3) rows, but only 21 n^(1/3) rows
+    # would be kept if β were ignored. The counts of a stream of all rows place each level within 8 eps of the norm, so
+    # a larger corner changes nothing. A Python number is a known β inside `jit` too, and needs no `corner`.
     k, keys = 4, jax.random.split(getkey(), 6)
     largest = functools.partial(rmt.GaussianBeta(LARGE, 0.01).largest_eigenvalues, k=k)
     expected = LARGE - k + np.concatenate([np.arange(k), np.arange(1, k + 1)])
@@ -311,7 +311,7 @@ def test_derivatives(getkey, beta):
     n = 4
     draws = slopes(jnp.asarray(beta), jnp.asarray(SCALE), jax.random.split(getkey(), 4000))
     ((_, fourth), (second_slope, fourth_slope)), (by_beta, by_scale) = jax.tree.map(np.asarray, draws)
-    # E tr T² = s² (2/β + n - 1) tests the diagonal. E tr T⁴ has E χ⁴ as well, so a χ without a derivative fails.
+    # E tr T² = s² (2/β + n - 1) tests the diagonal. E tr T⁴ also contains E χ⁴, so a χ without a derivative fails.
     assert_mean(second_slope, -2 * SCALE**2 / beta**2)
     assert_mean(fourth_slope, -(SCALE**4) * (24 / (beta**3 * n) + 10 * (n - 1) / (beta**2 * n)))
     # The levels are differentiated in reverse mode, the entries in forward mode.
@@ -319,25 +319,9 @@ def test_derivatives(getkey, beta):
     np.testing.assert_allclose(by_scale, 4 * fourth / SCALE, rtol=1e-11)
 
 
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", [jnp.float32, None])
-def test_dtypes_are_those_of_the_parameters(getkey, dtype):
-    one = jnp.ones((), dtype)
-    # A Python number takes the dtype of the other parameter.
-    for ensemble in (
-        rmt.GOE(3, one),
-        rmt.GaussianBeta(3, one),
-        rmt.GaussianBeta(3, 2.0, one),
-        rmt.GaussianBeta(3, jnp.ones((), jnp.float32), one),
-    ):
-        for fn in (ensemble.sample, ensemble.eigenvalues, lambda key, e=ensemble: e.largest_eigenvalues(key, 1)):
-            assert jax.eval_shape(fn, getkey()).dtype == one.dtype
-        assert jax.eval_shape(ensemble.leading_block_eigenvalues, getkey(), 2).values.dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
-
-
 def test_laws():
-    assert rmt.GOE(5, 3.0).law().radius == rmt.GaussianBeta(5, 0.3, 3.0).law().radius == 6.0
+    for ensemble in (rmt.GOE(5, 3.0), rmt.GaussianBeta(5, 0.3, 3.0), rmt.Wigner(5, 3.0), rmt.Wigner(5, 3.0, 2.0)):
+        assert ensemble.law().radius == 6.0
 
 
 KEY = jax.random.key(0)
@@ -347,31 +331,12 @@ GOE3, BETA3 = rmt.GOE(3), rmt.GaussianBeta(3, 2.0)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.GOE(0), "`n` must be an integer of at least 1, got 0"),
-        (lambda: rmt.GOE(2.0), "`n` must .* got 2.0"),
-        (lambda: rmt.GOE(True), "`n` must .* got True"),
-        (lambda: rmt.GOE(3, 0.0), "`scale` must be positive and finite, got .*0"),
-        (lambda: rmt.GOE(3, -1.0), "`scale` must .*-1"),
-        (lambda: rmt.GOE(3, float("nan")), "`scale` must .*nan"),
-        (lambda: rmt.GOE(3, float("inf")), "`scale` must .*inf"),
-        (lambda: rmt.GOE(3, 1j), "`scale` must be a real scalar, got 1j"),
-        (lambda: rmt.GOE(3, jnp.ones(2)), "`scale` must be a real scalar"),
-        (lambda: rmt.GaussianBeta(0, 2.0), "`n` must be an integer of at least 1, got 0"),
-        (lambda: rmt.GaussianBeta(3 * 10**9, 2.0), "`n` must be at most 2000000000.* got 3000000000"),
+        (lambda: rmt.GOE(3 * 10**9), "`n` must be at most 2000000000.* got 3000000000"),
+        (lambda: rmt.GOE(3, float("inf")), "`scale` must be positive and finite, got .*inf"),
         (lambda: rmt.GaussianBeta(3, 0.0), "`beta` must be positive, got 0"),
-        (lambda: rmt.GaussianBeta(3, -1.0), "`beta` must be positive, got -1"),
-        (lambda: rmt.GaussianBeta(3, float("nan")), "`beta` must be positive, got nan"),
-        (lambda: rmt.GaussianBeta(3, 2j), "`beta` must be a real scalar, got 2j"),
         (lambda: rmt.GaussianBeta(3, jnp.ones(2)), "`beta` must be a real scalar"),
-        (lambda: rmt.GaussianBeta(3, 2.0, 0.0), "`scale` must be positive and finite, got 0"),
         (lambda: jax.jit(lambda key: rmt.GOE(3, -1.0).sample(key))(KEY), "`scale` must .* got -1.0"),
-        (lambda: GOE3.sample(jax.random.PRNGKey(0)), "`key` must be a typed key"),
-        (lambda: GOE3.eigenvalues(0), "`key` must be a typed key .* got 0"),
-        (lambda: BETA3.tridiagonal(jax.random.PRNGKey(0)), "`key` must be a typed key"),
         (lambda: BETA3.largest_eigenvalues(0, 1), "`key` must be a typed key .* got 0"),
-        (lambda: BETA3.count_below(jax.random.split(KEY), 0.0), "`key` must be a single key"),
-        (lambda: BETA3.count_below(KEY, jnp.array([0.0, jnp.nan])), "`x` must not be NaN"),
-        (lambda: BETA3.count_below(KEY, 1j), "`x` must be real"),
         (lambda: BETA3.count_below(KEY, 0.0, chunk=0), "`chunk` must be an integer of at least 1, got 0"),
         (lambda: BETA3.count_below(KEY, 0.0, chunk=1.5), "`chunk` must be an integer of at least 1, got 1.5"),
         (lambda: BETA3.largest_eigenvalues(KEY, 0), "`k` must be an integer of at least 1, got 0"),
@@ -387,21 +352,6 @@ GOE3, BETA3 = rmt.GOE(3), rmt.GaussianBeta(3, 2.0)
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.parametrize(
-    ("fn", "good", "bad"),
-    [
-        (lambda scale: rmt.GOE(3, scale).sample(KEY), 1.0, -1.0),
-        (lambda beta: rmt.GaussianBeta(3, beta).tridiagonal(KEY).diagonal, 1.0, np.nan),
-        (lambda order: GOE3.leading_block(KEY, order).values, 3, 4),
-    ],
-    ids=["scale", "beta", "order"],
-)
-def test_bad_values_under_jit_give_nan(fn, good, bad):
-    compiled = jax.jit(fn)
-    assert jnp.all(jnp.isfinite(compiled(good)))
-    assert jnp.all(jnp.isnan(compiled(bad)))
 
 
 def test_points_without_nan_under_jit(getkey):

@@ -21,7 +21,7 @@ def standardized(distance, n, beta):
 
 
 def by_bisection(shifted_diagonal, off_diagonal, k):
-    """LAPACK's in double precision, to a few eps of the norm; its other methods lost fifty times as much."""
+    """Levels by LAPACK's bisection, right to a few eps of the norm; its other methods had fifty times this error."""
     if shifted_diagonal.size == 1:
         return shifted_diagonal
     last = shifted_diagonal.size - 1
@@ -42,7 +42,7 @@ def test_they_are_the_levels_of_the_tridiagonal_matrix(getkey, n, beta, k, dtype
     np.testing.assert_allclose(got, expected, rtol=16 * eps, atol=8 * eps * n ** (2 / 3))
 
 
-# In the next two tests every number is in single precision, whatever the default.
+# In the next two tests every number is in single precision.
 @pytest.mark.heavy
 @pytest.mark.float32(only=True)
 def test_single_precision_keeps_the_fluctuation_of_the_largest_of_a_billion_levels(getkey):

@@ -15,6 +15,7 @@ import rmtjax as rmt
 from rmtjax.special._selberg import log_selberg
 from rmtjax.testing import check_derivatives
 from tests.cases import further
+from tests.ensembles.draws import dense_levels, drawn
 from tests.statistical import ERROR_RATE, assert_law, assert_mean
 
 DRAWS = 8000
@@ -44,18 +45,12 @@ def assert_jacobi(levels, p, q, beta):
         ratio = lambda k: (p + (n - k) * gamma) / (p + q + (2 * n - k - 1) * gamma)
         assert_mean((x[:, i] * x[:, j]).sum(-1), n * (n - 1) / 2 * ratio(1) * ratio(2))
         assert_mean(np.log(np.abs(x[:, i] - x[:, j]) + tiny).sum(-1), by_beta)
-    # Wilks: by Selberg's integral the moments of ∏ x are those of a product of independent beta variates.
+    # Wilks: by Selberg's integral ∏ x has the moments of a product of independent beta variates.
     other = (n - 1) * gamma
     random = np.random.default_rng(1932).beta
     for product, one, two in [(x.prod(-1), p, q), (rest.prod(-1), q, p)]:
         expected = random(one + k * gamma, two + other, (20_000, n)).prod(-1)
         assert scipy.stats.ks_2samp(product, expected).pvalue > ERROR_RATE
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def reduced(n, a, b, beta, key):
-    draw = rmt.JacobiBeta(n, a, b, beta)
-    return jax.vmap(lambda key: (draw.eigenvalues(key), draw.sample(key)))(jax.random.split(key, DRAWS))
 
 
 @pytest.mark.heavy
@@ -66,7 +61,7 @@ def reduced(n, a, b, beta, key):
 def test_exact_laws_for_every_beta(getkey, p, q, beta):
     n = 4
     a, b = p + (n - 1) * beta / 2, q + (n - 1) * beta / 2
-    levels, matrices = map(np.asarray, reduced(n, a, b, beta, getkey()))
+    levels, matrices = drawn(rmt.JacobiBeta(n, a, b, beta), DRAWS, getkey())
     assert levels.min() >= 0
     assert levels.max() <= 1
     assert_jacobi(levels, p, q, beta)
@@ -85,15 +80,15 @@ def test_extreme_levels_at_the_hard_edges(getkey, beta):
     n, other = 4, 2.2
     steps = (n - 1) * beta / 2
     rate = n * (other + steps)
-    lower, _ = reduced(n, 1 + steps, other + steps, beta, getkey())
-    assert_law(np.asarray(lower)[:, 0], scipy.stats.beta(1, rate).cdf)
-    upper, _ = reduced(n, other + steps, 1 + steps, beta, getkey())
-    assert_law(np.asarray(upper)[:, -1], scipy.stats.beta(rate, 1).cdf)
+    lower, _ = drawn(rmt.JacobiBeta(n, 1 + steps, other + steps, beta), DRAWS, getkey())
+    assert_law(lower[:, 0], scipy.stats.beta(1, rate).cdf)
+    upper, _ = drawn(rmt.JacobiBeta(n, other + steps, 1 + steps, beta), DRAWS, getkey())
+    assert_law(upper[:, -1], scipy.stats.beta(rate, 1).cdf)
 
 
 def test_one_level_is_beta_distributed(getkey):
-    levels, _ = reduced(1, 0.3, 0.2, 3.0, getkey())
-    assert_law(np.asarray(levels)[:, 0], scipy.stats.beta(0.3, 0.2).cdf)
+    levels, _ = drawn(rmt.JacobiBeta(1, 0.3, 0.2, 3.0), DRAWS, getkey())
+    assert_law(levels[:, 0], scipy.stats.beta(0.3, 0.2).cdf)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -111,11 +106,7 @@ def dense(n, m1, m2, beta, key):
 def test_matrices_have_the_exact_laws(getkey, n, m1, m2, beta):
     matrices = np.asarray(dense(n, m1, m2, beta, getkey()))
     eps, (zeros, ones) = np.finfo(matrices.dtype).eps, (max(n - m1, 0), max(n - m2, 0))
-    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
-    levels = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
-    if beta == 4:
-        np.testing.assert_allclose(levels[:, ::2], levels[:, 1::2], rtol=0, atol=100 * eps)
-        levels = levels[:, ::2]
+    levels = dense_levels(matrices, n)
     np.testing.assert_allclose(levels[:, :zeros], 0, rtol=0, atol=100 * eps)
     np.testing.assert_allclose(levels[:, n - ones :], 1, rtol=0, atol=100 * eps)
     p, q = (beta / 2 * (abs(m - n) + 1) for m in (m1, m2))
@@ -162,29 +153,6 @@ def test_nothing_but_exact_levels(getkey):
     np.testing.assert_array_equal(ensemble.count_below(getkey(), [-1, 0, 0.5, 1, 2]), [0, 0, 3, 3, 5])
     spectrum = np.linalg.eigvalsh(np.asarray(ensemble.sample(getkey())))
     np.testing.assert_allclose(spectrum, [0, 0, 0, 1, 1], atol=20 * np.finfo(spectrum.dtype).eps)
-
-
-@pytest.mark.parametrize(("n", "m1", "m2"), [(6, 5, 4), *further((3, 4, 6))])
-def test_counts_are_those_of_the_levels(getkey, n, m1, m2):
-    key, ensemble = getkey(), rmt.Jacobi(n, m1, m2)
-    levels = np.asarray(ensemble.eigenvalues(key))
-    x = np.concatenate([levels * (1 - 1e-12), levels * (1 + 1e-12), [-1, 0, 1e-300, 1.5, np.inf, -np.inf]])
-    np.testing.assert_array_equal(ensemble.count_below(key, x), np.less(levels[None], x[:, None]).sum(-1))
-    assert jax.eval_shape(ensemble.count_below, key, x.reshape(3, -1)).shape == (3, x.size // 3)
-
-
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", [np.float32, *further(np.float64)])
-def test_hard_edge_keeps_its_digits(getkey, dtype):
-    # In Cᵀ C the smallest level, n² times smaller than the largest, has no correct digit in float32.
-    n, key = 400, getkey()
-    ensemble = rmt.JacobiBeta(n, dtype(n / 2), dtype(n), dtype(1))
-    b, c = (np.asarray(entries, np.float64) for entries in ensemble._cosines(key))
-    levels = ensemble.eigenvalues(key)
-    golub_kahan = np.stack([b, np.append(c, 0)], axis=1).ravel()[:-1]
-    expected = scipy.linalg.eigvalsh_tridiagonal(np.zeros(2 * n), golub_kahan, lapack_driver="stebz", tol=1e-300)[n:]
-    eps = jnp.finfo(levels.dtype).eps
-    np.testing.assert_allclose(np.sqrt(np.asarray(levels, np.float64)), expected, rtol=4 * eps, atol=4 * eps)
 
 
 # Derivatives
@@ -277,7 +245,7 @@ def test_density_of_matrices_is_that_of_the_beta_ensemble(beta):
 
 def test_scores_of_drawn_levels_have_mean_0(getkey):
     n, a, b, beta = 4, 4.3, 3.1, 1.7
-    levels, _ = reduced(n, a, b, beta, getkey())
+    levels, _ = drawn(rmt.JacobiBeta(n, a, b, beta), DRAWS, getkey())
     score = jax.grad(lambda a, b, beta, x: rmt.JacobiBeta(n, a, b, beta).joint_logpdf(x), (0, 1, 2))
     for by in jax.jit(jax.vmap(score, (None, None, None, 0)))(a, b, beta, levels):
         assert_mean(np.asarray(by), 0)
@@ -347,46 +315,10 @@ def test_laws():
         rmt.JacobiBeta(1, 0.2, 0.4, 2.0).law()
 
 
-@pytest.mark.parametrize(("m1", "m2"), [*further((400, 600)), (300, 200)])
-def test_pooled_levels_have_the_law(getkey, m1, m2):
-    # Levels are rigid: a pooled count at a point differs from n F(x) by order 1, not √n.
-    n, x = 400, np.linspace(0.01, 0.99, 40)
-    ensemble = rmt.Jacobi(n, m1, m2)
-    below = np.asarray(jax.vmap(lambda key: ensemble.count_below(key, x))(jax.random.split(getkey(), 50)))
-    assert np.abs(below.mean(0) - n * np.asarray(ensemble.law().cdf(x))).max() < 1
-
-
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", [jnp.float32, None])
-def test_dtypes_are_those_of_the_parameters(getkey, dtype):
-    three = jnp.full((), 3.0, dtype)
-    default = jnp.zeros(()).dtype
-    for ensemble, expected in [
-        (rmt.JacobiBeta(2, three, 4.0, 1.0), three.dtype),
-        (rmt.Jacobi(3, 2, 4, 1), default),
-        (rmt.Jacobi(3, 4, 4, 4), default),
-    ]:
-        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == expected
-        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == expected
-        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), three).dtype, jnp.integer)
-        assert jax.eval_shape(ensemble.law().cdf, three / 4).dtype == three.dtype
-        if ensemble.n == 2:
-            assert jax.eval_shape(ensemble.joint_logpdf, jnp.ones(2, dtype)).dtype == expected
-
-
-KEY = jax.random.key(0)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.Jacobi(0, 3, 3), "`n` must be an integer of at least 1, got 0"),
-        (lambda: rmt.Jacobi(3, 0, 3), "`m1` must be an integer of at least 1, got 0"),
-        (lambda: rmt.Jacobi(3, 3, 2.5), "`m2` must .* got 2.5"),
         (lambda: rmt.Jacobi(5, 2, 2), "`m2` must be at least n - m1 = 3, got 2"),
-        (lambda: rmt.Jacobi(3, 4, 4, 3), "`beta` must be 1, 2 or 4, got 3"),
-        (lambda: rmt.JacobiBeta(0, 1.0, 1.0, 1.0), "`n` must be an integer of at least 1"),
-        (lambda: rmt.JacobiBeta(3, 2.0, 2.0, 0.0), "`beta` must be positive and finite, got 0"),
         (lambda: rmt.JacobiBeta(3, 2.0, 2.0, float("inf")), "`beta` must be positive and finite, got inf"),
         (
             lambda: rmt.JacobiBeta(3, 1.0, 2.0, 1.0),
@@ -394,8 +326,6 @@ KEY = jax.random.key(0)
         ),
         (lambda: rmt.JacobiBeta(3, 2.0, 1.0, 1.0), r"`b` must be finite and larger than \(n - 1\) beta/2"),
         (lambda: rmt.JacobiBeta(3, -1.0, 2.0, 1.0), "`a` must be finite and larger than .*, got -1"),
-        (lambda: rmt.Jacobi(3, 4, 4).sample(0), "`key` must be a typed key"),
-        (lambda: rmt.Jacobi(3, 4, 4).count_below(KEY, jnp.nan), "`x` must not be NaN"),
     ],
 )
 def test_bad_input(make, message):

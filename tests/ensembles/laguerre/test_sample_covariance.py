@@ -10,7 +10,7 @@ import scipy.stats
 import rmtjax as rmt
 from rmtjax.testing import check_derivatives
 from tests.cases import further
-from tests.ensembles.draws import drawn
+from tests.ensembles.draws import dense_levels, drawn
 from tests.statistical import assert_law, assert_mean
 
 DRAWS = 20_000
@@ -23,12 +23,10 @@ CASES = pytest.mark.parametrize(
 
 
 def levels_and_matrices(ensemble, key):
-    """The levels, checked against those of the samples with the same keys; here both come from the same factor."""
-    levels, matrices = (np.asarray(x) for x in drawn(ensemble, DRAWS, key))
-    np.testing.assert_array_equal(matrices, np.swapaxes(matrices.conj(), -1, -2))
-    dense = np.linalg.eigvalsh(matrices.astype(np.result_type(matrices, np.float64)))
-    rounding = 200 * np.finfo(levels.dtype).eps * dense.max()
-    np.testing.assert_allclose(np.repeat(levels, dense.shape[-1] // ensemble.n, axis=-1), dense, rtol=0, atol=rounding)
+    """The levels and the samples with the same keys, which have these levels: both come from the same factor."""
+    levels, matrices = drawn(ensemble, DRAWS, key)
+    dense = dense_levels(matrices, ensemble.n, ulps=200)
+    np.testing.assert_allclose(levels, dense, rtol=0, atol=200 * np.finfo(levels.dtype).eps * dense.max())
     return levels.astype(np.float64), matrices.astype(np.result_type(matrices, np.float64))
 
 
@@ -88,25 +86,6 @@ def test_correlations(getkey, beta, m):
         assert_mean(levels.prod(-1), np.prod(1 - np.arange(n) / m))
 
 
-@pytest.mark.parametrize("m", [160, *further(800)])
-def test_correlations_have_the_law(getkey, m):
-    n, x = 400, np.linspace(0.05, 3.5, 40)
-    ensemble = rmt.SampleCorrelation(n, m)
-    levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 8)))
-    below = np.less(levels[:, None], x[:, None]).sum(-1).mean(0)
-    assert np.abs(below - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [200, 4000])
-def test_correlated_levels_have_the_law(getkey, m):
-    n, x = 400, np.linspace(0.05, 12.0, 40)
-    ensemble = rmt.CorrelatedWishart(np.diag(np.repeat([1.0, 6.0], n // 2)), m, 2)
-    levels = np.asarray(jax.lax.map(ensemble.eigenvalues, jax.random.split(getkey(), 4)))
-    below = np.less(levels[:, None], x[:, None]).sum(-1).mean(0)
-    assert np.abs(below - n * np.asarray(ensemble.law().cdf(x))).max() < 1.5
-
-
 def test_derivatives(getkey):
     key = getkey()
 
@@ -115,16 +94,6 @@ def test_derivatives(getkey):
         return jnp.stack([levels.sum(), (levels**2).sum(), levels[0]])
 
     check_derivatives(power_sums, jnp.asarray(REAL))
-
-
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", [jnp.float32, None])
-def test_dtypes_are_those_of_the_covariance(getkey, dtype):
-    sigma = jnp.eye(2, dtype=dtype)
-    for beta in (1, 2, 4):
-        ensemble = rmt.CorrelatedWishart(sigma, 3, beta)
-        assert jax.eval_shape(ensemble.eigenvalues, getkey()).dtype == sigma.dtype
-        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == sigma.dtype
 
 
 @pytest.mark.parametrize(
@@ -139,11 +108,6 @@ def test_dtypes_are_those_of_the_covariance(getkey, dtype):
             ValueError,
             "`covariance` must be real for beta = 1",
         ),
-        (lambda: rmt.CorrelatedWishart(jnp.eye(2), 0), ValueError, "`m` must be an integer of at least 1"),
-        (lambda: rmt.CorrelatedWishart(jnp.eye(2), 3, 3), ValueError, "`beta` must be 1, 2 or 4"),
-        (lambda: rmt.SampleCorrelation(0, 3), ValueError, "`n` must be an integer of at least 1"),
-        (lambda: rmt.SampleCorrelation(3, 2.0), ValueError, "`m` must .* got 2.0"),
-        (lambda: rmt.SampleCorrelation(3, 2, 0), ValueError, "`beta` must be 1, 2 or 4"),
         (lambda: rmt.SampleCorrelation(3, 2).joint_logpdf(jnp.ones(3)), NotImplementedError, "not known"),
     ],
 )

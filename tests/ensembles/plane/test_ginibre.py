@@ -11,7 +11,7 @@ import scipy.special
 import scipy.stats
 
 import rmtjax as rmt
-from rmtjax.testing import check_derivatives, check_vmap
+from rmtjax.testing import check_derivatives
 from tests.cases import daily, further
 from tests.statistical import ERROR_RATE, assert_counts, assert_law, assert_mean
 
@@ -52,7 +52,7 @@ def log_determinant(name, n, beta):
     }[name]()
 
 
-# The last of them are tested in single precision as well.
+# The last of these cases is tested in single precision as well.
 EXACT_LAWS = daily(
     [case for case in itertools.product(RADIAL, (1, 2, 4)) if case != ("spherical", 4)],
     only=[("ginibre", 1), ("product", 4), ("induced", 4)],
@@ -109,7 +109,7 @@ def test_exact_laws(getkey, name, beta):
 @pytest.mark.parametrize(("name", "beta"), daily(itertools.product(MAKERS, (1, 2, 4)), only=ONE_OF_EACH))
 def test_eigenvalues_are_those_of_the_sample(getkey, name, beta):
     matrices, levels, _ = map(np.asarray, drawn(name, 3, beta, getkey()))
-    # 1000 eps, because eigenvalues of non-normal matrices have condition numbers.
+    # The tolerance is 1000 eps, because eigenvalues of non-normal matrices are ill-conditioned.
     wide = matrices[:20].astype(np.complex128)
     power = lambda k: np.trace(np.linalg.matrix_power(wide, k), axis1=-2, axis2=-1)
     for k in (1, 2, 3):
@@ -238,7 +238,7 @@ def test_disc_has_binomial_counts(getkey):
     assert_counts(np.array([inside, DRAWS - inside]), np.array([p, 1 - p]))
 
 
-# JAX 0.8 warns of its own rule for the eigenvalues of a real matrix.
+# JAX 0.8 has a rule for the eigenvalues of a real matrix that warns.
 @pytest.mark.filterwarnings("ignore:Casting complex values to real:numpy.exceptions.ComplexWarning")
 def test_derivatives(getkey):
     key = getkey()
@@ -248,28 +248,6 @@ def test_derivatives(getkey):
     # The entries depend on τ, so this goes through the derivatives of eigenvalues, and then of eigenvectors.
     check_derivatives(lambda tau, scale: rmt.Elliptic(4, tau, 1, scale).eigenvalues(key), TAU, SCALE)
     check_derivatives(jax.jacfwd(lambda tau: rmt.Elliptic(3, tau, 2).eigenvalues(key)), TAU)
-
-
-def test_ensembles_compose(getkey):
-    # `vmap` equals the loop; the batches above are compiled already.
-    check_vmap(rmt.Ginibre(3).eigenvalues, getkey())
-
-
-@pytest.mark.float32
-@pytest.mark.parametrize("dtype", [jnp.float32, None])
-@pytest.mark.parametrize("beta", [1, 2, 4])
-def test_dtypes_are_those_of_the_parameters(getkey, dtype, beta):
-    one = jnp.ones((), dtype)
-    scaled = rmt.Ginibre(3, beta, one), rmt.GinibreProduct(3, 2, beta, one), rmt.InducedGinibre(3, 4, beta, one)
-    free = (rmt.TruncatedUnitary(3, 2, beta), rmt.Spherical(3, beta)) if dtype is None else ()
-    for ensemble in (*scaled, *free, rmt.Elliptic(3, one / 2, beta, one)):
-        assert jnp.finfo(jax.eval_shape(ensemble.sample, getkey()).dtype).dtype == one.dtype
-        levels = jax.eval_shape(ensemble.eigenvalues, getkey())
-        assert jnp.issubdtype(levels.dtype, jnp.complexfloating)
-        assert jnp.finfo(levels.dtype).dtype == one.dtype
-        assert jax.eval_shape(ensemble.moduli, getkey()).dtype == one.dtype
-        assert ensemble.law().radial_cdf(one / 2).dtype == one.dtype
-        assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, getkey(), one).dtype, jnp.integer)
 
 
 def test_laws():
@@ -285,29 +263,12 @@ def test_laws():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.Ginibre(0), "`n` must be an integer of at least 1, got 0"),
-        (lambda: rmt.Ginibre(3, 3), "`beta` must be 1, 2 or 4, got 3"),
-        (lambda: rmt.Ginibre(3, 1, -1.0), "`scale` must be positive and finite, got -1"),
         (lambda: rmt.Elliptic(3, 1.5), "`correlation` must lie between -1 and 1, got 1.5"),
-        (lambda: rmt.Elliptic(3, jnp.nan), "`correlation` must lie between -1 and 1, got nan"),
         (lambda: rmt.Elliptic(3, 1.0).law(), "`correlation` must lie strictly between -1 and 1, got 1"),
         (lambda: rmt.Elliptic(2, -1.0, 2).joint_logpdf(jnp.arange(2.0)), "`correlation` must lie strictly between"),
-        (lambda: rmt.GinibreProduct(3, 0), "`factors` must be an integer of at least 1, got 0"),
         (lambda: rmt.InducedGinibre(3, 2), "`m` must be an integer of at least 3, got 2"),
-        (lambda: rmt.TruncatedUnitary(3, 0), "`m` must be an integer of at least 1, got 0"),
-        (lambda: rmt.TruncatedUnitary(3, 1, 0), "`beta` must be 1, 2 or 4, got 0"),
-        (lambda: rmt.Spherical(True), "`n` must .* got True"),
-        (lambda: rmt.Ginibre(3).sample(0), "`key` must be a typed key"),
-        (lambda: rmt.Ginibre(3).moduli(0), "`key` must be a typed key"),
-        (lambda: rmt.Ginibre(3).count_below(jax.random.key(0), jnp.nan), "`radii` must not be NaN"),
     ],
 )
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_bad_values_under_jit_are_caught(getkey):
-    levels = jax.jit(lambda tau, key: rmt.Elliptic(3, tau).eigenvalues(key))
-    jax.block_until_ready(levels(1.0, getkey()))
-    assert jnp.all(jnp.isnan(levels(1.1, getkey())))

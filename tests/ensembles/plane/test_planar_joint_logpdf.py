@@ -52,7 +52,7 @@ def test_mass_and_moments_of_two_eigenvalues(getkey, name, beta):
     pairs, weights = grid_of_moduli(beta, name == "truncated")
     mass = np.asarray(densities(MAKERS[name], beta, pairs)) * weights
     np.testing.assert_allclose(mass.sum(), 1, rtol=1e-6)
-    # Bounded functions of the two eigenvalues, because the spherical ensemble has no moments, against matrices.
+    # Means of bounded functions, because the spherical ensemble has no moments, are compared with those of matrices.
     kernel = lambda z: 1 / (1 + np.abs(z) ** 2)
     levels = np.asarray(jax.jit(jax.vmap(MAKERS[name](2, beta).eigenvalues))(jax.random.split(getkey(), 8000)))
     for statistic in (

@@ -22,10 +22,9 @@ from rmtjax.special.internal import log_circular_vandermonde, log_dyson
 class AbstractCircular(AbstractUnitaryEnsemble):
     r"""A circular β-ensemble.
 
-    The phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. By Killip and Nenciu
-    so do those of the unitary matrix whose Verblunsky coefficients are independent with uniform angles and
-    $|\alpha_k|^2 \sim \mathrm{Beta}(1, \tfrac\beta2 (n - 1 - k))$, the last one on the unit circle. `eigenphases` takes
-    O(n²) operations and O(n) memory, `count_below` O(n) operations for each point.
+    The phases come from the unitary matrix of Killip and Nenciu. Its Verblunsky coefficients are independent with
+    uniform angles and $|\alpha_k|^2 \sim \mathrm{Beta}(1, \tfrac\beta2 (n - 1 - k))$; the last one lies on the unit
+    circle. `eigenphases` takes O(n²) operations and O(n) memory, and `count_below` O(n) operations for each point.
     """
 
     @abstractmethod
@@ -71,7 +70,7 @@ class COE(AbstractCircular):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -106,7 +105,7 @@ class CUE(AbstractCircular):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -140,7 +139,7 @@ class CSE(AbstractCircular):
         n: number of different eigenvalues, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -168,7 +167,7 @@ class CSE(AbstractCircular):
 class CircularBeta(AbstractCircular):
     r"""The circular β-ensemble for every β > 0.
 
-    The n phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$; β = 1, 2, 4 give
+    The n phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. β = 1, 2, 4 give
     the spectra of COE, CUE and CSE, and β = ∞ gives n equidistant phases. `sample` returns the five-diagonal CMV matrix
     of random Verblunsky coefficients.
 
@@ -177,7 +176,7 @@ class CircularBeta(AbstractCircular):
         beta: Dyson index β in (0, ∞]. Phases can be differentiated with respect to it.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, or `beta` is not positive.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -208,7 +207,7 @@ class CircularBeta(AbstractCircular):
         index = jnp.arange(self.n)
 
         def blocks(first: int) -> Complex[Array, "n n"]:
-            """A block matrix of reflections in the planes of rows k and k + 1, for every second k."""
+            """The block matrix of the reflections in rows k and k + 1, for every second k."""
             begins = index % 2 == first
             before = jnp.pad(alpha[:-1], (1, 0), constant_values=-1)
             beside = jnp.where(begins, rho, 0)[:-1].astype(alpha.dtype)

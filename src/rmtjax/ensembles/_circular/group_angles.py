@@ -1,7 +1,6 @@
 """Spectra of the orthogonal and symplectic groups: Weyl's density of the angles, and its bidiagonal model."""
 
 import math
-from abc import abstractmethod
 from typing import NamedTuple
 
 import jax
@@ -18,26 +17,13 @@ from rmtjax.special.internal import log_circular_vandermonde
 
 
 class Component(NamedTuple):
-    """A component of a group: the number of conjugate pairs, whether 1 and -1 are eigenvalues too, and p and q."""
+    """A component of a group: the number of conjugate pairs, whether 1 and -1 are eigenvalues, and p and q."""
 
     pairs: Int[Array, ""] | int
     one: Bool[Array, ""] | bool
     minus_one: Bool[Array, ""] | bool
     p: Float[Array, ""] | float
     q: Float[Array, ""] | float
-
-
-def orthogonal_component(n: int, determinant: Int[Array, ""] | int) -> Component:
-    """A forced eigenvalue repels the others: p is 3/2 if -1 is an eigenvalue, q is 3/2 if 1 is; else they are 1/2."""
-    one, minus_one = determinant == (-1) ** (n + 1), determinant == -1
-    number = lambda present: int(present) if isinstance(present, bool) else present.astype(jnp.int32)
-    exponent = lambda present: jnp.where(present, 1.5, 0.5)
-    return Component((n - number(one) - number(minus_one)) // 2, one, minus_one, exponent(minus_one), exponent(one))
-
-
-def symplectic_component(pairs: int) -> Component:
-    """The symplectic group is connected. Neither 1 nor -1 is a forced eigenvalue, but both repel eigenvalues."""
-    return Component(pairs, False, False, 1.5, 1.5)
 
 
 class AbstractHaar(AbstractUnitaryEnsemble):
@@ -50,22 +36,30 @@ class AbstractHaar(AbstractUnitaryEnsemble):
     \sin^{2q-1}\tfrac{\theta_k}2,$$
 
     so $\cos^2\tfrac{\theta_k}2$ are the levels of a Jacobi ensemble at β = 2. They are the squared singular values of a
-    bidiagonal matrix C, and $\sin^2\tfrac{\theta_k}2$ are those of its partner S; S keeps the digits of angles near 0,
-    and C those of angles near π. `eigenphases` takes O(n²) operations and O(n) memory, `count_below` O(n) operations
-    for each point.
+    bidiagonal matrix C, and $\sin^2\tfrac{\theta_k}2$ are the squared singular values of its partner S. S keeps the
+    digits of angles near 0, and C keeps the digits of angles near π. `eigenphases` takes O(n²) operations and O(n)
+    memory, and `count_below` O(n) operations for each point.
     """
 
-    @abstractmethod
-    def _component(self, key: KeyScalar) -> Component:
-        """The component of the group in which the draw lies."""
+    def _determinant(self, key: KeyScalar) -> Int[Array, ""] | int:
+        """The determinant of the draw."""
+        return 1
+
+    def _component(self, determinant: Int[Array, ""] | int) -> Component:
+        """The component with this determinant: p is 3/2 if -1 is an eigenvalue, which repels others; so is q for 1."""
+        one, minus_one = determinant == (-1) ** (self.n + 1), determinant == -1
+        number = lambda present: int(present) if isinstance(present, bool) else present.astype(jnp.int32)
+        exponent = lambda present: jnp.where(present, 1.5, 0.5)
+        pairs = (self.n - number(one) - number(minus_one)) // 2
+        return Component(pairs, one, minus_one, exponent(minus_one), exponent(one))
 
     def _model(self, key: KeyScalar) -> tuple[Component, Int[Array, ""], Entries]:
         """The component, the order of C and S, and the entries of both as one stack."""
         key_component, key_entries = jax.random.split(key)
-        component = self._component(key_component)
+        component = self._component(self._determinant(key_component))
         p, q, beta = (jnp.asarray(value, jnp.result_type(float)) for value in (component.p, component.q, 2.0))
-        # The arrays have at least one row; without any pair, C and S are blocks of order 0 in them.
-        c, s = bidiagonals(key_entries, max(self.n // 2, 1), p, q, beta, component.pairs)
+        # The arrays have at least one row; without a pair, C and S are blocks of order 0 in them.
+        c, s = bidiagonals(key_entries, max(self.n // 2, 1), component.pairs, p, q, beta)
         return component, jnp.int32(component.pairs), jax.tree.map(lambda *both: jnp.stack(both), c, s)
 
     def _eigenphases(self, key: KeyScalar) -> Float[Array, " n"]:
@@ -97,14 +91,17 @@ class AbstractHaar(AbstractUnitaryEnsemble):
     def _independent_phases(self) -> int:
         return self.n // 2
 
+    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
+        return log_weyl(phases, self._component(1))
+
 
 def log_weyl(angles: Float[Array, " k"], component: Component) -> Float[Array, ""]:
     r"""Logarithm of Weyl's density in the angles of a component with k pairs.
 
     It is $|W|^{-1} (2\pi)^{-k} \cdot 2^k \prod_{j<k} |2\cos\theta_j - 2\cos\theta_k|^2 \prod_k
     |2\cos\tfrac{\theta_k}2|^{2p-1} |2\sin\tfrac{\theta_k}2|^{2q-1}$ over (0, π), where the order of Weyl's group is
-    $|W| = 2^k k!$, or $2^{k-1} k!$ if p = q = 1/2. The first product is that of the distances between all
-    $e^{\pm i\theta}$, except those within a pair, $4 \sin\tfrac\theta2 \cos\tfrac\theta2$.
+    $|W| = 2^k k!$, or $2^{k-1} k!$ if p = q = 1/2. The first product is the product of the distances between all
+    $e^{\pm i\theta}$ except the distances within a pair, $4 \sin\tfrac\theta2 \cos\tfrac\theta2$.
     """
     k = angles.size
     inside = jnp.all((angles > 0) & (angles < math.pi))
@@ -112,7 +109,6 @@ def log_weyl(angles: Float[Array, " k"], component: Component) -> Float[Array, "
     cosine, sine = jnp.log(2 * jnp.cos(angles / 2)), jnp.log(2 * jnp.sin(angles / 2))
     height = log_circular_vandermonde(jnp.concatenate([angles, -angles]))
     height += jnp.sum(2 * (component.p - 1) * cosine + 2 * (component.q - 1) * sine)
-    constant = (
-        k * math.log(2 * math.pi) + math.lgamma(k + 1) - jnp.where(component.p + component.q == 1, math.log(2), 0.0)
-    )
+    doubled = jnp.where(component.p + component.q == 1, math.log(2), 0.0)
+    constant = k * math.log(2 * math.pi) + math.lgamma(k + 1) - doubled
     return jnp.where(inside, height - constant, -jnp.inf)

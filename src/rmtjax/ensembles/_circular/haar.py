@@ -3,18 +3,12 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex, Float, Inexact
+from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
 from rmtjax._typing import DysonIndex, KeyScalar
-from rmtjax.ensembles._circular.group_angles import (
-    AbstractHaar,
-    Component,
-    log_weyl,
-    orthogonal_component,
-    symplectic_component,
-)
+from rmtjax.ensembles._circular.group_angles import AbstractHaar, Component
 from rmtjax.random.internal import haar_isometry, special_orthogonal
 
 
@@ -25,14 +19,14 @@ class HaarOrthogonal(AbstractHaar):
     `HaarSpecialOrthogonal`; if it is -1, the angles have another density and other eigenvalues are forced.
 
     Convention: invariant under $O \to V O W$ for orthogonal V and W. For odd n the phases are (n - 1)/2 pairs ±θ, and 0
-    for the determinant 1 or π for -1. For even n they are n/2 pairs for the determinant 1, and n/2 - 1 pairs, 0 and π
-    for -1.
+    if the determinant is 1 or π if it is -1. For even n they are n/2 pairs if the determinant is 1, and n/2 - 1 pairs,
+    0 and π if it is -1.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -50,8 +44,8 @@ class HaarOrthogonal(AbstractHaar):
     def __init__(self, n: int):
         self.n = _checks.integer("n", n, at_least=1)
 
-    def _component(self, key: KeyScalar) -> Component:
-        return orthogonal_component(self.n, jax.random.rademacher(key, (), jnp.int32))
+    def _determinant(self, key: KeyScalar) -> Int[Array, ""]:
+        return jax.random.rademacher(key, (), jnp.int32)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         return haar_isometry(key, self.n, self.n, 1, jnp.result_type(float))
@@ -74,7 +68,7 @@ class HaarSpecialOrthogonal(AbstractHaar):
         n: size of the matrix, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -92,14 +86,8 @@ class HaarSpecialOrthogonal(AbstractHaar):
     def __init__(self, n: int):
         self.n = _checks.integer("n", n, at_least=1)
 
-    def _component(self, key: KeyScalar) -> Component:
-        return orthogonal_component(self.n, 1)
-
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         return special_orthogonal(key, self.n, jnp.result_type(float))
-
-    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
-        return log_weyl(phases, orthogonal_component(self.n, 1))
 
 
 class HaarSymplectic(AbstractHaar):
@@ -117,7 +105,7 @@ class HaarSymplectic(AbstractHaar):
         n: size of the matrix, n ≥ 2 and even; static.
 
     Raises:
-        ValueError: `n` is not an even integer of at least 2.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax
@@ -137,20 +125,19 @@ class HaarSymplectic(AbstractHaar):
         if self.n % 2:
             raise _checks.refusal("n", "be even", n)
 
-    def _component(self, key: KeyScalar) -> Component:
-        return symplectic_component(self.n // 2)
+    def _component(self, determinant: Int[Array, ""] | int) -> Component:
+        # The group is connected. Neither 1 nor -1 is a forced eigenvalue, but both repel eigenvalues.
+        return Component(self.n // 2, False, False, 1.5, 1.5)
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
         return haar_isometry(key, self.n // 2, self.n // 2, 4, jnp.result_type(float))
 
-    def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
-        return log_weyl(phases, symplectic_component(self.n // 2))
-
 
 class HaarIsometry(AbstractModule):
-    r"""Orthonormal frames: the uniform measure of the Stiefel manifold of n×k isometries, $V^* V = 1$.
+    r"""Orthonormal frames: the uniform measure on the Stiefel manifold of n×k isometries, $V^* V = 1$.
 
-    They are the first k columns of a matrix with the Haar measure of O(n), U(n) or USp(2n); only these are drawn.
+    A frame consists of the first k columns of a matrix with the Haar measure of O(n), U(n) or USp(2n); only these
+    columns are drawn.
 
     Convention: invariant under $V \to A V B$ for orthogonal, unitary or symplectic A and B. For β = 4 a draw is a 2n×2k
     complex matrix of quaternions $\begin{pmatrix} a & b \\ -\bar b & \bar a \end{pmatrix}$. At k = n and β = 1 both
@@ -162,7 +149,7 @@ class HaarIsometry(AbstractModule):
         beta: 1 (real), 2 (complex) or 4 (quaternions); static.
 
     Raises:
-        ValueError: `n` or `k` is not an integer of at least 1, `k` is larger than n, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

@@ -36,21 +36,21 @@ class AbstractDensityMatrix(AbstractEnsemble):
 class HilbertSchmidt(AbstractDensityMatrix):
     r"""Random density matrices with the Hilbert-Schmidt measure, or an induced one.
 
-    $\rho = G G^*/\operatorname{tr} G G^*$ for an n×m complex normal matrix G: the reduced state of a system of n
-    dimensions that shares a random pure state with an environment of m. m = n is the measure of the Hilbert-Schmidt
-    metric. The levels have the joint density $\propto \prod_{i<j} (\lambda_i - \lambda_j)^2 \prod_i \lambda_i^{m-n}$ on
-    the simplex $\sum \lambda_i = 1$ for m ≥ n; for m < n, n - m of them are exactly 0. They come from the bidiagonal
-    model of `LaguerreBeta`, divided by its norm, in O(n) memory.
+    $\rho = G G^*/\operatorname{tr} G G^*$ for an n×m complex normal matrix G is the reduced state of a system of n
+    dimensions that shares a random pure state with an environment of m dimensions. m = n gives the measure of the
+    Hilbert-Schmidt metric. For m ≥ n the levels have the joint density $\propto \prod_{i<j} (\lambda_i - \lambda_j)^2
+    \prod_i \lambda_i^{m-n}$ on the simplex $\sum \lambda_i = 1$; for m < n, n - m of them are exactly 0. They come from
+    the bidiagonal model of `LaguerreBeta`, divided by its norm, in O(n) memory.
 
     Convention: the trace is 1, so levels are of order 1/n; multiplied by n they have Marčenko and Pastur's law with the
     ratio n/m. $E \operatorname{tr} \rho^2 = (n + m)/(nm + 1)$.
 
     Args:
         n: dimension of the system, n ≥ 1; static.
-        m: dimension of the environment, m ≥ 1, n if None; static.
+        m: dimension of the environment, m ≥ 1, by default n; static.
 
     Raises:
-        ValueError: `n` or `m` is not an integer of at least 1.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -111,7 +111,7 @@ class Bures(AbstractDensityMatrix):
         n: dimension, n ≥ 1; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1.
+        ValueError: `n` is outside its range.
 
     Example:
         >>> import jax

@@ -1,8 +1,8 @@
 r"""The ten symmetry classes of Altland and Zirnbauer.
 
-Derivation. The τ are Pauli matrices that act on the two halves of H; X is a p×q matrix with p + q = n and p - q = ν; S
-are real symmetric and A real antisymmetric matrices, all independent. H commutes with a time reversal T, anticommutes
-with a charge conjugation C (both are antiunitary), or anticommutes with their product, a chirality.
+The τ are Pauli matrices that act on the two halves of H; X is a p×q matrix with p + q = n and p - q = ν; the S are real
+symmetric and the A real antisymmetric matrices. All of these are independent. H commutes with a time reversal T,
+anticommutes with a charge conjugation C (both are antiunitary), or anticommutes with their product, a chirality.
 
 | class | H | T² | C² | real components | β | α |
 |---|---|---|---|---|---|---|
@@ -39,7 +39,7 @@ from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
+from rmtjax.ensembles._core.symmetric import antisymmetric, mirrored, normal_square
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.ensembles._laguerre.beta import bidiagonal_entries
@@ -64,7 +64,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     p + q = n and p - q = ν. The Bogoliubov–de Gennes classes are, with A real antisymmetric and S real symmetric,
 
     - "D": $H = iA$ in the Majorana basis, so $\bar H = -H$;
-    - "C": $\begin{pmatrix} a & b \\ b^* & -a^T \end{pmatrix}$, a Hermitian, b complex symmetric;
+    - "C": $\begin{pmatrix} a & b \\ b^* & -a^T \end{pmatrix}$ with Hermitian a and complex symmetric b;
       $\tau_y \bar H \tau_y = -H$;
     - "DIII": $\begin{pmatrix} iA & iA' \\ iA' & -iA \end{pmatrix}$, $\bar H = -H$ and $\tau_y \bar H \tau_y = H$;
     - "CI": $\begin{pmatrix} S & S' \\ S' & -S \end{pmatrix}$, $\bar H = H$ and $\tau_y \bar H \tau_y = -H$.
@@ -72,7 +72,7 @@ class AltlandZirnbauer(AbstractEnsemble):
     Outside the Wigner–Dyson classes the levels are ν zeros and pairs ±ε. The positive ones, which `joint_logpdf` takes,
     have the joint density $\propto \prod_{i<j} |\varepsilon_i^2 - \varepsilon_j^2|^\beta \prod_i \varepsilon_i^\alpha
     e^{-\beta n \varepsilon_i^2/(4 s^2)}$. They come from the bidiagonal model of `LaguerreBeta`, in O(n) memory, and
-    are accurate to 4 eps of the norm: small levels keep digits that a Laguerre matrix of their squares would lose.
+    are accurate to 4 eps of the norm: small levels keep digits that a Laguerre matrix with their squares would lose.
 
     | | AIII | BDI | CII | D | DIII | C | CI |
     |---|---|---|---|---|---|---|---|
@@ -80,23 +80,22 @@ class AltlandZirnbauer(AbstractEnsemble):
     | α | 1 + 2ν | ν | 3 + 4ν | 2ν | 1 + 4ν | 2 | 1 |
 
     Convention: the density of H is $\propto \exp\big(-\frac{\beta n}{8 s^2} \operatorname{tr} H^2\big)$, and the
-    spectrum fills [-2s, 2s] as n → ∞ at fixed ν. So $E|X_{ij}|^2 = 2 s^2/n$. In "D", "C" and "CI",
-    $E|H_{ij}|^2 = s^2/n$ off the diagonals of the blocks; on them it is 0 in "D", $s^2/n$ for a and $2 s^2/n$ for b in
-    "C", and $2 s^2/n$ in "CI". In "DIII", which has 2n rows, it is $s^2/(2n)$ off these diagonals and 0 on them.
-    Samples of "AII", "CII" and "DIII" have 2n rows and every eigenvalue twice; the trace counts each pair once, and
+    spectrum fills [-2s, 2s] as n → ∞ at fixed ν. Then $E|X_{ij}|^2 = 2 s^2/n$. In "D", "C" and "CI",
+    $E|H_{ij}|^2 = s^2/n$ off the diagonals of the blocks. On these diagonals it is 0 in "D", $s^2/n$ for a and
+    $2 s^2/n$ for b in "C", and $2 s^2/n$ in "CI". In "DIII" it is $s^2/(2n)$ off the diagonals and 0 on them. Samples
+    of "AII", "CII" and "DIII" have 2n rows and every eigenvalue twice; the trace counts each pair once, and
     `eigenvalues` returns the n different ones. Quaternions are 2×2 blocks as in `GSE`.
 
     Args:
         symmetry: "A", "AI", "AII", "AIII", "BDI", "CII", "D", "C", "DIII" or "CI"; static.
         n: number of eigenvalues, including zeros and both members of each pair; static.
-        zero_modes: ν, the number of eigenvalues that are exactly 0; static. It has the parity of n and is below n in a
-            chiral class, is 0 for even and 1 for odd n in "D" (class B if n is odd) and "DIII", and is 0 in "C" and
-            "CI", where n is even, and in the Wigner–Dyson classes, for every n.
+        zero_modes: ν, the number of eigenvalues that are exactly 0; static. In a chiral class it has the parity of n
+            and is below n. In "D" (class B if n is odd) and "DIII" it is 0 for even and 1 for odd n. In "C" and "CI",
+            where n is even, it is 0; in the Wigner–Dyson classes it is 0 for every n.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `symmetry` is not one of the ten, `n` is not a positive integer, `zero_modes` is not possible in the
-            class with this n, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -209,19 +208,19 @@ def _off_diagonal(x: Inexact[Array, "p q"]) -> Inexact[Array, "n n"]:
 
 
 def _class_d(key: KeyScalar, n: int, dtype: jnp.dtype) -> Complex[Array, "n n"]:
-    a = _antisymmetric(key, n, dtype)
+    a = antisymmetric(normal_square(key, n, dtype))
     return jax.lax.complex(jnp.zeros_like(a), a)
 
 
 def _class_diii(key: KeyScalar, n: int, dtype: jnp.dtype) -> Complex[Array, "2n 2n"]:
-    a, b = (_antisymmetric(part, n, dtype) for part in jax.random.split(key))
-    imaginary = _traceless(a, b)
+    imaginary = _traceless(*(antisymmetric(normal_square(part, n, dtype)) for part in jax.random.split(key)))
     return jax.lax.complex(jnp.zeros_like(imaginary), imaginary)
 
 
 def _class_c(key: KeyScalar, k: int, dtype: jnp.dtype) -> Complex[Array, "2k 2k"]:
     key_real, key_symmetric, key_antisymmetric = jax.random.split(key, 3)
-    s, a = _symmetric(key_symmetric, k, dtype), 0.5**0.5 * _antisymmetric(key_antisymmetric, k, dtype)
+    s = _symmetric(key_symmetric, k, dtype)
+    a = 0.5**0.5 * antisymmetric(normal_square(key_antisymmetric, k, dtype))
     return jax.lax.complex(_class_ci(key_real, k, dtype), jnp.block([[a, -s], [s, a]]))
 
 
@@ -244,14 +243,4 @@ def _traceless(a: Float[Array, "n n"], b: Float[Array, "n n"]) -> Float[Array, "
 
 def _symmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
     """A symmetric matrix of normal entries with variance 1 on the diagonal and ½ off it."""
-    return jnp.where(diagonal_places(n), 1, 0.5**0.5) * mirrored(_normal(key, n, dtype))
-
-
-def _antisymmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """An antisymmetric matrix of normal entries with variance 1."""
-    index = jnp.arange(n, dtype=dtype)
-    return jnp.sign(index[:, None] - index[None]) * mirrored(_normal(key, n, dtype))
-
-
-def _normal(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    return stored(jax.random.normal(key, (n, n), dtype))
+    return jnp.where(jnp.eye(n, dtype=bool), 1, 0.5**0.5) * mirrored(normal_square(key, n, dtype))

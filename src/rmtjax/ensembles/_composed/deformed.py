@@ -19,10 +19,10 @@ class Deformed(AbstractEnsemble):
     r"""Deformed Gaussian ensembles, A + H with a deterministic matrix A that has given levels a.
 
     H is drawn from the base, a GOE, GUE or GSE, and A is diagonal. Because the base is invariant, any A with these
-    levels in the symmetry class of the base gives a spectrum of the same law: that of Gaussian matrices with an
+    levels in the symmetry class of the base gives a spectrum of the same law: the law of Gaussian matrices with an
     external source, or of Dyson's Brownian motion started at a.
 
-    Convention: that of the base. With $c = E (H^2)_{ii} = s^2 \big(1 + \frac{2/\beta - 1}{n}\big)$ the means
+    Convention: as in the base. With $c = E (H^2)_{ii} = s^2 \big(1 + \frac{2/\beta - 1}{n}\big)$ the means
     $E \sum_k \lambda_k = \sum_k a_k$, $E \sum_k \lambda_k^2 = \sum_k a_k^2 + n c$ and
     $E \sum_k \lambda_k^3 = \sum_k a_k^3 + 3 c \sum_k a_k$ are exact. The law is the free convolution of the n levels
     with the semicircle on ±2s. For β = 4 a sample has 2n rows, A has every level twice, and `eigenvalues` returns n.
@@ -32,7 +32,7 @@ class Deformed(AbstractEnsemble):
         levels: a, n finite real numbers in any order; differentiable, like the scale of the base.
 
     Raises:
-        ValueError: `base` is another ensemble, or `levels` is not a vector of n finite real numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt

@@ -35,9 +35,9 @@ class Mixed(AbstractModule):
     sample. Arrays keep the static size N, so one compilation serves all orders.
 
     Convention: `normalize="order"` scales each draw by its own order, so that all spectra fill the same interval, ±2
-    for `GOE(N)`; `normalize="reference"` leaves the entries as they stand in the matrix of size N, so that a spectrum
-    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: a spectrum says which of its N places hold a level. Periodic padding
-    must be requested by name, through `arrangement`; it is what produces Wigner's cat.
+    for `GOE(N)`; `normalize="reference"` leaves the entries as they are in the matrix of size N, so that a spectrum
+    fills $\pm 2\sqrt{n/N}$. Nothing is repeated: a spectrum says which of its N places hold a level. Periodic padding,
+    which produces Wigner's cat, must be requested by name, through `arrangement`.
 
     For one key, `count_below` counts the levels that `eigenvalues` returns; `sample` is a different draw from the
     measure.
@@ -48,7 +48,7 @@ class Mixed(AbstractModule):
         normalize: `"order"` or `"reference"`.
 
     Raises:
-        ValueError: `base` is not nested, `mixture` is outside (0, 1], or `normalize` is unknown.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -125,7 +125,7 @@ class Mixed(AbstractModule):
     def _count_below(
         self, key: KeyScalar, points: Float[Array, "..."], *, arrangement: Arrangement | None
     ) -> Int[Array, "..."]:
-        if arrangement == "magnitude":  # the levels themselves decide which are repeated
+        if arrangement == "magnitude":  # which levels are repeated depends on their values
             return count_below(self._periodic_eigenvalues(key, arrangement=arrangement), points)
         key_order, key_block, key_arrangement = _keys(key)
         order = self._order(key_order)
@@ -138,11 +138,11 @@ class Mixed(AbstractModule):
         """The law of a level, pooled over draws.
 
         Args:
-            arrangement: None for the spectra as they are; a name for the periodically padded ones.
+            arrangement: None for the spectra as they are; a name for the periodically padded spectra.
             symmetrized: whether the levels are pooled with their mirror images.
 
         Returns:
-            Under `normalize="order"`, the base law, or its `PeriodicPadding` at finite N. Under `"reference"`, the
+            With `normalize="order"`, the base law, or its `PeriodicPadding` at finite N. With `"reference"`, the
             binomial mixture of block laws at finite N, or the padding of the block law at order μN in the limit
             N → ∞. Over a `Wishart` base, whose law depends on the order, the law at order μN replaces both the base law
             and the mixture.
@@ -159,7 +159,7 @@ class Mixed(AbstractModule):
         return PeriodicPadding(self.base._block_law(self.mixture), self.mixture, arrangement)
 
     def _order(self, key: KeyScalar) -> Int[Array, ""]:
-        # By its definition, a binomial variate counts n independent trials: exact for any μ, and cheap next to n rows.
+        # A binomial variate counts n independent trials. Counting them is exact for any μ, and cheap next to n rows.
         trials = jax.random.bernoulli(key, self.mixture, (self.n,))
         return clip_order(jnp.sum(trials), self.n)
 

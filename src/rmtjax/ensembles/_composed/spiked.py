@@ -21,7 +21,7 @@ from rmtjax.ensembles._laguerre.beta import LaguerreBeta
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.laws import AbstractLaw
 
-# Spikes are added to a Gaussian matrix, where any finite number will do; over a Wishart base they are variances.
+# Over a Gaussian base spikes may be any finite numbers; over a Wishart base they are variances.
 _SPIKES = _checks.Rule(
     lambda theta, base: ((theta > model_class(base).limits(base)[1]) & (theta < math.inf)).all(),
     lambda base: "be positive and finite" if model_class(base).limits(base)[1] == 0 else "be finite",
@@ -43,8 +43,8 @@ class Spiked(AbstractEnsemble):
     entry of the tridiagonal or bidiagonal model, for every β; it takes O(n) memory, and `count_below` takes O(n) time.
     For several spikes the band is drawn from O(nr) variates and solved as a dense matrix.
 
-    Convention: that of the base. With scale s, as n → ∞, a spike |θ| > s of a Gaussian base has an outlier at
-    $\theta + s^2/\theta$, and a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m has one at
+    Convention: as in the base. With scale s, as n → ∞, a spike |θ| > s of a Gaussian base has an outlier at
+    $\theta + s^2/\theta$, and a spike $|\theta - 1| > \sqrt c$ of a Wishart base with c = n/m has an outlier at
     $s^2 \theta\,(1 + \tfrac{c}{\theta - 1})$.
 
     Args:
@@ -52,8 +52,7 @@ class Spiked(AbstractEnsemble):
         spikes: r numbers θ, 1 ≤ r ≤ n, finite, positive over a Wishart base; differentiable.
 
     Raises:
-        ValueError: `base` is not such an ensemble; `spikes` is not a vector of 1 to n finite numbers, is not positive
-            over a Wishart base, or is longer than 1 over `GaussianBeta` or `LaguerreBeta`.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -84,9 +83,9 @@ class Spiked(AbstractEnsemble):
         r"""Limits of the extreme levels that belong to the spikes, as n → ∞, in the order of the spikes.
 
         A spike beyond the threshold, |θ| > s for a Gaussian base and |θ - 1| > √c for a Wishart base, has an outlier. A
-        weaker one leaves the largest level (the smallest, if the spike is negative or below 1) at the edge of the bulk,
-        and that edge is returned. If n > m, where zeros lie below the lower edge of the bulk, every spike below 1 is
-        given that edge.
+        weaker spike leaves the largest level (the smallest level, if the spike is negative or below 1) at the edge of
+        the bulk, and that edge is returned. If n > m, zeros lie below the lower edge of the bulk, and this edge is
+        returned for every spike below 1.
 
         References:
             Péché (2006), Probab. Theory Relat. Fields 134, 127, theorem 1.1; Baik and Silverstein (2006), J. Multivar.
@@ -115,7 +114,7 @@ class Spiked(AbstractEnsemble):
         return self.spikes.size == 1
 
     def _soft_edge(self, *, upper: bool) -> Edge:
-        """The edge of the base, if no spike has an outlier on that side; spikes move the level by the next order."""
+        """The edge of the base if no spike has an outlier on that side; spikes move the level at the next order."""
         excess = self._model().excess()
         quiet = _QUIET.kept("spikes", (excess if upper else -excess).max())
         edge = self.base._soft_edge(upper=upper)

@@ -35,7 +35,7 @@ class AbstractSpikedModel(AbstractModule):
     @staticmethod
     @abstractmethod
     def limits(base: Any) -> tuple[int, float]:
-        """How many spikes the base may have, and above what each of them has to be."""
+        """The largest number of spikes of the base, and the number that each of them must exceed."""
 
     @abstractmethod
     def outliers(self) -> Float[Array, " r"]:
@@ -47,11 +47,11 @@ class AbstractSpikedModel(AbstractModule):
 
     @abstractmethod
     def excess(self) -> Float[Array, " r"]:
-        """The spikes in units of the threshold: beyond 1 there is an outlier above the bulk, beyond -1 one below it."""
+        """The spikes in units of the threshold: above 1 there is an outlier above the bulk, below -1 one below it."""
 
     @abstractmethod
     def eigenvalues(self, key: KeyScalar, first: int, last: int) -> Float[Array, " k"]:
-        """Ascending levels from number `first` to before `last`."""
+        """The ascending levels `first` to `last - 1`."""
 
     @abstractmethod
     def _counts_with_one(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
@@ -97,11 +97,11 @@ class SpikedHermite(AbstractSpikedModel):
         return diagonal.at[0].add(quotient(self.spikes[0], self.base.scale)), beside
 
     def _band(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        """The band matrix: normal down to the (r-1)-th lower diagonal; χ variates, norms of columns, on the r-th."""
+        """The band matrix, with normal entries down to lower diagonal r - 1 and χ variates, norms of columns, on r."""
         n, beta, r = self.base.n, int(self.base._beta()), self.spikes.size
         key_inner, key_edge = jax.random.split(key)
         inner = jax.random.normal(key_inner, (beta, r, n), _dtype(self))
-        # The diagonal has one real component of twice the variance. It is halved, because the adjoint is added.
+        # The diagonal has one real component of twice the variance. Adding the adjoint doubles this component.
         inner = inner.at[0, 0].multiply(2**-0.5).at[1:, 0].set(0)
         left = jnp.maximum(n - r - jnp.arange(n, dtype=_dtype(self)), 0)
         lower = lower_band(inner, unchecked_chi(key_edge, beta * left), n)
@@ -169,7 +169,7 @@ class SpikedLaguerre(AbstractSpikedModel):
         return like(band, root)[:, None] * (band / like(band, jnp.sqrt(largest))), base.scale**2 / (beta * m) * largest
 
 
-# The model of each kind of base. A further one is a class here and an entry.
+# The model of each kind of base. A further kind needs a class here and an entry.
 _MODELS: dict[type, type[AbstractSpikedModel]] = {
     AbstractGaussian: SpikedHermite,
     LaguerreBeta: SpikedLaguerre,
@@ -178,11 +178,7 @@ _MODELS: dict[type, type[AbstractSpikedModel]] = {
 
 
 def model_class(base: Any) -> type[AbstractSpikedModel]:
-    """The class of the model of a base with spikes.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """The class of the model of a base with spikes; raises ValueError if there is none."""
     for kind, model in _MODELS.items():
         if isinstance(base, kind):
             return model

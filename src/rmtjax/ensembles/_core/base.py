@@ -58,15 +58,15 @@ class AbstractEnsemble(AbstractModule):
         return count_below(self._eigenvalues(key), x)
 
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
-        """The ascending levels from number `first` to before `last`; from so many rows where there is a corner."""
+        """The ascending levels `first` to `last - 1`, from `corner` rows of the model where a part of it is enough."""
         return self._eigenvalues(key)[first:last]
 
     def _has_reduced_model(self) -> bool:
-        """Whether the levels are those of a tridiagonal or bidiagonal matrix; then they are also counted by it."""
+        """Whether the levels are computed and counted by a tridiagonal or bidiagonal matrix."""
         return type(self)._count_below is not AbstractEnsemble._count_below
 
     def _corner(self, k: int, corner: int | None) -> tuple[int, Any]:
-        """How many rows of a reduced model the k extreme levels at one end need, and whether these are enough."""
+        """The number of rows of a reduced model for the k extreme levels at one end, and whether it is sufficient."""
         return self.n, True
 
     def _soft_edge(self, *, upper: bool) -> Edge:
@@ -84,7 +84,7 @@ class AbstractEnsemble(AbstractModule):
         return self.n
 
     def _classical_spectrum(self) -> ClassicalSpectrum | None:
-        """The classical spectrum that the levels have in some unit, for `laws.LevelDensity`; None if there is none."""
+        """The classical spectrum of the levels in some unit, for `laws.LevelDensity`; None if there is none."""
         return None
 
     def _independent_entries(self) -> AbstractEntries | None:
@@ -95,7 +95,7 @@ class AbstractEnsemble(AbstractModule):
         return None
 
     def _has_density(self) -> Any:
-        """Whether the levels have a joint density at these parameters; raises or is traced as `_valid` does."""
+        """Whether the levels have a joint density at these parameters; like `_valid`, it raises or is traced."""
         return True
 
     def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
@@ -111,11 +111,11 @@ class AbstractEnsemble(AbstractModule):
         Args:
             key: a typed key.
             mesh: devices that share the levels of a tridiagonal or bidiagonal model, as in
-                `SymTridiagonal.eigenvalues`; each makes the whole model. By default one device does all.
+                `SymTridiagonal.eigenvalues`; each device makes the whole model. By default one device does all.
 
         Raises:
-            ValueError: `mesh` is no mesh.
-            NotImplementedError: `mesh` is given, and the levels are those of a dense matrix.
+            ValueError: `mesh` is not a mesh.
+            NotImplementedError: `mesh` is given, but the levels come from a dense matrix.
         """
         self, key = self._on_all_devices(mesh, _checks.typed_key(key))
         degree = self._degree_in_scale()
@@ -138,11 +138,11 @@ class AbstractEnsemble(AbstractModule):
             chunk: approximate number of rows drawn at a time by ensembles that are drawn as a stream (the Gaussian
                 ones); it affects the memory, never the result; static.
             mesh: devices that share the points, as in `SymTridiagonal.count_below`, where there is a tridiagonal or
-                bidiagonal model; each makes the whole model.
+                bidiagonal model; each device makes the whole model.
 
         Raises:
-            ValueError: `x` contains NaN, `chunk` is not a positive integer, or `mesh` is no mesh.
-            NotImplementedError: `mesh` is given, and the levels are those of a dense matrix.
+            ValueError: `x` contains NaN, `chunk` is not a positive integer, or `mesh` is not a mesh.
+            NotImplementedError: `mesh` is given, but the levels come from a dense matrix.
         """
         chunk = None if chunk is None else _checks.integer("chunk", chunk, at_least=1)
         points, valid = _checks.points("x", x)
@@ -159,23 +159,23 @@ class AbstractEnsemble(AbstractModule):
         return on_all_devices(mesh, (self, *operands))
 
     def largest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
-        r"""The k largest of the levels `eigenvalues(key)`, ascending; cheaper than all of them where there is a way.
+        r"""The k largest of the levels `eigenvalues(key)`, ascending; a reduced model finds a few faster than all.
 
         Args:
             key: a typed key.
-            k: how many, 1 ≤ k ≤ n; static.
-            corner: number of rows to keep of the tridiagonal model of a Gaussian ensemble, at least k; static. Needed
-                there where β < 1 is traced: the levels are NaN without it. Too few rows pull the levels inward; the
+            k: number of levels, 1 ≤ k ≤ n; static.
+            corner: number of rows to keep of the tridiagonal model of a Gaussian ensemble, at least k; static. It is
+                needed where β < 1 is traced: the levels are NaN without it. Too few rows pull the levels inward. The
                 default for a known β, about $n^{1/3} (10 + 4\, k^{2/3} + 10\, \beta^{-2/3})$, keeps every digit. Other
-                ensembles have no use for it.
+                ensembles ignore it.
 
         Raises:
-            ValueError: `k` is no integer between 1 and n, `corner` no integer of at least k.
+            ValueError: an argument is outside its range.
         """
         return self._extreme_eigenvalues(key, k, corner, upper=True)
 
     def smallest_eigenvalues(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
-        """The k smallest of the levels `eigenvalues(key)`, ascending; else as `largest_eigenvalues`."""
+        """The k smallest of the levels `eigenvalues(key)`, ascending; see `largest_eigenvalues`."""
         return self._extreme_eigenvalues(key, k, corner, upper=False)
 
     def _extreme_eigenvalues(self, key: KeyScalar, k: int, corner: int | None, *, upper: bool) -> Float[Array, " k"]:
@@ -187,7 +187,7 @@ class AbstractEnsemble(AbstractModule):
         return self._run(self._some_eigenvalues, _checks.typed_key(key), valid=valid, order=order, **options)
 
     def _number_of_levels(self, k: int, corner: int | None) -> int:
-        """The checked number k of levels wanted, for which a corner is large enough."""
+        """The number k of wanted levels, checked together with the corner."""
         k = _checks.integer("k", k, at_least=1)
         if k > self.n:
             raise _checks.refusal("k", f"be at most {self.n}", k)
@@ -198,7 +198,7 @@ class AbstractEnsemble(AbstractModule):
     def soft_edge(self, side: Side = "upper") -> Edge:
         """Where the density of the levels ends like a square root, and the law of the level next to that end.
 
-        The law is `TracyWidom` if β is static and `StochasticAiry` if it is a parameter, within the range of that.
+        The law is `TracyWidom` if β is static, and `StochasticAiry`, within its range of β, if β is a parameter.
         Levels that are forced to be 0 or 1 do not count: where a Wishart matrix has n - m zeros, the level next to the
         lower edge is the last of `smallest_eigenvalues(key, n - m + 1)`.
 
@@ -206,8 +206,8 @@ class AbstractEnsemble(AbstractModule):
             side: `"upper"` or `"lower"`; static.
 
         Raises:
-            NotImplementedError: this ensemble has no such edge, or none whose constants are known.
-            ValueError: `side` is neither of the two, or the parameters leave no soft edge there.
+            NotImplementedError: this ensemble has no such edge, or its constants are not known.
+            ValueError: `side` is neither of the two, or there is no soft edge at these parameters.
         """
         upper = _checks.choice("side", side, Side) == "upper"
         return _checks.masked(self._valid(), in_one_precision(self)._soft_edge(upper=upper))
@@ -215,14 +215,14 @@ class AbstractEnsemble(AbstractModule):
     def hard_edge(self, side: Side = "lower") -> Edge:
         """Where a bound of the levels cuts their density off, at 0 or at 1, and the law of the level next to it.
 
-        It is the edge for sizes whose difference stays fixed as they grow; where it grows with them, the edge is soft.
-        Levels that are forced to be 0 or 1 do not count, as for `soft_edge`.
+        The edge is hard if the difference of the sizes stays fixed as they grow, and soft if it grows with them. Levels
+        that are forced to be 0 or 1 do not count.
 
         Args:
             side: `"upper"` or `"lower"`; static.
 
         Raises:
-            NotImplementedError: this ensemble has no such edge, or none whose constants are known.
+            NotImplementedError: this ensemble has no such edge, or its constants are not known.
             ValueError: `side` is neither of the two, or the law is not known for these sizes.
         """
         upper = _checks.choice("side", side, Side) == "upper"
@@ -239,13 +239,14 @@ class AbstractEnsemble(AbstractModule):
     def joint_logpdf(self, eigenvalues: RealLike) -> Float[Array, ""]:
         r"""Logarithm of the joint density of the eigenvalues, normalised to 1 over all of $\mathbb{R}^n$.
 
-        The density is symmetric; that of the ascending levels is n! times as large. It is differentiable in the levels
-        and the parameters and takes O(n²) time and O(n) memory. Terms of order n² log n cancel; their rounding remains.
+        The density is symmetric; the density of the ascending levels is n! times as large. It is differentiable in the
+        levels and the parameters and takes O(n²) time and O(n) memory. Terms of order n² log n cancel; their rounding
+        errors remain.
 
         Args:
             eigenvalues: n levels in any order; the result is $-\infty$ if two coincide or one is infinite. If levels
-                come in pairs ±ε (`AltlandZirnbauer`), the k positive ones, and the density is that over
-                $(0, \infty)^k$.
+                come in pairs ±ε (`AltlandZirnbauer`), the k positive levels, whose density over $(0, \infty)^k$ is
+                returned.
 
         Raises:
             NotImplementedError: the joint density of this ensemble is not known.
@@ -262,8 +263,7 @@ class AbstractNestedEnsemble(AbstractEnsemble):
     """An ensemble whose samples have leading k×k blocks that are samples of order k, up to a known scale.
 
     Orders may be traced: the blocks live in arrays of static size n, so one compilation serves every order. A subclass
-    also defines `_rescaling`, `_block_law`, `_rescaled_law` and `_binomial_law`, which say what a block is and its
-    laws.
+    also defines `_rescaling`, and the laws of a block: `_block_law`, `_rescaled_law` and `_binomial_law`.
     """
 
     @abstractmethod
@@ -292,9 +292,8 @@ class AbstractNestedEnsemble(AbstractEnsemble):
         return jnp.where(rows[:, None] & rows[None, :], matrix, 0)
 
     def _leading_block_eigenvalues(self, key: KeyScalar, order: Int[Array, ""]) -> Spectrum:
-        return leading_block_spectrum(
-            hermitian_part(_checks.square_matrix("sample", self._leading_block(key, order))), order
-        )
+        block = _checks.square_matrix("sample", self._leading_block(key, order))
+        return leading_block_spectrum(hermitian_part(block), order)
 
     def _leading_block_counts(self, key: KeyScalar, order: Int[Array, ""], x: Float[Array, "..."]) -> Int[Array, "..."]:
         return self._leading_block_eigenvalues(key, order).count_below(x)
@@ -307,9 +306,9 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            An array of the size of a sample that is zero outside the block, with the number of rows of the block, which
-            is the order, or twice the order if every eigenvalue is double (as in `GSE`). A traced order out of range
-            gives NaN and the order -1.
+            An array of the size of a sample, zero outside the block, and the number of rows of the block: the order, or
+            twice the order if every eigenvalue is double (as in `GSE`). A traced order out of range gives NaN and the
+            order -1.
         """
         order, valid = self._checked(order)
         return self._run(self._padded_leading_block, _checks.typed_key(key), order, valid=valid)

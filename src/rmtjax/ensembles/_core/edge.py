@@ -30,14 +30,14 @@ class Edge(AbstractModule):
 
     $$x = \pm \frac{g(\lambda) - c}{\sigma}$$
 
-    grows outward from a soft edge and inward from a hard one. For the level next to the edge x has the distribution
-    function of `law`, up to an error of the order $n^{-\mathtt{rate}}$. Ensembles make such objects: `soft_edge`,
-    `hard_edge`.
+    grows outward from a soft edge and inward from a hard edge. For the level next to the edge, x has the distribution
+    function of `law`, up to an error of the order $n^{-\mathtt{rate}}$. The methods `soft_edge` and `hard_edge` of
+    ensembles return such objects.
 
     Args:
         centre: the number c, in units of g.
         scale: σ > 0.
-        law: limiting law of x for the level next to the edge. The k-th level from a soft edge has that of
+        law: limiting law of x for the level next to the edge. For the k-th level from a soft edge it is
             `TracyWidom(beta, "stochastic-airy", order=k)`.
         side: `"upper"` or `"lower"`; static.
         kind: `"soft"` or `"hard"`; static.
@@ -45,7 +45,7 @@ class Edge(AbstractModule):
         rate: exponent of 1/n in the error of the law; static.
 
     Raises:
-        ValueError: `scale` is not positive and finite, or `side`, `kind` or `variable` is none of these.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -82,7 +82,7 @@ class Edge(AbstractModule):
         self.variable = _checks.choice("variable", variable, Variable)
 
     def standardize(self, levels: RealLike) -> Float[Array, "..."]:
-        """The variable x at each level. Far out in single precision see `GaussianBeta.edge_levels`."""
+        """The variable x at each level; `GaussianBeta.edge_levels` keeps more digits of it in single precision."""
         return self._run(self._standardize, _checks.real("levels", levels))
 
     def levels(self, x: RealLike) -> Float[Array, "..."]:

@@ -1,12 +1,16 @@
 r"""Centre and scale of the edges of the Gaussian, Laguerre and Jacobi ensembles, with constants of the second order.
 
-The number of levels enters the constants as $n + \tfrac12 - \tfrac1\beta$, and so do the other sizes of an ensemble.
-That is $n - \tfrac12$ for β = 1, which Johnstone (2008), Ma (2012) and Johnstone and Ma (2012) proved to make the error
-of the law $O(n^{-2/3})$ where n leaves $O(n^{-1/3})$; n for β = 2, to which the constants of El Karoui (2006) are equal
-to this order; $n + \tfrac14$ for β = 4; and $n + \tfrac12$ for β = ∞, where the levels are the zeros of classical
-polynomials and the centre is the turning point of their differential equation. Forrester and Trinh
-(2019, Nucl. Phys. B 938, 621) found it for the densities of the Gaussian and Laguerre ensembles at even β. Tests hold
-it against exact laws (Gaussian: β = 1, 2 and 4; Laguerre and Jacobi: β = 2), simulations and the zeros at β = ∞.
+The number of levels enters the constants as $n + \tfrac12 - \tfrac1\beta$, and so do the other sizes of an ensemble:
+
+- β = 1, $n - \tfrac12$: Johnstone (2008), Ma (2012) and Johnstone and Ma (2012) proved that this makes the error of the
+  law $O(n^{-2/3})$, while n leaves $O(n^{-1/3})$.
+- β = 2, n: the constants of El Karoui (2006) are equal to this order.
+- Even β: Forrester and Trinh (2019, Nucl. Phys. B 938, 621) found it for the densities of the Gaussian and Laguerre
+  ensembles.
+- β = ∞, $n + \tfrac12$: the levels are the zeros of classical polynomials, and the centre is the turning point of their
+  differential equation.
+
+Tests hold it against exact laws (Gaussian: β = 1, 2 and 4; Laguerre and Jacobi: β = 2), simulations and the zeros.
 """
 
 from typing import Any, cast
@@ -23,9 +27,9 @@ from rmtjax.laws import HardEdge, StochasticAiry, TracyWidom
 
 Number = Float[Array, ""] | float
 Numbers = Float[Array, "..."] | float
-# A few levels that hardly repel each other do not end like those of an Airy operator.
+# A few levels that hardly repel each other do not end like the levels of an Airy operator.
 _POSITIVE = _checks.Rule(lambda size: size > 0, "be positive where the spectrum is to have an edge")
-# The exponents within the reach of `HardEdge`.
+# The largest exponents that `HardEdge` accepts.
 _MOST = {1: 49, 2: 50, 4: 24}
 _NEAR = _checks.Rule(lambda gap, beta: gap <= _MOST[beta], lambda beta: f"be at most {_MOST[beta]} for a hard edge")
 _SOFT = _checks.Rule(lambda gap: gap > 0, "be positive for a soft edge (in a β-ensemble m is 2a/beta or 2b/beta)")
@@ -39,7 +43,7 @@ def gaussian_soft_edge(n: int, beta: Number, scale: Float[Array, ""], upper: boo
 
 
 def has_soft_edge(n: int, beta: Number) -> Any:
-    """Whether n levels have an edge at this β; an error where they have none and β is at hand."""
+    """Whether n levels have an edge at this β; raises if β is known and they have none."""
     return _POSITIVE.kept("n + 1/2 - 1/beta", n + 0.5 - 1 / beta)
 
 
@@ -47,8 +51,8 @@ def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], 
     r"""The edges $(\sqrt m \pm \sqrt n)^2$ of $XX^*$ with n levels, m degrees of freedom and $E|X_{ij}|^2 = 1$.
 
     Johnstone (2001), Ann. Statist. 29, 295; El Karoui (2006), Ann. Probab. 34, 2077; Ma (2012), Bernoulli 18, 322, who
-    takes logarithms at the lower edge as well. The term τ²/8 that he adds there is below the order of the error, and
-    the error is smaller without it.
+    also takes logarithms at the lower edge. The term τ²/8 that he adds there is below the order of the error, and the
+    error is smaller without it.
     """
     n_, m_ = _effective("n", n, beta, unit), _effective("m", m, beta, unit)
     if upper:
@@ -61,7 +65,7 @@ def laguerre_soft_edge(n: int, m: Number, beta: Number, unit: Float[Array, ""], 
 def largest_laguerre_level(n: Numbers, m: Numbers, beta: int) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     r"""Centre and scale of the law of the largest level of $XX^*$ with $E|X_{ij}|^2 = 1$, elementwise in the sizes.
 
-    They are those of `laguerre_soft_edge`, for arrays of sizes above 1/beta - 1/2, and symmetric in n and m.
+    They are the constants of `laguerre_soft_edge` for arrays of sizes above 1/beta - 1/2, and symmetric in n and m.
     """
     shift = 0.5 - 1 / beta
     n, m = (size if isinstance(size, int) else _checks.real("size", size) for size in (n, m))
@@ -105,25 +109,22 @@ def jacobi_hard_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) 
 
 
 def _sides(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> tuple[Array, Array, Array]:
-    """Effective sizes: of the levels, and of the degrees of freedom on the side of the edge and on the other one."""
+    """Effective sizes: of the levels, and of the degrees of freedom on the side of the edge and on the other side."""
     like = jnp.asarray(1.0, common_dtype(m1, m2, beta))
     near, far = (m2, m1) if upper else (m1, m2)
     return _effective("n", n, beta, like), _effective("m", near, beta, like), _effective("m", far, beta, like)
 
 
 def _effective(name: str, size: Number, beta: Number, like: Float[Array, ""]) -> Float[Array, ""]:
-    """A number of levels or of degrees of freedom as it enters the constants; NaN where there is no edge."""
+    """A number of levels or of degrees of freedom, as it enters the constants; NaN where there is no edge."""
     value = jnp.asarray(size + 0.5 - 1 / beta, common_dtype(like, beta, size))
     return _POSITIVE(f"{name} + 1/2 - 1/beta (of levels that are not forced)", value)
 
 
 def _soft_edge(beta: Number, centre: Array, scale: Array, upper: bool, variable: Variable = "level") -> Edge:
     """An edge in units of the stochastic Airy operator."""
-    law = (
-        StochasticAiry(beta)
-        if isinstance(beta, jax.Array)
-        else TracyWidom(cast(DysonIndex, int(beta)), "stochastic-airy")
-    )
+    varies = isinstance(beta, jax.Array)
+    law = StochasticAiry(beta) if varies else TracyWidom(cast(DysonIndex, int(beta)), "stochastic-airy")
     return Edge(centre, scale, law, "upper" if upper else "lower", "soft", variable, 2 / 3)
 
 

@@ -9,11 +9,8 @@ from rmtjax._promotion import like
 
 
 def anywhere(log_density: Callable[[Array], Array], levels: Inexact[Array, " k"]) -> Float[Array, ""]:
-    """The logarithm of a joint density whose formula holds for finite levels; where one is infinite the density is 0.
-
-    Formulas have differences of large numbers there.
-    """
+    """The logarithm of a joint density whose formula holds for finite levels only; if a level is infinite, it is -∞."""
     infinite = jnp.any(jnp.isinf(levels))
-    # Different from each other, and in the support of every ensemble.
+    # These points differ from each other and lie in the support of every ensemble.
     others = like(levels, jnp.arange(1, levels.size + 1) / (levels.size + 1))
     return jnp.where(infinite, -jnp.inf, log_density(jnp.where(infinite, others, levels)))

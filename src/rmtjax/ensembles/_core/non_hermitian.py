@@ -29,13 +29,13 @@ class AbstractNonHermitianEnsemble(AbstractModule):
     """A probability measure on real, complex or quaternion matrices (β = 1, 2, 4) with complex eigenvalues.
 
     A subclass defines `_matrix` and `_law`, `_unit` if there is a scale, `_moduli` if it knows an exact model that is
-    cheaper than the dense matrix, and `_joint_logpdf` if the joint density is known. The public methods are final. They
-    take one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are those of the matrix
+    cheaper than the dense matrix, and `_joint_logpdf` if the joint density is known. Public methods are final and take
+    one typed key; batches come from `jax.vmap` over keys. `eigenvalues(key)` are the eigenvalues of the matrix
     `sample(key)`, up to rounding. `moduli` with the same key may be a different draw, and `count_below` counts the
     absolute values that `moduli` returns.
 
     The eigenvalues of a real matrix are real or come in pairs that are conjugate to the last bit. A quaternion matrix
-    is stored as a 2n×2n complex one with n conjugate pairs of eigenvalues; `eigenvalues` returns the n with Im ≥ 0.
+    is stored as a 2n×2n complex matrix with n conjugate pairs of eigenvalues; `eigenvalues` returns the n with Im ≥ 0.
     """
 
     n: eqx.AbstractVar[int]
@@ -64,7 +64,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return jnp.sort(jnp.abs(self._eigenvalues(key)))
 
     def _has_density(self) -> Any:
-        """Whether the levels have a density in the plane at these parameters; raises or is traced as `_valid` does."""
+        """Whether the levels have a density in the plane at these parameters; like `_valid`, it raises or is traced."""
         return True
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
@@ -85,8 +85,9 @@ class AbstractNonHermitianEnsemble(AbstractModule):
     def moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         """The ascending absolute values of the eigenvalues of a draw, exact in distribution.
 
-        In rotation-invariant ensembles with β = 2 or 4 they are, as a set, independent variates (Kostlan's theorem),
-        drawn in O(n) time and not those of `eigenvalues(key)`. Otherwise they come from the dense matrix.
+        In rotation-invariant ensembles with β = 2 or 4 they are, as a set, independent variates (Kostlan's theorem).
+        These are drawn in O(n) time and belong to another draw than `eigenvalues(key)`. Otherwise they come from the
+        dense matrix.
         """
         return self._run(self._moduli, _checks.typed_key(key))
 
@@ -141,7 +142,7 @@ def log_determinantal(
 ) -> Float[Array, ""]:
     r"""Logarithm of the normalised joint density with a weight w at each eigenvalue.
 
-    The density is $\frac1{n!} \prod_{j<k} |z_j - z_k|^2 \prod_j \frac{w(z_j)}{\pi \mu_j}$ for β = 2, where $\pi\mu_j$
+    For β = 2 the density is $\frac1{n!} \prod_{j<k} |z_j - z_k|^2 \prod_j \frac{w(z_j)}{\pi \mu_j}$, where $\pi\mu_j$
     are the squared norms of the monic orthogonal polynomials. For β = 4 it is, in the upper half-plane,
 
     $$\frac1{n!} \prod_{j<k} |z_j - z_k|^2 |z_j - \bar z_k|^2 \prod_j \frac{|z_j - \bar z_j|^2 w(z_j)}{\pi \mu_j},$$

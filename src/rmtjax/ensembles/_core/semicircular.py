@@ -9,7 +9,7 @@ from rmtjax.laws import AbstractLaw, BinomialSemicircle, Semicircle
 
 
 class AbstractSemicircular(AbstractNestedEnsemble):
-    """A nested ensemble of Wigner type: its entries have variance scale²/n, so its spectrum fills ±2·scale."""
+    """A nested ensemble of Wigner type: its entries have variance scale²/n, and its spectrum fills ±2·scale."""
 
     scale: eqx.AbstractVar[Float[Array, ""]]
 

@@ -21,7 +21,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
     r"""A probability measure on unitary matrices, whose eigenvalues are $e^{i\theta_k}$ with phases in (-π, π].
 
     A subclass defines `_sample`, `_eigenphases`, `_count_below` and `_law`, `_joint_logpdf` if it knows a joint
-    density, and `_independent_phases` if symmetry leaves fewer than n independent ones. Public methods are final. They
+    density, and `_independent_phases` if symmetry leaves fewer than n independent phases. Public methods are final and
     take one typed key; batches come from `jax.vmap` over keys. For one key, `eigenvalues` and `count_below` agree with
     the phases that `eigenphases` returns; `sample` with the same key is a different draw from the measure.
     """
@@ -49,7 +49,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
         return self.n
 
     def _has_density(self) -> Any:
-        """Whether the phases have a joint density at these parameters; raises or is traced as `_valid` does."""
+        """Whether the phases have a joint density at these parameters; like `_valid`, it raises or is traced."""
         return True
 
     def _joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
@@ -94,7 +94,8 @@ class AbstractUnitaryEnsemble(AbstractModule):
         r"""Logarithm of the joint density of the eigenphases, normalised to 1 over $(-\pi, \pi]^n$.
 
         If eigenvalues come in conjugate pairs, it is the density of the k angles of the pairs over $(0, \pi)^k$. It is
-        symmetric; that of the ascending phases is n! (or k!) times as large. It takes O(n²) time and O(n) memory.
+        symmetric; the density of the ascending phases is n! (or k!) times as large. It takes O(n²) time and O(n)
+        memory.
 
         Args:
             eigenphases: n phases in any order, taken modulo 2π, or one angle in (0, π) for each pair. The result is

@@ -1,4 +1,4 @@
-"""Which law an ensemble has, for type checkers: the one that its hook `_law` is annotated with."""
+"""The law of an ensemble, for type checkers: the type with which its hook `_law` is annotated."""
 
 from typing import Any, Protocol, TypeVar
 

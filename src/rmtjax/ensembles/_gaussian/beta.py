@@ -33,10 +33,7 @@ def number_of_levels(n: object) -> int:
 class AbstractGaussian(AbstractSemicircular):
     r"""A Gaussian β-ensemble.
 
-    The levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta
-    \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$.
-
-    The tridiagonal model of Dumitriu and Edelman has levels with the same density and only O(n) entries:
+    The tridiagonal model of Dumitriu and Edelman has the levels of `GaussianBeta` and only O(n) entries:
 
     $$T = \frac{s}{\sqrt{\beta n}} \begin{pmatrix} N(0, 2) & \chi_{(n-1)\beta} \\ \chi_{(n-1)\beta} & N(0, 2) &
     \chi_{(n-2)\beta} \\ & \ddots & \ddots & \chi_\beta \\ & & \chi_\beta & N(0, 2) \end{pmatrix}.$$
@@ -64,8 +61,9 @@ class AbstractGaussian(AbstractSemicircular):
     def edge_levels(self, key: KeyScalar, k: int = 1, *, corner: int | None = None) -> Float[Array, " k"]:
         r"""The k largest of the levels `eigenvalues(key)`, standardised by `soft_edge()` and computed in that variable.
 
-        `soft_edge().standardize(largest_eigenvalues(key, k))` has the rounding of the level, eps n^{2/3} or 0.1 in
-        float32 at n = 10⁹. Here the error is eps n^{1/3} at most, and some 1e-6 there. It does not depend on `scale`.
+        The rounding error of `soft_edge().standardize(largest_eigenvalues(key, k))` is eps n^{2/3}, which is 0.1 in
+        float32 at n = 10⁹. Here the error is at most eps n^{1/3}, and about 1e-6 was measured in that case. The result
+        does not depend on `scale`.
 
         Args:
             key: a typed key.
@@ -76,7 +74,7 @@ class AbstractGaussian(AbstractSemicircular):
             k ascending numbers.
 
         Raises:
-            ValueError: as for `largest_eigenvalues` and `soft_edge`.
+            ValueError: an argument is outside its range, or there is no soft edge at these parameters.
 
         Example:
             >>> import jax
@@ -91,7 +89,7 @@ class AbstractGaussian(AbstractSemicircular):
     def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
         beta = self._dyson_index()
         mu = edge_levels.largest(*edge_levels.shifted_entries(key, self.n, beta, size), self.n, k)
-        # The variable μ is n^{2/3} (λ/s - 2); the centre of the edge is 2 √ratio, its distance from 2 has all digits.
+        # The variable μ is n^{2/3} (λ/s - 2). The centre of the edge is 2 √ratio, whose distance from 2 has all digits.
         excess = (0.5 - 1 / beta) / self.n
         ratio = 1 + excess
         return ratio ** (1 / 6) * (mu - 2 * self.n ** (2 / 3) * excess / (1 + jnp.sqrt(ratio)))
@@ -164,7 +162,7 @@ class GaussianBeta(AbstractGaussian):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not such an integer, `beta` is not positive, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

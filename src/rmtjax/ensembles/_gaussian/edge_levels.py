@@ -1,15 +1,15 @@
 r"""The largest levels of a Gaussian β-ensemble in the variable μ of the soft edge, computed in that variable.
 
 With $h = n^{-1/3}$ a level of T at s = 1 is $2 + h^2 \mu$. At n = 10⁹ the fluctuation of μ changes the level by a
-millionth, which float32 loses by rounding. It is lost as well in the pivots of $2 + h^2 \mu - T$, which are near 1, but
-not in their differences δ from 1. For diagonal entries d and squared off-diagonal entries $1 - \varepsilon$ these are
+millionth, which float32 loses by rounding. The pivots of $2 + h^2 \mu - T$, which are near 1, lose it too, but their
+differences δ from 1 do not. For diagonal entries d and squared off-diagonal entries $1 - \varepsilon$ these are
 
 $$\delta_i = (h^2 \mu - d_i) + \frac{\delta_{i-1} + \varepsilon_{i-1}}{1 + \delta_{i-1}},$$
 
 where d and ε, of order $h^{3/2}$, are drawn as such, and δ is of order h except at the nodes of an eigenvector. This is
-the Riccati equation of the stochastic Airy operator, discretised. There are as many negative pivots as levels above the
-shift. Rounding acts in each row as a change of d by eps h, so the error of μ is at most eps/h, 6e-5 in float32 at
-n = 10⁹; 1e-6 was measured.
+the Riccati equation of the stochastic Airy operator, discretised. The number of negative pivots is the number of levels
+above the shift. Rounding acts in each row as a change of d by eps h, so the error of μ is at most eps/h, 6e-5 in
+float32 at n = 10⁹; 1e-6 was measured.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax._varying import varying_like
-from rmtjax.ensembles._gaussian.tridiagonal import BLOCK, variates
+from rmtjax.ensembles._gaussian.tridiagonal import BLOCK, Rows, variates
 
 # Each round cuts the bracket of every level into this many parts, which are equal in asinh μ.
 _PARTS = 128
@@ -32,18 +32,14 @@ _UNROLLED = 4  # rows in each turn of the compiled loops over rows
 
 
 @partial(compiled, static_argnums=(1, 3))
-def shifted_entries(
-    key: KeyScalar, n: int, beta: Float[Array, ""], size: int
-) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
-    """The first `size` rows of the matrix of `tridiagonal.entries`: d, and ε to its right, which is 1 in row n."""
+def shifted_entries(key: KeyScalar, n: int, beta: Float[Array, ""], size: int) -> Rows:
+    """The first `size` rows of the matrix of `tridiagonal.entries`: d, and to its right ε, which is 1 in row n."""
     draw = partial(_block, key, min(n, BLOCK), n, beta)
     d, epsilon = jax.vmap(draw)(jnp.arange(-(-size // BLOCK)))
     return d.ravel()[:size], epsilon.ravel()[:size]
 
 
-def _block(
-    key: KeyScalar, size: int, n: int, beta: Float[Array, ""], block: Int[Array, ""]
-) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
+def _block(key: KeyScalar, size: int, n: int, beta: Float[Array, ""], block: Int[Array, ""]) -> Rows:
     row, left, diagonal, log_square = variates(key, block, size, n, beta)
     epsilon = row.astype(beta.dtype) / n - left / n * jnp.expm1(log_square)
     return diagonal, jnp.where(left == 0, 1, epsilon)

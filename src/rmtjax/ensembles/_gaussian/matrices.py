@@ -10,14 +10,28 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored, stored
+from rmtjax.ensembles._core.symmetric import antisymmetric, mirrored, normal_square
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.random.internal import quaternions
 from rmtjax.special.internal import HermiteWeight
 
 
-class GOE(AbstractGaussian):
+class AbstractMatrices(AbstractGaussian):
+    """A Gaussian ensemble of full matrices, with β = 1, 2 or 4."""
+
+    def _classical_spectrum(self) -> ClassicalSpectrum:
+        beta = int(self._beta())
+        # In this unit the orthogonal polynomials have Hermite's weight.
+        unit = self.scale * ((1 if beta == 4 else 2) / self.n) ** 0.5
+        return ClassicalSpectrum(ClassicalEnsemble(HermiteWeight(), self.n, beta), unit)
+
+    def _component_scale(self) -> Float[Array, ""]:
+        """The standard deviation of a real component of an entry off the diagonal, s/√(βn)."""
+        return self.scale * (self._beta() * self.n) ** -0.5
+
+
+class GOE(AbstractMatrices):
     r"""The Gaussian orthogonal ensemble.
 
     Real symmetric H with the density $\propto \exp\big(-\tfrac{n}{4 s^2} \operatorname{tr} H^2\big)$, invariant under
@@ -31,7 +45,7 @@ class GOE(AbstractGaussian):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -53,15 +67,12 @@ class GOE(AbstractGaussian):
     def _beta(self) -> float:
         return 1.0
 
-    def _classical_spectrum(self) -> ClassicalSpectrum:
-        return _hermite_spectrum(self, 1)
-
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         g = mirrored(_normal_triangle(key, self.n, self.scale.dtype))
-        return _component_scale(self) * _wider_diagonal(self.n) * g
+        return self._component_scale() * _wider_diagonal(self.n) * g
 
 
-class GUE(AbstractGaussian):
+class GUE(AbstractMatrices):
     r"""The Gaussian unitary ensemble.
 
     Complex Hermitian H with the density $\propto \exp\big(-\tfrac{n}{2 s^2} \operatorname{tr} H^2\big)$, invariant
@@ -75,7 +86,7 @@ class GUE(AbstractGaussian):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -97,15 +108,12 @@ class GUE(AbstractGaussian):
     def _beta(self) -> float:
         return 2.0
 
-    def _classical_spectrum(self) -> ClassicalSpectrum:
-        return _hermite_spectrum(self, 2)
-
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
-        h = _hermitian(_normal_square(key, self.n, self.scale.dtype))
-        return like(h, _component_scale(self)) * h
+        h = _hermitian(normal_square(key, self.n, self.scale.dtype))
+        return like(h, self._component_scale()) * h
 
 
-class GSE(AbstractGaussian):
+class GSE(AbstractMatrices):
     r"""The Gaussian symplectic ensemble.
 
     Self-dual Hermitian n×n matrices of real quaternions with the density
@@ -115,14 +123,14 @@ class GSE(AbstractGaussian):
 
     Convention: $E |q_{ij}|^2 = E |a_{ij}|^2 + E |b_{ij}|^2 = s^2/n$ off the diagonal, $E q_{ii}^2 = s^2/(2n)$ on it;
     β = 4. The 2n×2n matrix has every eigenvalue twice (Kramers degeneracy): `eigenvalues` returns the n different
-    ones, `eigvalsh` of a sample all 2n. The spectrum fills [-2s, 2s] as n → ∞.
+    ones, and `eigvalsh` of a sample returns all 2n. The spectrum fills [-2s, 2s] as n → ∞.
 
     Args:
         n: number of different eigenvalues, 1 ≤ n ≤ 2·10⁹; static.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not such an integer, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -144,59 +152,29 @@ class GSE(AbstractGaussian):
     def _beta(self) -> float:
         return 4.0
 
-    def _classical_spectrum(self) -> ClassicalSpectrum:
-        return _hermite_spectrum(self, 4)
-
     def _sample(self, key: KeyScalar) -> Complex[Array, "2n 2n"]:
         key_even, key_odd = jax.random.split(key)
-        a = _hermitian(_normal_square(key_even, self.n, self.scale.dtype))
-        b = _antisymmetric(_normal_square(key_odd, self.n, self.scale.dtype))
-        return like(a, _component_scale(self)) * quaternions(a, b)
+        a = _hermitian(normal_square(key_even, self.n, self.scale.dtype))
+        g = normal_square(key_odd, self.n, self.scale.dtype)
+        b = jax.lax.complex(antisymmetric(g), antisymmetric(g.T))
+        return like(a, self._component_scale()) * quaternions(a, b)
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order
 
 
-def _hermite_spectrum(ensemble: AbstractGaussian, beta: int) -> ClassicalSpectrum:
-    """The classical spectrum of the ensemble; in its unit the orthogonal polynomials have Hermite's weight."""
-    unit = ensemble.scale * ((1 if beta == 4 else 2) / ensemble.n) ** 0.5
-    return ClassicalSpectrum(ClassicalEnsemble(HermiteWeight(), ensemble.n, beta), unit)
-
-
-def _component_scale(ensemble: AbstractGaussian) -> Float[Array, ""]:
-    """The standard deviation of a real component of an entry off the diagonal, s/√(βn)."""
-    return ensemble.scale * (ensemble._beta() * ensemble.n) ** -0.5
-
-
 def _wider_diagonal(n: int) -> Float[Array, "n n"]:
     """The standard deviations of the entries relative to those off the diagonal."""
-    return jnp.where(diagonal_places(n), 2**0.5, 1.0)
-
-
-def _sign(g: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """1 below the diagonal, -1 above it, in the dtype of a matrix."""
-    index = jnp.arange(g.shape[0], dtype=g.dtype)
-    return jnp.sign(index[:, None] - index[None])
+    return jnp.where(jnp.eye(n, dtype=bool), 2**0.5, 1.0)
 
 
 def _hermitian(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
     """A Hermitian matrix with real parts from the lower triangle of g and imaginary parts from the upper one."""
-    n = g.shape[0]
-    return jax.lax.complex(_wider_diagonal(n).astype(g.dtype) * mirrored(g), _sign(g) * mirrored(g.T))
-
-
-def _antisymmetric(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
-    """A complex antisymmetric matrix with real parts from the lower triangle of g and imaginary ones from the upper."""
-    sign = _sign(g)
-    return jax.lax.complex(sign * mirrored(g), sign * mirrored(g.T))
-
-
-def _normal_square(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    return stored(jax.random.normal(key, (n, n), dtype))
+    return jax.lax.complex(_wider_diagonal(g.shape[0]).astype(g.dtype) * mirrored(g), antisymmetric(g.T))
 
 
 def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Independent standard normals on and below the diagonal and copies above it, from (nearly) n(n + 1)/2 variates."""
+    """Independent standard normals on and below the diagonal and copies above it, from about n(n + 1)/2 variates."""
     even = n + n % 2
     packed = jax.random.normal(key, (even // 2, even + 1), dtype)
     # Row i of `packed` holds row i of the triangle, read from the right end, and row even - 1 - i, read from the left.

@@ -20,12 +20,14 @@ from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import block_counts, counts_of_stream
 from rmtjax.random.internal import log_ratio, normal_variates, random_words
 
+# Two entries of each of some rows.
+Rows = tuple[Float[Array, " rows"], Float[Array, " rows"]]
 BLOCK = 1 << 9  # rows in a block, which has its own key
 # Number of rows that a stream draws at a time by default.
 _CHUNK = 1 << 16
 # No normal variate of 32 or 64 random bits exceeds this, and no χ_k variate exceeds √k by more than this.
 _LARGEST_VARIATE = 13.0
-# The β for which a corner is sized if β is traced. A smaller traced β needs an explicit size.
+# A corner is sized for this β if β is traced. A smaller traced β needs an explicit size.
 _SMALLEST_TRACED = 1.0
 _TRACED = _checks.Rule(lambda beta: beta >= _SMALLEST_TRACED, "be given for a traced beta below 1")
 
@@ -49,22 +51,18 @@ def variates(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, bet
     return Block(row, left, (2 / n) ** 0.5 * jax.lax.rsqrt(beta) * normal_variates(words, beta.dtype), log_square)
 
 
-def _rows(
-    key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]
-) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
-    """Diagonal entries of a block of rows, and the off-diagonal ones to their right, which are 0 from row n on."""
+def _rows(key: KeyScalar, block: Int[Array, ""] | int, size: int, n: int, beta: Float[Array, ""]) -> Rows:
+    """Diagonal entries of a block of rows, and the off-diagonal entries to their right, which are 0 from row n on."""
     row, left, diagonal, log_square = variates(key, block, size, n, beta)
-    # √(left/n). The upper half uses 1 - row/n: at n = 10⁹ in float32 the rounding of left/n would show at the edge.
+    # √(left/n). The upper half uses 1 - row/n, because the rounding of left/n in float32 at n = 10⁹ shows at the edge.
     upper = row < n // 2
     part = jnp.where(upper, row, 0).astype(beta.dtype) / n
     root = jnp.where(upper, 1 - part / (1 + jnp.sqrt(1 - part)), jnp.sqrt(left / n))
     return diagonal, root * jnp.exp(log_square / 2)
 
 
-def _blocks(
-    key: KeyScalar, first: Int[Array, ""] | int, number: int, n: int, beta: Float[Array, ""]
-) -> tuple[Float[Array, " rows"], Float[Array, " rows"]]:
-    """The rows of whole blocks, of which the last may run past n; only n rows if n is less than a block."""
+def _blocks(key: KeyScalar, first: Int[Array, ""] | int, number: int, n: int, beta: Float[Array, ""]) -> Rows:
+    """The rows of whole blocks, the last of which may run past n; only n rows if n is less than a block."""
     size = min(n, BLOCK)
     diagonal, right = jax.vmap(lambda block: _rows(key, block, size, n, beta))(first + jnp.arange(number))
     return diagonal.ravel(), right.ravel()
@@ -80,14 +78,14 @@ def entries(
 
 
 def corner(n: int, beta: Float[Array, ""] | float, k: int) -> int:
-    """Rows that the k largest levels need (see `AbstractGaussian._corner`); a traced β counts as 1."""
+    """The number of rows that the k largest levels need (see `AbstractGaussian._corner`); a traced β counts as 1."""
     smallest = _SMALLEST_TRACED if isinstance(beta, Tracer) else float(beta)
     reach = 10 + 1.5 * (1.5 * math.pi * k) ** (2 / 3) + 4 * (4 / smallest) ** (2 / 3)
     return max(k, min(n, math.ceil(reach * n ** (1 / 3))))
 
 
 def is_reached(beta: Float[Array, ""] | float) -> Any:
-    """Whether the size from `corner` is enough, which is in doubt only if β is traced."""
+    """Whether the size from `corner` is sufficient; it may be too small only if β is traced."""
     return _TRACED.kept("corner", beta) if isinstance(beta, Tracer) else True
 
 

@@ -25,7 +25,7 @@ class AbstractJacobi(AbstractEnsemble):
     r"""An ensemble with the spectrum of a Jacobi β-ensemble, and perhaps levels that are exactly 0 or 1.
 
     The other levels have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$ on
-    [0, 1]. They are the squared singular values of the matrix C of Edelman and Sutton; see `bidiagonal.py`.
+    [0, 1]. They are the squared singular values of the matrix C of Edelman and Sutton (see `bidiagonal.py`).
     """
 
     beta: eqx.AbstractVar[Float[Array, ""] | int]
@@ -43,19 +43,19 @@ class AbstractJacobi(AbstractEnsemble):
         return self.n - sum(self._exact_levels())
 
     def _cosines(self, key: KeyScalar) -> Entries:
-        """Diagonal and superdiagonal of C, the latter being the subdiagonal of its transpose."""
-        return bidiagonals(key, self._order(), *self._parameters())[0]
+        """Diagonal and superdiagonal of C."""
+        return bidiagonals(key, self._order(), self._order(), *self._parameters())[0]
 
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:
         k, (zeros, _) = self._order(), self._exact_levels()
         start, stop = (min(max(place - zeros, 0), k) for place in (first, last))
-        # A singular value next to 1 may be rounded to the other side.
+        # Rounding may move a singular value next to 1 beyond it.
         levels = jnp.minimum(block_singular_values(start, stop, *self._cosines(key), jnp.int32(k)) ** 2, 1)
         ones = max(last - zeros - k, 0) - max(first - zeros - k, 0)
         return jnp.pad(jnp.pad(levels, (last - first - ones - levels.size, 0)), (0, ones), constant_values=1)
 
     def _sizes(self) -> tuple[int, Float[Array, ""], Float[Array, ""], Float[Array, ""] | int]:
-        """Numbers of levels that are not forced, of degrees of freedom at both ends, and β."""
+        """The number of levels that are not forced, the degrees of freedom at both ends, and β."""
         (p, q, beta), k = self._parameters(), self._order()
         return k, k - 1 + 2 * p / beta, k - 1 + 2 * q / beta, self.beta
 
@@ -95,8 +95,8 @@ class JacobiBeta(AbstractJacobi):
     x_i^{a - (n-1)\beta/2 - 1} (1 - x_i)^{b - (n-1)\beta/2 - 1}$. With a = βm₁/2, b = βm₂/2 and β = 1, 2, 4 they are the
     levels of `Jacobi(n, m1, m2, beta)`. `sample` returns $C^T C$ as a dense tridiagonal matrix.
 
-    Convention: a and b are as for `LaguerreBeta`; the mean of the levels is a/(a + b) for every β. The law is Wachter's
-    with 2a/(nβ) and 2b/(nβ), whose sum must be at least 1, as it always is for n > 1.
+    Convention: a and b are as in `LaguerreBeta`; the mean of the levels is a/(a + b) for every β. The law is Wachter's
+    with 2a/(nβ) and 2b/(nβ). Their sum must be at least 1, which is always true for n > 1.
 
     Args:
         n: number of levels, n ≥ 1; static.
@@ -105,8 +105,7 @@ class JacobiBeta(AbstractJacobi):
         beta: Dyson index β > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is not positive and finite, or `a` or `b` is not finite
-            and larger than (n - 1)β/2.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

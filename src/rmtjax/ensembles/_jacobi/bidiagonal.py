@@ -8,8 +8,9 @@ $$C = \begin{pmatrix} c_n & -s_n c'_{n-1} \\ & c_{n-1} s'_{n-1} & -s_{n-1} c'_{n
 
 With $c^2 + s^2 = 1$ and independent $c_i^2 \sim \mathrm{Beta}(p + (i-1)\tfrac\beta2,\, q + (i-1)\tfrac\beta2)$,
 $c_i'^2 \sim \mathrm{Beta}(i \tfrac\beta2,\, p + q + (i-1)\tfrac\beta2)$, the squares x of the singular values of C
-have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$; those of S are 1 - x. C
-keeps the digits of small x, S those of small 1 - x (Edelman and Sutton 2008, Found. Comput. Math. 8, 259, theorem 1.5).
+have the density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$, and the squares of the
+singular values of S are 1 - x. C keeps the digits of small x, and S keeps the digits of small 1 - x (Edelman and Sutton
+2008, Found. Comput. Math. 8, 259, theorem 1.5).
 """
 
 import jax
@@ -20,26 +21,21 @@ from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.random.internal import log_ratio
 
+Scalar = Float[Array, ""]
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
 
 
 def bidiagonals(
-    key: KeyScalar,
-    n: int,
-    p: Float[Array, ""],
-    q: Float[Array, ""],
-    beta: Float[Array, ""],
-    order: Int[Array, ""] | int | None = None,
+    key: KeyScalar, n: int, order: Int[Array, ""] | int, p: Scalar, q: Scalar, beta: Scalar
 ) -> tuple[Entries, Entries]:
     """Absolute values of the diagonals and superdiagonals of C and S.
 
-    For `order` < n, which may be traced, the trailing blocks of that order are the model of that size.
+    The trailing blocks of the given order, which may be traced, are the model of that size.
     """
-    order = n if order is None else order
     i = jnp.arange(n, 0, -1, dtype=p.dtype)
     steps = (i - 1) * beta / 2
-    # For a beta variate x, x/(1 - x) is the quotient of two gamma variates. They are drawn as logarithms, because both
-    # may underflow, relative to their parameters, and all at once, because each call costs seconds of compilation.
+    # For a beta variate x, x/(1 - x) is the quotient of two gamma variates. These are drawn as logarithms relative to
+    # their parameters, because both may underflow, and all at once, because each call takes seconds to compile.
     a = jnp.concatenate([p + steps, i[1:] * beta / 2])
     b = jnp.concatenate([q + steps, p + q + steps[1:]])
     x, y = jnp.split(log_ratio(key, jnp.concatenate([a, b])), 2)

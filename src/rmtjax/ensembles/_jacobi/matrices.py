@@ -24,8 +24,8 @@ class Jacobi(AbstractJacobi):
     subspaces of dimensions n and m₁ in m₁ + m₂ dimensions; they come from the model of `JacobiBeta`, in O(n) memory.
 
     Convention: the eigenvalues lie in [0, 1]. If m₁ < n, n - m₁ of them are exactly 0; if m₂ < n, n - m₂ are exactly 1.
-    The others have the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$,
-    $p = \tfrac\beta2 (|m_1 - n| + 1)$, $q = \tfrac\beta2 (|m_2 - n| + 1)$. The law is Wachter's with a = m₁/n and
+    The others have the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i x_i^{p-1} (1 - x_i)^{q-1}$ with
+    $p = \tfrac\beta2 (|m_1 - n| + 1)$ and $q = \tfrac\beta2 (|m_2 - n| + 1)$. The law is Wachter's with a = m₁/n and
     b = m₂/n. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n
     different ones.
 
@@ -36,7 +36,7 @@ class Jacobi(AbstractJacobi):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n`, `m1` or `m2` is not an integer of at least 1, m1 + m2 < n, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

@@ -73,7 +73,7 @@ class AbstractLaguerre(AbstractEnsemble):
         return jnp.pad(levels, (last - first - levels.size, 0))
 
     def _sizes(self) -> tuple[int, Float[Array, ""] | float, Float[Array, ""] | int, Float[Array, ""]]:
-        """Numbers of levels and of degrees of freedom, β, and the unit in which $E|X_{ij}|^2 = 1$ in $XX^*$."""
+        """Numbers of levels and of degrees of freedom, β, and the unit in which $XX^*$ has $E|X_{ij}|^2 = 1$."""
         k, a, beta, unit = self._parameters()
         return k, 2 * a / beta, self.beta, beta * unit
 
@@ -104,7 +104,7 @@ class AbstractLaguerre(AbstractEnsemble):
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
 
 
-# The exponents a of weights for which the joint density of the levels can be normalised.
+# The exponents a for which the joint density of the levels can be normalised.
 ABOVE = _checks.Rule(
     lambda a, n, beta: (a > (n - 1) * beta / 2) & (a < math.inf),
     lambda n, beta: f"be finite and larger than (n - 1) beta/2 with n = {n} and beta = {beta}",
@@ -118,9 +118,9 @@ class LaguerreBeta(AbstractLaguerre):
     \lambda_i^{a - (n-1)\beta/2 - 1} e^{-a\lambda_i/s^2}$. With a = βm/2 and β = 1, 2, 4 they are the levels of
     `Wishart(n, m, beta)`. `sample` returns $B B^T$ as a dense tridiagonal matrix.
 
-    Convention: the sum of the levels has the mean $n s^2$ for all a and β, as for $X X^*/m$ with $E|X_{ij}|^2 = s^2$;
-    the law is Marčenko and Pastur's with the ratio nβ/(2a). For the convention without a unit, with the weight
-    $e^{-\lambda/2}$, use `scale=sqrt(2 * a)`.
+    Convention: the sum of the levels has the mean $n s^2$ for all a and β, as for $X X^*/m$ with $E|X_{ij}|^2 = s^2$.
+    The law is Marčenko and Pastur's with the ratio nβ/(2a). For the weight $e^{-\lambda/2}$, without a unit, use
+    `scale=sqrt(2 * a)`.
 
     Args:
         n: number of levels, n ≥ 1; static.
@@ -129,8 +129,7 @@ class LaguerreBeta(AbstractLaguerre):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` or `scale` is not positive and finite, or `a` is not
-            finite and larger than (n - 1)β/2.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

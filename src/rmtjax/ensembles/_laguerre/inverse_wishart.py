@@ -22,14 +22,14 @@ from rmtjax.random.internal import triangular_band
 class InverseWishart(AbstractEnsemble):
     r"""Inverse Wishart matrices, $s^2 (X X^*/m)^{-1}$ for an n×m matrix X of independent normal entries, m ≥ n.
 
-    The eigenvalues are the reciprocals of those of the bidiagonal Wishart model, in O(n) memory. A sample is a multiple
-    of $L^{-*} L^{-1}$ for Bartlett's triangular factor L. A level x has the relative error 8 eps √(x/x_min), because
-    the singular values of the model are accurate to 4 eps of the largest one.
+    The eigenvalues are the reciprocals of the levels of the bidiagonal Wishart model, in O(n) memory. A sample is a
+    multiple of $L^{-*} L^{-1}$ for Bartlett's triangular factor L. A level x has the relative error 8 eps √(x/x_min),
+    because the singular values of the model are accurate to 4 eps of the largest one.
 
     Convention: $E|X_{ij}|^2 = 1$, so the mean is $s^2 m/(m - n + 1 - 2/\beta)$ times the identity where it exists. The
-    law is that of $s^2/Y$, where Y has Marčenko and Pastur's law with the ratio n/m; for m = n its support is unbounded
-    and `law` raises `NotImplementedError`. For the inverse of the scatter matrix $XX^*$ use `scale=m**-0.5`. A sample
-    at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
+    law is the law of $s^2/Y$, where Y has Marčenko and Pastur's law with the ratio n/m; for m = n its support is
+    unbounded and `law` raises `NotImplementedError`. For the inverse of the scatter matrix $XX^*$ use `scale=m**-0.5`.
+    A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
 
     Args:
         n: number of variables, n ≥ 1; static.
@@ -38,8 +38,7 @@ class InverseWishart(AbstractEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `m` is not an integer of at least n, `beta` is not 1, 2 or 4,
-            or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -63,7 +62,7 @@ class InverseWishart(AbstractEnsemble):
         self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _wishart(self) -> Wishart:
-        """The Wishart ensemble of scale 1, whose levels are s² over those of this one."""
+        """The Wishart ensemble of scale 1; the levels of this ensemble are s² over its levels."""
         return Wishart(self.n, self.m, self.beta, jnp.ones_like(self.scale))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:

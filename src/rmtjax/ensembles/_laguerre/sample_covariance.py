@@ -16,7 +16,7 @@ from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
 from rmtjax.linalg.internal import hermitian_part
 from rmtjax.random.internal import triangular_band
 
-# Covariances known to be positive definite, keyed by `id`, because the test costs as much as a part of a draw.
+# Covariances known to be positive definite, keyed by `id`: the test takes a large part of the time of a draw.
 _DEFINITE: dict[int, weakref.ref] = {}
 
 
@@ -40,7 +40,7 @@ class CorrelatedWishart(AbstractGram):
     r"""Wishart matrices with a population covariance: $W = \Sigma^{1/2} (X X^*/m)\, \Sigma^{1/2}$.
 
     W is the sample covariance matrix of m independent observations from N(0, Σ), real for β = 1, complex for β = 2 and
-    quaternion for β = 4. Bartlett's decomposition draws it from O(n²) variates, however many observations there are.
+    quaternion for β = 4. Bartlett's decomposition draws it from O(n²) variates for any number of observations.
 
     Convention: E W = Σ, and X is as in `Wishart`, which is the case Σ = s². For n > m, n - m eigenvalues are exactly 0.
     A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different
@@ -53,8 +53,7 @@ class CorrelatedWishart(AbstractGram):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `covariance` is not a finite positive definite square matrix, or is complex for β = 1 or 4; `m` is
-            not an integer of at least 1; or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -112,7 +111,7 @@ class SampleCorrelation(AbstractGram):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` or `m` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -145,5 +144,5 @@ class SampleCorrelation(AbstractGram):
 
 
 def _root(covariance: Inexact[Array, "n n"]) -> Inexact[Array, "n n"]:
-    """The lower triangular Cholesky factor, NaN if there is none."""
+    """The lower triangular Cholesky factor, or NaN if there is none."""
     return jnp.linalg.cholesky(hermitian_part(covariance), symmetrize_input=False)

@@ -41,7 +41,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `m` is not an integer ≥ 1, `beta` is not 1, 2 or 4, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -84,9 +84,8 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
         weight = LaguerreWeight(2 * excess if self.beta == 4 else excess)
         # In this unit the weight of the orthogonal polynomials has the exponential e^{-x}.
         unit = self.scale**2 / ((2 if self.beta == 4 else 1) * self.m)
-        return ClassicalSpectrum(
-            ClassicalEnsemble(weight, min(self.n, self.m), self.beta), unit, zeros=max(self.n - self.m, 0)
-        )
+        ensemble = ClassicalEnsemble(weight, min(self.n, self.m), self.beta)
+        return ClassicalSpectrum(ensemble, unit, zeros=max(self.n - self.m, 0))
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
         return 2 * order if self.beta == 4 else order
@@ -97,7 +96,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _block_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         return MarchenkoPastur(fraction * self.n / self.m, self.scale)
 
-    # Both laws are limits n → ∞, in which the order is a fixed fraction of n.
+    # Both laws are limits n → ∞ at a fixed ratio of the order to n.
     def _rescaled_law(self, fraction: Float[Array, ""]) -> AbstractLaw:
         return self._block_law(fraction)
 
@@ -107,7 +106,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _block_bidiagonal(
         self, key: KeyScalar, order: Int[Array, ""]
     ) -> tuple[Float[Array, " n"], Float[Array, " n-1"], Float[Array, ""]]:
-        """The model of `order` variables in the last rows, 0 beyond its row m + 1, and the unit of its squares."""
+        """The model of `order` variables in the last rows, 0 beyond row m + 1, and the unit of its squares."""
         largest = self.beta * jnp.asarray(max(self.n, self.m), self.scale.dtype)
         size = like(largest, order)
         row = jnp.arange(self.n, dtype=largest.dtype) - (self.n - size)

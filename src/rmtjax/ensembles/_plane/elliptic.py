@@ -21,9 +21,9 @@ from rmtjax.special.internal import square_root
 class Elliptic(AbstractNonHermitianEnsemble):
     r"""The elliptic ensembles, $X = \sqrt{\tfrac{1 + \tau}2}\,H + \sqrt{\tfrac{1 - \tau}2}\,K$.
 
-    H is a Hermitian and K an independent anti-Hermitian matrix of normal entries, real for β = 1 (symmetric and
-    antisymmetric), complex for β = 2, quaternion for β = 4: $H = (G + G^*)/\sqrt2$ and $K = (G - G^*)/\sqrt2$ for one
-    Ginibre matrix G. τ = 0 is `Ginibre`, τ = 1 is `GOE`, `GUE` or `GSE`, τ = -1 is anti-Hermitian.
+    H is a Hermitian and K an independent anti-Hermitian matrix of normal entries, which are real for β = 1, complex for
+    β = 2 and quaternions for β = 4: $H = (G + G^*)/\sqrt2$ and $K = (G - G^*)/\sqrt2$ for one Ginibre matrix G. τ = 0
+    is `Ginibre`, τ = 1 is `GOE`, `GUE` or `GSE`, and τ = -1 is anti-Hermitian.
 
     Convention: $E|X_{ij}|^2 = s^2/n$ and $E X_{ij} X_{ji} = \tau s^2/n$ off the diagonal. On it
     $E X_{ii}^2 = (1 + \tau) s^2/n$ for β = 1. The spectrum fills the ellipse with half axes s(1 + τ) and s(1 - τ).
@@ -35,8 +35,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `correlation` is not in [-1, 1], `beta` is not 1, 2 or 4, or
-            `scale` is not positive and finite; from `joint_logpdf` and `law`, if `correlation` is -1 or 1.
+        ValueError: an argument is outside its range; from `joint_logpdf` and `law`, if `correlation` is -1 or 1.
 
     Example:
         >>> import jax
@@ -73,9 +72,10 @@ class Elliptic(AbstractNonHermitianEnsemble):
         return self._law()._valid()  # the law refuses ±1
 
     def _joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
-        # The Gaussian exponent of X is x²/(1 + τ) + y²/(1 - τ) summed over the eigenvalues x + iy, and a sum over the
-        # strictly upper triangle of Schur's form with E|T_ij|² = (1 - τ²)s²/n. T cancels the norm of the off-diagonal
-        # pairs of X; that of its diagonal remains, with one real and β - 1 imaginary parts for each eigenvalue.
+        # The Gaussian exponent of X is the sum of x²/(1 + τ) + y²/(1 - τ) over the eigenvalues x + iy, and a sum over
+        # the strictly upper triangle of Schur's form T with E|T_ij|² = (1 - τ²)s²/n. The norm of T cancels the norm of
+        # the off-diagonal pairs of X. The norm of the diagonal of X remains, with one real and β - 1 imaginary parts
+        # for each eigenvalue.
         tau, rate, z = self.correlation, self.beta * self.n / 2, quotient(levels, self.scale)
         log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
         a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2

@@ -34,7 +34,7 @@ class Ginibre(AbstractRotationInvariant):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `beta` is not 1, 2 or 4, or `scale` not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -77,11 +77,11 @@ class GinibreProduct(AbstractRotationInvariant):
     r"""Products $P = s\,G_1 G_2 \cdots G_M$ of independent Ginibre matrices.
 
     For β = 2 and 4 the absolute values of the eigenvalues are, as a set, independent products of M independent variates
-    $\chi_{\beta k}/\sqrt{\beta n}$, k = 1..n, times s. Drawn like this, small ones keep the digits that the dense
+    $\chi_{\beta k}/\sqrt{\beta n}$, k = 1..n, times s. Drawn in this way, small values keep the digits that the dense
     product loses to rounding: the smallest eigenvalue is about $n^{-M/2}$ times the largest one.
 
-    Convention: $E|P_{ij}|^2 = s^2/n$ for every β and M. The spectrum fills the disc of radius s; its law is that of the
-    M-th power of a variate of the circular law.
+    Convention: $E|P_{ij}|^2 = s^2/n$ for every β and M. The spectrum fills the disc of radius s; its law is the law of
+    the M-th power of a variate of the circular law.
 
     Args:
         n: size of the matrices, n ≥ 1; static.
@@ -90,7 +90,7 @@ class GinibreProduct(AbstractRotationInvariant):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `factors` is not an integer ≥ 1, `beta` is not 1, 2 or 4, or `scale` not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -140,8 +140,8 @@ class InducedGinibre(AbstractRotationInvariant):
 
     No root is computed. The triangular factor R of X = QR satisfies $R^* R = X^* X$, so $\sqrt{X^* X} = V R$ with a
     unitary V, and UV is distributed like U. R has independent entries, $\chi_{\beta(m - i + 1)}/\sqrt\beta$ on the
-    diagonal and normal ones above it (Bartlett). For β = 2 and 4 the absolute values of the eigenvalues are, as a set,
-    independent variates $s\,\chi_{\beta(k + m - n)}/\sqrt{\beta m}$, k = 1..n.
+    diagonal and normal entries above it (Bartlett). For β = 2 and 4 the absolute values of the eigenvalues are, as a
+    set, independent variates $s\,\chi_{\beta(k + m - n)}/\sqrt{\beta m}$, k = 1..n.
 
     Convention: $E|G_{ij}|^2 = s^2/n$ for every β. The spectrum fills the ring $s\sqrt{1 - n/m} < |z| < s$; m = n is
     `Ginibre`.
@@ -153,8 +153,7 @@ class InducedGinibre(AbstractRotationInvariant):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `m` is not an integer of at least n, `beta` is not 1, 2 or 4,
-            or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> law = InducedGinibre(30, 40, beta=2).law()

@@ -27,7 +27,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
 
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.beta == 1:
-            return jnp.sort(jnp.abs(self._eigenvalues(key)))
+            return super()._moduli(key)
         return self._unit() * jnp.sort(self._independent_moduli(key))
 
     def _degrees(self) -> Float[Array, " n"]:
@@ -37,7 +37,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
     def _radial_joint_logpdf(
         self, levels: Complex[Array, " n"], log_weight: Callable[[Array], Array], log_moment: Callable[[Array], Array]
     ) -> Float[Array, ""]:
-        r"""Logarithm of the joint density for the weight w(t), in units of `_unit`, of moments $\int t^{a-1} w\,dt$."""
+        r"""Logarithm of the joint density for a weight w(t), in units of `_unit`, with moments $\int t^{a-1} w\,dt$."""
         levels, unit, degrees = in_one_precision((levels, self._unit(), self._degrees()))
         z = quotient(levels, unit)
         density = log_determinantal(z, self.beta, log_weight(square(z)), log_moment(degrees / 2))
@@ -45,5 +45,5 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
 
 
 def square(z: Complex[Array, " n"]) -> Float[Array, " n"]:
-    """|z|², which is differentiable at 0 too."""
+    """The square |z|², which is differentiable at 0 too."""
     return z.real**2 + z.imag**2

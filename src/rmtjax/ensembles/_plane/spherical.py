@@ -21,15 +21,15 @@ class Spherical(AbstractRotationInvariant):
     For β = 2 and 4 the absolute values are, as a set, independent variates $\chi_{\beta k}/\chi_{\beta(n + 1 - k)}$,
     k = 1..n.
 
-    Convention: there is no scale, because those of A and B cancel. Half of the eigenvalues lie in the unit disc. The
-    entries and eigenvalues have heavy tails: $E|\lambda| < \infty$ but $E|\lambda|^2 = \infty$ for β = 2.
+    Convention: there is no scale, because the scales of A and B cancel. Half of the eigenvalues lie in the unit disc.
+    The entries and eigenvalues have heavy tails: $E|\lambda| < \infty$ but $E|\lambda|^2 = \infty$ for β = 2.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

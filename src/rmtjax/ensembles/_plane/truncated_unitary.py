@@ -21,7 +21,8 @@ class TruncatedUnitary(AbstractRotationInvariant):
     squared absolute values of the eigenvalues are, as a set, independent variates of
     $\mathrm{Beta}(\beta k/2, \beta m/2)$, k = 1..n.
 
-    Convention: no scale; the singular values lie in [0, 1]. The law fills the disc of radius $\sqrt{n/(n + m)}$.
+    Convention: there is no scale; the singular values lie in [0, 1]. The law fills the disc of radius
+    $\sqrt{n/(n + m)}$.
 
     Args:
         n: size of the corner, n ≥ 1; static.
@@ -29,7 +30,7 @@ class TruncatedUnitary(AbstractRotationInvariant):
         beta: 1, 2 or 4; static.
 
     Raises:
-        ValueError: `n` or `m` is not an integer of at least 1, or `beta` is not 1, 2 or 4.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax

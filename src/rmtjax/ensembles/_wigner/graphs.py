@@ -9,10 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax import _checks
-from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
+from rmtjax.ensembles._core.symmetric import mirrored
 from rmtjax.laws import KestenMcKay, Semicircle
 from rmtjax.linalg.internal import hermitian_eigenvalues
 
@@ -27,9 +26,9 @@ class ErdosRenyi(AbstractEnsemble):
 
     Convention: no scaling and no centring. $E \operatorname{tr} A^2 = E \operatorname{tr} L = n(n-1)p$,
     $E \operatorname{tr} A^3 = n(n-1)(n-2)p^3$ and $E \operatorname{tr} L^2 = n(n-1)p\,[2 + (n-2)p]$. As n → ∞ at
-    fixed p < 1 the levels of A form a semicircle on $\pm 2\sqrt{n p (1-p)}$, and one lies apart near np. L is
-    positive semidefinite and has one level 0 for each component of the graph, up to rounding. The law of the Laplacian,
-    the free convolution of a normal and a semicircle law, has unbounded support: there is no `law()`.
+    fixed p < 1 the levels of A form a semicircle on $\pm 2\sqrt{n p (1-p)}$, except one level near np. L is positive
+    semidefinite and has one level 0 for each component of the graph, up to rounding. The Laplacian has no `law()`: its
+    limit, the free convolution of a normal and a semicircle law, has unbounded support.
 
     Args:
         n: number of vertices, n ≥ 1; static.
@@ -38,7 +37,7 @@ class ErdosRenyi(AbstractEnsemble):
         matrix: `"adjacency"` or `"laplacian"`; static.
 
     Raises:
-        ValueError: `n` < 1 or not an integer, `p` not in (0, 1], or an unknown `matrix`; from `law()`, if p = 1.
+        ValueError: an argument is outside its range; from `law()`, if p = 1.
 
     Example:
         >>> import jax
@@ -62,7 +61,7 @@ class ErdosRenyi(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         # The mode "high" keeps all digits of small probabilities, in float32 too.
         drawn = jax.random.bernoulli(key, self.p, (self.n, self.n), mode="high")
-        adjacency = (mirrored(drawn) & ~diagonal_places(self.n)).astype(self.p.dtype)
+        adjacency = (mirrored(drawn) & ~jnp.eye(self.n, dtype=bool)).astype(self.p.dtype)
         if self.matrix == "adjacency":
             return adjacency
         return jnp.diag(adjacency.sum(axis=0)) - adjacency
@@ -85,18 +84,18 @@ class RandomRegular(AbstractEnsemble):
     r"""Adjacency matrices of random d-regular graphs, uniform over all simple graphs on n labelled vertices.
 
     The d edge ends at each vertex are paired at random until there is neither a loop nor a double edge, which makes all
-    graphs equally likely. This takes about $\exp\frac{d^2 - 1}{4}$ tries. For $d > \frac{n-1}{2}$ the complement, of
-    degree n - 1 - d, is drawn instead, so the smaller of the two degrees must be at most 6.
+    graphs equally likely. This takes about $\exp\frac{d^2 - 1}{4}$ tries. For $d > \frac{n-1}{2}$ the complement, whose
+    degree is n - 1 - d, is drawn instead. So the smaller of the two degrees must be at most 6.
 
     Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling. One level is d, all lie in [-d, d], and
-    $\operatorname{tr} A^2 = nd$. The law is Kesten and McKay's, for n → ∞ at fixed d ≥ 2; there is none for d > 6.
+    $\operatorname{tr} A^2 = nd$. For 2 ≤ d ≤ 6 the law is Kesten and McKay's, the limit n → ∞ at fixed d.
 
     Args:
         n: number of vertices, n ≥ 2; static.
         degree: d, with nd even, 1 ≤ d ≤ min(6, n - 1) or n - 7 ≤ d ≤ n - 1; static.
 
     Raises:
-        ValueError: `n` or `degree` is not such an integer, or their product is odd; from `law()`, if the degree is 1.
+        ValueError: an argument is outside its range; from `law()`, if the degree is 1.
 
     Example:
         >>> import jax
@@ -131,7 +130,7 @@ class RandomRegular(AbstractEnsemble):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         low, high = _simple_pairing(key, self.n, self._smaller_degree())
         graph = jnp.zeros((self.n, self.n)).at[low, high].set(1).at[high, low].set(1)
-        return graph if self.degree == self._smaller_degree() else 1 - like(graph, diagonal_places(self.n)) - graph
+        return graph if self.degree == self._smaller_degree() else 1 - jnp.eye(self.n) - graph
 
     def _eigenvalues(self, key: KeyScalar) -> Float[Array, " n"]:
         return hermitian_eigenvalues(self._sample(key))
@@ -151,13 +150,10 @@ def _simple_pairing(key: KeyScalar, n: int, degree: int) -> tuple[Int[Array, " e
         low, high = jax.lax.sort((jnp.minimum(one, other), jnp.maximum(one, other)), num_keys=2)
         return low, high
 
-    def simple(low: Int[Array, " edges"], high: Int[Array, " edges"]) -> Bool[Array, ""]:
-        double = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
-        return ~(jnp.any(low == high) | jnp.any(double))
-
     def refused(state: tuple) -> Bool[Array, ""]:
         _, low, high = state
-        return ~simple(low, high)
+        double = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
+        return jnp.any(low == high) | jnp.any(double)
 
     def again(state: tuple) -> tuple:
         attempt, _, _ = state

@@ -22,8 +22,8 @@ class Levy(AbstractEnsemble):
     α = 1. At a fixed key a draw is a smooth function of α.
 
     Convention: the entries have the scale parameter $s\,n^{-1/\alpha}$ on and off the diagonal, so
-    $\operatorname{tr} H$ has the law of $s X$ at every n; as α → 2 they become normal with variance $2 s^2/n$.
-    $P(|X| > x) \sim \frac{2}{\pi} \Gamma(\alpha) \sin\frac{\pi\alpha}{2}\,x^{-\alpha}$: no moment of order α exists,
+    $\operatorname{tr} H$ has the law of $s X$ at every n. As α → 2 they become normal with variance $2 s^2/n$. Because
+    $P(|X| > x) \sim \frac{2}{\pi} \Gamma(\alpha) \sin\frac{\pi\alpha}{2}\,x^{-\alpha}$, no moment of order α exists,
     and the largest level is of order $s\,n^{1/\alpha}$. There is no `law()`: the limit has heavy tails and no closed
     form.
 
@@ -34,7 +34,7 @@ class Levy(AbstractEnsemble):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` < 1 or not an integer, `alpha` not in (0, 2), or `scale` not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -86,7 +86,7 @@ def _stable(key: KeyScalar, alpha: Float[Array, ""], n: int, dtype: jnp.dtype) -
 
 
 def _uniform(key: KeyScalar, n: int, dtype: jnp.dtype) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    """Uniform variates u and 1 - u, each made from all bits of a word: neither is 0, and small ones keep digits."""
+    """Uniform variates u and 1 - u, each from all bits of a word: neither is 0, and small numbers keep their digits."""
     bits = jnp.finfo(dtype).bits
     word = jax.random.bits(key, (n, n), f"uint{bits}")
     scaled = lambda w: (w.astype(dtype) + 0.5) * 2.0**-bits

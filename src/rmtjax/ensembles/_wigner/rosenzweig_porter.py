@@ -8,7 +8,6 @@ from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._typing import RealScalarLike
-from rmtjax.ensembles._core.symmetric import diagonal_places
 from rmtjax.ensembles._wigner.variance_profile import AbstractVarianceProfile
 from rmtjax.laws import AbstractLaw
 
@@ -17,16 +16,16 @@ class RosenzweigPorter(AbstractVarianceProfile):
     r"""The Rosenzweig–Porter ensemble, which interpolates between GOE statistics and independent levels.
 
     $H_{ii} = s\,\xi_{ii}$ and $H_{ij} = H_{ji} = s\,n^{-\gamma/2}\,\xi_{ij}$ for i < j, with independent standard
-    normal ξ. As n → ∞ the eigenvectors are ergodic for γ < 1, fractal for 1 < γ < 2 and localised for γ > 2;
-    neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2. `laws.PoissonCrossoverSurmise` is
+    normal ξ. As n → ∞ the eigenvectors are ergodic for γ < 1, fractal for 1 < γ < 2 and localised for γ > 2.
+    Neighbouring levels repel as in the GOE for γ < 2 and are independent for γ > 2. `laws.PoissonCrossoverSurmise` is
     the surmise for spacings between these limits.
 
     Convention: $E H_{ii}^2 = s^2$ and $E H_{ij}^2 = s^2 n^{-\gamma}$; nothing else is divided by n. The diagonal stays
     of order 1, and for γ < 1 the spectrum grows as $2 s\,n^{(1-\gamma)/2}$. Authors differ in constant factors off the
     diagonal, which do not move the two transitions. With $r = 1 + (n - 1) n^{-\gamma}$,
-    $E \operatorname{tr} H^2 = n s^2 r$ and
-    $E \operatorname{tr} H^4 = n s^4 \big(2 r^2 + 1 + (n - 1) n^{-2\gamma}\big)$. There is no `law()`: the limits, among
-    them the normal law for γ > 1, have unbounded support or a scale that depends on n.
+    $E \operatorname{tr} H^2 = n s^2 r$ and $E \operatorname{tr} H^4 = n s^4 \big(2 r^2 + 1 + (n - 1)
+    n^{-2\gamma}\big)$. There is no `law()`: the limits, among them the normal law for γ > 1, have unbounded support or
+    a scale that depends on n.
 
     Args:
         n: size of the matrix, n ≥ 1; static.
@@ -34,7 +33,7 @@ class RosenzweigPorter(AbstractVarianceProfile):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` < 1 or not an integer, `gamma` negative or not finite, or `scale` not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -57,7 +56,7 @@ class RosenzweigPorter(AbstractVarianceProfile):
         self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _deviations(self) -> Float[Array, "n n"]:
-        return jnp.where(diagonal_places(self.n), 1, self.n ** (-self.gamma / 2))
+        return jnp.where(jnp.eye(self.n, dtype=bool), 1, self.n ** (-self.gamma / 2))
 
     def _law(self) -> AbstractLaw:
         raise NotImplementedError("The limiting law of the Rosenzweig-Porter ensemble has no bounded support.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
 from rmtjax._promotion import common_dtype
@@ -22,12 +22,8 @@ from rmtjax.special.internal import square_root
 class AbstractVarianceProfile(AbstractEnsemble):
     r"""Real symmetric matrices $H_{ij} = s \sqrt{v_{ij}}\,\xi_{ij}$ with independent standard normal ξ for i ≤ j.
 
-    With the row sums $r_i = \sum_j v_{ij}$, at every n
-
-    $$E \operatorname{tr} H^2 = s^2 \sum_i r_i, \qquad
-    E \operatorname{tr} H^4 = s^4 \Big(2 \sum_i r_i^2 + \sum_{ij} v_{ij}^2\Big):$$
-
-    two pairings of the four steps of a closed walk do not cross; the crossing one keeps the walk on a single edge.
+    In the formula for $E \operatorname{tr} H^4$ (see `VarianceProfile`) two pairings of the four steps of a closed walk
+    do not cross; the crossing pairing keeps the walk on a single edge.
     """
 
     scale: eqx.AbstractVar[Float[Array, ""]]
@@ -62,13 +58,12 @@ class VarianceProfile(AbstractVarianceProfile):
     limit, $-1/m_i = z + s^2 \sum_j v_{ij} m_j$, have no solution in closed form in general.
 
     Args:
-        variances: n×n variances v ≥ 0, of which the symmetric part $(v + v^T)/2$ is used. Differentiable; at v = 0
-            the derivative of √v is taken as 0.
+        variances: n×n finite variances v ≥ 0, of which the symmetric part $(v + v^T)/2$ is used. Differentiable; at
+            v = 0 the derivative of √v is taken as 0.
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `variances` is not a square matrix of finite, non-negative numbers, or `scale` is not positive and
-            finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -115,7 +110,7 @@ class Banded(AbstractVarianceProfile):
         scale: s > 0, differentiable.
 
     Raises:
-        ValueError: `n` or `width` is not such an integer, or `scale` is not positive and finite.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax
@@ -139,12 +134,10 @@ class Banded(AbstractVarianceProfile):
         self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _deviations(self) -> Float[Array, "n n"]:
-        return jnp.where(self._band(), (2 * self.width + 1) ** -0.5, 0.0)
-
-    def _band(self) -> Bool[Array, "n n"]:
         index = jnp.arange(self.n)
         distance = jnp.abs(index[:, None] - index[None])
-        return jnp.minimum(distance, self.n - distance) <= self.width
+        in_band = jnp.minimum(distance, self.n - distance) <= self.width
+        return jnp.where(in_band, (2 * self.width + 1) ** -0.5, 0.0)
 
     def _law(self) -> Semicircle:
         return Semicircle(2 * self.scale)

@@ -13,7 +13,7 @@ from rmtjax import _checks
 from rmtjax._threefry import looped
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.semicircular import AbstractSemicircular
-from rmtjax.ensembles._core.symmetric import diagonal_places, mirrored
+from rmtjax.ensembles._core.symmetric import mirrored
 from rmtjax.linalg.internal import hermitian_eigenvalues, leading_block_spectrum
 from rmtjax.special.internal import square_root
 from rmtjax.spectra import Spectrum
@@ -49,12 +49,12 @@ class Wigner(AbstractSemicircular):
         scale: s > 0, differentiable.
         diagonal_variance: d ≥ 0, variance of the diagonal entries relative to the others, differentiable.
         entries: law of ξ: `"normal"`, `"rademacher"` (±1), `"uniform"` (on ±√3), or a function of (key, shape) that
-            returns real entries of mean 0 and variance 1 (which is not checked); static. Each function gets its own
-            compiled program, which is kept, so define it once and not in a loop.
+            returns real entries of mean 0 and variance 1 (this is not checked); static. A compiled program is kept for
+            each function, so define it once and not in a loop.
 
     Raises:
-        ValueError: `n` is not an integer of at least 1, `scale` is not positive, `diagonal_variance` is negative,
-            `entries` is an unknown name, or its output has another shape or is complex. Non-finite entries give NaN.
+        ValueError: an argument is outside its range, or the output of `entries` has another shape or is complex.
+            Entries that are not finite give NaN.
 
     Example:
         >>> import jax
@@ -82,7 +82,7 @@ class Wigner(AbstractSemicircular):
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:
         key_below, key_diagonal = jax.random.split(key)
         diagonal = square_root(self.diagonal_variance) * self._draw(key_diagonal, (self.n,))
-        h = jnp.where(diagonal_places(self.n), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
+        h = jnp.where(jnp.eye(self.n, dtype=bool), diagonal[:, None], mirrored(self._draw(key_below, (self.n, self.n))))
         return self.scale * self.n**-0.5 * h
 
     # These samples are finite and symmetric to the last bit, so they need none of the checks of `eigvalsh`.
