@@ -66,7 +66,7 @@ def test_a_point_mass_that_depends_on_a_parameter():
     log_prob = jax.jit(lambda ratio: distribution(rmt.laws.MarchenkoPastur(ratio)).log_prob(1.0))
     np.testing.assert_allclose(log_prob(0.5), distribution(rmt.laws.MarchenkoPastur(0.5)).log_prob(1.0), rtol=1e-6)
     assert np.isnan(log_prob(2.0))
-    # A parameter that is known is so in the program of a sampler too.
+    # A known parameter stays known in the program of a sampler.
     assert jax.jit(lambda x: distribution(rmt.laws.MarchenkoPastur(0.5)).log_prob(x))(1.0) == log_prob(0.5)
     with pytest.raises(ValueError, match="`law` must have a density, and no point masses"):
         jax.jit(lambda x: distribution(rmt.laws.MarchenkoPastur(2.0)).log_prob(x))(1.0)
@@ -96,7 +96,7 @@ def test_the_posterior_of_beta_is_that_of_a_grid(getkey):
     weights = np.exp((logs := log.sum(1) - grid[:, 0]) - logs.max())
     mean = np.average(grid[:, 0], weights=weights)
     deviation = np.average((grid[:, 0] - mean) ** 2, weights=weights) ** 0.5
-    # NUTS has a third of its 2000 samples left as independent ones at least.
+    # At least a third of the 2000 samples of NUTS count as independent.
     assert abs(found.mean() - mean) < 5 * deviation / 600**0.5
     assert abs(found.std() / deviation - 1) < 5 / (2 * 600) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Faces for other packages, one module for each, imported when it is first used: `rmt.adapters.scipy_stats`."""
+"""Interfaces to other packages, one module for each, imported on first use: `rmt.adapters.scipy_stats`."""
 
 from typing import TYPE_CHECKING
 

@@ -13,11 +13,11 @@ from rmtjax.laws import AbstractLaw
 
 
 class LawDistribution(Distribution):
-    """A law with the interface of a distribution of NumPyro, and a pytree whose leaves are the parameters of the law.
+    """A law as a distribution of NumPyro; it is a pytree whose leaves are the parameters of the law.
 
     Args:
         law: any law of `rmtjax.laws` without point masses; its parameters may be traced.
-        validate_args: whether values outside of the support are warned about.
+        validate_args: whether values outside of the support raise a warning.
 
     Example:
         >>> import rmtjax as rmt
@@ -26,7 +26,7 @@ class LawDistribution(Distribution):
         -0.0970 0.1781 [False  True]
     """
 
-    arg_constraints = {}  # noqa: RUF012 -- as its base class has it: a law checks its parameters itself
+    arg_constraints = {}  # noqa: RUF012 -- as in its base class: a law checks its parameters itself
     pytree_data_fields = ("law",)
 
     def __init__(self, law: AbstractLaw, *, validate_args: bool | None = None):
@@ -39,7 +39,7 @@ class LawDistribution(Distribution):
     @property
     def support(self) -> constraints.Constraint:
         """The interval that carries the law."""
-        # Arrays, and not numbers: NumPyro then looks in each step at an end that depends on other variables.
+        # The ends are arrays, not numbers, so that NumPyro looks in each step at an end that other variables move.
         lower, upper = self.law.support()
         below, above = _infinite_ends(self.law)
         if below:
@@ -48,11 +48,11 @@ class LawDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:
-        """Whether draws follow the parameters; they do not where a law chooses at random between components."""
+        """Whether draws are differentiable in the parameters; not if a law chooses at random between components."""
         return False
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> jax.Array:
-        """Independent draws; the key may be one of `jax.random.PRNGKey`, as NumPyro uses them."""
+        """Independent draws; the key may come from `jax.random.PRNGKey`, as in NumPyro."""
         assert key is not None
         typed = key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
         return self.law.sample(typed, tuple(sample_shape))
@@ -87,16 +87,16 @@ _DENSITY = _checks.Rule(lambda _, masses: (masses == 0).all(), "have a density, 
 
 
 def _has_density(law: AbstractLaw) -> Any:
-    """Whether the law has no point masses: True, or traced if that depends on parameters that are."""
+    """Whether the law has no point masses: True, or a traced boolean if its parameters are traced."""
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(law))
-    # In the program of a sampler the parameters may be numbers, and then they are not staged.
+    # Parameters that are numbers in the program of a sampler must not be staged.
     with jax.ensure_compile_time_eval() if known else nullcontext():
         _, masses = law.atoms()
     return _DENSITY.kept("law", law, masses)
 
 
 def _infinite_ends(law: AbstractLaw) -> tuple[bool, bool]:
-    """Which ends of the support are infinite: that depends on the kind of the law, not on traced parameters."""
+    """Which ends of the support are infinite, which depends on the kind of the law and not on traced parameters."""
     known = lambda leaf: jnp.ones(leaf.shape, leaf.dtype) if isinstance(leaf, Tracer) else leaf
     with jax.ensure_compile_time_eval():
         lower, upper = jax.tree.map(known, law)._promised_support()
@@ -106,23 +106,20 @@ def _infinite_ends(law: AbstractLaw) -> tuple[bool, bool]:
 def distribution(law: AbstractLaw, *, validate_args: bool | None = None) -> LawDistribution:
     """The law as a distribution of NumPyro, for `numpyro.sample`.
 
-    With parameters that are themselves sampled it is the likelihood of a model, and its `log_prob` has their
-    derivatives. Levels of one matrix are not independent, and a likelihood that takes them for such gives intervals of
-    a wrong width. Gap ratios or spacings of many matrices, few from each, are near to independent; of a whole spectrum
+    With sampled parameters it is the likelihood of a model, and its `log_prob` is differentiable in them. Levels of one
+    matrix are not independent, and a likelihood that treats them as independent gives intervals of a wrong width. Gap
+    ratios or spacings of many matrices, few from each, are nearly independent. For a whole spectrum
     `ensemble.joint_logpdf` is the true likelihood, which `numpyro.factor` takes.
 
     Args:
-        law: any law of `rmtjax.laws` without point masses; its parameters may be traced. Where these decide whether
-            there is one, as the ratio of `laws.MarchenkoPastur` does, `log_prob` is NaN if there is, which a sampler
-            takes for a divergence: give such a parameter a prior on the other values.
-        validate_args: whether values outside of the support are warned about.
+        law: any law of `rmtjax.laws` without point masses; its parameters may be traced. Parameters may decide whether
+            there is a point mass, as the ratio of `laws.MarchenkoPastur` does. `log_prob` is then NaN where there is
+            one, which a sampler takes for a divergence; so give such a parameter a prior on the other values.
+        validate_args: whether values outside of the support raise a warning.
 
     Returns:
         A `numpyro.distributions.Distribution` of single numbers, with `support`, `log_prob`, `sample`, `cdf`, `icdf`,
         `mean` and `variance`. A law has one value of each parameter; `jax.vmap` gives a batch.
-
-    Raises:
-        ValueError: `law` is no law, or has point masses.
 
     Example:
         >>> import jax.numpy as jnp, numpyro, rmtjax as rmt

@@ -1,7 +1,7 @@
 """Functions of `rmtjax.inference` for data frames: labels go in, labels come out.
 
-Rows are observations, columns are variables, both numeric and without missing values. Options are those of the function
-of the same name, double precision is used throughout, and what is refused there is refused here.
+Rows are observations and columns are variables, numeric and without missing values. Each function takes the options of
+the function of the same name in `rmtjax.inference`, raises the same errors, and computes in double precision.
 """
 
 from functools import partial
@@ -20,8 +20,7 @@ def shrink_covariance(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
     Args:
         frame: observations × variables.
-        options: of that function; with `standardize=True` correlations are shrunk, and variances are those of
-            `frame.var()`.
+        options: options of that function; `standardize=True` shrinks correlations and keeps `frame.var()`.
 
     Returns:
         A frame with the columns of `frame` as its index and its columns.
@@ -33,7 +32,7 @@ def shrink_covariance(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
         0.9
     """
     (array,) = _arrays(frame)
-    return _frame(_wide(inference.shrink_covariance, array, **options), frame.columns, frame.columns)
+    return pd.DataFrame(_wide(inference.shrink_covariance, array, **options), frame.columns, frame.columns)
 
 
 def clean_cross_covariance(x: pd.DataFrame, y: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -41,14 +40,14 @@ def clean_cross_covariance(x: pd.DataFrame, y: pd.DataFrame, **options: Any) -> 
 
     Args:
         x: observations × variables.
-        y: likewise, with the index of `x`.
-        options: of that function.
+        y: observations × variables, with the index of `x`.
+        options: options of that function.
 
     Returns:
-        A frame with the columns of `x` as its index and those of `y` as its columns.
+        A frame with the columns of `x` as its index and the columns of `y` as its columns.
 
     Raises:
-        ValueError: the two have not the same index.
+        ValueError: `x` and `y` have different indices.
 
     Example:
         >>> import numpy as np, pandas as pd
@@ -59,7 +58,7 @@ def clean_cross_covariance(x: pd.DataFrame, y: pd.DataFrame, **options: Any) -> 
     left, right = _arrays(x, y)
     if not x.index.equals(y.index):
         raise _checks.refusal("y", "have the index of `x`", _checks.Words("another index"))
-    return _frame(_wide(inference.clean_cross_covariance, left, right, **options), x.columns, y.columns)
+    return pd.DataFrame(_wide(inference.clean_cross_covariance, left, right, **options), x.columns, y.columns)
 
 
 def denoise(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -67,7 +66,7 @@ def denoise(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
     Args:
         frame: observations × variables.
-        options: of that function.
+        options: options of that function.
 
     Returns:
         A frame with the index and the columns of `frame`.
@@ -79,7 +78,7 @@ def denoise(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
         (30, 3)
     """
     (array,) = _arrays(frame)
-    return _frame(_wide(inference.denoise, array, **options).matrix, frame.index, frame.columns)
+    return pd.DataFrame(_wide(inference.denoise, array, **options).matrix, frame.index, frame.columns)
 
 
 def rolling_covariance(frame: pd.DataFrame, window: int, *, step: int = 1, **options: Any) -> pd.DataFrame:
@@ -88,15 +87,15 @@ def rolling_covariance(frame: pd.DataFrame, window: int, *, step: int = 1, **opt
     Args:
         frame: observations × variables.
         window: number of rows of a window, at least 2.
-        step: from the end of one window to the next.
-        options: of `rmtjax.inference.shrink_covariance`.
+        step: number of rows from the end of one window to the end of the next.
+        options: options of `rmtjax.inference.shrink_covariance`.
 
     Returns:
-        A frame like that of `frame.rolling(window).cov()`: its index has the label of the last row of a window and the
-        columns of `frame`, its columns are those of `frame`.
+        A frame like `frame.rolling(window).cov()`: its index holds the label of the last row of each window and the
+        columns of `frame`, and its columns are the columns of `frame`.
 
     Raises:
-        ValueError: there are fewer rows than `window`.
+        ValueError: `frame` has fewer rows than `window`.
 
     Example:
         >>> import numpy as np, pandas as pd
@@ -111,13 +110,13 @@ def rolling_covariance(frame: pd.DataFrame, window: int, *, step: int = 1, **opt
     ends = np.arange(window, len(frame) + 1, step)
     windows = np.stack([array[end - window : end] for end in ends])
     found = _wide(inference.shrink_covariance, windows, **options)
-    # Either may have several levels itself.
+    # Both the index and the columns may have several levels.
     parts = frame.index[ends - 1].repeat(frame.shape[1]), frame.columns[np.tile(np.arange(frame.shape[1]), len(ends))]
     index = pd.MultiIndex.from_arrays(
         [part.get_level_values(level) for part in parts for level in range(part.nlevels)],
         names=[*frame.index.names, *frame.columns.names],
     )
-    return _frame(found.reshape(-1, frame.shape[1]), index, frame.columns)
+    return pd.DataFrame(found.reshape(-1, frame.shape[1]), index, frame.columns)
 
 
 def _arrays(*frames: Any) -> list[np.ndarray]:
@@ -137,7 +136,3 @@ def _arrays(*frames: Any) -> list[np.ndarray]:
 def _wide(function: Any, *arrays: np.ndarray, **options: Any) -> Any:
     with jax.enable_x64(True):
         return jax.tree.map(np.asarray, partial(function, **options)(*map(jnp.asarray, arrays)))
-
-
-def _frame(values: Any, index: pd.Index, columns: pd.Index) -> pd.DataFrame:
-    return pd.DataFrame(np.asarray(values), index=index, columns=columns)

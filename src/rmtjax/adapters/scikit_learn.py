@@ -18,20 +18,19 @@ from rmtjax.inference import shrink_covariance, signal_rank
 class RandomMatrixCovariance(EmpiricalCovariance):
     """A covariance matrix by `rmtjax.inference.shrink_covariance`, with the interface of scikit-learn's estimators.
 
-    `score`, `error_norm` and `mahalanobis` are those of `sklearn.covariance.EmpiricalCovariance`. Double precision
-    throughout, whatever JAX's default is.
+    `score`, `error_norm` and `mahalanobis` come from `sklearn.covariance.EmpiricalCovariance`. All computations are in
+    double precision, whatever JAX's default is.
 
     Args:
-        method: a name that `shrink_covariance` knows.
+        method: a method of `shrink_covariance`.
         assume_centered: whether the mean is known to be 0.
         store_precision: whether `fit` computes the inverse as well.
-        half_life: the number of rows after which a weight is half as large, the last row being the newest.
-        loss: for `method="spiked"`.
+        half_life: the number of rows after which a weight is halved; the last row is the newest.
+        loss: the loss for `method="spiked"`.
         noise: for `method="spiked"`, the standard deviation of variables without spikes.
-        standardize: whether the correlations are what is shrunk, with the variances of the sample given back, as is
-            right for features in different units.
+        standardize: whether correlations are shrunk and variances restored, as is right for features in several units.
 
-    Attributes `covariance_`, `precision_`, `location_`, `n_features_in_` and `feature_names_in_` are there after `fit`.
+    Attributes after `fit`: `covariance_`, `precision_`, `location_`, `n_features_in_` and `feature_names_in_`.
 
     Example:
         >>> import numpy as np
@@ -41,7 +40,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         (40, 40) 0.05
     """
 
-    # Scikit-learn's own validation of parameters; the base class has that of its own ones.
+    # Scikit-learn validates the parameters by this table; the base class has the entries of its own parameters.
     _parameter_constraints = {  # noqa: RUF012
         **EmpiricalCovariance._parameter_constraints,
         "method": [str],
@@ -100,17 +99,16 @@ class RandomMatrixCovariance(EmpiricalCovariance):
 
 
 class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Principal components that are signal, their number from `rmtjax.inference.signal_rank`.
+    r"""Principal components that are signal; `rmtjax.inference.signal_rank` gives their number.
 
-    `transform` gives the scores along the components, `inverse_transform` the data of these scores: together they leave
-    out what noise explains. As a step of a pipeline at least `min_components` are kept. Columns that are constant in
-    the data of `fit` are no variables of the test, and their loadings are 0.
+    `transform` gives the scores along the components, and `inverse_transform` the data of these scores. Together they
+    leave out what noise explains. Columns that are constant in the data of `fit` are not tested; their loadings are 0.
 
     Args:
-        method: of `signal_rank`.
-        alpha: of each test, between 0 and 1.
+        method: a method of `signal_rank`.
+        alpha: significance level of each test, between 0 and 1.
         noise: σ, if it is known.
-        min_components: kept even if no component is signal, so that a next step has data.
+        min_components: how many components are kept even if none is signal, as the next step of a pipeline needs data.
 
     Attributes after `fit`: `n_components_`, `components_` (rows), `explained_variance_`,
     `explained_variance_ratio_`, `mean_`, `noise_variance_`, and `signal_rank_`, the number without `min_components`.
@@ -165,7 +163,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             found = signal_rank(jnp.asarray(data[:, varies]), method=self.method, alpha=self.alpha, noise=self.noise)
             self.signal_rank_, self.noise_variance_ = int(found.rank), float(found.noise) ** 2
         self.n_components_ = min(max(self.signal_rank_, int(least)), len(values))
-        # The sign of a component is that of its largest entry, so that it does not depend on the LAPACK.
+        # The largest entry of each component is positive, so that its sign does not depend on the LAPACK.
         largest = np.argmax(np.abs(directions), axis=1)
         directions = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
         self.components_ = np.zeros((self.n_components_, data.shape[1]))

@@ -16,10 +16,10 @@ from rmtjax.laws import AbstractLaw
 
 
 class FrozenLaw:
-    """A law with the interface of a frozen distribution of `scipy.stats`, NumPy in and out, in double precision.
+    """A law with the interface of a frozen distribution of `scipy.stats`, for NumPy and in double precision.
 
-    Called as a function it is its distribution function, which is what `scipy.stats.kstest` and `cramervonmises` ask
-    for. Point masses are in `cdf`, `ppf`, `rvs` and all moments; `pdf` is the density of the rest.
+    Called as a function it is the distribution function, as `scipy.stats.kstest` and `cramervonmises` need. Point
+    masses are in `cdf`, `ppf`, `rvs` and all moments; `pdf` is the density of the rest.
 
     Args:
         law: any law of `rmtjax.laws`, with known parameters.
@@ -77,11 +77,11 @@ class FrozenLaw:
         return self._values(self.law.isf, q=q)
 
     def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Any = None) -> Any:
-        """Independent draws; without a `random_state` from the global one of NumPy, as in `scipy.stats`.
+        """Independent draws.
 
         Args:
-            size: shape of the draws; a single number without.
-            random_state: None, an integer, or a generator of NumPy.
+            size: shape of the draws; None for a single number.
+            random_state: an integer, a generator of NumPy, or None for the global state of NumPy, as in `scipy.stats`.
         """
         bits = np.frombuffer(_generator(random_state).bytes(8), np.uint32)
         shape = () if size is None else _checks.shape(size, "size")
@@ -111,7 +111,7 @@ class FrozenLaw:
             return np.float64(self.law.moment(order))
 
     def stats(self, moments: str = "mv") -> Any:
-        """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`): those asked for, in this order."""
+        """Mean (`m`), variance (`v`), skewness (`s`) and excess kurtosis (`k`), as far as asked for, in this order."""
         methods = {"m": self.law.mean, "v": self.law.var, "s": self.law.skewness, "k": self.law.kurtosis}
         for each in moments:
             _checks.choice("moments", each, Literal["m", "v", "s", "k"])
@@ -150,9 +150,9 @@ class FrozenLaw:
         """The expected value of a function, over an interval if one is given.
 
         Args:
-            func: a function of one number, by default that number.
-            lb: lower end, by default that of the support.
-            ub: upper end, likewise.
+            func: a function of one number, by default the number itself.
+            lb: lower end, by default the lower end of the support.
+            ub: upper end, by default the upper end of the support.
             conditional: whether to divide by the probability of the interval.
         """
         func = func or (lambda x: x)
@@ -169,7 +169,7 @@ class FrozenLaw:
         return whole / (self.cdf(upper) - below)
 
     def _integral(self, fn: Callable[[float], float], lower: float, upper: float) -> Any:
-        """An integral over those panels of the density that lie between two points."""
+        """An integral over the panels of the density between two points."""
         with jax.enable_x64(True):
             panels = np.asarray(self.law.breakpoints(), np.float64)
         edges = np.unique(np.clip(panels, lower, upper))
@@ -184,7 +184,7 @@ class FrozenLaw:
 
 
 def _widened(parameter: Any) -> Any:
-    """A parameter of single precision in double, so that what follows from it has all digits."""
+    """A parameter of single precision in double precision, so that all results have all digits."""
     return jnp.asarray(parameter, float) if getattr(parameter, "dtype", None) == np.float32 else parameter
 
 
@@ -201,11 +201,11 @@ def _generator(random_state: Any) -> Any:
 
 
 def frozen(law: AbstractLaw) -> FrozenLaw:
-    """The law as a frozen distribution of `scipy.stats`, such as `scipy.stats.norm(0, 1)` is one.
+    """The law as a frozen distribution of `scipy.stats`, like `scipy.stats.norm(0, 1)`.
 
-    `scipy.stats.kstest(x, frozen(law))` and `cramervonmises` take it as a distribution function, `probplot` by
-    `dist=frozen(law)`, and `monte_carlo_test` its `rvs`. Their p-values are those of independent values: levels of one
-    matrix are none, and `inference.kolmogorov_smirnov` has a calibration for them.
+    `scipy.stats.kstest(x, frozen(law))` and `cramervonmises` take it as a distribution function, `probplot` takes
+    `dist=frozen(law)`, and `monte_carlo_test` takes its `rvs`. Their p-values hold for independent values. Levels of
+    one matrix are not independent; `inference.kolmogorov_smirnov` has a calibration for them.
 
     Args:
         law: any law of `rmtjax.laws`, with known parameters.
@@ -213,9 +213,6 @@ def frozen(law: AbstractLaw) -> FrozenLaw:
     Returns:
         An object with `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf`, `rvs`, `mean`, `median`, `var`,
         `std`, `moment`, `stats`, `support`, `interval`, `entropy` and `expect`, as `scipy.stats` defines them.
-
-    Raises:
-        ValueError: `law` is no law.
 
     Example:
         >>> import rmtjax as rmt, scipy.stats

@@ -41,7 +41,7 @@ def test_vectors_are_orthonormal_where_rows_repeat():
 
 
 def test_rows_without_mean_are_independent():
-    """The rows that remain are an isometry of those that were: noise of unit variance stays so, to the last entry."""
+    """The remaining rows are an isometry of the original ones, so that noise of unit variance stays such noise."""
     isometry = without_mean(jnp.eye(7)) @ jnp.eye(7)
     np.testing.assert_allclose(isometry @ isometry.T, np.eye(6), atol=1e-12)
     np.testing.assert_allclose(isometry @ np.ones(7), 0, atol=1e-12)
@@ -80,7 +80,7 @@ def test_data_of_other_machines_and_data_that_single_precision_would_lose():
     np.testing.assert_array_equal(observations(data.astype(">f8"))[0], observations(data)[0])
     with jax.enable_x64(False):
         np.testing.assert_allclose(observations(data)[0], data, rtol=1e-6)
-        # A constant column varies by nothing, which nothing loses.
+        # A constant column has no variation to lose.
         observations(np.append(data, np.full((9, 2), [1e9, 0.1]), axis=1))
         with pytest.raises(ValueError, match=r"vary by more than single precision keeps .*got 1 of 4 columns"):
             observations(data + np.array([0, 0, 1e8, 0]))

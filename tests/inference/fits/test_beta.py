@@ -28,14 +28,14 @@ def _information(beta, ratios):
 
 
 def test_bias_of_exact_samples():
-    """60,000 ratios at the quantiles of the exact laws: what is left is the bias, here below 0.001 %."""
+    """Ratios at 60,000 quantiles of the exact laws have no noise; the bias is below 0.001 %."""
     information = jax.jit(_information)
     for beta in (1, 2, 4):
         ratios = rmt.laws.GapRatio(beta).ppf((jnp.arange(60000.0) + 0.5) / 60000)
         fit = fit_beta(triples(ratios))
         np.testing.assert_allclose(fit.value, beta, rtol=1e-4)
         assert (fit.number, fit.groups, fit.errors) == (60000, 60000, "spectra")
-        # Independent ratios: the error is that of the information, and 0.3 % of β and more.
+        # For independent ratios the error comes from the information, and is at least 0.3 % of β.
         np.testing.assert_allclose(fit.standard_error, information(fit.value, ratios) ** -0.5, rtol=0.02)
         assert 0.003 * beta < fit.standard_error < 0.02 * beta
 
@@ -47,7 +47,7 @@ def test_fit_is_that_of_another_optimiser():
     found = scipy.optimize.minimize_scalar(lambda b: -total(b), bounds=(0.01, 20), options={"xatol": 1e-8})
     np.testing.assert_allclose(fit.value, found.x, rtol=1e-6)
     np.testing.assert_allclose(fit.log_likelihood, -found.fun, rtol=1e-10)
-    # The sandwich from differences; ten spectra with a ratio each are cut into blocks no further.
+    # The sandwich formula by differences; ten spectra with one ratio each are ten groups.
     each = lambda b: np.asarray(InterpolatedGapRatio(b).logpdf(jnp.asarray(RATIOS)))
     step = 1e-4
     slopes = (each(found.x + step) - each(found.x - step)) / (2 * step)

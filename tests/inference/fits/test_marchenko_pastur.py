@@ -65,7 +65,7 @@ def test_fit_is_that_of_the_docstring(n, p, beta, fitted):
         law = rmt.laws.MarchenkoPastur(fit.law.ratio[i], fit.law.scale[i])
         np.testing.assert_allclose(law.mean(), bulk.mean(), rtol=1e-12)
         np.testing.assert_allclose(fit.edges[1][i], law.support()[1], rtol=1e-12)
-        # SciPy's distance, for which the ties of the levels 0 are split evenly over the atom by a random point.
+        # The distance of the levels that are not 0.
         below = np.asarray(law.cdf(bulk))
         steps = np.arange(bulk.size) / bulk.size
         inside = bulk > 0
@@ -212,7 +212,7 @@ def test_effective_number_of_dependent_rows(getkey):
     levels = jax.jit(jax.vmap(draw))(jax.random.split(getkey(), 300))
     fit = fit_marchenko_pastur(levels, n, p, ratio="fitted")
     expected = n**2 / np.sum(covariance**2)
-    # The edge of dependent rows is not that of a Marčenko-Pastur law, so some levels are taken for outliers.
+    # Dependent rows have another edge than a Marčenko-Pastur law, so some levels are taken for outliers.
     np.testing.assert_allclose(np.mean(fit.effective_n), expected, rtol=0.1)
     assert np.mean(fit.outliers) < 1
     known = fit_marchenko_pastur(levels, n, p)

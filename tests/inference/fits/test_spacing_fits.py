@@ -77,7 +77,7 @@ def test_bad_input():
 
 
 def test_levels_that_are_not_unfolded_are_refused():
-    """As far as the mean of 40 spacings can be from 1 by chance, and no further; and where none can be."""
+    """The mean of 40 spacings may be as far from 1 as by chance; a spectrum that is not unfolded never passes."""
     for factor in (0.1, 4.0):
         fit_brody(factor**0.5 * LEVELS)
         for fit in (fit_brody, fit_berry_robnik, fit_crossover, partial(fit_beta, by="spacings")):
@@ -89,7 +89,7 @@ def test_levels_that_are_not_unfolded_are_refused():
                 fit(rmt.Spectrum(LEVELS))
     assert fit_beta(rmt.Spectrum(1e3 * LEVELS)).number == 39
     assert fit_beta(1e3 * LEVELS).number == 39
-    # The limits, by SciPy's gamma distribution of the sum of unit exponentials, of which the bound is one from above.
+    # The limits are bounds from above for SciPy's gamma distribution of a sum of exponentials.
     for mean, kept in ((0.15, False), (0.2, True), (2.8, True), (3.2, False)):
         m = 40
         tail = min(scipy.stats.gamma.cdf(m * mean, m), scipy.stats.gamma.sf(m * mean, m))
@@ -100,7 +100,7 @@ def test_levels_that_are_not_unfolded_are_refused():
         else:
             with pytest.raises(ValueError, match=f"got {mean}"):
                 usable(groups, spacings=True)
-    # A mean that is off by the smallness of matrices is allowed, however many there are.
+    # A mean that is off because matrices are small is allowed, for any number of spacings.
     many = jnp.ones((1000, 300), bool)
     assert usable(Groups(1.018 * many.astype(float), many), spacings=True) is True
     traced = jax.jit(lambda x: fit_brody(x))

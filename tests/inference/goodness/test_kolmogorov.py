@@ -69,7 +69,7 @@ def test_single_values_beside_doubles():
 
 
 def test_the_branch_is_that_of_the_values_that_count():
-    """Of 120 values 20 count: exact, as if there were no others."""
+    """With 20 of 120 values that count the result is exact, as without the others."""
     values = np.append((np.arange(20) + 0.8) / 21, np.full(100, 0.5))
     some = MaskedValues(jnp.asarray(values), jnp.arange(120) < 20)
     found = kolmogorov_smirnov(some, Uniform(), calibration="independent")

@@ -33,7 +33,7 @@ def test_the_limit_of_anderson_darling_is_that_of_its_characteristic_function():
     k = np.arange(1.0, 4001)
 
     def integrand(t, x):
-        # Gil-Pelaez, for the sum of Z_k²/(k (k + 1)); what is left of the product stands for its mean.
+        # Gil-Pelaez, for the sum of Z_k²/(k (k + 1)), whose further terms are replaced by their mean.
         log = -0.5 * np.log(1 - 2j * t / (k * (k + 1))).sum() + 1j * t / (k[-1] + 1)
         return (np.exp(log - 1j * t * x)).imag / t
 

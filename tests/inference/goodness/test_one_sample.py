@@ -55,7 +55,7 @@ def test_what_does_not_count_is_left_out(test):
 
 @pytest.mark.parametrize("test", [anderson_darling, *further(kolmogorov_smirnov, cramer_von_mises)])
 def test_levels_at_a_point_mass_do_not_count(test):
-    # Half of the levels are 0, up to rounding, and the others are those of the smaller side of the data.
+    # Half of the levels are 0, up to rounding; the others are levels of the smaller side of the data.
     levels = np.array([-2e-16, 0.0, 1e-15, 3e-16, 0.3, 0.9, 2.1, 4.4])
     law = rmt.laws.MarchenkoPastur(2.0)
     found = test(levels, law, calibration="independent")
@@ -71,7 +71,7 @@ def test_a_value_outside_of_the_support():
 
 
 def test_an_infinite_statistic_needs_finite_draws():
-    """What is infinitely far from the law cannot be told from draws that are, unless these are few."""
+    """An infinite statistic has a rank only if few draws are infinite too."""
     data, key = jnp.asarray([0.2, 0.5, 1.5]), jax.random.key(4)
     tested = lambda scale, data=data: anderson_darling(
         data, UNIFORM, calibration=lambda k: scale * jax.random.uniform(k, (3,)), key=key, resamples=99
@@ -116,7 +116,7 @@ def test_the_bootstrap_is_its_definition(law, spectra):
 
 
 def test_draws_of_an_ensemble_are_those_of_a_simulation():
-    """The small program, in several calls, and the batches of `simulate`, of which the last one is cut."""
+    """Several calls of the small program agree with batches of `simulate`, whose last one is cut."""
     ensemble, law, key = rmt.Wigner(4), rmt.laws.Semicircle(), jax.random.key(3)
     levels = ensemble.eigenvalues(jax.random.key(4))
     small = kolmogorov_smirnov(levels, law, calibration=ensemble, key=key, resamples=530)

@@ -117,7 +117,7 @@ def test_p_values_are_uniform_for_exchangeable_spectra(name, getkey):
     data = draw(rmt.GOE(20), getkey(), 1000 * 13).reshape(1000, 13, 20)
     compared = lambda x, key: compare_spectra(x[:5], x[5:], key=key, statistic=name, resamples=99)
     found = jax.jit(jax.vmap(compared))(data, jax.random.split(getkey(), 1000))
-    # Distances of two staircases may be equal, which makes the p-value larger; at random among equals it is uniform.
+    # Equal distances make the p-value larger; with a random order among equals it is uniform.
     far = (found.null > found.statistic[:, None] * (1 + 1e-9)).sum(1)
     equal = 100 * np.asarray(found.p_value) - far
     p_values = (far + RNG.random(1000) * equal) / 100

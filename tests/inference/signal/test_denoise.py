@@ -60,7 +60,7 @@ def test_against_the_papers_formulas(loss):
     y = data()
     result, other = denoise(y, loss=loss), denoise(y.T, loss=loss)
     np.testing.assert_allclose(result.matrix, reference(y, None, loss), atol=1e-10)
-    # With another ratio than that of the smaller to the larger side this fails by a tenth.
+    # With another ratio than the smaller over the larger side this fails by a tenth.
     np.testing.assert_allclose(other.matrix, result.matrix.T, atol=1e-10)
     assert 1 <= result.rank == np.linalg.matrix_rank(result.matrix)
     assert (result.n, result.p, other.n, other.p) == (N, P, P, N)
@@ -69,7 +69,7 @@ def test_against_the_papers_formulas(loss):
 
 
 def block(x: float, beta: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """Where a singular value x appears, and what the two planes of its vectors look like; in units of the noise."""
+    """The place where a singular value x appears, and its vectors in their two planes; in units of the noise."""
     s = np.sqrt((x**2 + 1) * (x**2 + beta)) / x
     cosines = np.sqrt((x**4 - beta) / (x**4 + x**2 * np.array([beta, 1.0])))
     left, right = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=-1)
@@ -250,7 +250,7 @@ def test_squared_error_is_below_that_of_every_threshold(getkey):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(12, 8), (60, 40), (40, 60), (200, 200)])
 def test_matrices_of_low_rank_have_their_rank(shape, dtype):
-    """That of NumPy; their other singular values are rounding, which is no signal."""
+    """NumPy gives the same rank; the other singular values are rounding and no signal."""
     rng = np.random.default_rng(0)
     table = np.outer(rng.integers(1, 9, shape[0]), rng.integers(1, 9, shape[1]))
     product = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))

@@ -1,5 +1,7 @@
 """Denoised patches and images against the rule in NumPy, patch by patch, and against known signals."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -100,57 +102,48 @@ def decays(*space: int, k: int, noise: float = 0.05, cplx: bool = False) -> tupl
     return signal, noisy + 1j * noise * rng.normal(size=signal.shape) if cplx else noisy
 
 
-@pytest.mark.parametrize(("patch", "cplx"), [((3, 2, 3), False), ((4, 4), True)])
-def test_image_is_the_mean_over_its_patches(patch, cplx, monkeypatch):
+def assert_image(found, expected, where=...):
+    image, noise, rank = (each[where] for each in expected)
+    np.testing.assert_allclose(found.image[where], image, atol=1e-10)
+    np.testing.assert_allclose(found.noise[where], noise, rtol=1e-9)
+    np.testing.assert_allclose(found.rank[where], rank, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("space", "k", "patch", "rule", "cplx"),
+    [
+        ((9, 6, 7), 5, (3, 2, 3), "nuclear", False),
+        ((9, 6), 5, (4, 4), "nuclear", True),
+        ((5, 5), 12, (3, 3), "mp-pca", False),  # fewer voxels than measurements
+    ],
+)
+def test_image_is_the_mean_over_its_patches(space, k, patch, rule, cplx, monkeypatch):
     # Small tiles, so that there are several along each axis and the last ones reach over the end.
     monkeypatch.setattr(tiles, "_TILE", 1)
-    _, y = decays(*(9, 6, 7)[: len(patch)], k=5, cplx=cplx)
-    found = denoise_image(y, patch=patch, rule="nuclear")
-    image, noise, rank = by_patches(y, patch, "nuclear")
-    np.testing.assert_allclose(found.image, image, atol=1e-10)
-    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
-    np.testing.assert_allclose(found.rank, rank, atol=1e-10)
+    _, y = decays(*space, k=k, cplx=cplx)
+    assert_image(denoise_image(y, patch=patch, rule=rule), by_patches(y, patch, rule))
 
 
-def test_image_with_a_map_of_its_noise(monkeypatch):
+def test_image_with_a_map_of_its_noise_or_a_mask(monkeypatch):
     monkeypatch.setattr(tiles, "_TILE", 1)
     _, y = decays(9, 6, 7, k=5)
     known = 0.05 * np.linspace(0.3, 2, y[..., 0].size).reshape(y.shape[:-1])
-    found = denoise_image(y, patch=(3, 2, 3), noise=known)
-    image, noise, rank = by_patches(y, (3, 2, 3), "mp-pca", known)
-    assert np.ptp(rank) > 0.5
-    np.testing.assert_allclose(found.image, image, atol=1e-10)
-    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
-    np.testing.assert_allclose(found.rank, rank, atol=1e-10)
-
-
-def test_image_with_a_mask(monkeypatch):
-    monkeypatch.setattr(tiles, "_TILE", 1)
-    _, y = decays(9, 6, 7, k=5)
+    expected = by_patches(y, (3, 2, 3), "mp-pca", known)
+    assert np.ptp(expected[-1]) > 0.5
+    assert_image(denoise_image(y, patch=(3, 2, 3), noise=known), expected)
     place = np.stack(np.meshgrid(*map(np.arange, y.shape[:-1]), indexing="ij"))
     # A corner of the image, with voxels that are in no patch around one of the mask, and a voxel by itself.
     mask = (np.abs(place).sum(0) < 4) | (place == np.array([6, 3, 4])[:, None, None, None]).all(0)
     found = denoise_image(y, patch=(3, 2, 3), mask=mask)
     with np.errstate(invalid="ignore"):
-        image, noise, rank = by_patches(y, (3, 2, 3), "mp-pca", mask=mask)
-    reached = mask & np.isfinite(noise)
-    np.testing.assert_allclose(found.image[reached], image[reached], atol=1e-10)
-    np.testing.assert_allclose(found.noise[reached], noise[reached], rtol=1e-9)
-    np.testing.assert_allclose(found.rank[reached], rank[reached], atol=1e-10)
+        expected = by_patches(y, (3, 2, 3), "mp-pca", mask=mask)
+    assert_image(found, expected, mask & np.isfinite(expected[1]))
     assert not np.asarray(found.image)[~mask].any()
     assert not np.asarray(found.noise)[~mask].any()
     alone = np.zeros(mask.shape, bool)
     alone[0, 0, 0] = True
     every = by_patches(y, (3, 2, 3), "mp-pca")[0]
     np.testing.assert_allclose(denoise_image(y, patch=(3, 2, 3), mask=alone).image[0, 0, 0], every[0, 0, 0], atol=1e-10)
-
-
-def test_patches_with_fewer_voxels_than_measurements():
-    _, y = decays(5, 5, k=12)
-    image, noise, _ = by_patches(y, (3, 3), "mp-pca")
-    found = denoise_image(y, patch=(3, 3))
-    np.testing.assert_allclose(found.image, image, atol=1e-10)
-    np.testing.assert_allclose(found.noise, noise, rtol=1e-9)
 
 
 def test_single_precision_is_near_double():
@@ -162,20 +155,17 @@ def test_single_precision_is_near_double():
 
 
 @pytest.mark.float32
-def test_units_whose_squares_leave_single_precision():
-    y, image = patches(), decays(7, 7, k=8)[1]
-    expected = denoise_patches(jnp.asarray(y, jnp.float32), noise=1.0), denoise_image(np.float32(image), patch=(4, 4))
+def test_known_noise_in_units_whose_squares_leave_single_precision():
+    y = patches()
+    expected = denoise_patches(jnp.asarray(y, jnp.float32), noise=1.0)
     for unit in (1e-25, 1e19):
         found = denoise_patches(jnp.asarray(y * unit, jnp.float32), noise=unit)
-        np.testing.assert_allclose(found.patches / unit, expected[0].patches, atol=1e-3)
+        np.testing.assert_allclose(found.patches / unit, expected.patches, atol=1e-3)
         np.testing.assert_allclose(found.noise / unit, 1, rtol=1e-6)
-        found = denoise_image(np.float32(image * unit), patch=(4, 4))
-        np.testing.assert_allclose(found.image / unit, expected[1].image, atol=1e-4)
-        np.testing.assert_allclose(found.noise / unit, expected[1].noise, rtol=1e-2)
 
 
 def test_noise_alone():
-    """Of noise alone hardly a component is kept, and its level is found without bias."""
+    """Hardly a component of noise is kept, and its level is found without bias."""
     noise = jax.random.normal(jax.random.key(5), (400, M, K))
     found = denoise_patches(noise)
     assert np.mean(found.rank > 0) < 0.1
@@ -186,16 +176,16 @@ def test_noise_alone():
 @pytest.mark.slow
 @pytest.mark.heavy
 def test_residual_of_an_image_is_noise(getkey):
-    """What was taken away has the level of the noise, less what the kept components hold of it, and no structure."""
+    """The residual has no structure, and the level of the noise without its part in the components that are kept."""
     signal, _ = decays(14, 14, 14, k=20)
     noise = 0.05 * np.asarray(jax.random.normal(getkey(), signal.shape))
     found = denoise_image(signal + noise)
     error, residual = np.asarray(found.image) - signal, signal + noise - np.asarray(found.image)
     assert np.std(error) < 0.35 * 0.05
     np.testing.assert_allclose(np.mean(found.noise), 0.05, rtol=0.01)
-    # What is left of the noise is orthogonal to what is not.
+    # The removed part of the noise is orthogonal to the part that is left.
     np.testing.assert_allclose(np.hypot(np.std(residual), np.std(error)), 0.05, rtol=0.05)
-    # The correlation with the signal is that of independent noise, and so is that of neighbours.
+    # The correlations with the signal and of neighbours are as for independent noise.
     unit = (signal - signal.mean((0, 1, 2))) / np.linalg.norm(signal - signal.mean((0, 1, 2)))
     assert abs(np.sum(unit * residual)) < 5 * 0.05
     neighbours = np.mean(residual[1:] * residual[:-1]) / np.var(residual)
@@ -204,34 +194,25 @@ def test_residual_of_an_image_is_noise(getkey):
 
 def test_refuses_what_is_no_image():
     y = patches()
-    for arguments, message in (
-        ({"rule": "median"}, "`rule` must be one of 'mp-pca', 'frobenius'"),
-        ({"noise": 0.0}, "`noise` must be positive and finite"),
-        ({"noise": np.ones(3)}, "or have the shape"),
+    of_patches, of_image = denoise_patches, partial(denoise_image, patch=(2, 2))
+    for denoised, data, options, message in (
+        (of_patches, y, {"rule": "median"}, "`rule` must be one of 'mp-pca', 'frobenius'"),
+        (of_patches, y, {"noise": 0.0}, "`noise` must be positive and finite"),
+        (of_patches, y, {"noise": np.ones(3)}, "or have the shape"),
+        (of_patches, np.where(y == y[1, 3, 2], np.nan, y), {}, "1 NaN"),
+        (of_patches, y[:, :2], {}, "at least 3 rows"),
+        (of_image, y[0], {}, "2 axes of space and one of measurements"),
+        (of_image, y, {"patch": (5, 2)}, "fit into the image"),
+        (of_image, y, {"patch": (2, 1)}, "at least 3 voxels"),
+        (of_image, y, {"patch": 5}, "`patch` must be a tuple with one size for each axis"),
+        (of_image, y, {"noise": np.ones(3)}, r"or have the shape \(4, 27\) of space"),
+        (of_image, y, {"noise": np.zeros((4, 27))}, "`noise` must be positive"),
+        (of_image, y, {"mask": np.ones(4, bool)}, r"`mask` must be booleans of the shape \(4, 27\) .* got bool of"),
+        (of_image, y, {"mask": np.ones((4, 27))}, "`mask` must be booleans"),
+        (of_image, y[..., :1], {}, "at least 2 measurements"),
     ):
         with pytest.raises(ValueError, match=message):
-            denoise_patches(y, **arguments)
-    with pytest.raises(ValueError, match="1 NaN"):
-        denoise_patches(np.where(y == y[1, 3, 2], np.nan, y))
-    with pytest.raises(ValueError, match="at least 3 rows"):
-        denoise_patches(y[:, :2])
-    with pytest.raises(ValueError, match="2 axes of space and one of measurements"):
-        denoise_image(y[0], patch=(2, 2))
-    with pytest.raises(ValueError, match="fit into the image"):
-        denoise_image(y, patch=(5, 2))
-    with pytest.raises(ValueError, match="at least 3 voxels"):
-        denoise_image(y, patch=(2, 1))
-    for arguments, message in (
-        ({"patch": 5}, "`patch` must be a tuple with one size for each axis"),
-        ({"patch": (2, 2), "noise": np.ones(3)}, r"or have the shape \(4, 27\) of space"),
-        ({"patch": (2, 2), "noise": np.zeros((4, 27))}, "`noise` must be positive"),
-        ({"patch": (2, 2), "mask": np.ones(4, bool)}, r"`mask` must be booleans of the shape \(4, 27\) .* got bool of"),
-        ({"patch": (2, 2), "mask": np.ones((4, 27))}, "`mask` must be booleans"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            denoise_image(y, **arguments)
-    with pytest.raises(ValueError, match="at least 2 measurements"):
-        denoise_image(y[..., :1], patch=(2, 2))
+            denoised(data, **options)
     spoilt = jnp.asarray(y).at[0, 0, 0].set(jnp.nan)
     found = jax.jit(denoise_patches)(spoilt).noise
     assert np.isnan(found[0])

@@ -126,7 +126,7 @@ def test_kernels_of_convolutions_are_unfolded(getkey):
 
 
 def test_rows_and_columns_of_zeros_are_no_noise(getkey):
-    # Half of the units pruned: of the whole matrix, the noise of the other half would be all signal.
+    # Half of the units are pruned. For the whole matrix the noise of the other half would be signal.
     weights = np.asarray(noise(getkey()))
     pruned = np.zeros((2 * ROWS, 2 * COLUMNS))
     pruned[::2, 1::2] = weights
@@ -173,7 +173,7 @@ def test_precision_does_not_matter(getkey):
 
 
 def test_heavy_tails_have_their_exponent(getkey):
-    # Singular values of independent entries of index 3/2 have it too, and so their squares the density x^(-1 - 3/4).
+    # Singular values of independent entries of index 3/2 have this index too, and their squares the density x^(-7/4).
     sign, size = jax.random.split(getkey())
     entries = jax.random.rademacher(sign, (ROWS, COLUMNS), float) * jax.random.pareto(size, 1.5, (ROWS, COLUMNS))
     table = weight_spectra([entries, noise(getkey())], key=getkey(), resamples=40)

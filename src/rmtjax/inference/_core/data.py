@@ -1,12 +1,12 @@
 r"""A data matrix as the functions of this package take it: rows are observations, columns are variables.
 
-A known mean costs nothing, an unknown one an observation. With $d_i = x_i - \bar x$ the $n - 1$ rows
+A known mean costs nothing; an unknown mean costs an observation. With $d_i = x_i - \bar x$ the $n - 1$ rows
 
 $$y_i = d_i - \frac{d_0}{\sqrt n + 1}, \qquad i = 1, \dots, n - 1,$$
 
-are what a reflection that takes $(1, \dots, 1)/\sqrt n$ to the first axis leaves of the data, so that
-$\sum_i y_i y_i^* = \sum_i d_i d_i^*$, and rows of independent normal observations stay independent and normal. What
-holds for n observations of mean 0 then holds for the rows y, and no formula needs to know about the mean.
+are the data after a reflection that takes $(1, \dots, 1)/\sqrt n$ to the first axis, without that axis. So
+$\sum_i y_i y_i^* = \sum_i d_i d_i^*$, and rows of independent normal observations stay independent and normal. Every
+formula for observations of mean 0 then holds for the rows y, and none needs to know about the mean.
 """
 
 from typing import Any, TypeVar
@@ -27,22 +27,18 @@ def _missing(data: np.ndarray) -> str:
     missing = np.isnan(data)
     if missing.any():
         rows, columns = int(missing.any(-1).sum()), int(missing.any(-2).sum())
+        number, word = (rows, "row") if rows <= columns else (columns, "column")
+        fewer = f"this {word}" if number == 1 else f"these {number} {word}s"
         found = f"{missing.sum()} NaN, first {_checks.entry(data, missing)}"
-        return f"{found}; leave {_fewer(rows, 'row', columns, 'column')} out, or impute what is missing"
+        return f"{found}; leave {fewer} out, or impute what is missing"
     return f"{np.isinf(data).sum()} infinite numbers, first {_checks.entry(data, np.isinf(data))}"
-
-
-def _fewer(rows: int, row: str, columns: int, column: str) -> str:
-    """The smaller number of the two, with its word."""
-    number, word = (rows, row) if rows <= columns else (columns, column)
-    return f"this {word}" if number == 1 else f"these {number} {word}s"
 
 
 _COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be finite", _missing)
 
 
 def _covariance_passed(array: Array) -> bool:
-    """Whether it is a covariance or correlation matrix: no data matrix of continuous numbers is Hermitian by chance."""
+    """Whether this is a covariance or correlation matrix: continuous data are never Hermitian by chance."""
     if isinstance(array, Tracer) or not array.shape[-1] == array.shape[-2] > 2:
         return False
     data = np.asarray(array)
@@ -50,17 +46,11 @@ def _covariance_passed(array: Array) -> bool:
 
 
 def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> tuple[Inexact[Array, "*batch n p"], Any]:
-    """A data matrix of at least two rows, and whether each is finite.
-
-    Args:
-        data: anything that is one.
-        name: of the argument, for errors.
-        hermitian: whether it may be a Hermitian matrix, which otherwise is taken for a covariance matrix.
+    """Data matrices of at least two rows, and whether each is finite.
 
     Raises:
-        ValueError: it is no matrix of numbers, has fewer than two rows, or is Hermitian without leave; it is of double
-            precision or of integers, and single precision, where that is the default, would lose how a column varies;
-            NaN or infinity are refused where the values are known.
+        ValueError: `data` are not matrices of numbers, have fewer than two rows, or are Hermitian without leave.
+        ValueError: `data` lose how a column varies in single precision, or are known to hold NaN or infinity.
     """
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
@@ -76,13 +66,13 @@ def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> t
 
 
 def rounding(levels: Any) -> Any:
-    """Below which, of either sign, a level of 0 is left by the rounding of the largest of its spectrum."""
+    """The largest size, of either sign, of a level of 0 after the rounding of the largest level of its spectrum."""
     eps = jnp.finfo(levels.dtype).eps
     return 8 * levels.shape[-1] * eps * abs(levels).max(-1, keepdims=True)
 
 
 def range_of_squares(dtype: Any) -> tuple[float, float]:
-    """Between which numbers squares neither lose digits to underflow nor overflow; they may be added 64 at a time."""
+    """The range in which squares lose no digits to underflow and up to 64 of them can be added without overflow."""
     info = jnp.finfo(dtype)
     return float(info.tiny / info.eps), float(info.max) / 64
 
@@ -93,7 +83,7 @@ def _largest(data: Any) -> Any:
 
 
 def _squares_fit(data: Any) -> Any:
-    """Whether the square of the largest entry is in this range; data that are 0 have none."""
+    """Whether the square of the largest entry is in this range, or all entries are 0."""
     lowest, highest = range_of_squares(data.dtype)
     largest = _largest(data)
     return ((largest > lowest**0.5) & (largest < highest**0.5)) | (largest == 0)
@@ -112,18 +102,18 @@ def in_unit(data: Inexact[Array, "*batch n p"]) -> tuple[Inexact[Array, "*batch 
 
 
 def rounding_of_zero(size: int, dtype: Any) -> float:
-    """How large a singular value or level of 0 comes out at most, over the largest of a matrix of this size.
+    """The largest rounding of a singular value or level of 0, over the largest one of a matrix of this size.
 
-    Measured on matrices of low rank up to 1000 × 600, it is some √size eps for singular values, where the size is the
-    larger side, and half of that for the levels of a Gram matrix, where it is the order.
+    Measured on matrices of low rank up to 1000 × 600, it is about √size eps for singular values, with the larger side
+    as the size, and half of that for the levels of a Gram matrix, with its order as the size.
     """
     return 2 * size**0.5 * float(jnp.finfo(dtype).eps)
 
 
 def departures(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n p"]:
-    """The rows less the first, exact where they are near each other; a mean of large numbers has a rounding of its own.
+    """The rows minus the first row, which is exact where rows are near each other, unlike the departures from a mean.
 
-    To derivatives the first row is a constant, as nothing that takes a mean away depends on it.
+    The first row is a constant to derivatives, because results without a mean do not depend on it.
     """
     return data - jax.lax.stop_gradient(data[..., :1, :])
 
@@ -141,7 +131,7 @@ def without_mean(data: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*batch n
 
 
 def of_mean_zero(rows: Inexact[Array, "*batch n-1 p"]) -> Inexact[Array, "*batch n p"]:
-    """The n deviations from the mean that `without_mean` makes these rows of: its reflection is its own inverse."""
+    """The n deviations from the mean, from the rows of `without_mean`, whose reflection is its own inverse."""
     n = rows.shape[-2] + 1
     total = jnp.sum(rows, axis=-2, keepdims=True)
     return jnp.concatenate([-total / n**0.5, rows - total / (n + n**0.5)], axis=-2)
@@ -151,6 +141,6 @@ def masked_each(valid: Any, batch: int, tree: T) -> T:
     """NaN, or -1, for the matrices of a batch that are not valid, in arrays that begin with these axes."""
     if valid is True:
         return tree
-    # Axes that the arrays have behind those of the batch.
+    # The axes of the arrays behind the axes of the batch.
     behind = lambda leaf: tuple(range(valid.ndim, valid.ndim + leaf.ndim - batch))
     return jax.tree.map(lambda leaf: _checks.masked(jnp.expand_dims(valid, behind(leaf)), leaf), tree)

@@ -19,12 +19,7 @@ from rmtjax.linalg.internal import adjoint, hermitian_eigenvalues
 
 
 class SampleSpectrum(AbstractModule):
-    """Levels and vectors of a sample covariance matrix; the other p - k levels are 0.
-
-    Args:
-        levels: the k = min(n, p) levels that need not be 0, ascending.
-        vectors: their orthonormal vectors as columns.
-    """
+    """The k = min(n, p) ascending levels that need not be 0 of a sample covariance matrix, and orthonormal vectors."""
 
     levels: Float[Array, "*batch k"]
     vectors: Inexact[Array, "*batch p k"]
@@ -47,19 +42,19 @@ def sample_covariance(rows: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*ba
     """The matrix S of rows of mean 0."""
     columns = jnp.swapaxes(rows, -1, -2)
     if rows.ndim == 2:
-        # A CPU takes twice the time for a product of doubles over the first axis of both factors: transpose before. In
-        # a batch the copy takes longer than it saves.
+        # Transpose first: a CPU takes twice the time for a product of doubles over the first axis of both factors. In a
+        # batch the copy would take longer than it saves.
         columns = jax.lax.optimization_barrier(columns)
     return columns @ jnp.conj(rows) / rows.shape[-2]
 
 
 def sample_levels(data: Inexact[Array, "*batch n p"], *, center: bool) -> Float[Array, "*batch k"]:
-    """The min(n, p) ascending levels of S, right to eps times the largest; what rounding makes negative becomes 0."""
+    """The min(n, p) ascending levels of S, right to eps times the largest; negative roundings become 0."""
     return jnp.maximum(hermitian_eigenvalues(each_alone(partial(_smaller_side, center=center), data)), 0)
 
 
 def _smaller_side(data: Inexact[Array, "n p"], *, center: bool) -> Inexact[Array, "k k"]:
-    """S, or the matrix of the same levels of the products of rows, if that is smaller."""
+    """S, or the Gram matrix of the rows, which has the same levels, if it is smaller."""
     rows = without_mean(data) if center else data
     n, p = rows.shape
     return sample_covariance(rows) if p <= n else rows @ adjoint(rows) / n
@@ -70,8 +65,8 @@ def each_alone(
 ) -> Inexact[Array, "..."]:
     """The array `fn(matrix)` for all matrices of a batch.
 
-    On a CPU one matrix after the other: what is made of it stays in the cache, where XLA's product of batches alone
-    takes a third longer than all of it.
+    A CPU takes one matrix after the other, so that intermediate results stay in its cache. XLA's product of batches
+    alone would take a third longer than everything together.
     """
     if data.ndim == 2:
         return fn(data)
@@ -81,7 +76,7 @@ def each_alone(
 
 
 def sample_spectrum(rows: Inexact[Array, "*batch n p"]) -> SampleSpectrum:
-    """Levels and vectors of S. With p > n the vectors are orthonormal however small their levels are."""
+    """Levels and vectors of S. For p > n the vectors are orthonormal however small their levels are."""
     n, p = rows.shape[-2:]
     if p <= n:
         levels, vectors = eigh(sample_covariance(rows))

@@ -12,18 +12,18 @@ FEWEST = 12
 
 
 def analytical(levels: Float[Array, "*batch k"], n: int, p: int, weights: Float[Array, " n"] | None = None) -> Levels:
-    r"""Optimal levels by Epanechnikov's kernel of the width $h = n^{-1/3}$ relative to each level, n effective.
+    r"""Optimal levels by Epanechnikov's kernel, of the width $n^{-1/3}$ relative to each level with the effective n.
 
     References:
         Ledoit and Wolf (2020), Ann. Statist. 48, 3043, sections 4.7 and 5 and, for p > n, appendix C.
     """
-    count = counted(levels, max(n, p), full=p <= n)
+    count = counted(levels, n, p)
     width = effective_number(n, weights) ** (-1 / 3)
     factor = _factor_at_zero(width) if p > n else 1.0
     return levels_from(levels, epanechnikov(levels, width, count), count, n, p, weights, width, factor)
 
 
 def _factor_at_zero(h: Number) -> Float[Array, ""]:
-    """What the Hilbert transform of the kernel is at 0, in units of the inverse of its level: 1 for h → 0."""
+    """The Hilbert transform of the kernel at 0, times the level of the kernel: 1 for h → 0."""
     reach = 5**0.5 * h
     return 0.3 / h**2 + 0.75 / reach * (1 - 0.2 / h**2) * jnp.log((1 + reach) / (1 - reach))

@@ -6,18 +6,18 @@ true matrix. The best singular values for these vectors are $u^* K v$. With $G(z
 $$H = \tfrac1n \operatorname{tr} G C C^*, \quad A = \tfrac1n \operatorname{tr} G C_x, \quad
 B = \tfrac1n \operatorname{tr} (z^2 - C^*C)^{-1} C_y$$
 
-of the data, with the sample covariance matrices of x and y, give $L = \frac1n \operatorname{tr} G C K^*$ for normal
-data by integration by parts,
+of the data contain the sample covariance matrices $C_x$ and $C_y$. For normal data they give
+$L = \frac1n \operatorname{tr} G C K^*$ by integration by parts,
 
 $$L = 1 - \frac{1}{1 + H - z^2 A B / (1 + H)},$$
 
-and the ratio φ of the imaginary parts of L and H at $z = s + i\eta$ is that of $u^* K v$ and s.
+and the ratio φ of the imaginary parts of L and H at $z = s + i\eta$ is the ratio of $u^* K v$ and s.
 
-Derivative. The result $U\,\varphi S\,V^*$ is a function of C whose factors depend on all vectors by the traces alone.
-`linalg/_singular_function.py` says how it moves then, with the derivative of $f(s) = s\varphi(s)$ for the divided
-difference where values are equal. A trace moves by
-$\operatorname{tr} \dot G C_x = \operatorname{tr} G \dot M G C_x$ with $M = CC^*$. So equal
-singular values, as those of repeated or constant columns, need not be told apart.
+Derivative. The result $U\,\varphi S\,V^*$ is a function of C whose factors depend on all vectors through the traces
+alone. `linalg/_singular_function.py` has its derivative; where values are equal, the divided difference is the
+derivative of $f(s) = s\varphi(s)$. A trace moves by
+$\operatorname{tr} \dot G C_x = \operatorname{tr} G \dot M G C_x$ with $M = CC^*$. So equal singular values, such as
+those of repeated or constant columns, need not be told apart.
 """
 
 import math
@@ -44,22 +44,22 @@ def clean_cross_covariance(
     r"""The matrix $E\,x_j \bar y_k$ of two sets of variables that were observed together.
 
     The sample matrix $C = \frac1n \sum_i x_i y_i^*$ has singular values of the size $\sqrt{p/n} + \sqrt{q/n}$ where x
-    and y are independent. Here each is multiplied by the factor, not negative, that brings the matrix nearest to the
-    true one for the vectors as they are. Derivatives are right where singular values are equal too.
+    and y are independent. Here each singular value is multiplied by the factor, not negative, that brings the matrix
+    nearest to the true one with the same singular vectors. Derivatives are right also where singular values are equal.
 
-    Convention: an unknown mean costs an observation, and n is n - 1.
+    Convention: an unknown mean costs an observation, and n is then one less than the number of rows.
 
     Args:
         x: n observations of p variables, batched over leading axes.
         y: the same observations of q variables.
-        center: whether the means are unknown, and taken off.
+        center: whether the means are unknown and are taken away; static.
 
     Returns:
         Matrices of shape `(*batch, p, q)`.
 
     Raises:
-        ValueError: there are fewer than 2 rows, entries are not finite, or so large or small that their squares over-
-            or underflow in their precision, or x and y have not the same rows.
+        ValueError: `x` or `y` has fewer than 2 rows, or entries that are not finite or whose squares leave their range.
+        ValueError: `x` and `y` have different numbers of rows.
 
     Example:
         >>> import numpy as np
@@ -108,11 +108,9 @@ def _decomposed(x: Inexact[Array, "*batch n p"], y: Inexact[Array, "*batch n q"]
 
 
 def _variances(rows: Inexact[Array, "*batch n p"], vectors: Inexact[Array, "*batch p k"]) -> tuple[Array, Array]:
-    """Those along the vectors, and the mean of all; a row is the transpose of an observation."""
-    n, p = rows.shape[-2:]
-    return jnp.sum(squared_modulus(jnp.conj(rows) @ vectors), axis=-2) / n, jnp.sum(
-        squared_modulus(rows), axis=(-2, -1)
-    ) / (n * p)
+    """The variances along the vectors, and the mean over all variables; a row is the transpose of an observation."""
+    along = jnp.sum(squared_modulus(jnp.conj(rows) @ vectors), axis=-2) / rows.shape[-2]
+    return along, jnp.sum(squared_modulus(rows), axis=(-2, -1)) / (rows.shape[-2] * rows.shape[-1])
 
 
 def _heights(mean_a: Array, mean_b: Array, size: int) -> Float[Array, "*batch 1"]:
@@ -143,21 +141,13 @@ def _factors(
 ) -> Float[Array, "*batch m"]:
     """The factor φ at the points.
 
-    Args:
-        points: singular values at which it is asked for.
-        s: those of C.
-        a: variances of x along the vectors.
-        mean_a: that of all variables of x.
-        b: as a, for y.
-        mean_b: likewise.
-        turned_a: what is to be added to n times the trace A, for the derivative.
-        turned_b: likewise.
-        sizes: n, p and q.
+    Here a and b are the variances of x and y along the vectors, and each mean is over all variables. For the
+    derivative, each `turned` array is added to n times the trace A or B. The sizes are n, p and q.
     """
     n, p, q = sizes
     squared, resolvent = _resolvent(points, _heights(mean_a, mean_b, n * p * q), s)
     trace = lambda weights: jnp.sum(like(squared, weights)[..., None, :] * resolvent, -1) / n
-    # What is left of the variances in all other directions.
+    # The part of the variances in all other directions.
     rest = lambda mean, size, along: like(squared, size * mean - jnp.sum(along, -1))[..., None] / squared / n
     turned_a, turned_b = like(squared, turned_a), like(squared, turned_b)
     h = trace(s**2)
@@ -209,7 +199,7 @@ def _turned(
     squared: Complex[Array, "*batch k"],
     resolvent: Complex[Array, "*batch k k"],
 ) -> Complex[Array, "*batch k"]:
-    """The derivative of tr G C_x as the vectors turn, but not as singular values move, at the points of a resolvent."""
+    """The derivative of tr G C_x at the points of a resolvent as the vectors turn, with fixed singular values."""
     along = jnp.conj(rows) @ u
     matrix = e * like(e, s)[..., None, :]
     inner = adjoint(along) @ along / rows.shape[-2]

@@ -1,5 +1,6 @@
-"""What an estimate is measured with where the truth is known: the best levels, and a loss."""
+"""Measures for estimates where the true covariance is known: the best levels, and a loss."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import jax.numpy as jnp
@@ -19,21 +20,21 @@ def oracle_covariance(
 ) -> Inexact[Array, "*batch p p"]:
     r"""The matrix with the vectors of the sample that is nearest to the true covariance matrix.
 
-    $\sum_i d_i v_i v_i^*$ with $d_i = v_i^* \Sigma v_i$, and the mean of Σ in the directions without data. No estimate
-    that keeps the vectors of the sample has a smaller Frobenius distance to Σ: it is what `shrink_covariance` is
-    measured with, for studies in which Σ is known.
+    It is $\sum_i d_i v_i v_i^*$ with $d_i = v_i^* \Sigma v_i$, and the mean of Σ in the directions without data. No
+    estimate that keeps the vectors of the sample has a smaller Frobenius distance to Σ. So studies in which Σ is known
+    measure `shrink_covariance` by it.
 
     Args:
         data: n observations of p variables, batched over leading axes.
         population: the true covariance matrix Σ, Hermitian.
-        center: whether the mean is unknown, and taken off.
+        center: whether the mean is unknown and is taken away; static.
 
     Returns:
         Hermitian matrices of shape `(*batch, p, p)`.
 
     Raises:
-        ValueError: there are fewer than 2 rows, entries are not finite, the data are a covariance matrix, or
-            `population` has another order.
+        ValueError: `data` have fewer than 2 rows, have entries that are not finite, or are a covariance matrix.
+        ValueError: `population` is not finite or has another order.
 
     Example:
         >>> import numpy as np
@@ -52,13 +53,13 @@ def oracle_covariance(
 def minimum_variance_loss(
     estimate: Annotated[ArrayLike, "*batch p p"], population: Annotated[ArrayLike, "p p"]
 ) -> Float[Array, "*batch"]:
-    r"""How much more variance the portfolio of least variance has when an estimate stands for the covariance matrix.
+    r"""Excess variance of the minimum-variance portfolio of an estimate over the portfolio of the true covariance.
 
     $$L = p\,\frac{\operatorname{tr}(\hat\Sigma^{-1} \Sigma \hat\Sigma^{-1})}{(\operatorname{tr} \hat\Sigma^{-1})^2}
     - \frac{p}{\operatorname{tr} \Sigma^{-1}},$$
 
-    p times the mean over a random direction of the constraint. It does not depend on the scale of the estimate, and is
-    0 for those proportional to Σ.
+    which is p times the mean over a random direction of the constraint. It does not depend on the scale of the
+    estimate, and is 0 for estimates proportional to Σ.
 
     Args:
         estimate: positive definite matrices, batched over leading axes.
@@ -92,12 +93,6 @@ def _of_order(name: str, matrix: Any, p: int) -> Inexact[Array, "p p"]:
     return array
 
 
-def _oracle_levels(
-    vectors: Inexact[Array, "*batch p k"], population: Inexact[Array, "p p"]
-) -> Float[Array, "*batch k"]:
-    return jnp.real(jnp.sum(jnp.conj(vectors) * (population @ vectors), axis=-2))
-
-
 @compiled
 def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p p"]) -> Float[Array, "*batch"]:
     p = population.shape[-1]
@@ -108,14 +103,13 @@ def _loss(estimate: Inexact[Array, "*batch p p"], population: Inexact[Array, "p 
     return loss * unit[0, 0]
 
 
-def _oracle_of(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
+@partial(compiled, static_argnums=2)
+def _oracle(data: Inexact[Array, "*batch n p"], population: Inexact[Array, "p p"], center: bool) -> Array:
     dtype = common_dtype(data, population)
     (data, _), (population, unit) = in_unit(data.astype(dtype)), in_unit(population.astype(dtype))
     spectrum = sample_spectrum(without_mean(data) if center else data)
-    levels = _oracle_levels(spectrum.vectors, population)
-    p, k = spectrum.vectors.shape[-2:]
+    vectors = spectrum.vectors
+    levels = jnp.real(jnp.sum(jnp.conj(vectors) * (population @ vectors), axis=-2))
+    p, k = vectors.shape[-2:]
     rest = jnp.real(jnp.trace(population)) - jnp.sum(levels, -1)
     return times(spectrum.matrix(levels, rest / max(p - k, 1)), unit[0, 0])
-
-
-_oracle = compiled(_oracle_of, static_argnums=2)

@@ -1,15 +1,15 @@
 r"""The rotationally invariant estimator with a regularisation of small levels.
 
-The transform of levels at a distance η from the axis makes small levels too small. How much so is known for the
-inverse Wishart law as the population, whose optimal levels are linear, $\xi = 1 + \alpha(\lambda - 1)$ with
-$\alpha = \tau/(\tau + 2q)$, $q = p/n$ and the mean 1. Its samples have the transform $g(z) = \frac1p
-\operatorname{tr}(z - S)^{-1}$,
+The transform of levels at a distance η from the axis makes small levels too small. By how much is known for a
+population with the inverse Wishart law, whose optimal levels are linear, $\xi = 1 + \alpha(\lambda - 1)$ with
+$\alpha = \tau/(\tau + 2q)$, $q = p/n$ and the mean 1. The transform $g(z) = \frac1p
+\operatorname{tr}(z - S)^{-1}$ of its samples is
 
 $$g(z) = \frac{z(1 + \tau) - (1 - q) - \sqrt{z - \lambda_-}\sqrt{z - \lambda_+}}{z(\tau z + 2q)}, \qquad
 \lambda_\pm = 1 + q + \tau \pm \sqrt{(2 + \tau)(2q + \tau)},$$
 
-where τ = 1/κ of the source; τ = 0 is the identity. It is chosen so that the lower edge is the smallest level λ of the
-data: $\tau = ((1 + q - \lambda)^2 - 4q) / 2\lambda$.
+where τ = 1/κ of the source, and τ = 0 is the identity. The choice of τ makes the smallest level λ of the data the lower
+edge: $\tau = ((1 + q - \lambda)^2 - 4q) / 2\lambda$.
 """
 
 import jax
@@ -18,21 +18,20 @@ from jaxtyping import Array, Bool, Complex, Float
 
 from rmtjax._promotion import like
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled, null_level, with_trace
-from rmtjax.inference._covariance.transforms import counted, squared_modulus
+from rmtjax.inference._covariance.transforms import squared_modulus
 
 
 def rie(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     r"""Optimal levels by the transform at $\lambda - i p^{-1/2}$, in units of the mean level.
 
-    With $q z g(z)$ for the inverse Wishart law whose smallest level is that of the data, levels are raised by the
-    factor that would be right for it, where that is more than 1; for p > n that law is not defined, and they are not.
-    The trace is kept. Levels of 0 tell of fewer variables or observations as in `nonlinear`.
+    Levels are then raised by the factor that would be right for the inverse Wishart law whose smallest level is the
+    smallest level of the data, where this factor is more than 1. For p > n that law is not defined, and levels are not
+    raised. The trace is kept. Levels of 0 mean fewer variables or observations, as in `nonlinear`.
 
     References:
         Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8.
     """
-    count = counted(levels, max(n, p), full=p <= n)
-    observations, variables = effective_sizes(levels, count, n, p)
+    count, observations, variables = effective_sizes(levels, n, p)
     mean = (jnp.sum(levels, -1) / variables)[..., None]
     unit = levels / jnp.where(mean > 0, mean, 1)
     q = (variables / observations)[..., None]
@@ -54,7 +53,7 @@ def _z_times_transform(
     *,
     full: bool,
 ) -> Complex[Array, "*batch k"]:
-    """The mean of z/(z - λ) over all p levels, but that of the level itself where there are no levels 0 besides."""
+    """The mean of z/(z - λ) over all p levels; if `full`, each level leaves itself out."""
     k = levels.shape[-1]
     number = like(z, jnp.sum(count, -1, keepdims=True))
     omitted = ~count[..., None, :]
@@ -69,7 +68,7 @@ def _z_times_transform(
 def _for_inverse_wishart(
     levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], z: Complex[Array, "*batch k"], q: Array
 ) -> Float[Array, "*batch k"]:
-    """The optimal levels of the law with the same smallest level of data, times |1 - q + qzg|²; 0 if there is none."""
+    """The optimal levels of the law with the same smallest level, times |1 - q + qzg|²; 0 if no level counts."""
     smallest = jnp.min(jnp.where(count, levels, jnp.inf), -1, keepdims=True)
     present = smallest < jnp.inf
     safe = jnp.where(present, smallest, 1)

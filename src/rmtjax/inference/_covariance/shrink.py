@@ -33,7 +33,7 @@ _SOME_WEIGHT = _checks.Rule(
 
 
 def _weighs(weights: Any) -> Any:
-    """Which rows have a weight beside that of the largest; the others are no observations."""
+    """Which rows have a weight beyond the rounding of the largest; other rows are no observations."""
     return weights > jnp.finfo(weights.dtype).eps * weights.max()
 
 
@@ -49,80 +49,78 @@ def shrink_covariance(
     unit_diagonal: bool = False,
     standardize: bool = False,
 ) -> Inexact[Array, "*batch p p"]:
-    r"""An estimate of a covariance matrix whose levels are nearer to the truth than those of the sample.
+    r"""An estimate of a covariance matrix whose levels are nearer to the truth than the levels of the sample.
 
-    With the levels $\lambda_i$ and vectors $v_i$ of the sample covariance matrix, $\hat\Sigma = \sum_i d_i v_i v_i^*$,
-    where the method decides how $d_i$ depends on all levels. Small sample levels are too small and large ones too
-    large, the more so the larger p/n is; the best levels for these vectors are $v_i^* \Sigma v_i$, those of
-    `oracle_covariance`.
+    With the levels $\lambda_i$ and vectors $v_i$ of the sample covariance matrix, the estimate is
+    $\hat\Sigma = \sum_i d_i v_i v_i^*$. Small sample levels are too small and large ones too large, the more so the
+    larger p/n is. The best levels for these vectors are $v_i^* \Sigma v_i$, which `oracle_covariance` takes. The method
+    decides how $d_i$ depends on all sample levels:
 
     - `"qis"`: optimal without assumptions on Σ, by a kernel on inverse levels; positive for every p and n;
-    - `"analytical"`: the same by another kernel, from 12 independent rows on if p > n;
-    - `"ledoit-wolf"`: moved towards their mean, by an intensity from fourth moments;
-    - `"oas"`: likewise, by an intensity for normal data;
-    - `"rie"`: optimal by the transform near the axis, small levels raised as is right for the inverse Wishart law;
-    - `"clipping"`: those up to the Marčenko-Pastur edge become their mean, the others stay;
+    - `"analytical"`: the same by another kernel; it needs 12 independent rows if p > n;
+    - `"ledoit-wolf"`: levels are moved towards their mean, by an intensity from fourth moments;
+    - `"oas"`: levels are moved towards their mean, by an intensity for normal data;
+    - `"rie"`: optimal by the transform near the axis; small levels are raised as is right for the inverse Wishart law;
+    - `"clipping"`: levels up to the Marčenko-Pastur edge become their mean, the others stay;
     - `"spiked"`: few spikes over equal levels σ², each optimal for `loss`;
-    - `"sample"`: as they are.
+    - `"sample"`: the sample levels.
 
-    Convention: the matrix is $E\,x_j \bar x_k$, as in `numpy.cov`, and an unknown mean costs an observation: the sample
-    matrix is divided by n - 1, and so n is n - 1 in all formulas. `"ledoit-wolf"` is n/(n - 1) times
+    Convention: the matrix is $E\,x_j \bar x_k$, as in `numpy.cov`. An unknown mean costs an observation: the sample
+    matrix is divided by n - 1, and n - 1 stands for n in all formulas. `"ledoit-wolf"` is n/(n - 1) times
     `sklearn.covariance.ledoit_wolf`, and equal to it with `center=False`. Scikit-learn leaves a term 2/p out of the
     intensity of `"oas"`.
 
     Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
-        mean. Optimal levels then depend on the law of the weights as well, and are found by one equation for each.
-        The squared error of `"qis"` is 5 % above that of the best levels for half-lives from p/5 on and 20 % at p/20,
-        that of `"analytical"` 12 % at p/5 and 110 % at p/20 (measured with p = 100 and levels 1, 3 and 10 of Σ). With
-        fewer rows of weight the smallest levels are far too small to be inverted.
+        mean. Optimal levels then depend on the law of the weights as well, and each solves an equation of its own. The
+        squared error of `"qis"` exceeds the error of the best levels by 5 % for half-lives from p/5 on and by 20 % at
+        p/20, the error of `"analytical"` by 12 % at p/5 and by 110 % at p/20 (measured with p = 100 and levels 1, 3 and
+        10 of Σ). With fewer rows of weight the smallest levels are far too small to be inverted.
 
-    Constant and repeated columns leave directions in which the sample has no variance: for p < n all methods but the
-    linear ones keep them at 0, and count one variable less for each, in means, medians and edges too. For p > n there
-    are directions without data in any case, and of fewer levels than n rows repeated rows are taken for the reason:
-    each counts once.
+    Constant and repeated columns leave directions in which the sample has no variance. For p < n all methods but the
+    linear ones keep these levels at 0 and count one variable less for each, also in means, medians and edges. For p > n
+    there are always directions without data; if fewer than n levels are not 0, repeated rows are taken to be the
+    reason, and each counts once.
 
     The estimate is positive up to the rounding of its largest entry. In single precision, beside a direction of
-    variance 10⁶, the levels of a matrix are known to 0.1 or so, and may come out negative: `jax_enable_x64` is the
+    variance 10⁶, the levels of a matrix are known to about 0.1 and may come out negative; `jax_enable_x64` is the
     remedy. The functions of `adapters` always compute in double precision.
 
-    A data frame or other object with labels becomes an array here and loses them; `adapters.pandas.shrink_covariance`
-    keeps them.
+    A data frame becomes an array here and loses its labels; `adapters.pandas.shrink_covariance` keeps them.
 
-    A loop over windows in time is `jax.vmap` of this function over `jax.lax.dynamic_slice`. Derivatives with respect to
-    the data are those of the whole matrix, right for distinct levels and finite always; `"clipping"` and `"spiked"`
-    jump where a level crosses the edge.
+    For windows in time, take `jax.vmap` of this function over `jax.lax.dynamic_slice`. Derivatives with respect to the
+    data are derivatives of the whole matrix; they are right for distinct levels and always finite. `"clipping"` and
+    `"spiked"` jump where a level crosses the edge.
 
     Args:
         data: n observations of p variables, batched over leading axes.
-        method: a name of the list. It is static, as all names and switches here.
-        center: whether the mean is unknown, and taken off.
+        method: a name of the list. All names and switches of this function are static.
+        center: whether the mean is unknown and is taken away.
         weights: one for each row, not negative, in any scale; for `"qis"`, `"analytical"` and `"sample"`. Rows without
-            a weight beyond rounding are left out, but under a transformation, where weights are not known.
-        half_life: in the place of weights, the number of rows after which a weight is half as large, as the last row is
-            the newest.
+            a weight beyond rounding are left out, except under a transformation, where weights are not known.
+        half_life: instead of weights, the number of rows after which a weight is halved; the last row is the newest.
         loss: for `"spiked"`, one of `"frobenius"` (the default), `"operator"`, `"nuclear"`, `"stein"`, `"entropy"`,
             `"divergence"`, `"frechet"`.
-        noise: for `"spiked"`, σ > 0, the standard deviation of the variables without spikes; by default from the median
-            level.
-            With `unit_diagonal` or `standardize` it is that of the standardized variables.
-        unit_diagonal: whether to return a correlation matrix in the place of a covariance matrix: columns are divided
-            by their standard deviations first, and what shrinkage makes of the diagonal is made 1 again.
-        standardize: whether to shrink this correlation matrix, and to give it the variances of the sample back: the
-            result is a covariance matrix with the diagonal of the sample. Constant columns have covariances 0.
+        noise: for `"spiked"`, the standard deviation σ > 0 of the variables without spikes, standardized ones with
+            `unit_diagonal` or `standardize`; by default from the median level.
+        unit_diagonal: whether to return a correlation matrix: columns are first divided by their standard deviations,
+            and after shrinkage the diagonal is made 1 again.
+        standardize: whether to shrink this correlation matrix and then restore the variances of the sample. The result
+            is a covariance matrix with the diagonal of the sample. Constant columns have covariances 0.
 
     Returns:
         Hermitian matrices of shape `(*batch, p, p)`.
 
     Raises:
-        ValueError: there are fewer than 2 rows, entries are not finite, or so large or small that covariances over- or
-            underflow in their precision; the data are a covariance matrix; a name is unknown, or an option does not
-            belong to the method or to another option.
+        ValueError: `data` have fewer than 2 rows, have entries that are not finite or whose covariances over- or
+            underflow in their precision, or are a covariance matrix.
+        ValueError: `weights` or `half_life` leave fewer than 2 rows with a weight.
+        ValueError: a name is unknown, or an option does not belong to the method or to another option.
 
     Example:
         >>> import numpy as np
         >>> data = np.random.default_rng(0).normal(size=(40, 30))
         >>> levels = np.linalg.eigvalsh(shrink_covariance(data))
-        >>> print(f"{levels.min():.1f} {levels.max():.1f}")  # of 1; the sample has levels from 0.03 to 3.6
+        >>> print(f"{levels.min():.1f} {levels.max():.1f}")  # the sample has levels from 0.03 to 3.6, the truth 1
         0.6 1.9
 
     References:
@@ -132,7 +130,7 @@ def shrink_covariance(
         Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
     """
     array, valid = observations(data)
-    if not unit_diagonal:  # a correlation is a number without a unit
+    if not unit_diagonal:  # correlations have no unit
         valid = _checks.both(valid, SQUARES.kept("data", array))
     method = _checks.choice("method", method, ShrinkageMethod)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
@@ -152,17 +150,14 @@ def shrink_covariance(
             raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
     if unit_diagonal and standardize:
         raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
-    static: dict[str, Any] = {"method": method, "center": bool(center)}
-    static |= {"unit_diagonal": bool(unit_diagonal), "standardize": bool(standardize)}
-    deviation = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
-    if method == "spiked":
-        static["loss"] = spiked.checked_loss(loss)
-    matrix = _shrunk(array, shares, deviation, tuple(static.items()))
+    sigma = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
+    loss = "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)
+    matrix = _shrunk(array, shares, sigma, method, bool(center), bool(unit_diagonal), bool(standardize), loss)
     return masked_each(_checks.both(valid, valid_weights), array.ndim - 2, matrix)
 
 
 def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | None, Any]:
-    """Weights of rows in any scale, and whether they are valid; None where all rows count the same."""
+    """Weights of rows in any scale, None where all rows count the same, and whether they are valid."""
     if weights is not None and half_life is not None:
         raise _checks.refusal("half_life", "be left out where `weights` are given", half_life)
     if weights is not None:
@@ -175,51 +170,49 @@ def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | 
     return shares, _SOME_WEIGHT.kept("half_life", shares)
 
 
-@partial(compiled, static_argnums=3)
+@partial(compiled, static_argnums=(3, 4, 5, 6, 7))
 def _shrunk(
     data: Inexact[Array, "*batch n p"],
     weights: Float[Array, " n"] | None,
     noise: Float[Array, ""] | None,
-    static: tuple[tuple[str, Any], ...],
+    method: ShrinkageMethod,
+    center: bool,
+    unit_diagonal: bool,
+    standardize: bool,
+    loss: SpikedLoss,
 ) -> Inexact[Array, "*batch p p"]:
-    options = dict(static)
-    names = ("method", "center", "unit_diagonal", "standardize")
-    method, center, unit_diagonal, standardize = (options.pop(name) for name in names)
     n, p = data.shape[-2] - center, data.shape[-1]
     if center:
-        # Constant columns become 0 exactly, where the rounding of a mean would leave levels of its square.
+        # Constant columns become 0 exactly; the rounding of a mean would leave levels of its square.
         data = departures(data)
-    # In units of the largest entry, as formulas have squares of levels, fourth powers of the data; columns that become
-    # numbers without a unit have one each, as their squares would vanish beside those of others.
+    # Formulas contain squares of levels, fourth powers of the data, so the largest entry is the unit. Columns to be
+    # standardized have a unit each, because the squares of small ones would vanish beside those of others.
     data, unit = _units.in_unit(data, -2) if unit_diagonal or standardize else in_unit(data)
     weights = None if weights is None else weights.astype(data.real.dtype)
     deviations = None
     if unit_diagonal or standardize:
         data, deviations = _standardized(data, weights, center=center)
     rows = without_mean(data) if center else data
-    operands = ()
+    shrink, operands = _METHODS[method], ()
     if weights is not None:
         rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
         operands = () if method == "sample" else (independent,)
     elif method == "ledoit-wolf":
-        # The intensity of the source, which divides by the number of rows even where the mean is unknown.
+        # The source divides by the number of rows for its intensity, even where the mean is unknown.
         n, operands = data.shape[-2], (linear.fourth_moment(data, center=center),)
     elif method == "oas":
-        options["real"] = not jnp.iscomplexobj(data)
-    elif noise is not None:
-        operands = (noise / unit[..., 0, 0] if deviations is None else noise,)
-
-    def levels_by(levels: Float[Array, "*batch k"], *operands: Any) -> Levels:
-        return _METHODS[method](levels, n, p, *operands, **options)
-
-    matrix = with_levels_of(levels_by, rows, weights, *operands)
+        shrink = partial(shrink, real=not jnp.iscomplexobj(data))
+    elif method == "spiked":
+        shrink = partial(shrink, loss=loss)
+        if noise is not None:
+            operands = (noise / unit[..., 0, 0] if deviations is None else noise,)
+    matrix = with_levels_of(lambda levels, *operands: shrink(levels, n, p, *operands), rows, weights, *operands)
     if deviations is None:
         return times(matrix, unit**2)
     matrix = _correlation(matrix)
     if unit_diagonal:
         return matrix
-    scale = deviations * unit[..., 0, :]
-    scale = like(matrix, scale)
+    scale = like(matrix, deviations * unit[..., 0, :])
     return matrix * scale[..., :, None] * scale[..., None, :]
 
 
@@ -242,7 +235,7 @@ _METHODS: dict[ShrinkageMethod, Callable[..., Levels]] = {
 def _standardized(
     data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"] | None, *, center: bool
 ) -> tuple[Inexact[Array, "*batch n p"], Float[Array, "*batch p"]]:
-    """Columns divided by their standard deviations, constant ones being 0, and the deviations as in `numpy.cov`."""
+    """Columns divided by their standard deviations (constant columns are 0), and the deviations as in `numpy.cov`."""
     shares = lambda each: None if weights is None else like(each, weights)
     average = lambda each: jnp.average(each, axis=-2, weights=shares(each), keepdims=True)
     departures = data - average(data) if center else data
@@ -259,7 +252,6 @@ def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch
     diagonal = jnp.real(jnp.diagonal(matrix, axis1=-2, axis2=-1))
     rounding = matrix.shape[-1] * jnp.finfo(diagonal.dtype).eps * jnp.max(diagonal, -1, keepdims=True)
     present = diagonal > rounding
-    scale = jnp.where(present, jax.lax.rsqrt(jnp.where(present, diagonal, 1)), 0)
-    scale = like(matrix, scale)
+    scale = like(matrix, jnp.where(present, jax.lax.rsqrt(jnp.where(present, diagonal, 1)), 0))
     scaled = matrix * scale[..., :, None] * scale[..., None, :]
     return jnp.where(jnp.eye(matrix.shape[-1], dtype=bool), 1, scaled)

@@ -1,10 +1,10 @@
 r"""The sample covariance matrix with other levels, and its derivative.
 
 Convention: rows y_i of mean 0 have the covariance matrix $S = \frac1n \sum_i y_i y_i^*$ with the levels
-$\lambda_1, \dots, \lambda_k$, $k = \min(n, p)$, and vectors V. A method makes levels d of them, and one level $d_0$ for
-the p - k directions in which there are no data: $\hat\Sigma = V D V^* + d_0 (1 - V V^*)$.
+$\lambda_1, \dots, \lambda_k$, $k = \min(n, p)$, and vectors V. A method turns them into levels d, and gives one level
+$d_0$ for the p - k directions in which there are no data: $\hat\Sigma = V D V^* + d_0 (1 - V V^*)$.
 
-With weights $w_i \ge 0$ of the rows $S = \frac1n \sum_i w_i y_i y_i^*$.
+With weights $w_i \ge 0$ of the rows, $S = \frac1n \sum_i w_i y_i y_i^*$.
 
 Derivative. With $E = V^* \dot S V$, so that $\dot\lambda_i = E_{ii}$, first-order perturbation theory gives
 
@@ -13,8 +13,8 @@ W = (1 - VV^*) \dot S V,$$
 
 with $F_{ij} = (d_i - d_j)/(\lambda_i - \lambda_j)$, 0 on the diagonal, and $G_i = (d_i - d_0)/\lambda_i$. The rows have
 no component along a vector of level 0, so that its column of W vanishes and its quotient does not matter: the
-derivative is finite where rows or columns repeat, which that of a QR decomposition would not be. $\dot S = \frac1n
-\sum_i (z_i y_i^* + y_i z_i^*)$ with $z_i = w_i \dot y_i + \dot w_i y_i / 2$ has no root of a weight in it, and is right
+derivative is finite where rows or columns repeat, unlike the derivative of a QR decomposition. $\dot S = \frac1n
+\sum_i (z_i y_i^* + y_i z_i^*)$ with $z_i = w_i \dot y_i + \dot w_i y_i / 2$ contains no root of a weight, and is right
 for the weight 0.
 """
 
@@ -31,7 +31,7 @@ from rmtjax.inference._core.sample_spectrum import SampleSpectrum, sample_spectr
 from rmtjax.inference._covariance.transforms import counted
 from rmtjax.linalg.internal import adjoint
 
-# Levels to levels, and the level of the directions without data. Operands are whatever else it takes.
+# From levels and further operands to new levels and the level of the directions without data.
 Method = Callable[..., tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]]
 
 
@@ -73,8 +73,8 @@ def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tupl
     change = v @ inside @ adjoint(v)
     if v.shape[-2] > v.shape[-1]:
         outside = moved - v @ e
-        # A quotient of roundings must not be taken for a slope.
-        present = counted(levels, max(rows.shape[-2:]), full=False)
+        # Levels of 0 are left out, because a quotient of roundings is not a slope.
+        present = counted(levels, *rows.shape[-2:])
         slope = jnp.where(present, (new - null[..., None]) / jnp.where(present, levels, 1), 0)
         cross = (outside * like(e, slope)[..., None, :]) @ adjoint(v)
         complement = one(v.shape[-2]) - v @ adjoint(v)

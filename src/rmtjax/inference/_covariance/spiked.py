@@ -1,9 +1,10 @@
 r"""Optimal levels of a spiked covariance matrix for a named loss.
 
-Convention: all levels of Σ are σ² but for few spikes σ²ℓ. In units of σ² and with γ = p/n, a spike $\ell > 1 +
-    \sqrt\gamma$ has the sample level $\lambda = \ell + \gamma \ell/(\ell - 1)$, and a vector whose cosine to its own is
-    c, $c^2 = \frac{1 - \gamma/(\ell - 1)^2}{1 + \gamma/(\ell - 1)}$, $s^2 = 1 - c^2$. For one such pair the loss of the
-    level η is that of the 2×2 matrices $A = \operatorname{diag}(\ell, 1)$ and $B = 1 + (\eta - 1) (c, s)(c, s)^*$.
+Convention: all levels of Σ are σ² except for a few spikes σ²ℓ. In units of σ² and with γ = p/n, a spike $\ell > 1 +
+    \sqrt\gamma$ has the sample level $\lambda = \ell + \gamma \ell/(\ell - 1)$, and the cosine between its vectors in
+    sample and population is c, $c^2 = \frac{1 - \gamma/(\ell - 1)^2}{1 + \gamma/(\ell - 1)}$,
+    $s^2 = 1 - c^2$. For one such pair the loss of the level η is the loss of the 2×2 matrices $A =
+    \operatorname{diag}(\ell, 1)$ and $B = 1 + (\eta - 1) (c, s)(c, s)^*$.
 """
 
 from collections.abc import Callable
@@ -11,11 +12,9 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from rmtjax import _checks
 from rmtjax._typing import SpikedLoss
 from rmtjax.inference._core.noise_law import median_level, spike, squared_cosine
 from rmtjax.inference._covariance.nonlinear import Levels, effective_sizes, filled
-from rmtjax.inference._covariance.transforms import counted
 
 # The level that minimises each loss, as a function of ℓ, c² and s².
 _OPTIMA: dict[SpikedLoss, Callable[..., Array]] = {
@@ -34,20 +33,13 @@ def spiked(
 ) -> Levels:
     r"""The optimal level of each spike above the edge $\sigma^2(1 + \sqrt\gamma)^2$, and σ² for all others.
 
-    Levels of 0 are no noise for p ≤ n: they stay, and p is the number of the others.
-
-    Args:
-        levels: those of the sample, ascending.
-        n: number of rows.
-        p: number of variables.
-        noise: σ, or None where the median level shall tell.
-        loss: its name.
+    For p ≤ n levels of 0 are not noise: they stay, and p is the number of the other levels. Where the noise σ is None,
+    the median level gives it.
 
     References:
         Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, equations 1.6 to 1.9 and table 2.
     """
-    count = counted(levels, max(n, p), full=p <= n)
-    observations, variables = effective_sizes(levels, count, n, p)
+    count, observations, variables = effective_sizes(levels, n, p)
     if noise is None:
         variance = _middle(levels, count) / _median_of_noise(observations, variables)
     else:
@@ -65,7 +57,7 @@ def spiked(
 
 
 def _middle(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) -> Float[Array, "*batch"]:
-    """The median of the levels that count, the largest ones."""
+    """The median of the levels that count, which are the largest ones."""
     k = levels.shape[-1]
     number = jnp.maximum(jnp.sum(count, -1, keepdims=True), 1)
     places = jnp.concatenate([k - 1 - number // 2, k - 1 - (number - 1) // 2], -1)
@@ -74,10 +66,5 @@ def _middle(levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"]) ->
 
 def _median_of_noise(n: Float[Array, "*batch"], p: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
     """The median of the largest min(n, p) levels of noise of unit variance."""
-    # For p > n they are those of the transposed data, in units of p rather than of n.
+    # For p > n they are the levels of the transposed data in units of p rather than of n.
     return median_level(jnp.minimum(p, n) / jnp.maximum(p, n)) * jnp.maximum(1, p / n)
-
-
-def checked_loss(loss: SpikedLoss | None) -> SpikedLoss:
-    """The name of a loss, by default that of Frobenius."""
-    return "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)

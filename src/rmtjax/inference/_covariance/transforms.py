@@ -2,9 +2,9 @@ r"""Smoothed Stieltjes transforms of sample levels, at the levels themselves.
 
 Convention: $m(z) = \frac1k \sum_j \frac{1}{\lambda_j - z}$ over the levels that count. What a shrinker needs is
 $-\lambda_i\, m(\lambda_i + i0) = u_i - i v_i$, a number without unit; $v_i/\pi\lambda_i$ is the density at $\lambda_i$.
-Each level is smeared over a width proportional to itself, h or so, as gaps between levels are where densities fall like
-the inverse of the level: scale changes nothing then. For the p - k directions without data $-\lambda m_0 = \frac1k
-\sum_j \lambda/\lambda_j$ at 0.
+Each level is smeared over a width proportional to itself, about h times the level. Gaps between levels are also
+proportional to the level where the density falls like its inverse, and the scale then changes nothing. For the p - k
+directions without data $-\lambda m_0 = \frac1k \sum_j \lambda/\lambda_j$ at 0.
 """
 
 import jax.numpy as jnp
@@ -17,31 +17,28 @@ Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
 
 
 def squared_modulus(z: Inexact[Array, "..."]) -> Float[Array, "..."]:
-    """|z|² without the root in between, whose derivative at 0 is none."""
+    """|z|². This avoids the square root, which is not differentiable at 0."""
     return jnp.real(z) ** 2 + jnp.imag(z) ** 2
 
 
-def counted(levels: Float[Array, "*batch k"], size: int, *, full: bool) -> Bool[Array, "*batch k"]:
-    """Which levels are those of data, and not the rounding of a 0.
+def counted(levels: Float[Array, "*batch k"], n: int, p: int) -> Bool[Array, "*batch k"]:
+    """Which of the ascending levels come from the data and are not the rounding of a 0.
 
-    Args:
-        levels: ascending, right to eps times the largest.
-        size: the larger of n and p.
-        full: whether the matrix has as many levels. What is smaller than the rounding is then a level of 0 only where
-            a gap parts it from the others: with p = n levels of data come as near to 0.
+    With p = n some levels of data are as small as rounding. For p ≤ n levels below the rounding are therefore 0 only
+    where a gap separates them from the others.
     """
-    info = jnp.finfo(levels.dtype)
+    info, size = jnp.finfo(levels.dtype), max(n, p)
     top = levels[..., -1:]
     beyond_rounding = levels > size * info.eps * top
-    if not full:
+    if p > n:
         return beyond_rounding
     parted = ~jnp.any(beyond_rounding & (levels < 1000 * size * info.eps * top), -1, keepdims=True)
-    # The squares of the smallest ones, in units of the largest, must not underflow.
+    # The squares of the smallest levels, in units of the largest, must not underflow.
     return jnp.where(parted, beyond_rounding, levels > 4 * info.tiny**0.5 * top)
 
 
 def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
-    r"""With the Cauchy kernel: level j as seen from $\lambda_i (1 + ih)$, divided by the length of that.
+    r"""The transform by the Cauchy kernel: level j is seen from $\lambda_i (1 + ih)$.
 
     $u_i - i v_i = \frac1k\sum_j \frac{\lambda_i (\lambda_i - \lambda_j) - i h \lambda_i^2}{(\lambda_i - \lambda_j)^2 +
     h^2 \lambda_i^2}$.
@@ -54,7 +51,7 @@ def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "
 
 
 def epanechnikov(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
-    """With Epanechnikov's kernel of the width h λ_j around each level, and its Hilbert transform."""
+    """The transform by Epanechnikov's kernel, of the width h λ_j around each level, and by its Hilbert transform."""
     own = levels[..., :, None]
     others = jnp.where(count, levels, 1)[..., None, :]
     distance = (own - others) / (width * others)
@@ -68,7 +65,7 @@ def epanechnikov(levels: Float[Array, "*batch k"], width: Number, count: Bool[Ar
 def kernel_hilbert(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""The principal value of $\int \kappa(t) / (x - t)\,dt$ with $\kappa(t) = \frac{3}{4\sqrt5}(1 - t^2/5)$."""
     root = 5**0.5
-    # Far away the closed form loses x² eps, so that from 5√5 on it is 3/√5 Σ u^(2m+1) / ((2m+1)(2m+3)) with u = √5/x.
+    # Far away the closed form loses x² eps. From 5√5 on, 3/√5 Σ u^(2m+1) / ((2m+1)(2m+3)) with u = √5/x replaces it.
     far = jnp.abs(x) > 5 * root
     inverse = root / jnp.where(far, x, 5 * root)
     series = jnp.zeros_like(x)

@@ -7,11 +7,11 @@ and from its trace
 $$F(e) = \frac1n \sum_i \frac{w_i e}{1 + c w_i e} = y, \qquad y(z) = 1 + z m(z), \qquad
 d(\lambda) = \frac{\operatorname{Im} e(\lambda)}{\operatorname{Im} m(\lambda)}.$$
 
-So the smoothed transform of the sample levels gives the optimal ones by one scalar equation a level, and the law of the
-population is not needed. F takes a value y in the upper half plane n times; the right e is that which is continued
-from $e \simeq y$ at $z = i\infty$. Where a handful of rows has most of the weight the smoothed transform may lie
-outside of its range; there $1/e = 1/y - c\,\overline{w^2}$, right up to the second order in e and exact for equal
-weights. At 0, for p > n, $d_0 = \overline{1/w}\,/ ((c - 1)\,\overline{1/\lambda})$.
+So the smoothed transform of the sample levels gives the optimal levels by one scalar equation for each, without the law
+of the population. F takes a value y in the upper half plane at n points e; the right one is the continuation of
+$e \simeq y$ from $z = i\infty$. Where a handful of rows has most of the weight, the smoothed transform may lie outside
+of the range of F; there $1/e = 1/y - c\,\overline{w^2}$, right up to the second order in e and exact for equal weights.
+At 0, for p > n, $d_0 = \overline{1/w}\,/ ((c - 1)\,\overline{1/\lambda})$.
 
 References:
     Paul and Silverstein (2009), J. Multivariate Anal. 100, 37, theorem 1, for the equations; Oriol (2024), WeSpeR,
@@ -26,19 +26,20 @@ from rmtjax._promotion import aligned, like
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
 from rmtjax.inference._covariance.transforms import Number, Transform
 
-# Distances from the axis on the way down, and Newton's steps at each and at the end. With half-lives from p/5 on eight
-# times as many change no level by more than its rounding.
+# The number of distances from the axis on the way down, and of Newton's steps at each distance and at the end. With
+# half-lives from p/5 on, eight times as many change no level by more than its rounding.
 _STAGES, _STEPS, _LAST = 12, 2, 9
 
 
 def weighted_rows(
     data: Inexact[Array, "*batch n p"], weights: Float[Array, " n"], *, center: bool
 ) -> tuple[Inexact[Array, "*batch n p"], Float[Array, " n"], Float[Array, " m"]]:
-    r"""Rows, the weights with which their covariance matrix has no bias, and those of mean 1 of independent rows.
+    r"""Rows, weights with which their covariance matrix has no bias, and weights of mean 1 of independent rows.
 
-    With the weighted mean taken off, $\sum_i w_i (x_i - \bar x)(x_i - \bar x)^* = X^* A (1 - uu^*) A X$ for weights of
-    sum 1, with A and u their square roots: n - 1 independent rows with weights between neighbouring ones of before,
-    here the harmonic means of the two, which is exact for two rows and for equal weights.
+    Without the weighted mean, $\sum_i w_i (x_i - \bar x)(x_i - \bar x)^* = X^* A (1 - uu^*) A X$ for weights of sum 1,
+    where A and u hold their square roots. These are n - 1 independent rows, each with a weight between two neighbouring
+    ones of the original weights. The harmonic mean of the two, taken here, is exact for two rows and for equal
+    weights.
     """
     n = data.shape[-2]
     shares = weights / jnp.sum(weights)
@@ -52,7 +53,7 @@ def weighted_rows(
 
 
 def effective_number(n: int, weights: Float[Array, " n"] | None) -> Number:
-    r"""The number of rows of equal weight with the same $\sum w^2 / (\sum w)^2$: old rows make no kernel narrower."""
+    r"""The number of rows of equal weight with the same $\sum w^2 / (\sum w)^2$, so that old rows narrow no kernel."""
     return n if weights is None else n / jnp.mean(weights**2)
 
 
@@ -67,35 +68,34 @@ def levels_from(
     factor: Number = 1.0,
     height: Number = 0.0,
 ) -> Levels:
-    r"""Optimal levels, and that of the directions without data.
+    r"""Optimal levels, and the level of the directions without data.
 
     Args:
-        levels: those of the sample, ascending.
-        transform: what a kernel makes of them.
+        levels: sample levels, ascending.
+        transform: their smoothed transform.
         count: which of them are not 0.
         n: number of independent rows.
         p: number of variables.
-        weights: of the rows, descending and with the mean 1; None if all are 1.
-        width: that of the kernel, relative to a level.
-        factor: what the kernel makes of the transform at 0.
-        height: h for the target $1 + zm$ with $z = \lambda(1 + ih)$. Where that is the point at which a kernel takes
-            the transform, F has this value, while $1 + \lambda m$ is beyond its range for levels spread over powers
-            of ten.
+        weights: weights of the rows, descending and of mean 1; None if all are 1.
+        width: width of the kernel, relative to a level.
+        factor: by which the kernel multiplies the transform at 0.
+        height: h for the target $1 + zm$ with $z = \lambda(1 + ih)$. If a kernel takes the transform at this z, F has
+            this value, while $1 + \lambda m$ is outside of its range for levels spread over powers of ten.
     """
     if weights is None:
         return filled(optimal(levels, transform, count, n, p), null_level(levels, count, n, p, factor), count)
     rank = jnp.sum(count, -1, keepdims=True, dtype=levels.dtype)
-    # For p > n rows of next to no weight leave no level above the rounding. The others keep a derivative at 0.
+    # For p > n rows of next to no weight leave no level above the rounding. All others have a derivative, also at 0.
     leaves_a_level = (p <= n) | jnp.less(*aligned(jnp.arange(n, dtype=rank.dtype), rank))
     kept = jnp.where(leaves_a_level, weights, 0)
     present = kept > 0
-    # Levels 0 tell of fewer variables where p ≤ n.
+    # For p ≤ n levels 0 mean fewer variables.
     variables = rank if p <= n else jnp.full_like(rank, p)
     fraction = rank / jnp.maximum(variables, 1)
     u, v = transform
     y = jnp.where(count, jax.lax.complex(fraction * (1 - u - height * v), fraction * (v - height * u)), 1j)
     e = _companion(levels, y, count, kept, width, variables / n, fraction)
-    # λ Im m, with the levels 0.
+    # λ Im m over all levels, those of 0 included.
     below = fraction * v + (1 - fraction) * height / (1 + height**2)
     new = jnp.where(count, levels, 0) * jnp.imag(e) / jnp.where(count, below, 1)
     number = jnp.maximum(jnp.sum(present, -1, dtype=levels.dtype), 1)
@@ -113,7 +113,7 @@ def _companion(
     fraction: Float[Array, "*batch 1"],
 ) -> Complex[Array, "*batch k"]:
     """The solution e of the equation."""
-    # Levels that do not count are asked for the largest one.
+    # The largest level stands for levels that do not count.
     place = jnp.where(count, levels, levels[..., -1:])
     top = jnp.where(levels[..., -1:] > 0, levels[..., -1:], 1)
     end = width * jnp.maximum(place / top, jnp.finfo(levels.dtype).eps)
@@ -121,7 +121,7 @@ def _companion(
     complex_levels, c, fraction, weights = (like(y, each) for each in (levels, c, fraction, weights))
 
     def stage(s: Complex[Array, "*batch k"], share: Float[Array, ""]) -> tuple[Complex[Array, "*batch k"], None]:
-        # From the distance of 4 times the largest level, geometrically down to that of the kernel.
+        # The distance from the axis falls geometrically from 4 times the largest level to the width of the kernel.
         z = jax.lax.complex(place, top * 4 ** (1 - share) * end**share)
         terms = jnp.where(
             count[..., None, :], complex_levels[..., None, :] / (complex_levels[..., None, :] - z[..., :, None]), 0
@@ -135,7 +135,7 @@ def _companion(
     s, _ = jax.lax.scan(stage, jnp.ones_like(y), jnp.linspace(0, 1, _STAGES, dtype=levels.dtype))
     for _ in range(_LAST):
         s = _newton(s, y, weights, c)
-    # The last step carries the derivative, that of the implicit function.
+    # The last step carries the derivative of the implicit function.
     s = jax.lax.stop_gradient(s)
     last = _newton(s, y, weights, c)
     simple = 1 / y - c * jnp.mean(weights**2, -1, keepdims=True)
@@ -149,7 +149,7 @@ def _newton(
     weights: Float[Array, "*batch n"],
     c: Float[Array, "*batch 1"],
 ) -> Complex[Array, "*batch k"]:
-    """A step towards the s = 1/e with 1/F = 1/y, which is linear in s for equal weights."""
+    """One step of Newton towards the s = 1/e with 1/F = 1/y, an equation that is linear for equal weights."""
     w = weights[..., None, :]
     factor = 1 / (s[..., :, None] + c[..., None] * w)
     value = jnp.mean(w * factor, -1)

@@ -11,38 +11,30 @@ from rmtjax import _checks
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._core.data import rounding
 
-
-def _finite(values: Any) -> Any:
-    return (abs(values) < math.inf).all(-1)
-
-
-def _not_negative(values: Any) -> Any:
-    return (values >= -rounding(values)).all(-1)
-
-
-FINITE = _checks.Rule(_finite, "be finite")
-NOT_NEGATIVE = _checks.Rule(_not_negative, "not be negative")
+_FINITE = _checks.Rule(lambda values: (abs(values) < math.inf).all(-1), "be finite")
+_NOT_NEGATIVE = _checks.Rule(lambda values: (values >= -rounding(values)).all(-1), "not be negative")
 
 
 def positive_values(name: str, values: object, at_least: int) -> tuple[Float[Array, "*batch n"], Any]:
-    """Non-negative numbers on the last axis, in ascending order, and whether each vector is valid.
+    """Non-negative numbers on the last axis, and whether each vector is valid.
 
     Raises:
-        ValueError: they are not real, are fewer than `at_least`, or are known not to be finite and non-negative.
+        ValueError: the numbers are not real, are fewer than `at_least`, or are known not to be finite and non-negative.
     """
     array = _checks.real(name, values)
     if array.ndim == 0 or array.shape[-1] < at_least:
         raise _checks.refusal(name, f"have at least {at_least} numbers on the last axis", array.shape)
-    valid = _checks.both(FINITE.kept(name, array), NOT_NEGATIVE.kept(name, array))
+    valid = _checks.both(_FINITE.kept(name, array), _NOT_NEGATIVE.kept(name, array))
     return array, valid
 
 
 def for_each(
     fn: Callable[..., Any], values: Float[Array, "*batch n"], *others: Any, key: KeyScalar | None = None
 ) -> Any:
-    """The pytree `fn(vector, *others)` for all vectors of a batch, with its axes in front of those of each leaf.
+    """The pytree `fn(vector, *others)` for all vectors of a batch, whose axes come first in each leaf.
 
-    With a key it is `fn(vector, *others, key)`: a single vector has the key itself, one of a batch a key of its own.
+    With a key it is `fn(vector, *others, key)`. A single vector has the key itself; each vector of a batch has a key of
+    its own.
     """
     batch = values.shape[:-1]
     vectors = values.reshape(-1, values.shape[-1])

@@ -1,7 +1,7 @@
 r"""The Dyson index of a spectrum.
 
-From whole spectra: the levels of `GaussianBeta(n, beta, scale)` have the density
-$\propto \prod_{i<j} |x_i - x_j|^\beta e^{-\beta n \sum x_i^2/4s^2}$, and its constant is Mehta's integral. With
+Whole spectra: the levels of `GaussianBeta(n, beta, scale)` have the density
+$\propto \prod_{i<j} |x_i - x_j|^\beta e^{-\beta n \sum x_i^2/4s^2}$, whose constant is Mehta's integral. With
 $M = n + \beta n (n - 1)/2$ the likelihood is largest at $s^2 = \beta n B/2M$, $B = \sum x_i^2$, for every β.
 """
 
@@ -40,36 +40,37 @@ def fit_beta(
     levels: LevelsLike, *, by: Literal["levels"], scale: RealScalarLike | None = None
 ) -> Fit[GaussianBeta]: ...
 def fit_beta(levels: LevelsLike, *, by: By = "ratios", scale: RealScalarLike | None = None) -> Fit:
-    r"""Which β does a spectrum have?
+    r"""The β for which the levels of a spectrum are most likely.
 
-    The value for which the levels are most likely, by one of three likelihoods:
+    There are three likelihoods:
 
     - "ratios" of consecutive spacings, which need no unfolding, by `laws.InterpolatedGapRatio`;
     - "spacings" of unfolded levels, by `laws.InterpolatedSpacing`;
-    - "levels" of whole spectra of `GaussianBeta(n, beta, scale)`, by their joint density: the sharpest, with an exact
-      error, and true for this ensemble only.
+    - "levels" of whole spectra of `GaussianBeta(n, beta, scale)`, by their joint density. This is the sharpest, with an
+      exact error, but true for this ensemble only.
 
     The laws of ratios and spacings are exact for β = 0, 1, 2 and 4 in the bulk of large spectra, and interpolated in
-    between: see there for what is known of their error. (By the surmise, which is exact for three levels, the GOE would
-    have β = 0.957.)
+    between; their pages give what is known of the error. (By the surmise, which is exact for three levels, the GOE
+    would have β = 0.957.)
 
-    Neighbouring ratios are correlated, so the error is from the spread of the slopes of the likelihood over spectra, or
-    over blocks of neighbours if there are less than 20 spectra. By "levels" it is from the information, and exact for
-    many levels.
+    Neighbouring ratios are correlated. The error therefore comes from the spread of the slopes of the likelihood over
+    spectra, or over blocks of neighbours if there are fewer than 20 spectra. By "levels" it comes from the information,
+    and is exact for many levels.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`, without the edges of the spectrum: `middle` leaves them
-            out. All spectra of a batch are fitted together. By "levels" all levels of each, `(..., n)`.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`. All spectra of a batch are fitted together. Leave the
+            edges of the spectrum out, as `middle` does; but by "levels" pass all levels of each spectrum.
         by: "ratios", "spacings" or "levels"; static.
-        scale: that of the ensemble, by "levels"; None if it is to be fitted.
+        scale: scale of the ensemble, by "levels"; None if it is to be fitted.
 
     Returns:
         A `Fit` of β, from 0 to 100; differentiable in the levels.
 
     Raises:
-        ValueError: `by` is none of these; the levels are not ascending numbers, less than 2 ratios or spacings count,
-            some are 0, or the mean of spacings is too far from 1 for unfolded levels; `scale` is not positive or goes
-            with no whole spectra.
+        ValueError: `by` is unknown.
+        ValueError: `levels` are not ascending numbers, or fewer than 2 ratios or spacings count, or some are 0.
+        ValueError: `levels` have spacings whose mean is too far from 1 for unfolded levels.
+        ValueError: `scale` is not positive, or is given without whole spectra.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -129,10 +130,10 @@ def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
 @partial(compiled, nan_is_an_answer=True)
 def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | None) -> Fit:
     spectra, n = levels.shape
-    # In a unit near the largest level no square leaves the range; scales have it, and densities n powers of it less.
+    # In a unit near the largest level no square leaves the range. Scales go as the unit, densities as its power -n.
     unit = unit_of(jnp.max(jnp.abs(levels)))
     levels, scale = levels / unit, None if scale is None else scale / unit
-    # The two sums in which the likelihood has the levels, as means over spectra.
+    # The likelihood depends on the levels by two sums, taken as means over spectra.
     sums = jnp.mean(jax.vmap(log_vandermonde)(levels)), jnp.mean(jnp.sum(levels**2, axis=-1))
     found = maximum(partial(_log_likelihood, n, spectra), (*sums, scale), _POSITIVE_BETAS)
     fitted = _log_density(found.place, *sums, n, scale)[1]

@@ -18,9 +18,9 @@ def log_likelihood(
 ) -> Float[Array, "*batch"]:
     r"""The sum of $\log p(x_i)$ over the values that count.
 
-    A pure function of the law's parameters and of the values, to be maximised or sampled by any optimiser or sampler.
-    For levels, spacings or ratios of one matrix it is a composite likelihood, as they are not independent: its maximum
-    is right for many of them, its curvature is no error.
+    It is a pure function of the law's parameters and of the values, for any optimiser or sampler. Levels, spacings or
+    ratios of one matrix are not independent. For them it is a composite likelihood: its maximum is right for many
+    values, but its curvature gives no error.
 
     Args:
         law: any law.
@@ -30,8 +30,8 @@ def log_likelihood(
         One number for each vector; -inf with a value outside of the support, and 0 without any value.
 
     Raises:
-        ValueError: `law` is no law, but a class of them, say; the values are not real; a value that counts is
-            NaN.
+        ValueError: `law` is no law, but perhaps a class of laws.
+        ValueError: `values` are not real, or a value that counts is NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt

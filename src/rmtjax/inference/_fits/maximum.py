@@ -1,14 +1,14 @@
-r"""One home for the most likely value of one parameter.
+r"""The most likely value of one parameter, for all fits.
 
-The likelihood is first taken on a grid, which finds the highest of several maxima; between the neighbours of the best
+The likelihood is first taken on a grid, which finds the highest of several maxima. Between the neighbours of the best
 point Newton's method looks for the zero of the slope, and bisects where it would leave the bracket. A maximum at an end
 of the grid is reported as such.
 
-The derivative with respect to the data is that of the implicit function, $d\hat\theta = -\partial_\theta dL/L''$.
+The derivative with respect to the data comes from the implicit function, $d\hat\theta = -\partial_\theta dL/L''$.
 
 Errors. With the information $I = -L''$ and the slopes $u_g$ of the likelihoods of G groups of values, the variance of
-the estimate is $\frac{G}{G - 1} \sum_g u_g^2/I^2$, which holds for values that depend on each other inside of a group;
-for independent values it is 1/I in the mean.
+the estimate is $\frac{G}{G - 1} \sum_g u_g^2/I^2$. It holds for values that depend on each other inside of a group; for
+independent values its mean is 1/I.
 """
 
 import math
@@ -34,10 +34,10 @@ from rmtjax.special.internal import student_interval
 from rmtjax.spectra import MaskedValues
 from rmtjax.spectra.internal import first_for_rest
 
-# So many groups have a variance of their own: fewer spectra are cut into blocks.
+# Errors come from at least this number of groups: fewer spectra are cut into blocks.
 _GROUPS = 20
 
-# What an error is from: see `Fit`.
+# The source of an error, see `Fit`.
 Errors = Literal["spectra", "blocks", "information"]
 FittedLaw = TypeVar("FittedLaw", default=Any)
 
@@ -47,13 +47,13 @@ class Fit(AbstractModule, Generic[FittedLaw]):
 
     Args:
         value: the estimate.
-        standard_error: its error; NaN at a boundary.
-        log_likelihood: the logarithm of the likelihood there.
-        law: the law with this parameter; the ensemble, where β is fitted to whole spectra.
-        at_boundary: whether the likelihood is largest at an end of the range, where it has no error.
+        standard_error: standard error of the estimate; NaN at a boundary.
+        log_likelihood: the logarithm of the likelihood of the estimate.
+        law: the law with this parameter, or the ensemble if β is fitted to whole spectra.
+        at_boundary: whether the likelihood is largest at an end of the range, where the estimate has no error.
         number: number of values.
         parameter: the name of the parameter.
-        errors: what the error is from: "spectra", the spread of the slopes of the likelihood over independent spectra;
+        errors: the source of the error: "spectra", the spread of the slopes of the likelihood over independent spectra;
             "blocks", the same over blocks of neighbouring values; "information", the curvature of the likelihood.
         groups: the number of spectra or blocks.
 
@@ -79,13 +79,10 @@ class Fit(AbstractModule, Generic[FittedLaw]):
         """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
 
         Args:
-            confidence: probability to hold the true value, between 0 and 1.
+            confidence: probability that the interval holds the true value, between 0 and 1.
 
         Returns:
-            The lower and the upper end; from the information it is the normal interval.
-
-        Raises:
-            ValueError: `confidence` is not between 0 and 1.
+            The lower and the upper end, by the normal law if the error comes from the information.
         """
         freedom = self.groups - 1 if self.errors != "information" else 10**9
         return student_interval(confidence, self.value, self.standard_error, freedom)
@@ -99,16 +96,16 @@ class Groups(AbstractModule):
 
 
 def grouped(values: MaskedValues) -> tuple[Groups, Errors]:
-    """Values of the spectra of a batch, or blocks of them, and which of the two.
+    """Values of the spectra of a batch, or of blocks of these spectra, and which of the two.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there are no values.
     """
     if values.values.size == 0:
         raise _checks.refusal("levels", str(_KEPT.must), 0)
     array, mask = _in_rows(first_for_rest(values.values, values.mask)), _in_rows(values.mask)
     if not isinstance(mask, Tracer) and not (filled := np.asarray(mask).any(-1)).all() and filled.any():
-        array, mask = array[filled], mask[filled]  # spectra without any value are none
+        array, mask = array[filled], mask[filled]  # leave out spectra without any value
     spectra, size = array.shape
     blocks = min(-(-_GROUPS // spectra), size)
     if spectra >= _GROUPS or blocks < 2:
@@ -124,7 +121,7 @@ def _in_rows(array: Array) -> Array:
 
 @on_automatic_axes
 def _cut(rows: Array, blocks: int, length: int) -> Array:
-    """Each row as so many rows of this length, filled up with zeros."""
+    """Each row cut into blocks of this length, the last one filled up with zeros."""
     return jnp.pad(rows, ((0, 0), (0, blocks * length - rows.shape[-1]))).reshape(-1, length)
 
 
@@ -143,7 +140,7 @@ def _mean(values: Any, mask: Any) -> Any:
 
 
 def _unfolded(values: Any, mask: Any) -> Any:
-    """Whether m independent spacings of mean 1 could have this mean a, or it is 1 nearly.
+    """Whether the mean a of m spacings is nearly 1, or could be by chance for independent spacings of mean 1.
 
     By Chernoff's bound the probability is at most exp(-m (a - 1 - log a)).
     """
@@ -153,9 +150,9 @@ def _unfolded(values: Any, mask: Any) -> Any:
     return (far <= _FARTHEST) | (abs(mean - 1) <= _NEARLY) | (mean <= 0)
 
 
-# As for statistics of unfolded levels: a chance of e⁻³⁶, the rounding unit of float64.
+# The chance is e⁻³⁶, the rounding unit of float64, as for statistics of unfolded levels.
 _FARTHEST = -math.log(sys.float_info.epsilon)
-# However many spacings there are: the limiting density of levels misses that of small matrices by so much.
+# Any number of spacings may have this distance, by which the limiting density misses the density of small matrices.
 _NEARLY = 0.02
 _UNFOLDED = _checks.Rule(
     _unfolded,
@@ -168,7 +165,7 @@ def usable(groups: Groups, *, spacings: bool = False) -> Any:
     """Whether there are two values or more, all positive, and of mean 1 if they are spacings.
 
     Raises:
-        ValueError: it is known that there are not.
+        ValueError: it is known that this does not hold.
     """
     kept = _KEPT.kept("levels", groups.mask)
     kept = _checks.both(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
@@ -189,15 +186,15 @@ def most_likely(
     Args:
         make: a class, or a function of a module.
         groups: the values.
-        grid: ascending parameters, of which the ends are those of the range.
-        parameter: its name.
+        grid: ascending parameters from one end of the range to the other.
+        parameter: name of the parameter.
         errors: what the groups are.
-        by_differences: whether slopes are differences, for laws of which derivatives are a large program.
+        by_differences: whether slopes are differences, for laws whose derivatives are a large program.
     """
-    # A value in the middle of every law for those that do not count: no NaN comes from them.
+    # Values that do not count become one in the middle of every law, which gives no NaN.
     groups = Groups(jnp.where(groups.mask, groups.values, 0.5), groups.mask)
     found = maximum(partial(_log_likelihoods, make), groups, grid, by_differences=by_differences)
-    # Groups without values are none.
+    # Groups without values do not count.
     filled = like(found.slopes, jnp.sum(groups.mask.any(-1)))
     spread = jnp.sqrt(filled / jnp.maximum(filled - 1, 1) * jnp.sum(found.slopes**2))
     return Fit(
@@ -218,7 +215,7 @@ def _log_likelihoods(make: Callable[[Array], Any], theta: Array, groups: Groups)
 
 
 class Maximum(NamedTuple):
-    """Where a sum of likelihoods is largest, whether inside, its terms' slopes there, the curvature, and the sum."""
+    """The place of the largest sum, whether it is inside, the slopes of the terms there, the curvature, and the sum."""
 
     place: Float[Array, ""]
     inside: Bool[Array, ""]
@@ -230,14 +227,9 @@ class Maximum(NamedTuple):
 def maximum(
     each: Callable[[Array, Any], Array], data: Any, grid: tuple[float, ...], *, by_differences: bool = False
 ) -> Maximum:
-    """The largest value of a sum on an interval.
+    """The largest value of a sum over the interval of the grid, whose place is differentiable in the data.
 
-    Args:
-        each: the logarithms of the likelihoods of all groups, a function of the parameter and the data that closes over
-            no arrays.
-        data: a pytree of arrays, with respect to which the place is differentiable.
-        grid: ascending parameters.
-        by_differences: whether slopes are differences of values.
+    The function `each(parameter, data)` gives the log-likelihoods of all groups, and closes over no arrays.
     """
     fixed = jax.lax.stop_gradient(data)
     dtype = common_dtype(*(leaf for leaf in jax.tree.leaves(data) if jnp.issubdtype(leaf.dtype, jnp.floating)))
@@ -246,7 +238,7 @@ def maximum(
     best = jnp.argmax(jnp.where(jnp.isfinite(heights), heights, -jnp.inf))
     last = points.size - 1
     start = points[jnp.maximum(best - 1, 0)], points[jnp.minimum(best + 1, last)]
-    # The ends of the range themselves may have no slope.
+    # The ends of the range may have no slope.
     first = jnp.where((best == 0) | (best == last), (start[0] + start[1]) / 2, points[best])
     eps = float(jnp.finfo(dtype).eps)
     tolerance = eps**0.5 if by_differences else 4 * eps
@@ -287,7 +279,7 @@ def _swapped(each: Callable[[Array, Any], Array], data: Any, theta: Array) -> Ar
 
 
 def _by_derivatives(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, Array, Array]:
-    """A function of one number with its first and second derivative, forwards: a smaller program than backwards."""
+    """A function of one number with its first and second derivative; forward mode is the smaller program."""
     one = jnp.ones_like(theta)
     rising = lambda theta: jax.jvp(fn, (theta,), (one,))
     (values, slopes), (_, bends) = jax.jvp(rising, (theta,), (one,))
@@ -295,8 +287,8 @@ def _by_derivatives(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, 
 
 
 def _by_differences(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, Array, Array]:
-    """The same from three points, in one program for all of them."""
-    # The second difference then has an error of the root of eps, from rounding and from the fourth derivative.
+    """A function of one number with two derivatives by differences, from three points in one program."""
+    # With this step the error of the second difference is √eps, from rounding and from the fourth derivative.
     step = theta * float(jnp.finfo(theta.dtype).eps) ** 0.25
     below, values, above = jax.lax.map(fn, theta + step * jnp.asarray([-1.0, 0.0, 1.0], theta.dtype))
     return values, (above - below) / (2 * step), (above - 2 * values + below) / step**2
@@ -305,7 +297,6 @@ def _by_differences(fn: Callable[[Array], Array], theta: Array) -> tuple[Array, 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _implicit(each: Callable[[Array, Any], Array], theta: Array, curvature: Array, data: Any) -> Array:
     """The place of the maximum, with the derivative of the implicit function."""
-    del each, curvature, data
     return theta
 
 

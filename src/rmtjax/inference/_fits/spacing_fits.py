@@ -10,7 +10,7 @@ from rmtjax.laws import BerryRobnik, Brody, CrossoverSurmise, PoissonCrossoverSu
 from rmtjax.spectra.internal import LevelsLike, refuse_raw
 from rmtjax.statistics import spacings
 
-# The range of each parameter, and points in it that are dense enough for Newton's method from the best one.
+# The range of each parameter, with points that are dense enough for Newton's method from the best one.
 _BRODY = (-0.9, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 _BERRY_ROBNIK = (0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 _FROM_POISSON = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 4.0, 10.0)
@@ -20,18 +20,16 @@ _FROM_GOE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 def fit_brody(levels: LevelsLike) -> Fit[Brody]:
     r"""Fit Brody's law to the spacings of unfolded levels.
 
-    Its q belongs to no Hamiltonian; it is a name for how far spacings are from independent levels, q = 0, to the GOE, q
-    = 1.
+    Its q belongs to no Hamiltonian; it says where spacings are between independent levels (q = 0) and the GOE (q = 1).
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. All spectra of a batch are
-            fitted together.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`. A batch of spectra is fitted together.
 
     Returns:
         A `Fit` of q, from -0.9 to 5; differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers, less than 2 spacings count, some are 0, or their mean is too
+        ValueError: the levels are not ascending numbers, fewer than 2 spacings count, some are 0, or their mean is too
             far from 1 for unfolded levels.
 
     Example:
@@ -56,8 +54,7 @@ def fit_berry_robnik(levels: LevelsLike) -> Fit[BerryRobnik]:
         A `Fit` of ρ, from 0 to 1; differentiable in the levels.
 
     Raises:
-        ValueError: the levels are not ascending numbers, less than 2 spacings count, some are 0, or their mean is too
-            far from 1 for unfolded levels.
+        ValueError: `levels` are wrong, as for `fit_brody`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,9 +73,9 @@ def fit_crossover(
 ) -> Fit[PoissonCrossoverSurmise | CrossoverSurmise]:
     r"""Fit the surmise of a crossover to the spacings of unfolded levels.
 
-    From independent levels to the GOE it is `laws.PoissonCrossoverSurmise`, with the coupling λ as in ensembles of
-    Rosenzweig and Porter; from the GOE to the GUE, while time-reversal symmetry is broken, `laws.CrossoverSurmise` with
-    ε. Both are exact for 2×2 matrices only: at the ends the estimates have a bias of the order of 0.01.
+    `laws.PoissonCrossoverSurmise` goes from independent levels to the GOE, with the coupling λ as in ensembles of
+    Rosenzweig and Porter. `laws.CrossoverSurmise` goes from the GOE to the GUE as time-reversal symmetry is broken,
+    with ε. Both are exact for 2×2 matrices only: at the ends the estimates have a bias of the order of 0.01.
 
     Args:
         levels: ascending levels of mean spacing 1, as for `fit_brody`.
@@ -88,8 +85,7 @@ def fit_crossover(
         A `Fit`; differentiable in the levels.
 
     Raises:
-        ValueError: `start` is neither; the levels are not ascending numbers, less than 2 spacings count, some are 0, or
-            their mean is too far from 1 for unfolded levels.
+        ValueError: `start` is unknown, or `levels` are wrong, as for `fit_brody`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -104,7 +100,7 @@ def fit_crossover(
     return _fit_spacings(start, levels)
 
 
-# For each name the law, its parameter and the range.
+# The law, its parameter and the range, by name.
 _LAWS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
     "brody": (Brody, "q", _BRODY),
     "berry-robnik": (BerryRobnik, "rho", _BERRY_ROBNIK),

@@ -1,4 +1,4 @@
-"""Power laws in the tail of a spectrum, and whether there are any."""
+"""Power laws in the tail of a spectrum, and tests of them."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -26,25 +26,25 @@ from rmtjax.inference._fits.tail_candidates import Tail, best_distance, fit_best
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.statistics import Estimate
 
-# The level of all tests in a verdict, and the change of the exponent along a tail that may go unseen in a power law.
+# The level of all tests in a verdict, and the drift of the exponent below which a tail may be a power law.
 _LEVEL = 0.05
 _MOST_DRIFT = 0.7
 VERDICTS = "power law", "not a power law", "undecided"
 
 
 class TailFit(AbstractModule):
-    r"""The power law that fits the tail of a sample best, and the tests of it.
+    r"""The power law that fits the tail of a sample best, with tests of it.
 
     Args:
         exponent: α of the density $\propto x^{-\alpha}$, with its standard error for independent values,
             $(\alpha - 1)/\sqrt m$.
         minimum: $x_{\min}$, where the tail begins.
-        tail_size: the number m of values from there on.
+        tail_size: the number m of values in the tail.
         distance: the Kolmogorov distance of the tail from the power law.
-        p_value: of this distance, by simulated samples; NaN without a key.
+        p_value: p-value of this distance, by simulated samples; NaN without a key.
         exponential: the power law against an exponential law of the tail, by Vuong's test.
         log_normal: the power law against a log-normal law of the tail; the ratio is never positive.
-        drift: by how much of itself α - 1 may change along the tail, at most, with a confidence of 95 %.
+        drift: bound on the relative change of α - 1 along the tail, with a confidence of 95 %.
         size: the number of all values.
 
     Example:
@@ -68,12 +68,12 @@ class TailFit(AbstractModule):
 
     @property
     def verdict(self) -> str | np.ndarray:
-        """The answer in words; an array of words for a batch. It needs known numbers.
+        """The answer in words, or an array of words for a batch. It needs known numbers.
 
-        "not a power law" if a test rejects it at 5 %: the distance, an exponential law that is significantly better,
-        or a log-normal law that is. "power law" if none does, the exponential law is significantly worse, the distance
-        has a p-value, and `drift` is below 0.7, for which some 500 values in the tail are needed. Else "undecided": the
-        data do not tell.
+        - "not a power law" if a test at 5 % rejects it, by the distance, an exponential law or a log-normal law;
+        - "power law" if no test rejects it, the exponential law is significantly worse, the distance has a p-value, and
+          `drift` is below 0.7, which takes about 500 values in the tail;
+        - "undecided" otherwise.
         """
         # NumPy compiles nothing.
         p_value, drift = np.asarray(self.p_value), np.asarray(self.drift)
@@ -99,45 +99,45 @@ def fit_tail(
 
     $$\hat\alpha = 1 + \frac m{\sum_{x_i \ge x_{\min}} \log(x_i/x_{\min})},$$
 
-    and $x_{\min}$ is the value for which the distance of the distribution functions is smallest. Whether that distance
-    could be chance is asked of samples that are drawn from the fit: from the power law with probability m/n, else from
-    the values below $x_{\min}$. Each is fitted anew, its minimum too; the p-value is the share of those at least as far
-    from their fit. With a known minimum the samples are m values of the power law: then the distance does not depend on
-    α, and the p-value is exact, however small the tail.
+    and $x_{\min}$ is the value for which the distance of the distribution functions is smallest. The p-value of that
+    distance comes from samples that are drawn from the fit: each value is from the power law with probability m/n, and
+    otherwise from the values below $x_{\min}$. Each sample is fitted anew, with its own minimum, and the p-value is the
+    share of samples at least as far from their fit. With a known minimum the samples are m values of the power law. The
+    distance then does not depend on α, and the p-value is exact, however small the tail.
 
-    A small p-value speaks against a power law, a large one not for it: so the tail is also fitted by an exponential and
-    by a log-normal law. The latter comes as near to a power law as one likes, so it can be found better but never
-    worse. What can be found is that it is a power law for all that matters: along the tail of a log-normal law the
-    exponent drifts, by $2 |\eta| \log m$ of α - 1 from the minimum to where the largest value is expected, with
+    A small p-value speaks against a power law, but a large one does not speak for it. So the tail is also fitted by an
+    exponential and by a log-normal law. The log-normal law comes as near to a power law as one likes, so it can be
+    better but never worse. But along its tail the exponent drifts: from the minimum to the place where the largest
+    value is expected, it changes by the share $2 |\eta| \log m$ of α - 1, with
 
     $$\hat\eta = \frac14 \Big(\frac{\overline{z^2}}{\bar z^2} - 2\Big) \pm \frac1{2\sqrt m}, \qquad
     z_i = \log(x_i/x_{\min}).$$
 
-    A verdict "power law" asks for a drift below 0.7. The deep tail of a log-normal law is all but straight: of samples
-    of 500 to 10,000 values, up to a half passed for a power law without this condition, 7 % or less do with it.
+    A verdict "power law" requires a drift below 0.7, because the deep tail of a log-normal law is nearly straight: of
+    log-normal samples of 500 to 10,000 values, up to a half would pass for a power law without this condition, and 7 %
+    or less do with it.
 
     *Levels are no independent sample.* Neighbouring levels of one matrix repel each other, so their distribution
-    function is nearer to the law than that of independent values: p-values are then too large, never too small, and
-    errors too large; a rejection stands, a "power law" says less. The largest levels of heavy-tailed matrices are
-    independent: those of `Levy(n, alpha)` have the density $\propto |x|^{-1-\alpha}$ of its entries. For an error that
+    function is nearer to the law than for independent values. P-values are then too large, never too small, and errors
+    are too large; a rejection stands, but a "power law" says less. The largest levels of heavy-tailed matrices are
+    independent: for `Levy(n, alpha)` they have the density $\propto |x|^{-1-\alpha}$ of the entries. For an error that
     is right for any spectrum take `statistics.over_samples(lambda x: fit_tail(x).exponent.value, spectra)`.
 
     Args:
-        values: n ≥ 10 values on the last axis, in any order, none negative; leading axes are a batch. Zeros are in no
-            tail.
+        values: n ≥ 10 values on the last axis, in any order, not negative, of which zeros are in no tail; batched.
         minimum: $x_{\min}$ > 0, if it is known.
-        candidates: how many values are tried as the minimum, static; None for all. They are spaced evenly in the
-            logarithm of the size of the tail. The cost is O(n · candidates) for each sample.
-        key: for the p-value; None for a fit without one.
+        candidates: how many values are tried as the minimum, evenly spaced in the logarithm of the size of the tail;
+            None for all. Each sample costs O(n · candidates). Static.
+        key: a typed key for the p-value; None for a fit without one.
         resamples: number of simulated samples, static. The p-value is known to $\sqrt{p (1 - p)/R}$ for R of them.
 
     Returns:
         A `TailFit`. The exponent is differentiable in the values at a fixed minimum.
 
     Raises:
-        ValueError: there are fewer than 10 values, some are negative or not finite, or fewer than 3 different ones are
-            positive (from the minimum on); `minimum` is not positive; `candidates` or `resamples` is no integer of at
-            least 1.
+        ValueError: `values` are fewer than 10, or negative, or not finite.
+        ValueError: fewer than 3 different values are positive (and at least the minimum).
+        ValueError: another argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -179,7 +179,7 @@ _VARIED = _checks.Rule(
 
 
 def _places(n: int, number: int | None) -> Int[np.ndarray, " c"]:
-    """Where in the ascending order the candidates are: those of all tails of 2 values or more, or some of them."""
+    """The places of the candidates in ascending order: the beginnings of all tails of 2 values or more, or of some."""
     if number is None or number >= n - 1:
         return np.arange(n - 1)
     return np.unique(n - np.round(np.geomspace(2, n, number)).astype(int))
@@ -212,7 +212,7 @@ def _fit_one(
     unit = unit_of(ascending[-1])
     y = jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
     start = None if minimum is None else _log_in(minimum, unit)
-    found = _tail(y, start, places)
+    found = fit_best(y, places) if start is None else fit_from(y, start)
     inside = y >= found.start
     z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
     p_value = jnp.full((), jnp.nan, y.dtype) if key is None else _p_value(key, y, found, start, places, resamples)
@@ -230,14 +230,10 @@ def _fit_one(
 
 
 def _log_in(values: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
-    """The logarithms of positive values in a unit, small where the values are near it; the quotient may underflow."""
+    """The logarithms of positive values in a unit, with small errors near it; the quotient may underflow."""
     quotient = values / unit
     normal = quotient >= jnp.finfo(values.dtype).tiny
     return jnp.where(normal, jnp.log(jnp.where(normal, quotient, 1)), jnp.log(values) - jnp.log(unit))
-
-
-def _tail(y: Float[Array, " n"], start: Float[Array, ""] | None, places: Int[np.ndarray, " c"]) -> Tail:
-    return fit_best(y, places) if start is None else fit_from(y, start)
 
 
 def _p_value(
@@ -248,7 +244,7 @@ def _p_value(
     places: Int[np.ndarray, " c"],
     resamples: int,
 ) -> Float[Array, ""]:
-    """The share of samples from the fit, with the data among them, that are at least as far from their own fit."""
+    """The share of samples from the fit, the data included, that are at least as far from their own fit."""
     y, found = jax.lax.stop_gradient((y, found))
     draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
     # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
@@ -257,9 +253,9 @@ def _p_value(
 
 
 def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarray, " c"], key: KeyScalar) -> Array:
-    """That of a sample whose tail is from the fit and has a binomial size, and whose body is from the values below."""
+    """Distance of a resample: fitted tail of a binomial size, empirical body."""
     n = y.size
-    # All from one call of the generator: each is a large part of the program.
+    # One call of the generator gives all, because each call is a large part of the program.
     choice, excess, place = jax.random.uniform(key, (3, n), y.dtype)
     tail = found.start - jnp.log1p(-excess) / found.rate
     below = jnp.maximum(n - found.size, 1)
@@ -268,7 +264,7 @@ def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarr
 
 
 def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:
-    """That of a tail of the same size; from 0 on and of the rate 1, on which it does not depend."""
+    """Distance of a resampled tail of the same size, which does not depend on its beginning and rate."""
     excess = jax.random.exponential(key, y.shape, y.dtype)
     z = jnp.sort(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
     return fit_from(z, jnp.zeros((), y.dtype)).distance

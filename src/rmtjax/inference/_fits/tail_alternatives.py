@@ -3,14 +3,14 @@ r"""Other laws for the tail of a sample, against the power law, by their likelih
 In the logarithm $z = \log(x/x_{\min}) \ge 0$ a power law is exponential. A log-normal law cut off at $x_{\min}$ is a
 normal law of z cut off at 0, with the density $\propto e^{\eta_1 z + \eta_2 z^2}$, $\eta_2 < 0$; the power law is its
 boundary $\eta_2 = 0$. The likelihood is concave in $\eta$, and its slope in $\eta_2$ at the best power law is $\sum z^2
-- 2 m \bar z^2$. So if the coefficient of variation of z is 1 or larger no log-normal law is better than the power law;
-else there is one best, with the truncation point h in units of its standard deviation for which
+- 2 m \bar z^2$. So if the coefficient of variation of z is 1 or larger, no log-normal law is better than the power law.
+Otherwise there is one best log-normal law. Its truncation point h, in units of its standard deviation, solves
 
 $$\frac{\overline{z^2}}{\bar z^2} = \frac{1 - h g}{g^2}, \qquad g = \lambda - h, \qquad
 \lambda = \frac{\varphi(h)}{1 - \Phi(h)}, \qquad \sigma = \bar z/g.$$
 
 As the power law lies on the boundary, twice the logarithm of the ratio of the likelihoods is 0 or a $\chi^2$ variate of
-one degree of freedom, with probability one half each; Vuong's normal law does not hold for nested families.
+one degree of freedom, with probability one half each. Vuong's normal law does not hold for nested families.
 """
 
 import jax
@@ -26,9 +26,9 @@ class LikelihoodRatio(AbstractModule):
     """A power law against another law of the same tail.
 
     Args:
-        log_ratio: the logarithm of the likelihood of the power law over that of the other; positive in its favour.
-        p_value: how often chance alone would make it so far from 0, if both laws were equally near the truth
-            (exponential law), or if the power law were true (log-normal law).
+        log_ratio: log-likelihood of the power law minus that of the other law; positive in favour of the power law.
+        p_value: probability of a ratio as far from 0 if both laws were equally near the truth (exponential law), or if
+            the power law were true (log-normal law).
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,7 +46,7 @@ def against_exponential(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> Likel
     """Vuong's test against the exponential law beyond the minimum."""
     size, z = like(z, jnp.sum(tail)), jnp.where(tail, z, 0)
     mean = jnp.sum(z) / size
-    # The values over the minimum, less 1, in units of the largest, as they may overflow.
+    # The values over the minimum, minus 1, may overflow, so they are in units of the largest.
     largest = jnp.max(z)
     excess = jnp.exp(z - largest) - jnp.exp(-largest)
     average = jnp.sum(jnp.where(tail, excess, 0)) / size
@@ -59,11 +59,11 @@ def against_exponential(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> Likel
 
 
 def against_log_normal(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> LikelihoodRatio:
-    """The test of the power law within the log-normal laws, one-sided."""
+    """The one-sided test of the power law within the log-normal laws."""
     size, z = like(z, jnp.sum(tail)), jnp.where(tail, z, 0)
     mean, square = jnp.sum(z) / size, jnp.sum(z**2) / size
     quotient = square / mean**2
-    # Beyond this point rounding would be larger than what is left, (2 - quotient)²/8, of which then 1 % is missing.
+    # Beyond this point rounding is larger than the result; (2 - quotient)²/8 then stands for it, to 1 %.
     last = float(2 * jnp.finfo(z.dtype).eps) ** (-1 / 6) / 3
     h = jax.lax.stop_gradient(_truncation(quotient, last))
     log_hazard = _log_hazard(h)
@@ -79,9 +79,9 @@ def against_log_normal(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> Likeli
 def largest_drift(z: Float[Array, " n"], tail: Bool[Array, " n"]) -> Float[Array, ""]:
     r"""The bound $2 (|\hat\eta| + 1.645/(2\sqrt m)) \log m$ on the relative change of a along the tail.
 
-    It is the first step of Newton's method from the power law, with $\eta = \eta_2 \bar z^2$: there the slope of the
-    likelihood is $m(\overline{z^2}/\bar z^2 - 2)$, and the information is 4m: of the variance 20 of z², 4 is left after
-    the regression on z.
+    The estimate of $\eta = \eta_2 \bar z^2$ is the first step of Newton's method from the power law. The slope of the
+    likelihood is $m(\overline{z^2}/\bar z^2 - 2)$ there, and the information is 4m, because the regression on z leaves
+    4 of the variance 20 of z².
     """
     size, z = jnp.sum(tail).astype(z.dtype), jnp.where(tail, z, 0)
     eta = (jnp.sum(z**2) * size / jnp.sum(z) ** 2 - 2) / 4

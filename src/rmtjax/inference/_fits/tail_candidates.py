@@ -1,8 +1,7 @@
 r"""The tail of a sample as a power law, from every value that may be its beginning, in one program.
 
-All is in the logarithm y of a value, in which a power law is exponential: beyond $y_{\min}$ the density is
-$a\,e^{-a (y - y_{\min})}$ with $a = \alpha - 1$. Where the tail has m values, $1/\hat a$ is the mean of
-$y - y_{\min}$.
+In the logarithm y of a value a power law is exponential: beyond $y_{\min}$ the density is $a\,e^{-a (y - y_{\min})}$
+with $a = \alpha - 1$, and $1/\hat a$ is the mean of $y - y_{\min}$ over the tail.
 """
 
 from typing import NamedTuple
@@ -14,12 +13,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._promotion import like
 
-# So many candidates are compared with the sample side by side.
+# How many candidates are compared with the sample side by side.
 _BLOCK = 32
 
 
 class Tail(NamedTuple):
-    """A fitted tail: the rate a, the beginning in y, the number of values in it and the distance to them."""
+    """A fitted tail: the rate a, the beginning in y, the number of its values and the distance from them."""
 
     rate: Float[Array, ""]
     start: Float[Array, ""]
@@ -38,26 +37,26 @@ def fit_from(y: Float[Array, " n"], start: Float[Array, ""]) -> Tail:
 
 
 def fit_best(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Tail:
-    """The tail with the smallest distance, of those that begin with the values at the given places.
+    """The tail with the smallest distance among the tails that begin at the given places.
 
-    The smallest value wins among equals. A value that equals the one before it, or the largest one, begins no tail.
+    The smallest value wins among equals. No tail begins with the largest value or with one that equals its predecessor.
     """
     found, candidates = _distances(y, places)
     best = jnp.argmin(found)
     start = jnp.where(found[best] < jnp.inf, y[candidates[best]], jnp.nan)
-    # Computed once more, so that derivatives go through one tail and not through all.
+    # The tail is computed once more, so that derivatives go through one tail and not through all.
     return fit_from(y, start)
 
 
 def best_distance(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> Float[Array, ""]:
-    """The distance of that tail alone, infinite without any."""
+    """The distance of the tail of `fit_best`, infinite if there is no tail."""
     return jnp.min(_distances(y, places)[0])
 
 
 def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Float[Array, " c"], Int[Array, " c"]]:
-    """The distances of the tails, infinite where there is none, and the places of their beginnings, some twice."""
+    """The distances of the tails, infinite where there is no tail, and their places, some twice."""
     n = y.size
-    # Distances from the largest value, so that the tails of few values keep their digits.
+    # Sums start at the largest value, so that the tails of few values keep their digits.
     known = jnp.isfinite(y)
     depth = jnp.where(known, y[-1] - y, 0)
     sizes = jnp.arange(n, 0, -1)
@@ -67,7 +66,7 @@ def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Fl
     usable = known & (below == jnp.arange(n)) & (y < y[-1])
     rates = jnp.where(usable, numbers / jnp.where(usable, totals, 1), 1)
 
-    # Blocks of equal size: a rest would be a second program. The last candidate fills the last block.
+    # Blocks have one size, because a rest would be a second program. The last candidate fills the last block.
     blocks = np.pad(places, (0, -places.size % _BLOCK), mode="edge").reshape(-1, _BLOCK)
 
     def distances(block: Int[Array, " b"]) -> Float[Array, " b"]:
@@ -80,7 +79,7 @@ def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Fl
 
 
 def _below(y: Float[Array, " n"]) -> Int[Array, " n"]:
-    """How many values are strictly below each; they ascend."""
+    """How many of the ascending values are strictly below each."""
     first = jnp.concatenate([jnp.ones(1, bool), y[1:] > y[:-1]])
     return jax.lax.cummax(jnp.where(first, jnp.arange(y.size), 0))
 
@@ -93,6 +92,6 @@ def _distance(
     size: Int[Array, "..."],
     tail: Bool[Array, "*b n"],
 ) -> Float[Array, "*b"]:
-    """The largest distance of the distribution functions just below each value, as Clauset's program has it."""
+    """The largest distance of the distribution functions just below each value, as in Clauset's program."""
     law = -jnp.expm1(-rate * jnp.where(tail, y - start, 0))
     return jnp.max(jnp.where(tail, jnp.abs(law - like(y, steps) / like(y, size)), 0), axis=-1)

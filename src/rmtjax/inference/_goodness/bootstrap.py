@@ -1,4 +1,4 @@
-"""The distance of drawn spectra from the law, by programs that serve any number of draws."""
+"""The distances of drawn spectra from a law, by programs that serve any number of draws."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,14 +23,14 @@ from rmtjax.spectra.internal import Levels, checked_values
 
 Draw = Callable[[KeyScalar], Any]
 
-# Draws of one call of the small program, of which the last call makes fewer, and of one batch of a simulation, where
-# the last batch makes some for nothing: 99, 199 and 999 draws then cost one more. All 999 draws of GOE(100) in one
-# batch would take a tenth less time, and a program of their own.
+# The number of draws in one call of the small program, whose last call makes fewer, and in one batch of a simulation,
+# whose last batch is always full: 99, 199 and 999 draws cost one draw more. All 999 draws of GOE(100) in one batch
+# would take a tenth less time, but a program of their own.
 _CALL, _BATCH = 512, 100
 
 
 def drawer(calibration: Any) -> Draw:
-    """What draws the levels of one spectrum."""
+    """The function that draws the levels of one spectrum."""
     if isinstance(calibration, AbstractEnsemble):
         return calibration.eigenvalues
     if isinstance(calibration, AbstractUnitaryEnsemble):
@@ -44,12 +44,12 @@ def drawer(calibration: Any) -> Draw:
 def null(
     test: str, calibration: Any, law: Any, key: KeyScalar, draws: int, shape: tuple[int, ...]
 ) -> Float[Array, " draws"]:
-    """The statistics of draws of the calibration, each with as many spectra as there are in data of this shape.
+    """The statistics of draws of the calibration, each with as many spectra as data of this shape.
 
     Draw i has the key `fold_in(key, i)`, as in `simulate`.
 
     Raises:
-        ValueError: the calibration draws no levels, or another number of them.
+        ValueError: the calibration draws no levels, or another number of levels.
     """
     draw = drawer(calibration)
     found = jax.eval_shape(partial(_values, draw), _checks.typed_key(key))
@@ -58,13 +58,13 @@ def null(
         raise _checks.refusal("calibration", must, found.shape)
     one = partial(_distance, draw, law, test=test, spectra=shape[:-1])
     known = isinstance(calibration, AbstractModule) and isinstance(law, AbstractLaw)
-    # Inside of a user's program nothing comes back to the host, though the levels alone may be traced.
-    # A draw of n levels takes some n² steps.
+    # The small program needs known arguments, as nothing comes back to the host inside of a user's program. (The levels
+    # alone may be traced.) A draw of n levels takes about n² steps.
     if known and is_small((calibration, law, key), work=draws * int(np.prod(shape)) * shape[-1]):
         dtype = jax.eval_shape(one, key).dtype
         bounds = [(start, min(start + _CALL, draws)) for start in range(0, draws, _CALL)]
         calls = [_some(test, shape[:-1], dtype, calibration, law, key, np.array(pair)) for pair in bounds]
-        # On the host, as every number of calls would be a program of its own.
+        # Join the calls on the host, because every number of calls would be a program of its own.
         return jnp.asarray(np.concatenate(jax.device_get(calls))[:draws])
     some = max(draws, _BATCH) if 2 * draws > _BATCH else draws
     batch = _BATCH if some >= _BATCH <= memory_plan(one, key, some).batch_size else None
@@ -88,7 +88,7 @@ def _some(
 
 
 def _distance(draw: Draw, law: Any, key: KeyScalar, *, test: str, spectra: tuple[int, ...]) -> Float[Array, ""]:
-    """The statistic of one draw, of as many spectra as there are in the data; what is fitted is fitted anew."""
+    """The statistic of one draw, with as many spectra as the data; a fitted law is fitted anew."""
     for _ in spectra:
         draw = jax.vmap(draw)
     levels = draw(jax.random.split(key, spectra) if spectra else key)
@@ -97,7 +97,7 @@ def _distance(draw: Draw, law: Any, key: KeyScalar, *, test: str, spectra: tuple
 
 
 def fitted(law: Any, levels: Any) -> AbstractLaw:
-    """The law itself, or what the user's function fits to the levels."""
+    """The law itself, or the law that the user's function fits to the levels."""
     found = law if isinstance(law, AbstractLaw) else law(levels)
     if not isinstance(found, AbstractLaw):
         raise _checks.refusal("law", "return a law of `rmtjax.laws`", found)

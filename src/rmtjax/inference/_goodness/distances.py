@@ -1,4 +1,4 @@
-"""How far values are from a law: the statistics of Kolmogorov-Smirnov, Cramér-von Mises and Anderson-Darling."""
+"""Distances of values from a law: the statistics of Kolmogorov-Smirnov, Cramér-von Mises and Anderson-Darling."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -16,43 +16,31 @@ def distance(
     ascending = jnp.sort(jnp.where(mask, values, jnp.inf), axis=None)
     rank = jnp.arange(ascending.size)
     counts = rank < number
-    # Outside of the sample the law sees a point that is in it: no derivative becomes NaN there.
+    # In the other places the law sees a point of the sample, so that no derivative becomes NaN.
     points = jnp.where(counts, ascending, jnp.where(number > 0, ascending[0], 0))
-    n = number.astype(values.dtype)
-    found = _STATISTICS[test](law, points, counts, rank.astype(values.dtype), jnp.maximum(n, 1))
+    masses, statistic = _STATISTICS[test]
+    below, above = masses(law, points)
+    found = statistic(below, above, counts, like(below, rank), like(below, jnp.maximum(number, 1)))
     return jnp.where(number > 0, found, jnp.nan), number
 
 
-def _kolmogorov_smirnov(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
-    below, _ = _masses(law, points)
-    rank, n = like(below, rank), like(below, n)
+def _kolmogorov_smirnov(below: Array, _: Array, counts: Array, rank: Array, n: Array) -> Array:
     apart = jnp.maximum((rank + 1) / n - below, below - rank / n)
     return jnp.max(jnp.where(counts, apart, 0))
 
 
-def _cramer_von_mises(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
-    below, _ = _masses(law, points)
-    rank, n = like(below, rank), like(below, n)
+def _cramer_von_mises(below: Array, _: Array, counts: Array, rank: Array, n: Array) -> Array:
     return 1 / (12 * n) + jnp.sum(jnp.where(counts, (below - (rank + 0.5) / n) ** 2, 0))
 
 
-def _anderson_darling(law: AbstractLaw, points: Array, counts: Array, rank: Array, n: Array) -> Array:
-    log_below, log_above = _log_masses(law, points)
-    rank, n = like(log_below, rank), like(log_below, n)
-    # An infinite logarithm, of a value outside of the support, makes the statistic infinite.
+def _anderson_darling(log_below: Array, log_above: Array, counts: Array, rank: Array, n: Array) -> Array:
+    # A value outside of the support has an infinite logarithm and makes the statistic infinite.
     terms = (2 * rank + 1) / n * log_below + (2 * (n - rank) - 1) / n * log_above
     return -jnp.sum(jnp.where(counts, 1 + terms, 0))
 
 
-_STATISTICS = {
-    "kolmogorov-smirnov": _kolmogorov_smirnov,
-    "cramer-von-mises": _cramer_von_mises,
-    "anderson-darling": _anderson_darling,
-}
-
-
 def _at_atoms(law: AbstractLaw, values: Array, mask: Array) -> Array:
-    """Which values are at a point mass, within the rounding of the eigenvalues of a matrix: n eps times the largest."""
+    """Which values are at a point mass, up to the rounding of eigenvalues, n eps times the largest."""
     locations, masses = law.atoms()
     if masses.size == 0:
         return jnp.zeros(values.shape, bool)
@@ -63,7 +51,7 @@ def _at_atoms(law: AbstractLaw, values: Array, mask: Array) -> Array:
 
 
 def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
-    """The masses below and above each point, of the law without its atoms."""
+    """The masses of the law without its atoms, below and above each point."""
     locations, masses = law.atoms()
     if masses.size == 0:
         return law.cdf(points), law.sf(points)
@@ -76,7 +64,7 @@ def _masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
 
 
 def _log_masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
-    """The logarithms of both, with all digits where the law has no atoms."""
+    """The logarithms of both masses, with all digits if the law has no atoms."""
     if law.atoms()[1].size == 0:
         return law.logcdf(points), law.logsf(points)
     below, above = _masses(law, points)
@@ -85,3 +73,10 @@ def _log_masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
 
 def _log(mass: Array) -> Array:
     return jnp.where(mass > 0, jnp.log(jnp.where(mass > 0, mass, 1)), -jnp.inf)
+
+
+_STATISTICS = {
+    "kolmogorov-smirnov": (_masses, _kolmogorov_smirnov),
+    "cramer-von-mises": (_masses, _cramer_von_mises),
+    "anderson-darling": (_log_masses, _anderson_darling),
+}

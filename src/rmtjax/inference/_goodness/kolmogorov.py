@@ -1,13 +1,13 @@
 r"""The upper tail of Kolmogorov's statistic for n independent values, with relative digits however small it is.
 
-*Far out*, $P(D_n \ge d) = 2 S - P(\text{both})$ with the tail of one side by Smirnov, and Birnbaum and Tingey,
+*Far out*, $P(D_n \ge d) = 2 S - P(\text{both})$. Smirnov, and Birnbaum and Tingey, give the tail of one side,
 
 $$S = P(D_n^+ \ge d) = \sum_{j=0}^{\lfloor n (1 - d) \rfloor} \frac{d}{q_j} \binom nj q_j^j (1 - q_j)^{n-j},
 \qquad q_j = d + \frac jn,$$
 
-a sum of positive terms. Both sides are that far with a probability of the order of $S^4$: as in the limit, where
-$S = e^{-2z^2}$ and $P = 2 \sum_k (-1)^{k-1} S^{k^2}$. *Elsewhere* the distribution function is subtracted from 1:
-exactly by Durbin's matrix for few values, for many by the expansion of Pelz and Good.
+a sum of positive terms. The probability of both sides is of the order of $S^4$, as in the limit, where
+$S = e^{-2z^2}$ and $P = 2 \sum_k (-1)^{k-1} S^{k^2}$. *Elsewhere* the distribution function is subtracted from 1. It
+comes from Durbin's matrix, exactly, for few values, and from the expansion of Pelz and Good for many.
 """
 
 import math
@@ -17,13 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-# Up to so many values the distribution function is computed exactly, with matrices of twice this order.
+# Up to this number of values the distribution function is computed exactly, with matrices of twice this order.
 MOST_EXACT = 50
-# From this z = √n d on Kolmogorov's series, with the exact S, is better than the expansion: 3e-5 of P = 0.1 at n = 51,
-# where the expansion, to 2e-5, leaves 2e-4.
+# From this z = √n d on, Kolmogorov's series with the exact S is better than the expansion: at n = 51 and P = 0.1 its
+# relative error is 3e-5, and 2e-4 by the expansion.
 _BODY_ENDS = 1.1
-# With less than this on one side, that side twice is better than 1 less an exact distribution function, which is known
-# to 1e-14 and 1e-6; up to 8e-5 of a tail of 0.1 both sides are far out.
+# If S is below this number, 2 S is better than 1 minus an exact distribution function, which is known to 1e-14 and
+# 1e-6. For a tail of 0.1 both sides have up to 8e-5 of it.
 _ONE_SIDE = {jnp.float64: 1e-4, jnp.float32: 0.02}
 # Errors of Stirling's formula for log j!, j = 0, …, 15; beyond, three terms of its series have all digits.
 _STIRLING = np.array([0.0, *(math.lgamma(j + 1) - (j + 0.5) * math.log(j) + j for j in range(1, 16))])
@@ -31,10 +31,10 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 
 
 def kolmogorov_tail(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:
-    """P(D_n ≥ d) for n values out of an array of `most`: for n ≤ 50 to 1e-10 of itself, in single precision to 1e-4.
+    """P(D_n ≥ d) for n values out of an array of `most`.
 
-    For more values the error is 2e-5 at n = 51 and 3e-7 at n = 1000 in the body, and 3e-5 of a tail of 0.1, from where
-    it falls with the third power of the tail.
+    For n ≤ 50 the relative error is 1e-10, and 1e-4 in single precision. For more values the error is 2e-5 at n = 51
+    and 3e-7 at n = 1000 in the body. In the tail it is 3e-5 of a tail of 0.1 and falls with its third power.
     """
     inside = (n * d > 0.5) & (d < 1)
     safe = jnp.where(inside, d, 0.5)
@@ -55,12 +55,12 @@ def _many(d: Float[Array, ""], n: Float[Array, ""], side: Float[Array, ""]) -> F
 
 
 def _one_sided(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:
-    """The sum S. The logarithms of its terms are deviances, sums of u - log(1 + u), and have no large parts."""
+    """The sum S. The logarithms of its terms are deviances, sums of u - log(1 + u), without large parts."""
     j = jnp.arange(most, dtype=d.dtype)
     rest = n * (1 - d) - j
     counts = (j > 0) & (rest > 0)
     ones, others = jnp.where(counts, j, 1), jnp.where(counts, n - j, 2 * n)
-    # What 1 + u is on the two sides, where u is not small.
+    # The numbers 1 + u of the two sides, for u that are not small.
     quotients = jnp.stack([(j + n * d) / ones, jnp.where(counts, rest, 2 * n) / others])
     sizes = jnp.stack([ones, others])
     deviance = sizes * _excess(jnp.stack([n * d / ones, -jnp.where(counts, n * d, 0) / others]), quotients)
@@ -89,7 +89,7 @@ def _stirling(size: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _durbin(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array, ""]:
-    """P(D_n < d) as an entry of a power of Durbin's matrix, whose order 2k - 1 depends on d: zeros surround it."""
+    """P(D_n < d) as an entry of a power of Durbin's matrix. Its order 2k - 1 depends on d, so zeros surround it."""
     k = jnp.floor(n * d) + 1
     h, order = k - n * d, 2 * k - 1
     index = np.arange(2 * most - 1)
@@ -105,7 +105,7 @@ def _durbin(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array,
     matrix = jnp.where((row < order) & (column < order), matrix, 0)
 
     def step(vector: Array, i: Array) -> tuple[Array, None]:
-        # With the factors of n!/n^n one by one, nothing overflows.
+        # The factors of n!/n^n come in one by one, so that nothing overflows.
         return jnp.where(i <= n, matrix @ vector * (i / n), vector), None
 
     start = jnp.where(index == k - 1, 1.0, 0.0).astype(d.dtype)
@@ -114,7 +114,7 @@ def _durbin(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Array,
 
 
 def _pelz_good(z: Float[Array, ""], r: Float[Array, ""]) -> Float[Array, ""]:
-    """The distribution function of √n D up to n^(-3/2), with theta series that converge for small z; r is 1/√n."""
+    """The distribution function of √n D up to n^(-3/2), by theta series that converge for small z; r is 1/√n."""
     a = (np.pi * (jnp.arange(4, dtype=z.dtype) + 0.5)) ** 2
     b = (np.pi * jnp.arange(1, 4, dtype=z.dtype)) ** 2
     of_a, of_b = jnp.exp(-a / (2 * z**2)), jnp.exp(-b / (2 * z**2))

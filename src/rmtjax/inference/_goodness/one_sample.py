@@ -1,4 +1,4 @@
-"""Whether levels follow a law: three tests, with the law of their statistic for independent values or by simulation."""
+"""Three tests of whether levels follow a law, with p-values for independent values or by simulation."""
 
 import math
 from collections.abc import Callable
@@ -40,16 +40,16 @@ _SYMBOLS = {"kolmogorov-smirnov": "D", "cramer-von-mises": "W²", "anderson-darl
 
 
 class GoodnessOfFit(AbstractModule):
-    """How far levels are from a law, and how probable a larger distance is if they follow it.
+    """The distance of levels from a law, and the probability of a larger distance if they follow it.
 
-    As text it is one line with all of that.
+    As text it is one line.
 
     Args:
         statistic: the distance.
         p_value: the probability of a distance at least as large.
         n: number of values that counted.
         test: name of the statistic.
-        calibration: in words, where the p-value comes from.
+        calibration: the source of the p-value, in words.
         null: the statistics of the draws; empty where no draws were made.
 
     Example:
@@ -90,25 +90,25 @@ def kolmogorov_smirnov(
 ) -> GoodnessOfFit:
     r"""Test by the largest distance between the distribution functions, $D = \sup_x |F_n(x) - F(x)|$.
 
-    All values together are one sample. What its distance is compared with has to be named, by `calibration`: levels of
-    one matrix repel each other and are much nearer to their law than independent values, so that the formula for the
-    latter has p near 1 for them, and calls a wrong law right. A parametric bootstrap draws spectra instead:
+    All values together are one sample. `calibration` has to name what its distance is compared with. Levels of one
+    matrix repel each other and are much nearer to their law than independent values. The formula for independent values
+    would give p near 1 for them, and accept wrong laws. A parametric bootstrap draws spectra instead:
     $p = (1 + \#\{T^* \ge T\})/(\text{resamples} + 1)$ is exact, also for levels of finite matrices, which follow a law
     only in the limit.
 
-    The law has to be known beforehand. With parameters fitted to the same levels the distance is too small: give the
-    function that fits them instead, and it will be applied to the draws as well.
+    The law has to be known beforehand. If its parameters are fitted to the same levels, the distance is too small: give
+    the function that fits them instead, and it is applied to the draws as well.
 
     Args:
-        levels: values `(n,)`, or those of m independent spectra `(m, n)`, also a `Spectrum` or
-            `MaskedValues`; levels, spacings or ratios, in any order. Further axes
-            are further spectra of the same sample; `jax.vmap` tests several samples.
-        law: any law of `laws`, or a function of levels that fits one. Values at a point mass do not count, as their
-            number is known from the rank of a matrix; the others are held against the rest of the law. A function is
-            known by its identity: each new lambda or closure compiles the draws anew, for seconds, so define it once,
-            in a module, and keep it; laws and ensembles are compiled once for all their parameters.
+        levels: values `(n,)`, or values of m independent spectra `(m, n)`, also a `Spectrum` or `MaskedValues`; levels,
+            spacings or ratios, in any order. Further axes are further spectra of the same sample; `jax.vmap` tests
+            several samples.
+        law: any law of `laws`, or a function of levels that fits one. Values at a point mass do not count, because the
+            rank of a matrix decides their number; the others are compared with the rest of the law. Laws and ensembles
+            are compiled once for all their parameters. A function is known by its identity, and each new lambda or
+            closure compiles the draws again, for seconds; so define it once, in a module.
         calibration: "independent" for the law of the statistic for independent values; an ensemble, or a function of a
-            key that returns the values of one spectrum, for a bootstrap with m of them in each draw.
+            key that returns the values of one spectrum, for a bootstrap with m spectra in each draw.
         key: a typed key, for the bootstrap.
         resamples: number of draws of the bootstrap. It is static.
 
@@ -116,8 +116,9 @@ def kolmogorov_smirnov(
         A `GoodnessOfFit`: `statistic`, `p_value`, `n`, `null`, …
 
     Raises:
-        ValueError: levels are not finite real numbers, the ensemble has another number of levels, there is no key for
-            the bootstrap, or a function that fits a law is to be calibrated for independent values.
+        ValueError: `levels` are not finite real numbers, or `law` is no law.
+        ValueError: `calibration` draws another number of levels, or is "independent" with a function that fits a law.
+        ValueError: `key` is missing for the bootstrap, or `resamples` is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -130,8 +131,8 @@ def kolmogorov_smirnov(
         Kolmogorov (1933), Giorn. Ist. Ital. Attuari 4, 83. For up to 50 independent values p is right to 1e-10 of
         itself (float32: 1e-4), however small: Durbin (1968), Ann. Math. Stat. 39, 398, with Marsaglia, Tsang and Wang
         (2003), J. Stat. Softw. 8(18), and Birnbaum and Tingey (1951), Ann. Math. Stat. 22, 592, for the tail. For more
-        the error is 2e-5 at n = 51 and 3e-7 at n = 1000, by Pelz and Good (1976), J. R. Stat. Soc. B 38, 152, and 1e-6
-        of p below 0.02.
+        values the error is 2e-5 at n = 51 and 3e-7 at n = 1000, by Pelz and Good (1976), J. R. Stat. Soc. B 38, 152,
+        and 1e-6 of p below 0.02.
         Davison and Hinkley (1997), "Bootstrap Methods and their Application", 4.2, for the p-value.
     """
     return _tested("kolmogorov-smirnov", levels, law, calibration, key, resamples)
@@ -147,8 +148,8 @@ def cramer_von_mises(
 ) -> GoodnessOfFit:
     r"""Test by the mean square of the distance, $W^2 = n \int (F_n - F)^2\,dF$.
 
-    It sees a small change of the whole law better than the largest distance does. What the calibration means and how
-    parameters are fitted is said in `inference.kolmogorov_smirnov`.
+    It sees a small change of the whole law better than the largest distance does. `inference.kolmogorov_smirnov`
+    explains calibration and fitted parameters.
 
     Args:
         levels: values `(n,)`, or those of m independent spectra `(m, n)`, also masked.
@@ -186,11 +187,11 @@ def anderson_darling(
     r"""Test by the mean square of the distance in units of its spread, $A^2 = n \int (F_n - F)^2 / (F(1 - F))\,dF$.
 
     Both tails count as much as the middle, which is right for spacings and ratios, as universality classes differ at 0.
-    It is infinite as soon as one value lies outside of the support, where levels of finite matrices may lie next to a
-    limiting law: hold those against `laws.LevelDensity`, or take `inference.cramer_von_mises`. An infinite statistic
-    has a p-value where no more than 5 % of the draws are infinite too, all of which count as farther away. In single
-    precision the statistic of 100,000 values is right to 1e-3. What the calibration means and how parameters are fitted
-    is said in `inference.kolmogorov_smirnov`.
+    The statistic is infinite as soon as one value lies outside of the support, as levels of finite matrices may beside
+    a limiting law. Compare those with `laws.LevelDensity`, or take `inference.cramer_von_mises`. An infinite statistic
+    has a p-value if at most 5 % of the draws are infinite too; these all count as farther away. In single precision the
+    statistic of 100,000 values is right to 1e-3. `inference.kolmogorov_smirnov` explains calibration and fitted
+    parameters.
 
     Args:
         levels: values `(n,)`, or those of m independent spectra `(m, n)`, also masked.
@@ -203,8 +204,7 @@ def anderson_darling(
         A `GoodnessOfFit`.
 
     Raises:
-        ValueError: as in `inference.kolmogorov_smirnov`; or the statistic is infinite, and more than 5 % of
-            the draws are too.
+        ValueError: as in `inference.kolmogorov_smirnov`, or the statistic and more than 5 % of the draws are infinite.
 
     Example:
         >>> import rmtjax as rmt
@@ -248,7 +248,7 @@ def _tested(
 
 
 def _ranked(statistic: Any, null: Any) -> Any:
-    """Whether the statistic is finite, or draws at infinity are none or so few that the p-value rejects with all."""
+    """Whether the statistic is finite, or so few draws are infinite that the p-value rejects in any case."""
     infinite = (null == math.inf).sum()
     few = (infinite == 0) | (1 + infinite <= int(_FEW * (1 + null.size)))
     return few | ~(statistic == math.inf)
@@ -259,7 +259,7 @@ def _unranked(statistic: np.ndarray, null: np.ndarray) -> str:
     return f"{statistic} for the levels and for {infinite} of {null.size} draws; `cramer_von_mises` is always finite"
 
 
-# With no larger share of draws at infinity the p-value, an upper bound then, says something.
+# The largest share of infinite draws for which the p-value, then an upper bound, is of use.
 _FEW = 0.05
 _RANKED = _checks.Rule(
     _ranked,

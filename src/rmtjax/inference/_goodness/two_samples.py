@@ -16,23 +16,24 @@ from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
+from rmtjax.inference._goodness.bootstrap import all_valid
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.simulation import simulate
 from rmtjax.spectra.internal import Levels, ValuesLike, checked_values
 
-# Distribution functions are compared at all values of both sets, or at so many of them. At 4096 of 40,000 values the
-# supremum is missed by 1e-4 at most of what a set of spectra can change between two points.
+# Distribution functions are compared at all values of both sets, or at this number of them. At 4096 of 40,000 values
+# the supremum is missed by at most 1e-4 of the change that a set of spectra can have between two points.
 _MOST_POINTS = 4096
-# Permutations in one matrix product.
+# The number of permutations in one matrix product.
 _AT_ONCE = 256
 Name = Literal["kolmogorov-smirnov", "cramer-von-mises", "energy"]
 _NAMES: tuple[Name, ...] = get_args(Name)
 
 
 class SpectraComparison(AbstractModule):
-    """How far two sets of spectra are apart, and how probable a larger distance is if they are exchangeable.
+    """The distance of two sets of spectra, and the probability of a larger one if the spectra are exchangeable.
 
-    As text it is one line with all of that.
+    As text it is one line.
 
     Args:
         statistic: the distance.
@@ -76,23 +77,22 @@ def compare_spectra(
 ) -> SpectraComparison:
     r"""Test whether two sets of spectra have the same law, by permutations of the spectra over the two sets.
 
-    Levels of one matrix depend on each other, so that matrices and not levels are what can be exchanged: the p-value
+    Levels of one matrix depend on each other, so whole spectra are exchanged, not levels. The p-value
     $(1 + \#\{T^* \ge T\})/(\text{resamples} + 1)$ is exact whatever the law of a spectrum, as long as the spectra
-    are independent, and of one size. With the distribution functions F and G of the two sets, means of those of their
-    spectra, and H of both, the statistic is
+    are independent and of one size. Let F and G be the distribution functions of the two sets, means over their
+    spectra, and H that of both sets. The statistic is
 
     - "kolmogorov-smirnov": $\sup_x |F - G|$;
     - "cramer-von-mises": $\int (F - G)^2\,dH$, which does not depend on the unit of the levels;
     - "energy": $2\int (F - G)^2\,dx$, the energy distance, for which a level far out counts more.
 
-    They compare densities. For what is between the levels of one spectrum compare `statistics.gap_ratios`, or spacings,
-    in the place of levels, or give a function.
+    They compare densities. To compare correlations between the levels of a spectrum, pass `statistics.gap_ratios` or
+    spacings instead of levels, or give a function.
 
     Args:
         a: values of m₁ independent spectra, `(m₁, n₁)`, also masked; levels, spacings or ratios, in any order. Each
             spectrum has the same weight, whatever the number of its values.
-        b: likewise, `(m₂, n₂)`. Sizes that differ are allowed, but what finite matrices owe to their size then counts
-            as a difference.
+        b: values of m₂ independent spectra, `(m₂, n₂)`. With n₁ ≠ n₂ effects of the size count as a difference.
         key: a typed key for the permutations.
         statistic: one of the names, or a function of two arrays `(m₁, n)` and `(m₂, n)` of spectra of one size, which
             returns a number that is large where they differ. It is static.
@@ -103,9 +103,10 @@ def compare_spectra(
         A `SpectraComparison`: `statistic`, `p_value`, `spectra`, `null`, …
 
     Raises:
-        ValueError: values are not finite real numbers, sets are no `(m, n)`, 18 or more rows are seen to be levels and
-            not spectra, both sets have one spectrum, or a function is to be given spectra that are masked or of two
-            sizes.
+        ValueError: `a` or `b` is not `(m, n)` finite real numbers, or both have one spectrum.
+        ValueError: `a` or `b` has 18 or more rows that are levels and not spectra.
+        ValueError: `statistic` is a function, and spectra are masked or of two sizes.
+        ValueError: another argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -127,7 +128,7 @@ def compare_spectra(
         raise _checks.refusal("a", "have more than one spectrum, or `b`, as nothing else can be exchanged", sizes)
     resamples = _checks.integer("resamples", resamples, at_least=1)
     _checks.typed_key(key)
-    valid = _checks.both(*(True if each.valid is True else each.valid.all() for each in (first, second)))
+    valid = _checks.both(all_valid(first), all_valid(second))
     for name, each in (("a", first), ("b", second)):
         valid = _checks.both(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
     first, second = in_one_precision((first, second))
@@ -144,16 +145,16 @@ def compare_spectra(
 
 
 def _exchangeable(values: Any, mask: Any) -> Any:
-    """Whether the first axis may be that of exchangeable spectra, and not that of ascending levels.
+    """Whether the rows may be exchangeable spectra, and not the levels of spectra in columns.
 
-    The values in one place of m exchangeable spectra ascend from each to the next with a probability of 1/m! at most.
-    Spectra that ascend themselves are not looked at.
+    The values in one place of m exchangeable spectra ascend from row to row with a probability of at most 1/m!. Rows
+    that are ascending levels themselves always pass.
     """
     down, along = (values[1:] > values[:-1]).all(), (values[:, 1:] >= values[:, :-1]).all()
     return (len(values) < _MANY) | ~down | along | ~mask.all()
 
 
-# In eps: two divisions into the same sets may differ by rounding, and count as equal.
+# In units of eps: two divisions into the same sets may differ by rounding, and count as equal.
 _ROUNDING = 64
 # 1/m! is less than e⁻³⁶, the rounding unit of float64.
 _MANY = 18
@@ -166,7 +167,7 @@ _EXCHANGEABLE = _checks.Rule(
 
 @partial(compiled, static_argnums=0)
 def _by_name(resamples: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, tuple[Array, Array, Array]]:
-    """All statistics with their p-values and permutations: the last step costs nothing next to the others."""
+    """All statistics with their p-values and permutations, because the choice of one would save next to nothing."""
     points, widths = _points(a, b)
     each = jnp.concatenate([_cumulative(part.values, part.mask, points) for part in (a, b)])
     sizes = a.values.shape[0], b.values.shape[0]
@@ -181,7 +182,7 @@ def _by_name(resamples: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, 
             "energy": 2 * jnp.sum(apart**2 * widths),
         }
 
-    # Batches of one size, the last of which may go beyond what is asked for.
+    # Batches have one size, and the last one may go beyond the number of permutations.
     batches = -(-resamples // _AT_ONCE)
     numbers = jnp.arange(batches * -(-resamples // batches)).reshape(batches, -1)
     shuffled = lambda i: distances(jax.random.permutation(jax.random.fold_in(key, i), weights))
@@ -192,7 +193,7 @@ def _by_name(resamples: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, 
 
 
 def _points(a: Levels, b: Levels) -> tuple[Array, Array]:
-    """Values of both sets, ascending, and the distance from each to the next one; evenly by rank if there are many."""
+    """Values of both sets, ascending, and the distance to the next one; if there are many, some evenly by rank."""
     parts = [jnp.where(part.mask, part.values, jnp.inf).ravel() for part in (a, b)]
     points = jnp.sort(jnp.concatenate(parts))
     if points.size > _MOST_POINTS:

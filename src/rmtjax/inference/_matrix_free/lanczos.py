@@ -1,12 +1,12 @@
 r"""Lanczos' tridiagonalisation of a Hermitian operator that is known by its products with vectors.
 
-From a unit vector $q_0$ the vectors $q_0, A q_0, A^2 q_0, \dots$ made orthonormal, the rows of Q, give a tridiagonal
-matrix $T = \bar Q A Q^T$ with the diagonal $\alpha$ and the off-diagonal $\beta$. Each product is made orthogonal to
-all vectors before it, and a second time, after which they are orthonormal to rounding however far some levels have
-converged (Giraud, Langou and Rozložník 2005): T is the exact matrix of an operator within rounding of A.
+Let the rows of Q be the vectors $q_0, A q_0, A^2 q_0, \dots$ made orthonormal, for a unit vector $q_0$. Then
+$T = \bar Q A Q^T$ is tridiagonal, with the diagonal $\alpha$ and the off-diagonal $\beta$. Each product is made
+orthogonal to all earlier vectors twice. The vectors are then orthonormal to rounding, however far some levels have
+converged (Giraud, Langou and Rozložník 2005), and T is the exact matrix of an operator within rounding of A.
 
-The library for this, matfree 0.6, makes orthogonal as often, but goes on where the vectors have run out: of the
-identity matrix its T has off-diagonal entries of 5, and so levels that the matrix lacks.
+The library matfree 0.6 makes vectors orthogonal as often, but goes on where they have run out: for the identity matrix
+its T has off-diagonal entries of 5, and so levels that the matrix does not have.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,23 @@ from rmtjax._promotion import like
 from rmtjax._units import in_unit, over
 from rmtjax._varying import varying_like
 
-# What is left of a product counts as rounding below this many eps of the largest product.
+# The rest of a product counts as rounding below this many eps of the largest product.
 _ROUNDING = 100
 
 
 class Tridiagonal(NamedTuple):
-    r"""What Lanczos' steps find, in a unit in which the first product has a length of order 1.
+    r"""The result of Lanczos' steps, in a unit in which the first product has a length of order 1.
 
     Args:
-        unit: a power of two. Squares of products in the unit of the operator may over- or underflow, and the latter
-            would pass for vectors that have run out.
+        unit: a power of two. In the unit of the operator, squares of products may overflow, or underflow and pass for
+            vectors that have run out.
         diagonal: the α, 0 from `order` on; complex for a complex operator, with imaginary parts of rounding.
-        off_diagonal: the β behind each of them; the last is what the next step would begin with.
+        off_diagonal: the β behind each α; the next step would begin with the last one.
         order: number of steps until the vectors ran out.
-        complete: whether they did, so that the vectors span a space that A maps into itself.
+        complete: whether the vectors ran out, so that they span a space that A maps into itself.
         size: the Frobenius norm of $\bar Q A Q^T$.
-        asymmetry: the part of it that is not of a Hermitian tridiagonal matrix, or with a `witness` the greater one of
-            this and of what the witness sees.
+        asymmetry: the share of this norm that does not belong to a Hermitian tridiagonal matrix, or the asymmetry that
+            a `witness` sees, if it is larger.
     """
 
     unit: Float[Array, ""]
@@ -65,9 +65,9 @@ def tridiagonalised(
 ) -> Tridiagonal:
     r"""The first steps from a unit vector; depth ≤ n.
 
-    The steps see the part of A between their vectors only, of a single step one number, which is symmetric whatever A
-    is. A random unit vector u as a `witness` costs one product more, and sees all of A: $\langle u, A q_0\rangle$ and
-    $\langle A u, q_0\rangle$ are numbers of the size of $|A q_0|/\sqrt n$ that differ by
+    The steps see only the part of A between their vectors. A single step sees one number, which is symmetric whatever A
+    is. A random unit vector u as a `witness` costs one more product and sees all of A: the numbers
+    $\langle u, A q_0\rangle$ and $\langle A u, q_0\rangle$ have the size of $|A q_0|/\sqrt n$ and differ by the share
     $\lVert A - A^*\rVert_F/\lVert A\rVert_F$ of it.
     """
     real = start.real.dtype
@@ -75,8 +75,8 @@ def tridiagonalised(
     other = start if witness is None else witness
 
     def step(state: _State, k: Int[Array, ""]) -> tuple[_State, tuple]:
-        # The product with the witness is a last step, as a second copy of the operator would be compiled anew. Its row
-        # is beyond the vectors, where a write is dropped.
+        # The product with the witness is the last step, because a second copy of the operator would be compiled again.
+        # Its row is beyond the vectors, where a write is dropped.
         q = state.following if witness is None else jnp.where(k < depth, state.following, witness)
         vectors = state.vectors.at[k].set(q)
         image = product(q)
@@ -87,7 +87,7 @@ def tridiagonalised(
         second = vectors.conj() @ once
         twice = once - second @ vectors
         left, largest = _norm(twice), jnp.maximum(state.largest, _norm(image))
-        # Twice is enough (Parlett 1998, section 6.9): what loses length again is rounding.
+        # Twice is enough (Parlett 1998, section 6.9): a vector that loses length again is rounding.
         goes_on = (left > 0.5 * _norm(once)) & (left > _ROUNDING * eps * largest)
         following = jnp.where(goes_on, twice / like(twice, jnp.where(goes_on, left, 1)), 0)
         row = first + second
@@ -97,7 +97,7 @@ def tridiagonalised(
         return _State(unit, vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
-    # Parts of an array, as JAX does not map a loop over an explicit axis if it carries a constant number.
+    # These are parts of arrays: JAX does not map a loop over an explicit axis if it carries a constant number.
     unit, none = jnp.ones(1, real)[0], jnp.zeros(1, real)[0]
     state = _State(unit, jnp.zeros((depth, start.size), start.dtype), start, none, none)
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
@@ -115,7 +115,7 @@ def tridiagonalised(
 
 
 def _ratio(part: Float[Array, ""], whole: Float[Array, ""]) -> Float[Array, ""]:
-    """A part of a size that may be 0."""
+    """The quotient of a part and a whole that may be 0."""
     return part / jnp.where(whole > 0, whole, 1)
 
 

@@ -1,8 +1,8 @@
-r"""Levels of an operator that lie outside of a bulk, by more than the fluctuations of its edge.
+r"""Levels of an operator that lie outside of a bulk by more than the fluctuations of its edge.
 
 Near its end b a bulk of n levels has the density $\frac a\pi \sqrt{b - x}$, and its outermost level lies at
 $b + (a n)^{-2/3}\,\xi$ with ξ from the law of Tracy and Widom. The quantile $b - s$ above which there is one level on
-average, $\frac{2an}{3\pi} s^{3/2} = 1$, has the constant a in it: $(an)^{-2/3} = \big(\frac{2}{3\pi}\big)^{2/3} s$.
+average, $\frac{2an}{3\pi} s^{3/2} = 1$, gives the constant: $(an)^{-2/3} = \big(\frac{2}{3\pi}\big)^{2/3} s$.
 """
 
 import math
@@ -28,10 +28,10 @@ class SpectralOutliers(AbstractModule):
     """The outermost levels of an operator, and whether they belong to a bulk.
 
     Args:
-        levels: from the outermost inwards.
-        residuals: within which there is a level of the operator.
-        p_values: the probability that the outermost level of the bulk is as far out.
-        count: how many of them, from the outermost on, are outside: those before the first that may be of the bulk.
+        levels: levels from the outermost inwards.
+        residuals: distances within which there is a level of the operator.
+        p_values: for each level, the probability that the outermost level of the bulk is as far out.
+        count: how many levels are outside, counted up to the first that may belong to the bulk.
         edge: the end of the bulk.
         side: "upper" or "lower".
 
@@ -57,15 +57,15 @@ def spectral_outliers(
 ) -> SpectralOutliers:
     r"""Which of the outermost levels of an operator lie outside of a bulk, such as a fitted law.
 
-    The scale of the fluctuations comes from the law itself, by the formula at the top of the file: the outermost of n
-    levels lies at the end of the support plus $\big(\frac{2}{3\pi}\big)^{2/3} s$ times a variate of
-    `laws.TracyWidom`, with 1/n of the law beyond the distance s from the end.
+    The law itself gives the scale of the fluctuations: the outermost of n levels lies at the end of the support plus
+    $\big(\frac{2}{3\pi}\big)^{2/3} s$ times a variate of `laws.TracyWidom`, where 1/n of the law is within the distance
+    s of the end.
 
     Convention: β of `laws.TracyWidom` is 1 for real and 2 for complex vectors. A level is taken at the near end of its
-    residual, and as the outermost of the bulk, which is on the safe side for the further ones.
+    residual, and as the outermost of the bulk, which is on the safe side for all but the first level.
 
     Args:
-        density: what `spectral_density_of` found.
+        density: the result of `spectral_density_of`.
         bulk: a law of bounded support that ends like a square root, e.g. of a fit.
         side: "upper" or "lower"; static.
         alpha: the p-value below which a level is outside, in (0, 1).
@@ -74,7 +74,7 @@ def spectral_outliers(
         `SpectralOutliers`, with one entry for each node of a probe.
 
     Raises:
-        ValueError: `bulk` is no law, or has no end on this side; `alpha` is not between 0 and 1.
+        ValueError: `bulk` is no law or has no end on this side, or another argument is outside its range.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -85,8 +85,7 @@ def spectral_outliers(
         1 True
 
     References:
-        Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, section 18, for the universality of the
-        edge.
+        Erdős and Yau (2017), A Dynamical Approach to Random Matrix Theory, section 18, for universality of the edge.
     """
     if not isinstance(density, SpectralDensityEstimate):
         raise _checks.refusal("density", "be a `SpectralDensityEstimate`, from `spectral_density_of`", density)
@@ -97,8 +96,7 @@ def spectral_outliers(
     edge = _BOUNDED("bulk", bulk.support()[1 if upper else 0])
     inside = bulk.isf(1 / density.n) if upper else bulk.ppf(1 / density.n)
     levels, residuals = density.extreme_levels(density.nodes.shape[-1], side=side)
-    outward = _outward(levels, residuals, edge, inside)
-    p_values = TracyWidom(density.beta).sf(outward)
+    p_values = TracyWidom(density.beta).sf(_outward(levels, residuals, edge, inside))
     return SpectralOutliers(levels, residuals, p_values, _count(p_values, share), edge, side)
 
 
@@ -106,7 +104,7 @@ def spectral_outliers(
 def _outward(
     levels: Float[Array, " k"], residuals: Float[Array, " k"], edge: Float[Array, ""], inside: Float[Array, ""]
 ) -> Float[Array, " k"]:
-    """How far out of the bulk a level lies at least, in units of the fluctuations."""
+    """The least distance of each level from the bulk, in units of the fluctuations."""
     levels, residuals, edge, inside = in_one_precision((levels, residuals, edge, inside))
     sign = jnp.sign(edge - inside)
     return (sign * (levels - edge) - residuals) / (_EDGE * jnp.abs(edge - inside))

@@ -1,13 +1,13 @@
 r"""Averages over the spectrum of an operator as random vectors see it, with their errors.
 
 A unit vector v sees the levels $\lambda_i$ with the weights $|\langle v, e_i\rangle|^2$ of its components in the
-eigenvectors. Uniform on the sphere it sees each with the mean weight 1/n, and for every function f
+eigenvectors. If v is uniform on the sphere, each mean weight is 1/n, and for every function f
 
 $$E\,v^* f(A) v = \frac1n \operatorname{tr} f(A), \qquad
 \operatorname{Var}\,v^* f(A) v = \frac{2}{\beta n + 2}\Big[\frac1n \operatorname{tr} f(A)^2
 - \Big(\frac1n \operatorname{tr} f(A)\Big)^2\Big]$$
 
-with β = 1 for real and 2 for complex vectors. So errors need not be read off the spread of a few probes: the same sums
+with β = 1 for real and 2 for complex vectors. So errors need not come from the spread of a few probes: the same sums
 give the traces of f and f².
 """
 
@@ -27,13 +27,13 @@ from rmtjax._units import in_unit, times
 from rmtjax.special.internal import square_root, student_multiple
 from rmtjax.statistics import Estimate
 
-# A Gaussian of this width, in units of the range of the levels over the depth, is integrated to 1e-5 of its height: the
-# quadrature is exact for polynomials of twice the depth, and what they leave is exp(-2 · 2.5²).
+# A Gaussian of this width, in units of the range of the levels over the depth, is integrated to 1e-5 of its height. The
+# quadrature is exact for polynomials of twice the depth, which leave an error of exp(-2 · 2.5²).
 _WIDTH = 1.25
 
 
 def _several_levels(_: Array, nodes: Float[Array, "probes depth"]) -> Bool[Array, ""]:
-    """Whether nodes differ by more than rounding; NaN is left to be NaN."""
+    """Whether nodes differ by more than rounding, or are NaN."""
     return ~(nodes.max() - nodes.min() <= 32 * jnp.finfo(nodes.dtype).eps * abs(nodes).max())
 
 
@@ -43,15 +43,14 @@ _RESOLVED = _checks.Rule(
 
 
 class SpectralDensityEstimate(AbstractModule):
-    r"""What the spectrum of an operator looks like from a few random vectors; made by `spectral_density_of`.
+    r"""The spectrum of an operator as a few random vectors see it; made by `spectral_density_of`.
 
-    Each probe has a quadrature, $v^* f(A) v \approx \sum_j w_j f(\theta_j)$, exact for polynomials of a degree below
-    twice the depth. Averages over the spectrum are averages over probes, with the errors that the choice of the probes
-    leaves.
+    Each probe has a quadrature, $v^* f(A) v \approx \sum_j w_j f(\theta_j)$, which is exact for polynomials of a degree
+    below twice the depth. Averages over the spectrum are averages over probes, with errors by their random choice.
 
     Args:
-        nodes: the Ritz values θ of each probe, ascending; where the vectors ran out, followed by copies of the last.
-        weights: their weights w, of sum 1 for each probe; 0 for copies.
+        nodes: the Ritz values θ of each probe, ascending; if the vectors ran out, followed by copies of the last.
+        weights: the weights w of the nodes, of sum 1 for each probe; 0 for copies.
         residuals: a level lies within this distance of a node; infinite for copies.
         complete: whether the vectors of a probe ran out, so that its quadrature is exact for every function.
         n: order of the operator.
@@ -84,13 +83,14 @@ class SpectralDensityEstimate(AbstractModule):
     def mean(self, f: Callable[[Array], Array]) -> Estimate:
         r"""The mean of a function over the spectrum, $\frac1n \operatorname{tr} f(A)$.
 
-        The error is that of the probes. That of the quadrature falls exponentially with the depth for smooth functions.
+        The standard error covers the choice of the probes. The error of the quadrature is not in it; it falls
+        exponentially with the depth for smooth functions.
 
         Args:
-            f: elementwise; real or complex, with further axes behind those of the levels if it has several values.
+            f: an elementwise function, real or complex; several values of a level are on further axes behind.
 
         Returns:
-            An `Estimate` of the further axes of f; its `samples` are the numbers of which the probes are made.
+            An `Estimate` with the further axes of f; its `samples` count the random numbers in the probes.
 
         Raises:
             ValueError: f returns another shape.
@@ -102,13 +102,10 @@ class SpectralDensityEstimate(AbstractModule):
         return Estimate(value, error, self._numbers)
 
     def moment(self, k: int) -> Estimate:
-        r"""The moment $\frac1n \operatorname{tr} A^k$; for k below twice the depth all of its error is in the probes.
+        r"""The moment $\frac1n \operatorname{tr} A^k$; for k below twice the depth the quadrature has no error.
 
         Args:
             k: at least 0; static.
-
-        Raises:
-            ValueError: `k` is no integer of at least 0.
         """
         k = _checks.integer("k", k, at_least=0)
         value, error = self._run(self._moment, k=k)
@@ -119,12 +116,11 @@ class SpectralDensityEstimate(AbstractModule):
 
         Args:
             x: points of any shape.
-            width: the standard deviation η > 0, by default the `resolution`. Of a narrower one the error of the
-                quadrature is not in the standard error. A multiple of the identity has the resolution 0, and no
-                density but for a width that is given.
+            width: the standard deviation η > 0, by default the `resolution`. For a narrower one the standard error
+                leaves out the error of the quadrature. A multiple of the identity needs a width.
 
         Raises:
-            ValueError: `x` is not real, or `width` not positive and finite, or left out where all levels are equal.
+            ValueError: `x` is not real, or `width` is not positive and finite, or missing where all levels are equal.
         """
         x, valid = _checks.points("x", x)
         if width is None:
@@ -135,15 +131,12 @@ class SpectralDensityEstimate(AbstractModule):
         return Estimate(value, error, self._numbers)
 
     def cdf(self, x: RealLike) -> Estimate:
-        """The fraction of levels up to x: half of the weight of a node lies below it, and between two nodes is a line.
+        """The fraction of levels up to x, linear between the nodes, with half of the weight of a node below it.
 
-        The error is that of the probes. What the quadrature leaves open is in `cdf_band`.
+        The standard error covers the choice of the probes; `cdf_band` also covers the error of the quadrature.
 
         Args:
-            x: points of any shape.
-
-        Raises:
-            ValueError: `x` holds NaN.
+            x: points of any shape, without NaN.
         """
         x, valid = _checks.points("x", x)
         _, value, _ = self._run(self._cumulative, x, valid=valid)
@@ -152,17 +145,14 @@ class SpectralDensityEstimate(AbstractModule):
     def cdf_bracket(self, x: RealLike) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         r"""Bounds of the weight that the probes see up to x, whatever the levels between the nodes.
 
-        Between the nodes $\theta_j$ and $\theta_{j+1}$ the inequalities of Chebyshev, Markov and Stieltjes allow for no
-        less than the weights of the nodes before $\theta_j$, and no more than those up to $\theta_{j+1}$.
+        Between the nodes $\theta_j$ and $\theta_{j+1}$ the inequalities of Chebyshev, Markov and Stieltjes bound the
+        weight from below by all nodes before $\theta_j$, and from above by all nodes up to $\theta_{j+1}$.
 
         Args:
-            x: points of any shape.
+            x: points of any shape, without NaN.
 
         Returns:
             The lower and the upper bounds, means over the probes.
-
-        Raises:
-            ValueError: `x` holds NaN.
 
         References:
             Szegő (1975), Orthogonal Polynomials, section 3.41.
@@ -174,15 +164,12 @@ class SpectralDensityEstimate(AbstractModule):
     def cdf_band(self, x: RealLike, confidence: float = 0.95) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """Confidence bounds of the fraction of levels up to x: brackets, widened by the error of the probes.
 
-        The interval is Wilson's, as for a proportion, since the weight that a probe sees has the variance
-        2 F (1 - F)/(βn + 2). It holds the truth more often than `confidence`, as the brackets are bounds themselves.
+        The interval is Wilson's, as for a proportion, because the weight that a probe sees has the variance
+        2 F (1 - F)/(βn + 2). It holds the truth more often than `confidence`, because the brackets are bounds.
 
         Args:
-            x: points of any shape.
-            confidence: probability to hold the true value, between 0 and 1.
-
-        Raises:
-            ValueError: `x` holds NaN, or `confidence` is not between 0 and 1.
+            x: points of any shape, without NaN.
+            confidence: probability that the bounds hold the true value, between 0 and 1.
 
         References:
             Wilson (1927), J. Amer. Statist. Assoc. 22, 209.
@@ -194,18 +181,15 @@ class SpectralDensityEstimate(AbstractModule):
     def extreme_levels(self, k: int = 1, *, side: Side = "upper") -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         """The outermost Ritz values, and the distances within which there is a level.
 
-        The j-th is the outermost of the j-th ones of the probes, and no level counted from that side is farther inside
-        (Cauchy's interlacing). A level that has several vectors is found once.
+        The j-th value is the outermost among the j-th values of all probes. The j-th level from that side is at least
+        as far out (Cauchy's interlacing). A level with several vectors is found once.
 
         Args:
             k: how many, at most as many as a probe has nodes; static.
             side: "upper", from the largest down, or "lower", from the smallest up.
 
         Returns:
-            Levels and residuals; of values that no probe has, ∓infinity and infinity.
-
-        Raises:
-            ValueError: `k` is no integer from 1 to the depth, or `side` another.
+            Levels and residuals; ∓infinity and infinity for values that no probe has.
         """
         k = _checks.integer("k", k, at_least=1)
         if k > self.nodes.shape[-1]:
@@ -256,7 +240,7 @@ def _mean_and_error(
     average = lambda values: jnp.tensordot(like(values, weights / weights.shape[0]), values, 2)
     scaled, unit = in_unit(values, (0, 1))
     mean = average(scaled)
-    # The mean square of deviations, as a difference of squares would cancel beside a large mean.
+    # Take the mean square of deviations: a difference of squares would cancel beside a large mean.
     spread = average(jnp.abs(scaled - mean[None, None]) ** 2)
     return times(mean, unit[0, 0]), square_root(variance * spread) * unit[0, 0]
 
@@ -264,7 +248,7 @@ def _mean_and_error(
 def _one_cumulative(
     nodes: Float[Array, " depth"], weights: Float[Array, " depth"], complete: Bool[Array, ""], x: Float[Array, "..."]
 ) -> tuple[Float[Array, "..."], Float[Array, "..."], Float[Array, "..."]]:
-    """The weight up to x that one probe sees: the least, what lies between, and the most."""
+    """The weight up to x that one probe sees: a lower bound, a value between, and an upper bound."""
     depth = nodes.size
     below = jnp.searchsorted(nodes, x, side="right")
     total = jnp.pad(jnp.cumsum(weights), (1, 0))

@@ -22,7 +22,7 @@ from rmtjax.inference._matrix_free.vectors import VectorKind, vector_kind
 from rmtjax.linalg import SymTridiagonal, eigh
 from rmtjax.simulation import simulate
 
-# Products of a probe by default, if the operator has as many levels.
+# The default number of products of a probe, if the operator has as many levels.
 _DEPTH = 80
 
 _FINITE = _checks.Rule(
@@ -30,7 +30,7 @@ _FINITE = _checks.Rule(
     "return finite numbers",
     lambda sizes: f"NaN or infinity for {(~np.isfinite(sizes)).sum()} of {sizes.size} probes",
 )
-# Half of the digits: products that are solved for, or summed in another order, are symmetric to fewer than all.
+# Half of the digits must agree: products from a solver, or sums in another order, are not symmetric to all digits.
 _SYMMETRIC = _checks.Rule(
     lambda asymmetry: (asymmetry <= np.sqrt(np.finfo(asymmetry.dtype).eps)).all(),
     "be symmetric (Hermitian)",
@@ -50,15 +50,15 @@ def spectral_density_of(
 ) -> SpectralDensityEstimate:
     r"""The spectrum of a symmetric or Hermitian operator from its products with vectors.
 
-    Each of a few random vectors is multiplied `depth` times; Lanczos' tridiagonal matrix of these products is Gauss'
-    quadrature of the weights with which the vector sees the levels. Nothing of the size of the matrix is stored but
-    `depth` vectors at a time. Levels that stand apart from the others, as those of a Hessian do, converge first and to
-    all digits; of the bulk one sees its shape, as sharp as the `resolution` of the result.
+    Each of a few random vectors is multiplied `depth` times. Lanczos' tridiagonal matrix of these products is the
+    quadrature of Gauss for the weights with which the vector sees the levels. Only `depth` vectors are stored at a
+    time, never the matrix. Levels that stand apart from the others, as in a Hessian, converge first and to all digits;
+    of the bulk one sees the shape, as sharp as the `resolution` of the result.
 
     Convention: probes are uniform on the unit sphere, real or complex, so that averages over the spectrum have no bias.
-    Probe i uses `jax.random.fold_in(key, i)` and they are drawn by `rmt.simulate`, over all devices and with a program
-    for the structure of `matvec` and `args`: a function that takes its parameters by `args` is compiled once for all
-    values, a new lambda at each call anew.
+    Probe i uses `jax.random.fold_in(key, i)`. `rmt.simulate` draws them over all devices, by a program for the
+    structure of `matvec` and `args`: a function that takes its parameters by `args` is compiled once for all values,
+    but a new lambda is compiled at each call.
 
     Args:
         matvec: the product, a linear function of JAX of a vector and of `args`.
@@ -66,20 +66,18 @@ def spectral_density_of(
         n: order of the operator, or an example of its vectors: a pytree of arrays of one dtype, such as the parameters
             of a network.
         args: further arguments of `matvec`, pytrees of arrays.
-        depth: products of a probe, at most the order; by default 80, or the order. Static.
+        depth: products of a probe, at most the order; by default 80, or the order if it is smaller. Static.
         probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
             that one is enough for a million levels. Static.
-        dtype: of the vectors, if n is an order; by default what `matvec` makes of JAX's default.
+        dtype: dtype of the vectors, if n is an order; by default the one that `matvec` makes of JAX's default.
 
     Returns:
-        A `SpectralDensityEstimate`. As differentiable in `args` as `matvec` is; in reverse all bases of all steps are
-        kept.
+        A `SpectralDensityEstimate`, as differentiable in `args` as `matvec`; reverse mode keeps the bases of all steps.
 
     Raises:
-        ValueError: `matvec` returns another shape or dtype than it takes, NaN, or is not symmetric: the products
-            themselves and one more for each probe show it, and half of the digits must agree. Inside of a compiled
-            program the one more is left out, and what is seen not to be symmetric gives NaN. `depth` is beyond the
-            order.
+        ValueError: `matvec` returns another shape or dtype than it takes, or NaN.
+        ValueError: `matvec` is not symmetric to half of the digits, by its products and one more for each probe. Inside
+            of a compiled program there is no further product, and an asymmetry that is seen gives NaN.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -104,8 +102,7 @@ def spectral_density_of(
         raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
     probes = _checks.integer("probes", probes, at_least=1)
     steps = _all_probes(partial(_probe, matvec, kind, depth, not is_staged()), key, probes, args)
-    valid = _FINITE.kept("matvec", steps.size)
-    valid = _checks.both(valid, _SYMMETRIC.kept("matvec", steps.asymmetry))
+    valid = _checks.both(_FINITE.kept("matvec", steps.size), _SYMMETRIC.kept("matvec", steps.asymmetry))
     beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
     quadrature = _quadrature(steps._replace(diagonal=steps.diagonal.real))
     nodes, weights, residuals = _checks.masked(valid, quadrature)
@@ -117,7 +114,7 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
     if not is_staged():
         with soon():
             return simulate(probe, key, probes, args=args, progress=False)
-    # Inside of a user's program there are no devices to be shared out, and inside of `shard_map` there cannot be.
+    # Inside of a user's program the devices are not ours to share out, and inside of `shard_map` nobody can.
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
     with mesh_of((keys, args)):
         return jax.lax.map(lambda key: probe(key, *args), keys)
@@ -126,9 +123,9 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
 def _probe(
     matvec: Callable[..., PyTree], kind: VectorKind, depth: int, witnessed: bool, key: KeyScalar, *args: PyTree
 ) -> Tridiagonal:
-    """Lanczos' steps from one random vector, with another one as a witness of the symmetry or without."""
+    """Lanczos' steps from one random vector, with another one as a witness of the symmetry if `witnessed`."""
     product, dtype = kind.flat_product(matvec, args)
-    # The same bits as those of `key`, by a program that compiles sooner.
+    # This gives the same bits as `key`, by a program that compiles sooner.
     keys = jax.random.split(unrolled(key))[: 1 + witnessed]
     vectors = jax.vmap(partial(jax.random.normal, shape=(kind.n,), dtype=dtype))(keys)
     vectors = vectors / like(vectors, jnp.linalg.norm(vectors, axis=-1, keepdims=True))
@@ -141,7 +138,7 @@ def _quadrature(steps: Tridiagonal) -> tuple[Float[Array, "probes depth"], ...]:
     d, e, order, unit = steps.diagonal, steps.off_diagonal, steps.order[:, None], steps.unit[:, None]
     place = jnp.arange(d.shape[-1], dtype=order.dtype)[None]
     there = place < order
-    # Rows that are not there have levels above all others, and vectors of their own.
+    # Missing rows get levels above all others, and vectors of their own.
     bound = jnp.max(jnp.abs(d) + 2 * jnp.abs(e), axis=-1, keepdims=True)
     rows = jnp.where(there, d, like(d, 2 + place) * jnp.where(bound > 0, bound, 1))
     matrix = SymTridiagonal(rows, jnp.where(place + 1 < order, e, 0)[:, :-1])

@@ -1,4 +1,4 @@
-"""Vectors of an operator: plain ones of length n, or pytrees such as the parameters of a network."""
+"""Vectors of an operator: plain vectors of length n, or pytrees such as the parameters of a network."""
 
 import math
 from collections.abc import Callable
@@ -17,12 +17,9 @@ from rmtjax._promotion import common_dtype
 
 @dataclass(frozen=True)
 class VectorKind:
-    """Structure, shapes and dtype of the vectors that an operator takes; hashable, and so static.
+    """Structure of the vectors of an operator as a pytree, shapes of its leaves, and their dtype; hashable.
 
-    Args:
-        structure: of the pytree.
-        shapes: of its leaves.
-        dtype: of all of them, or None for what products with the operator keep.
+    The dtype None stands for the one that products with the operator keep.
     """
 
     structure: Any
@@ -44,7 +41,7 @@ class VectorKind:
         """The operator on flat vectors, and their dtype; it is traced here to be checked."""
         dtype = self.dtype
         if dtype is None:
-            # A weakly typed vector takes the dtype of what the operator is made of.
+            # A weakly typed vector takes the dtype of the numbers in the operator.
             image = self._image(matvec, args, jnp.zeros(()).dtype, weak_type=True)
             dtype = common_dtype(*(leaf.dtype for leaf in jax.tree.leaves(image)))
         image = self._image(matvec, args, dtype)

@@ -23,11 +23,11 @@ class Denoised(AbstractModule):
 
     Args:
         matrix: the estimate of the signal, of the shape of the data.
-        singular_values: those of the data (without its mean, if that was taken away), descending.
-        shrunk_values: those of the signal; 0 where there is none.
+        singular_values: singular values of the data (without its mean, if `center`), descending.
+        shrunk_values: singular values of the signal; 0 where there is none.
         rank: the number of shrunk values that are not 0.
-        noise: the noise level σ, as it was given or as it was estimated.
-        n: number of rows of the data; not less one with `center`, unlike that of `SignalRank`. Static.
+        noise: the noise level σ, given or estimated.
+        n: number of rows of the data, also with `center`, unlike in `SignalRank`; static.
         p: number of variables; static.
 
     Example:
@@ -54,11 +54,11 @@ def denoise(
     noise: Annotated[RealLike, "*batch"] | None = None,
     center: bool = False,
 ) -> Denoised:
-    r"""An estimate of a matrix of low rank from itself plus white noise, by the best shrinkage of singular values.
+    r"""An estimate of a matrix of low rank that was observed in white noise, by the best shrinkage of singular values.
 
     For $Y = X + \sigma Z$ with X of low rank and independent entries $E Z_{ij} = 0$, $E|Z_{ij}|^2 = 1$, the estimate
     keeps the singular vectors of Y and replaces its singular values s by η(s). In the limit of large matrices one η
-    is the best for all signals: with $\beta = \min(n, p)/\max(n, p)$, $c = \max(n, p)\,\sigma^2$ and
+    is best for all signals. With $\beta = \min(n, p)/\max(n, p)$, $c = \max(n, p)\,\sigma^2$ and
     $s_\pm = (1 \pm \sqrt\beta)\sqrt c$, it is 0 up to $s_+$, and beyond
 
     $$\eta_{\text{frobenius}} = \frac{\sqrt{(s^2 - s_+^2)(s^2 - s_-^2)}}{s}, \qquad
@@ -66,37 +66,37 @@ def denoise(
     \eta_{\text{nuclear}} = \Big(\eta_{\text{frobenius}} - \frac{\sqrt\beta\,c}{x}\Big)_+,$$
 
     where $x^2 = \frac12\big(s^2 - (1 + \beta)c + s\,\eta_{\text{frobenius}}\big)$ is the square of the singular value
-    of X that shows as s. The loss `"hard"` is that of `"frobenius"`, with nothing but the choice to keep a singular
-    value as it is or to drop it: the threshold of `optimal_hard_threshold`. A transposed matrix has the transposed
-    estimate, and a symmetric one a symmetric estimate: symmetric noise of independent entries has the same limit. Noise
-    that repeats along the diagonals of a Hankel matrix has singular values beyond $s_+$.
+    of X that shows as s. `"hard"` has the loss of `"frobenius"` but only keeps or drops a singular value, at the
+    threshold of `optimal_hard_threshold`. A transposed matrix has the transposed estimate. A symmetric matrix has a
+    symmetric estimate, because symmetric noise of independent entries has the same limit. But noise that repeats along
+    the diagonals of a Hankel matrix has singular values beyond $s_+$.
 
-    An unknown σ is that of noise whose median singular value is the one of the data,
+    An unknown σ is estimated from the median singular value of the data,
     $\hat\sigma = s_{\text{median}}/\sqrt{\max(n, p)\,\mu_\beta}$ with the median $\mu_\beta$ of
-    `laws.MarchenkoPastur`. A signal of rank r moves it up by a part of the order of $r/\min(n, p)$. Singular values
-    below $2\sqrt{\max(n, p)}$ eps of the largest are rounding and no signal, also where there is no other noise.
+    `laws.MarchenkoPastur`. A signal of rank r makes it larger by a relative amount of the order of $r/\min(n, p)$.
+    Singular values below $2\sqrt{\max(n, p)}$ eps of the largest are rounding and no signal, also where there is no
+    other noise.
 
-    The singular value decomposition is that of the matrix itself, not of its square, so that in single precision weak
-    components survive beside ones ten thousand times as strong. The gradient is right where singular values are
-    equal, and includes that of the estimated σ. At $s_+$ the Frobenius shrinker begins like a square root: its slope
-    is large beyond and 0 at $s_+$ itself; where `"operator"` and `"hard"` jump, the jump has no derivative.
+    The matrix itself is decomposed, not its square, so that in single precision weak components survive beside
+    components ten thousand times as strong. The gradient is right where singular values are equal, and includes the
+    gradient of the estimated σ. At $s_+$ the Frobenius shrinker begins like a square root: its slope is 0 at $s_+$ and
+    large beyond. `"operator"` and `"hard"` jump, and the jump has no derivative.
 
     Convention: σ² is $E|z|^2$ of an entry z of the noise, both parts together where the data are complex.
 
     Args:
-        data: observations × variables, `(..., n, p)`, real or complex, finite. A Hermitian matrix is taken as data too,
-            so that a covariance matrix is not refused here.
+        data: observations × variables, `(..., n, p)`, real or complex, finite. It may be Hermitian, so that a
+            covariance matrix is not refused here.
         loss: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
         noise: σ > 0, a number or one for each matrix, of the shape of the batch; estimated if None.
-        center: whether to take the mean over the observations away first, and add it again to the result; the noise
-            then has n - 1 rows. Static.
+        center: whether to take the mean over the observations away and add it again; the noise has n - 1 rows. Static.
 
     Returns:
         A `Denoised`; its field `matrix` is the estimate.
 
     Raises:
-        ValueError: the data are no finite matrix of at least two rows (three with `center`); `loss` is none of the
-            four; σ is not positive.
+        ValueError: `data` are not a finite matrix of at least two rows (three with `center`).
+        ValueError: `loss` is unknown, or `noise` is not positive.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -106,9 +106,8 @@ def denoise(
         1 True
 
     References:
-        Gavish and Donoho (2017), IEEE Trans. Inf. Theory 63, 2137, for squares and the nuclear norm, and for square
-        matrices in the operator norm; Leeb (2022), Stat. Probab. Lett. 186, 109472, for the operator norm of all
-        shapes.
+        Gavish and Donoho (2017), IEEE Trans. Inf. Theory 63, 2137, for squares and the nuclear norm, and for the
+        operator norm of square matrices; Leeb (2022), Stat. Probab. Lett. 186, 109472, for the operator norm of others.
     """
     _checks.choice("loss", loss, Loss)
     center = bool(_checks.choice("center", center, Literal[False, True]))

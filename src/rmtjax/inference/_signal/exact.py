@@ -1,9 +1,9 @@
 r"""The exact law of the largest level of a classical ensemble of n levels, β = 1 and 2.
 
-The notation is that of `special._classical_weights`, $\varphi_k = \sqrt w\,p_k$, and the variable y has
-$dx = 2\sqrt f\,dy$ ($x = y^2$ for the weights of Laguerre and $x = \sin^2 y$ for those of Jacobi): in y everything is
-smooth up to the ends. Let J be the part of the axis above x. For β = 2 the probability of no level in J is
-$\det(1 - M)$, $M_{ij} = \int_J \varphi_i \varphi_j$. For β = 1 it is (de Bruijn 1955; Chiani 2014 for Wishart
+The notation follows `special._classical_weights`, $\varphi_k = \sqrt w\,p_k$. The variable y has
+$dx = 2\sqrt f\,dy$, that is $x = y^2$ for the weights of Laguerre and $x = \sin^2 y$ for the weights of Jacobi. In y
+everything is smooth up to the ends. Let J be the part of the axis above x. For β = 2 the probability of no level in J
+is $\det(1 - M)$, $M_{ij} = \int_J \varphi_i \varphi_j$. For β = 1 it is (de Bruijn 1955; Chiani 2014 for Wishart
 matrices) the quotient of the Pfaffians of
 
 $$\iint \psi_i(s)\,\mathrm{sgn}(t - s)\,\psi_j(t), \qquad \psi_k = \varphi_k/\sqrt f,$$
@@ -14,13 +14,13 @@ $\tau = \int \psi_0$, the $c_k$ of the skew relation, $\rho_0 = \rho_1 = 1$ and 
 $$T_j = \sqrt f \sum_{k < j,\ j - k \text{ odd}} \frac{\rho_j}{\rho_{k+1} c_k}\,\varphi_k
 + [j \text{ even}]\,\rho_j T_0,$$
 
-so that the matrix A over the whole has $A_{ij} = 2\rho_j/(\rho_{i+1} c_i)$ for even i and odd j > i, minus that in the
-transposed places, and otherwise 0; the integrals are $t_i = \rho_i \tau$ for even i. Below x it is $A - H + W$ with
+so that the matrix A over the whole is skew with $A_{ij} = 2\rho_j/(\rho_{i+1} c_i)$ for even i and odd j > i, and
+otherwise 0; the integrals are $t_i = \rho_i \tau$ for even i. Below x it is $A - H + W$ with
 $e_i = \tfrac12 t_i - T_i$ and, as in `laws.hermite_gap_probabilities`,
 
 $$H_{ij} = \int_J (e_i \psi_j - \psi_i e_j), \qquad W_{ij} = \tfrac12 (t_i e_j(x) - e_i(x) t_j) .$$
 
-The number of levels may be traced: rows beyond it are those of the identity.
+The number of levels may be traced: rows beyond it are rows of the identity.
 """
 
 import functools
@@ -36,14 +36,14 @@ from rmtjax._promotion import like
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.special.internal import gauss_legendre
 
-# The law of the largest level is 0 or 1 to rounding so far from its centre, in units of its scale; a few levels end
-# like exp(-x/2), which needs LAST more.
+# At these distances below and above its centre, in units of its scale, the law of the largest level is 0 or 1 to
+# rounding. The law of a few levels ends like exp(-x/2), which needs LAST more.
 BELOW, ABOVE, LAST = 10.0, 14.5, 80.0
 _NUM_NODES = 96
 
 
 class Recurrence(NamedTuple):
-    """Coefficients of orthonormal polynomials, and what the pairs for β = 1 need; see the top of the file."""
+    """Coefficients of orthonormal polynomials and of the skew relation; see the top of the file."""
 
     a: Float[Array, " m"]
     b: Float[Array, " m+1"]
@@ -62,14 +62,8 @@ def log_probability(
 ) -> Float[Array, ""]:
     """Logarithm of the probability that none of `count` levels is in J.
 
-    Args:
-        recurrence: for as many functions as the largest count.
-        count: number of levels.
-        x: the nodes of `rule` on J.
-        root_f: √f there.
-        log_weight: the logarithm of w there.
-        length: of J in the variable y.
-        beta: 1 or 2.
+    The recurrence serves as many functions as the largest count. At the nodes x of `_rule` on J, of this length in the
+    variable y, `root_f` is √f and `log_weight` the logarithm of w.
     """
     _, weights, beyond = _rule()
     weights, beyond = (length * jnp.asarray(each, x.dtype) for each in (weights, beyond))
@@ -109,7 +103,7 @@ def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _functions(recurrence: Recurrence, x: Float[Array, " q"], log_weight: Float[Array, " q"]) -> Float[Array, "m q"]:
-    """The functions φ; the polynomials are kept in powers of 2 of their own."""
+    """The functions φ; each polynomial has its own power of 2 as a unit."""
 
     def step(state: tuple, row: tuple) -> tuple:
         before, now, exponent = state
@@ -151,7 +145,7 @@ def _bordered(matrix: Float[Array, "m m"], column: Float[Array, " m"]) -> Float[
 
 
 def _log_determinant(change: Float[Array, "m m"]) -> Float[Array, ""]:
-    """The logarithm of det(1 + D), for a small D with the digits of D."""
+    """The logarithm of det(1 + D); for a small D it has all digits of D."""
     size = jnp.sqrt(jnp.sum(change**2))
     small = size < 1e-3
     little = jnp.where(small, change, 0)
@@ -163,9 +157,9 @@ def _log_determinant(change: Float[Array, "m m"]) -> Float[Array, ""]:
 
 
 def wishart_p_values(levels: Float[Array, "*batch k"], n: int, p: int, beta: int) -> Float[Array, "*batch k"]:
-    """The exact p-value of each level of X*X, descending and in units of σ², behind all before it.
+    """The exact p-value of each level of X*X, descending and in units of σ², as noise behind all larger ones.
 
-    Level k + 1 is held against the largest of n observations of p - k variables.
+    Level k + 1 is compared with the largest level of n observations of p - k variables.
     """
     before = np.arange(levels.shape[-1])
     counts = jnp.asarray(np.minimum(n, p - before))

@@ -1,4 +1,4 @@
-r"""The best singular value to cut at, for white noise of a known or an unknown level.
+r"""The best threshold for singular values, for white noise of a known or an unknown level.
 
 The singular values of n × p independent entries of mean 0 and $E|z|^2 = \sigma^2$ fill, for large sizes with
 $\beta = \min(n, p)/\max(n, p)$, the interval $\sqrt{\max(n, p)}\,\sigma\,[1 - \sqrt\beta,\, 1 + \sqrt\beta]$: their
@@ -44,21 +44,18 @@ def optimal_hard_threshold(n: RealLike, p: RealLike) -> HardThreshold:
     \omega = \frac{\lambda}{\sqrt{\mu_\beta}},$$
 
     where $\mu_\beta$ is the median of `laws.MarchenkoPastur` of the ratio β, to all digits, so that
-    $\sqrt{\max(n, p)\,\mu_\beta}\,\sigma$ is the median singular value of the noise alone. A matrix and its transpose
-    have the same threshold.
+    $\sqrt{\max(n, p)\,\mu_\beta}\,\sigma$ is the median singular value of noise alone. A matrix and its transpose have
+    the same threshold.
 
     Convention: $\sigma^2 = E|z|^2$ for an entry z of the noise, both parts together where it is complex. The median is
     over the $\min(n, p)$ singular values.
 
     Args:
-        n: number of rows, a number or an array of numbers, n ≥ 1.
-        p: number of columns, p ≥ 1; of a shape that broadcasts with that of n.
+        n: number of rows, a number or an array of finite numbers, n ≥ 1.
+        p: number of columns, p ≥ 1; its shape broadcasts with the shape of n.
 
     Returns:
         λ as `known_noise` and ω as `median_rule`. For square matrices they are 4/√3 and 2.8584.
-
-    Raises:
-        ValueError: n or p is below 1 or not finite.
 
     Example:
         >>> threshold = optimal_hard_threshold(1000, 1000)
@@ -82,7 +79,7 @@ def ratio(n: Float[Array, "..."], p: Float[Array, "..."]) -> Float[Array, "..."]
 
 
 def known_noise(beta: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The threshold λ for noise of level 1 over the root of the larger size."""
+    """The threshold λ: the best cut for noise of level 1, over the root of the larger size."""
     return jnp.sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + jnp.sqrt(beta**2 + 14 * beta + 1)))
 
 

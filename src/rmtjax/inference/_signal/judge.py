@@ -1,8 +1,8 @@
-"""From levels to a rank: the judgement of each method, and the record of what it rests on."""
+"""From levels to a rank, and the record of what the rank rests on."""
 
 import dataclasses
 import functools
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,19 +12,15 @@ from jaxtyping import Array, Bool, Float, Inexact, Int
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
-from rmtjax._typing import RankMethod, RankMethodOfLevels, RealOrComplex
+from rmtjax._typing import RankMethod, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.inference._core.data import in_unit, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
-from rmtjax.inference._signal.exact import wishart_p_values
-from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values, remaining
+from rmtjax.inference._signal.largest_level import remaining
+from rmtjax.inference._signal.methods import METHODS, Sample, Verdict
 from rmtjax.inference._signal.repeated import repeated_columns, repeated_rows
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
-from rmtjax.inference._signal.thresholds import column_edges, hard_threshold_level, mean_squares
-
-# Methods that need no more than the levels.
-_OF_LEVELS = get_args(RankMethodOfLevels)
 
 
 class SignalRank(AbstractModule):
@@ -32,13 +28,13 @@ class SignalRank(AbstractModule):
 
     Args:
         rank: how many levels are signal; -1 where the data are not valid.
-        p_values: that each level, behind those before it, is noise; largest level first. None for methods without.
+        p_values: p-value of each level as noise behind all larger ones, largest level first; None for methods without.
         edge: the threshold of the method; for tests the level around which the largest one of the noise fluctuates.
         noise: σ, as it was given or as it was estimated from the levels that are noise.
-        levels: those of $X^*X/n$ that were judged, largest first.
+        levels: the levels of $X^*X/n$ that were judged, largest first.
         spikes: what the levels say of the population if the noise is white; NaN from the rank on.
-        n: number of observations that the formulas took: with `center`, the default, the rows of the data less one,
-            unlike that of `Denoised`; or the number that was given. An integer unless it was given as another number.
+        n: number of observations that the formulas took: with `center`, the default, one less than the number of rows,
+            unlike in `Denoised`; or the number that was given. An integer unless it was given as another number.
         p: number of variables; static.
 
     Example:
@@ -59,59 +55,66 @@ class SignalRank(AbstractModule):
 
 
 class Findings(NamedTuple):
-    """What the rules on the values of data and levels need to know."""
+    """What may be wrong with data and levels; None for what was not looked for."""
 
     largest: Float[Array, "*batch"]  # level
     unresolved: Int[Array, "*batch"]  # number of levels within the rounding of the largest
-    columns: "Columns | None" = None  # where there are any
+    constant: Bool[Array, "*batch p"] | None = None  # columns
+    repeated_columns: Int[Array, "*batch p-1"] | None = None  # their numbers, and -1
+    repeated_rows: Int[Array, "*batch n-1"] | None = None
 
 
-class Columns(NamedTuple):
-    """What may be wrong with columns, and with rows where there are no more of them than columns.
-
-    Parallel analysis takes columns as they are, and is not asked for those that repeat.
-    """
-
-    constant: Bool[Array, "*batch p"]
-    repeated: Int[Array, "*batch p-1"] | None  # their numbers, and -1
-    repeated_rows: Int[Array, "*batch n-1"] | None
-
-
-class Options(NamedTuple):
-    """What is static."""
-
-    method: RankMethod
-    beta: RealOrComplex
-    tests: int
-    p: int
-    rows: int | None  # the number of observations, for the method that needs it static
-
-
-@functools.partial(compiled, static_argnums=(4, 5), nan_is_an_answer=True)
+@functools.partial(compiled, static_argnums=(4, 5, 6, 7), nan_is_an_answer=True)
 def judged_data(
     data: Inexact[Array, "*batch n p"],
     n: Float[Array, ""],
     alpha: Float[Array, ""],
     noise: Float[Array, "..."] | None,
-    options: Options,
+    method: RankMethod,
+    tests: int,
+    integer_n: int,
     center: bool,
 ) -> tuple[SignalRank, Findings]:
-    """The result, and what is wrong with the data."""
+    """The result, and what is wrong with the data; `integer_n` is n for a method that needs it, and 0 for others."""
+    needs = METHODS[method]
     data, unit = in_unit(data)
     unit = unit[..., 0, 0]
-    columns = _columns(data, center, tested=options.method in _OF_LEVELS)
-    if options.method in _OF_LEVELS:
-        levels = sample_levels(data, center=center)
-        result = _judged(levels, n, alpha, None if noise is None else noise / unit, options)
-        return _with_unit(unit, result, _findings(levels, data.shape[-2] - center, columns))
-    rows = without_mean(data) if center else data
-    deflate = options.method.startswith("deflated")
-    spectrum = sample_spectrum(rows)
-    edges = column_edges(spectrum, mean_squares(rows), n, options.tests, deflate=deflate)
-    result = _record(
-        spectrum.levels, spectrum.levels[..., ::-1][..., : options.tests] > edges, edges, None, n, None, options
-    )
-    return _with_unit(unit, result, _findings(spectrum.levels, rows.shape[-2], columns))
+    constant = jnp.all(data == (data[..., :1, :] if center else 0), axis=-2)
+    count, p = data.shape[-2] - center, data.shape[-1]
+    columns = rows = None
+    if needs.refuses_repeats:
+        rows = repeated_rows(data, center=center) if count <= p else None
+        columns = repeated_columns(data, center=center)
+    if needs.needs_columns:
+        centered = without_mean(data) if center else data
+        spectrum = sample_spectrum(centered)
+        levels, of_columns = spectrum.levels, (spectrum, centered)
+    else:
+        levels, of_columns = sample_levels(data, center=center), ()
+    beta = 2 if jnp.iscomplexobj(data) else 1
+    sample = Sample(levels, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n)
+    result = _record(sample, needs.judge(sample, *of_columns))
+    return _with_unit(unit, result, _findings(levels, count, constant, columns, rows))
+
+
+@functools.partial(compiled, static_argnums=(4, 5, 6, 7, 8), nan_is_an_answer=True)
+def judged_levels(
+    levels: Float[Array, "*batch k"],
+    n: Float[Array, ""],
+    alpha: Float[Array, ""],
+    noise: Float[Array, "..."] | None,
+    method: RankMethod,
+    tests: int,
+    integer_n: int,
+    p: int,
+    beta: RealOrComplex,
+) -> tuple[SignalRank, Findings]:
+    """The result from ascending levels, and what is wrong with them."""
+    # A unit of data has its square as the unit of levels.
+    unit = unit_of(jnp.sqrt(levels[..., -1]))
+    scaled = levels / (unit * unit)[..., None]
+    sample = Sample(scaled, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n)
+    return _with_unit(unit, _record(sample, METHODS[method].judge(sample)), _findings(scaled, n))
 
 
 def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findings) -> tuple[SignalRank, Findings]:
@@ -125,97 +128,32 @@ def _with_unit(unit: Float[Array, "*batch"], result: SignalRank, findings: Findi
     return found, findings._replace(largest=findings.largest * unit * unit)
 
 
-def _columns(data: Inexact[Array, "*batch n p"], center: bool, *, tested: bool) -> Columns:
-    first = data[..., :1, :] if center else 0
-    constant = jnp.all(data == first, axis=-2)
-    if not tested:
-        return Columns(constant, None, None)
-    few = data.shape[-2] - center <= data.shape[-1]
-    rows = repeated_rows(data, center=center) if few else None
-    return Columns(constant, repeated_columns(data, center=center), rows)
-
-
-@functools.partial(compiled, static_argnums=(4,), nan_is_an_answer=True)
-def judged_levels(
-    levels: Float[Array, "*batch k"],
-    n: Float[Array, ""],
-    alpha: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: Options,
-) -> tuple[SignalRank, Findings]:
-    """The result from ascending levels, and what is wrong with them."""
-    # A unit of data has its square as the unit of levels.
-    unit = unit_of(jnp.sqrt(levels[..., -1]))
-    scaled = levels / (unit * unit)[..., None]
-    result = _judged(scaled, n, alpha, None if noise is None else noise / unit, options)
-    return _with_unit(unit, result, _findings(scaled, n))
-
-
-def _findings(
-    ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, columns: Columns | None = None
-) -> Findings:
+def _findings(ascending: Float[Array, "*batch k"], n: Float[Array, ""] | int, *of_data: Array | None) -> Findings:
     largest = ascending[..., -1]
     # Measured on products of thin matrices up to 1000 × 600, levels that should be 0 are below 4 eps of the largest.
     lost = ascending < 16 * jnp.finfo(ascending.dtype).eps * largest[..., None]
-    # Behind the n-th there is nothing but zeros.
+    # All levels behind the n-th are 0 in any case.
     counts = like(ascending, jnp.arange(ascending.shape[-1])[::-1]) < n
-    return Findings(largest, jnp.sum(jnp.where(counts, lost, False), axis=-1), columns)
+    return Findings(largest, jnp.sum(jnp.where(counts, lost, False), axis=-1), *of_data)
 
 
-def _judged(
-    ascending: Float[Array, "*batch k"],
-    n: Float[Array, ""],
-    alpha: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: Options,
-) -> SignalRank:
-    method, beta, tests, p, rows = options
-    levels, rest = _largest(ascending, tests)
-    if method == "hard-threshold":
-        edge = hard_threshold_level(ascending, n, p, noise)
-        return _record(ascending, levels > edge[..., None], edge[..., None], None, n, noise, options)
-    if noise is None:
-        p_values = ratio_p_values(levels, rest, n, p, beta)
-    elif method == "exact":
-        assert rows is not None  # where the method is exact
-        p_values = wishart_p_values(n * levels / noise[..., None] ** 2, rows, p, beta)
-    else:
-        p_values = known_noise_p_values(n * levels / noise[..., None] ** 2, n, p, beta)
-    return _record(ascending, p_values < alpha, None, p_values, n, noise, options)
-
-
-def _largest(
-    ascending: Float[Array, "*batch k"], tests: int
-) -> tuple[Float[Array, "*batch t"], Float[Array, "*batch"]]:
-    """So many of the largest levels, descending, and the sum of the others."""
-    return ascending[..., ::-1][..., :tests], jnp.sum(ascending[..., : ascending.shape[-1] - tests], axis=-1)
-
-
-def _record(
-    ascending: Float[Array, "*batch k"],
-    signal: Bool[Array, "*batch t"],
-    edges: Float[Array, "*batch _"] | None,
-    p_values: Float[Array, "*batch t"] | None,
-    n: Float[Array, ""],
-    noise: Float[Array, "..."] | None,
-    options: Options,
-) -> SignalRank:
-    """The result, from which of the levels would be signal if all before it are."""
-    _, beta, tests, p, _ = options
-    levels, rest = _largest(ascending, tests)
-    rank = jnp.sum(jnp.cumprod(signal, axis=-1), axis=-1)
+def _record(sample: Sample, verdict: Verdict) -> SignalRank:
+    """The result: the rank is the number of levels before the first that is not signal."""
+    n, p, beta, noise, levels = sample.n, sample.p, sample.beta, sample.noise, sample.levels
+    rank = jnp.sum(jnp.cumprod(verdict.signal, axis=-1), axis=-1)
     chosen = lambda values: jnp.take_along_axis(values, rank[..., None], axis=-1)[..., 0]
     number = like(levels, rank)
     rows, columns = n if noise is not None else n - number, p - number
     if noise is None:
+        rest = sample.rest
         sums = jnp.concatenate([remaining(levels, rest), rest[..., None]], axis=-1)
         noise = jnp.sqrt(n * chosen(sums) / (rows * columns))
-    noise = jnp.broadcast_to(noise, rank.shape)
+    edges = verdict.edges
     if edges is None:
         edge = noise**2 * largest_laguerre_level(rows, columns, beta)[0] / n
     else:
         edge = edges[..., 0] if edges.shape[-1] == 1 else chosen(jnp.concatenate([edges, edges[..., -1:]], axis=-1))
     spikes = estimates(levels, n, p, noise[..., None], beta)
-    is_signal: Bool[Array, "*batch t"] = jnp.less(*aligned(jnp.arange(tests, dtype=rank.dtype), rank[..., None]))
+    is_signal: Bool[Array, "*batch t"] = jnp.less(*aligned(jnp.arange(sample.tests, dtype=rank.dtype), rank[..., None]))
     spikes = jax.tree.map(lambda leaf: jnp.where(is_signal, leaf, jnp.nan), spikes)
-    return SignalRank(rank, p_values, edge, noise, levels, spikes, n, p)
+    return SignalRank(rank, verdict.p_values, edge, noise, levels, spikes, n, p)

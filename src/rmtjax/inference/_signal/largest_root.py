@@ -1,7 +1,7 @@
 """Roy's largest root, exactly and by the law of Tracy and Widom."""
 
 import functools
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import equinox as eqx
 import jax
@@ -30,7 +30,7 @@ class LargestRootTest(AbstractModule):
 
     Args:
         root: the largest root θ, in [0, 1].
-        p_value: the probability of a larger one if nothing is there.
+        p_value: the probability of a larger root without any effect.
         p: number of variables; static.
         hypothesis: degrees of freedom of the hypothesis; static.
         error: degrees of freedom of the error; static.
@@ -52,11 +52,11 @@ def largest_root_test(
 ) -> LargestRootTest:
     r"""Roy's test by the largest root θ of $\det(H - \theta\,(H + E)) = 0$, as in MANOVA and canonical correlations.
 
-    H and E are independent Wishart matrices of p variables with the same covariance, and with the degrees of freedom of
-    hypothesis and error, the latter at least p. The p-value is exact at every size, from determinants and Pfaffians,
-    with an absolute error of 1e-12 (float32: 1e-4). `"tracy-widom"` takes the logit of θ by Johnstone's (2008)
-    constants of the second order instead: at the nominal 5 % it rejects in 4.6 % for p = 5 with 6 and 40 degrees of
-    freedom, and in 3 % for p = 2 with 2 and 8.
+    H and E are independent Wishart matrices of p variables with the same covariance and with the degrees of freedom
+    m₁ of the hypothesis and m₂ of the error. The p-value is exact at every size, from determinants and Pfaffians,
+    with an absolute error of 1e-12 (float32: 1e-4). `"tracy-widom"` instead takes the law of Tracy and Widom for the
+    logit of θ, with Johnstone's (2008) constants of the second order: at the nominal 5 % it rejects in 4.6 % for p = 5
+    with 6 and 40 degrees of freedom, and in 3 % for p = 2 with 2 and 8.
 
     Convention: θ in [0, 1]; programs that report the largest root r of $HE^{-1}$ mean $\theta = r/(1 + r)$. For g
     groups with N observations in all, the degrees of freedom are g - 1 and N - g. For canonical correlations of N
@@ -74,8 +74,8 @@ def largest_root_test(
         A record with `root` and `p_value`, and the sizes as they were taken.
 
     Raises:
-        ValueError: θ is not in [0, 1], a size is too small, `beta` is not 1 or 2, or `method` is none of these; for
-            `"tracy-widom"` also if `error` is p.
+        ValueError: θ is not in [0, 1], or another argument is outside its range.
+        ValueError: `error` is p, for `"tracy-widom"`.
 
     Example:
         >>> for method in ("exact", "tracy-widom"):
@@ -93,18 +93,19 @@ def largest_root_test(
     beta = _checks.dyson_index(beta, RealOrComplex)
     method = _checks.choice("method", method, Method)
     values = _checks.real("root", root)
-    p_value = _INSIDE("root", values)
-    if method == "tracy-widom":
+    inside = _INSIDE("root", values)
+    if method == "exact":
+        p_value = _exact(inside, p, hypothesis, error, beta)
+    else:
         edge = Jacobi(p, hypothesis, error, beta).soft_edge()
-        tail = edge.law.sf(edge.standardize(p_value)).astype(values.dtype)
-        return LargestRootTest(values, tail, p, hypothesis, error)
-    return LargestRootTest(values, _exact(p_value, p, hypothesis, error, beta), p, hypothesis, error)
+        p_value = edge.law.sf(edge.standardize(inside)).astype(values.dtype)
+    return LargestRootTest(values, p_value, p, hypothesis, error)
 
 
 def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Method = "exact") -> LargestRootTest:
     r"""Roy's test of whether several groups of observations have the same mean, from the data.
 
-    H is the scatter of the group means, E that within the groups.
+    H is the scatter of the group means, and E is the scatter within the groups.
 
     Args:
         groups: two or more data matrices, observations × variables, with the same variables.
@@ -114,8 +115,9 @@ def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Me
         As `largest_root_test`.
 
     Raises:
-        ValueError: there are fewer than two groups, they have different variables, a group is no matrix of at least two
-            finite rows, or there are fewer than p degrees of freedom within the groups.
+        ValueError: there are fewer than two groups, or fewer than p degrees of freedom within the groups.
+        ValueError: a group is not a matrix of at least two finite rows, or has other variables than the first.
+        ValueError: the columns do not vary within the groups, or depend on each other.
 
     Example:
         >>> import jax
@@ -128,21 +130,16 @@ def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Me
     """
     if len(groups) < 2:
         raise _checks.refusal("groups", "be at least two", len(groups))
-    valid: Any = True
-    checked = []
-    for group in groups:
-        rows, fit = observations(group, name="groups")
-        if rows.ndim != 2 or (checked and rows.shape[1] != checked[0].shape[1]):
+    checked, valid = zip(*(observations(group, name="groups") for group in groups), strict=True)
+    for rows in checked:
+        if rows.ndim != 2 or rows.shape[1] != checked[0].shape[1]:
             raise _checks.refusal("groups", "be matrices with the same number of columns", rows.shape)
-        checked.append(rows)
-        valid = _checks.both(valid, fit)
-    checked = in_one_precision(checked)
+    checked = in_one_precision(list(checked))
     p, beta = checked[0].shape[1], 2 if any(map(jnp.iscomplexobj, checked)) else 1
     error = sum(rows.shape[0] for rows in checked) - len(groups)
     root, smallest = _root_of_groups(checked)
-    valid = _checks.both(valid, _SPREAD.kept("groups", smallest))
-    root = _checks.masked(valid, root)
-    return largest_root_test(root, p, len(groups) - 1, error, beta=beta, method=method)
+    fit = functools.reduce(_checks.both, (*valid, _SPREAD.kept("groups", smallest)))
+    return largest_root_test(_checks.masked(fit, root), p, len(groups) - 1, error, beta=beta, method=method)
 
 
 _SPREAD = _checks.Rule(
@@ -154,15 +151,15 @@ _SPREAD = _checks.Rule(
 
 @compiled
 def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The largest squared cosine between the variables and the differences of group means.
+    """The largest squared cosine between the variables and the differences of group means, and a check of the rank.
 
-    Beside it stands a number that is 0 where what varies inside of the groups has a lower rank than the data: any
-    direction without it would have the cosine 1.
+    The second number is 0 where the departures within the groups have a lower rank than the data: a direction in which
+    nothing varies would have the cosine 1.
     """
-    # What all rows have in common is in no difference, and would cost digits of the means.
+    # The part that all rows have in common is in no difference, and would cost digits of the means.
     first = jax.lax.stop_gradient(groups[0][:1])
     groups = [rows - first for rows in groups]
-    # Columns in units of their largest entries, so that those of small units are not taken for rounding.
+    # Each column is in units of its largest entry, so that columns of small units are not taken for rounding.
     size = jnp.max(jnp.stack([jnp.max(jnp.abs(rows), axis=0) for rows in groups]), axis=0)
     size = jnp.where(size > 0, size, 1)[None]
     groups = [rows / like(rows, size) for rows in groups]
@@ -170,14 +167,14 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     pivots = jnp.abs(jnp.diagonal(jnp.linalg.qr(within, mode="r")))
     rounding = max(within.shape) * jnp.finfo(pivots.dtype).eps
     smallest = jnp.where(jnp.min(pivots) > rounding * jnp.max(pivots), jnp.min(pivots), 0)
-    # Means weighted by the roots of the sizes have a part along those roots, the overall mean, which does not count.
+    # Weighted by the roots of the sizes, the means have a part along these roots, the overall mean, to be removed.
     roots = jnp.sqrt(jnp.asarray([rows.shape[0] for rows in groups], within.real.dtype))
     unit = roots / jnp.sqrt(jnp.sum(roots**2))
     means = jnp.stack([jnp.mean(rows, axis=0) for rows in groups])
     roots, unit = like(means, roots)[:, None], like(means, unit)
     means = means * roots
     between = means - jnp.outer(unit, unit @ means)
-    # The rows of Q that belong to the means: their Gram matrix has the roots as levels.
+    # The Gram matrix of the rows of Q that belong to the means has the roots as levels.
     basis = jnp.linalg.qr(jnp.concatenate([between, within]))[0][: len(groups)]
     return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1), smallest
 
@@ -187,10 +184,10 @@ def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta:
     count, weight = min(p, hypothesis), JacobiWeight(abs(hypothesis - p), error - p)
     a, b, kappa = (jnp.asarray(each, root.dtype) for each in weight.recurrence(count + 1))
     recurrence = Recurrence(a[:-1], b, kappa[:-1] * b[1:], jnp.asarray(weight.half_total(), root.dtype))
-    # A hard edge at 1 is at least as far out as the soft one of one more degree of freedom.
+    # A hard edge at 1 is at least as far out as the soft edge of one more degree of freedom.
     edge = Jacobi(p, hypothesis, max(error, p + 1), beta).soft_edge()
     centre, scale = edge.centre.astype(root.dtype), edge.scale.astype(root.dtype)
-    # Near 0 the law is a power of the root, whose exponent is half of the product or more.
+    # Near 0 the law is a power of the root, with an exponent of at least half of the product below.
     lowest = centre - BELOW * scale - LAST / (count * (count + weight.a))
     angle = lambda logit: jnp.arctan(jnp.exp(logit / 2))
 

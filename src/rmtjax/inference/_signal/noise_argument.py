@@ -10,10 +10,10 @@ from rmtjax import _checks
 
 
 def noise_level(noise: Any, batch: tuple[int, ...], dtype: Any) -> tuple[Float[Array, "*batch"], Any]:
-    """A level for each matrix of a batch, and whether it is valid; an unknown one is 1.
+    """A level for each matrix of a batch, 1 if the level is unknown, and whether it is valid.
 
     Raises:
-        ValueError: it is not positive, or of another shape than the batch.
+        ValueError: the level is not positive, or does not broadcast to the batch.
     """
     if noise is None:
         return jnp.ones(batch, dtype), True

@@ -1,8 +1,9 @@
-r"""How many of the levels of a small matrix are noise, and the matrix that keeps the others.
+r"""How many levels of a small matrix are noise, and the matrix that keeps the others.
 
-For a matrix Y of a larger side N and a smaller side q with the ascending squares $\lambda_1 \le \dots \le \lambda_q$
-of its singular values, the c smallest are taken for those of a $c \times (N - q + c)$ matrix of noise: as many
-dimensions as the q - c components of the signal take from either side. That noise has a mean square of
+Let a matrix Y have the larger side N, the smaller side q, and the ascending squares
+$\lambda_1 \le \dots \le \lambda_q$ of its singular values. The c smallest are taken for the levels of a
+$c \times (N - q + c)$ matrix of noise, because the q - c components of the signal take as many dimensions from either
+side. That noise has a mean square of
 
 $$\sigma_c^2 = \frac{\lambda_1 + \dots + \lambda_c}{c\,(N - q + c)},$$
 
@@ -28,12 +29,9 @@ Rule = Literal["mp-pca", Loss]
 def noise_levels(
     levels: Float[Array, "*batch q"], larger: int, least: Float[Array, "*batch"]
 ) -> tuple[Int[Array, "*batch"], Float[Array, "*batch"]]:
-    """The number of levels that are noise, and its level σ, by the formula at the top of the file.
+    """The number of ascending levels that are noise, and its level σ, by the formula at the top of the file.
 
-    Args:
-        levels: ascending, not negative.
-        larger: N, at least q.
-        least: the largest rounding of a level of 0; levels that differ by no more than this are equal.
+    Levels are equal if they differ by no more than `least`, the largest rounding of a level of 0.
     """
     q = levels.shape[-1]
     count = jnp.arange(1, q + 1)
@@ -53,7 +51,7 @@ def weights(
     rule: str,
     least: Float[Array, "*batch"],
 ) -> tuple[Float[Array, "*batch q"], Float[Array, "*batch"]]:
-    """By what each component is multiplied, and the noise level, which is estimated if it is None."""
+    """The factor of each component, and the noise level, which is estimated if it is None."""
     q = levels.shape[-1]
     count, estimate = noise_levels(levels, larger, least)
     sigma = estimate if noise is None else noise
@@ -68,12 +66,12 @@ def weights(
 
 
 def _scale(sigma: Float[Array, "..."], q: int, larger: int, least: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The root of c for `shrunk`, with an edge of the noise that is not below the rounding of a level of 0."""
+    """The root of c for `shrunk`; it keeps the edge of the noise above the rounding of a level of 0."""
     return jnp.maximum(sigma * larger**0.5, jnp.sqrt(least) / (1 + (q / larger) ** 0.5))
 
 
 def _multiplier(levels: Float[Array, "..."], scale: Float[Array, "..."], beta: float, loss: str) -> Float[Array, "..."]:
-    """The quotient of a singular value after shrinkage and before."""
+    """The quotient of a singular value after shrinkage and before it."""
     positive = levels > 0
     s = jnp.sqrt(jnp.where(positive, levels, 1))
     return jnp.where(positive, shrunk(s, scale, beta, loss) / s, 0)
@@ -83,15 +81,15 @@ def _multiplier(levels: Float[Array, "..."], scale: Float[Array, "..."], beta: f
 def keeping_filter(
     gram: Inexact[Array, "k k"], noise: Float[Array, ""], common: Float[Array, ""], larger: int, rule: str, known: bool
 ) -> tuple[Inexact[Array, "k k"], Float[Array, " q"], Float[Array, ""]]:
-    r"""The matrix that keeps what is signal, its weights, and the noise level.
+    """The matrix that keeps what is signal, its weights, and the noise level.
 
     Args:
-        gram: $A = Y^* Y$; if it is larger than `larger`, its other levels are 0 and not looked at.
-        noise: σ, used where it is `known`.
-        common: the square of what was subtracted from the matrix, whose rounding it has; a constant to derivatives.
-        larger: the number N or, if the matrix is larger than that, the smaller side; static.
-        rule: its name, static.
-        known: whether σ is known, static.
+        gram: $A = Y^* Y$; if its order exceeds `larger`, its remaining levels are 0 and ignored.
+        noise: σ, used if it is `known`.
+        common: the square of the subtracted part of the matrix, which decides its rounding; constant to derivatives.
+        larger: the number N or, if the order of the matrix is larger, the smaller side.
+        rule: name of the rule.
+        known: whether σ is known.
     """
     levels, v = decompose(gram)
     k = levels.shape[-1]
@@ -103,7 +101,7 @@ def keeping_filter(
 
 
 def _least(levels: Float[Array, " k"], common: Float[Array, ""]) -> Float[Array, ""]:
-    """What the rounding of a level of 0 is at most."""
+    """The largest rounding of a level of 0."""
     return rounding_of_zero(levels.shape[-1], levels.dtype) * jax.lax.stop_gradient(levels[-1] + common)
 
 

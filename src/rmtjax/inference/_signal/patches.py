@@ -1,5 +1,6 @@
-"""Batches of small matrices, and images made of overlapping ones, without their noise."""
+"""Denoising of batches of small matrices, and of images by overlapping patches."""
 
+import math
 from functools import partial
 from typing import Annotated, Literal
 
@@ -31,8 +32,8 @@ class DenoisedPatches(AbstractModule):
 
     Args:
         patches: the estimates, of the shape of the data.
-        rank: the number of components that were kept of each, besides the mean.
-        noise: the noise level σ of each.
+        rank: how many components of each patch were kept, besides the mean.
+        noise: the noise level σ of each patch.
 
     Example:
         >>> import jax
@@ -52,7 +53,7 @@ class DenoisedImage(AbstractModule):
     Args:
         image: the estimate, of the shape of the data.
         noise: the noise level σ around each voxel.
-        rank: the mean number of components that were kept there, besides the mean.
+        rank: the mean number of components that were kept around each voxel, besides the mean.
 
     Example:
         >>> import jax
@@ -76,19 +77,19 @@ def denoise_patches(
 ) -> DenoisedPatches:
     r"""Small matrices of voxels × measurements without their noise, each by its own spectrum (MP-PCA).
 
-    Neighbouring voxels hold the same few signals in different amounts, and noise of one level. Of the ascending squares
-    $\lambda_i$ of the singular values of a patch the c smallest are its noise, where c is the largest number for which
+    Neighbouring voxels hold the same few signals in different amounts, and noise of one level. Let $\lambda_i$ be the
+    ascending squares of the singular values of a patch, with the smaller side q and the larger side N of the patch. The
+    c smallest are its noise, where c is the largest number for which
 
     $$\lambda_c - \lambda_1 \le 4\sqrt{c\,(N - q + c)}\;\sigma_c^2, \qquad
     \sigma_c^2 = \frac{\lambda_1 + \dots + \lambda_c}{c\,(N - q + c)},$$
 
-    with the smaller side q and the larger side N of the patch: what is spread no wider than the law of Marčenko and
-    Pastur for noise of that mean square, in as many dimensions as the other q - c components leave. The estimate
-    keeps these q - c components, or with another rule shrinks all of them by `denoise` for the noise level
-    $\sigma_c$.
+    so that they are spread no wider than the law of Marčenko and Pastur allows for noise of their mean square, in the
+    dimensions that the other q - c components leave. The estimate keeps these q - c components. Other rules shrink all
+    components as `denoise` does for the noise level $\sigma_c$.
 
-    It is one eigendecomposition of the smaller side for each patch, in single precision for data in single precision:
-    the noise level is then right to about 1e-7 times the square of the ratio of signal to noise.
+    Each patch takes one eigendecomposition of its smaller side, in the precision of the data. In single precision the
+    noise level is right to about 1e-7 times the square of the ratio of signal to noise.
 
     Convention: $\sigma^2 = E|z|^2$ for an entry z of the noise, both parts together where it is complex. With
     `center` the noise has one row less.
@@ -96,16 +97,16 @@ def denoise_patches(
     Args:
         patches: voxels × measurements, `(..., m, k)`, real or complex, finite.
         rule: `"mp-pca"`, or a loss of `denoise`: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
-        noise: σ > 0, a number or one for each patch, if it is known; the rule `"mp-pca"` then keeps what is above
-            $(\sqrt N + \sqrt q)\,\sigma$.
-        center: whether the mean over the voxels is kept, and only what differs from it is looked at. Static.
+        noise: σ > 0, a number or one for each patch, if it is known; the rule `"mp-pca"` then keeps singular values
+            above $(\sqrt N + \sqrt q)\,\sigma$.
+        center: whether the mean over the voxels is kept as it is and only the departures from it are denoised; static.
 
     Returns:
         A `DenoisedPatches` with patches, ranks and noise levels.
 
     Raises:
-        ValueError: the patches are no finite matrices of at least two rows (three with `center`), `rule` is none of
-            these, or σ is not positive.
+        ValueError: `patches` are not finite matrices of at least two rows (three with `center`).
+        ValueError: `rule` is unknown, or `noise` is not positive.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -135,7 +136,7 @@ def _patches(
     data: Inexact[Array, "*batch m k"], noise: Float[Array, "*batch"], rule: str, known: bool, center: bool
 ) -> DenoisedPatches:
     m, k = data.shape[-2:]
-    # Squares of the entries themselves may leave the range of their precision.
+    # Squares of the entries may leave the range of their precision.
     data, unit = in_unit(data)
     noise = noise / unit[..., 0, 0]
     wide = k > m - center
@@ -162,37 +163,37 @@ def denoise_image(
 ) -> DenoisedImage:
     r"""An image with several measurements in each voxel without its noise, by `denoise_patches` around every voxel.
 
-    All patches that lie inside of the image are denoised, and a voxel gets the mean over those that it is in, with
-    the weights 1/(1 + rank): the fewer components, the less noise is in a patch. Nothing is computed twice for
-    patches that overlap. A patch has the Gram matrix that is the sum over its voxels, a sum along one axis after the
-    other; and since a patch is denoised by a matrix that acts on the measurements of each voxel, the mean is taken of
-    these matrices. The image goes through in tiles of a few thousand patches, so that memory does not grow with it.
+    All patches inside the image are denoised. A voxel gets the mean over the patches that contain it, with the weights
+    1/(1 + rank): the fewer components a patch has, the less noise it keeps. Nothing is computed twice for patches that
+    overlap. The Gram matrix of a patch is a sum over its voxels, taken along one axis after the other. A patch is
+    denoised by a matrix that acts on the measurements of each voxel, so the mean is a mean of these matrices. The image
+    is processed in tiles of a few thousand patches, so that memory does not grow with it.
 
-    Voxels without noise, as those of a background that was set to 0, make the noise of every patch that reaches into
+    Voxels without noise, such as a background that was set to 0, make the estimated noise of every patch that contains
     them too small. Denoise the image before it is masked, or give `noise`. With `mask`, patches around voxels outside
-    are left out of the means, but those around voxels inside are whole.
+    the mask are left out of the means, but patches around voxels inside are whole.
 
     Convention: as for `denoise_patches`, with the mean over the voxels of each patch kept.
 
     Args:
-        image: space × measurements, `(x, y, z, k)` or of as many axes as `patch` has, and one more; real or complex,
-            finite; at least 2 measurements.
-        patch: a tuple with the size along each axis of space, static; at best with more voxels than there are
-            measurements.
-        rule: as for `denoise_patches`, static.
-        noise: σ > 0 if it is known, a number or a map of the shape of space; a patch has the root of the mean square
-            over its voxels.
+        image: space × measurements, `(x, y, z, k)`, or with another number of axes of space if `patch` has it; real or
+            complex, finite, with at least 2 measurements.
+        patch: a tuple with the size along each axis of space, with more voxels than measurements if possible; static.
+        rule: as for `denoise_patches`; static.
+        noise: σ > 0 if it is known, a number or a map over space, of which a patch takes the root of the mean square.
         mask: booleans of the shape of space, such as which voxels are brain; elsewhere the result is 0. It saves no
-            time. A voxel near the end of the image that is in no patch around one of the mask has the mean over all
-            patches that it is in.
+            time. A voxel near the end of the image may be in no patch around a voxel of the mask; it then gets the mean
+            over all patches that contain it.
 
     Returns:
         A `DenoisedImage` with the image and maps of noise and rank.
 
     Raises:
-        ValueError: the image is not finite, has other axes or one measurement, a patch is larger than the image or has
-            fewer than three voxels, `rule` is unknown, σ is not positive or of another shape, or the mask is not
-            boolean or of another shape.
+        ValueError: `image` is not finite, or has other axes or only one measurement.
+        ValueError: `patch` is larger than the image or has fewer than three voxels.
+        ValueError: `rule` is unknown.
+        ValueError: `noise` is not positive, or has another shape.
+        ValueError: `mask` is not boolean, or has another shape.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -215,12 +216,9 @@ def denoise_image(
         raise _checks.refusal("image", f"have {len(sizes)} axes of space and one of measurements", data.shape)
     if data.shape[-1] < 2:
         raise _checks.refusal("image", "have at least 2 measurements on its last axis", data.shape)
-    voxels = 1
-    for size, length in zip(sizes, data.shape, strict=False):
-        voxels *= size
-        if size > length:
-            raise _checks.refusal("patch", f"fit into the image of shape {data.shape}", sizes)
-    if voxels < 3:
+    if any(size > length for size, length in zip(sizes, data.shape, strict=False)):
+        raise _checks.refusal("patch", f"fit into the image of shape {data.shape}", sizes)
+    if math.prod(sizes) < 3:
         raise _checks.refusal("patch", "have at least 3 voxels", sizes)
     valid = _checks.ALL_FINITE.kept("image", data)
     space = data.shape[:-1]

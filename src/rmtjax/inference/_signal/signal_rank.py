@@ -1,6 +1,7 @@
-"""How many components of a data matrix are signal: the number of its levels that noise does not explain."""
+"""Number of components of a data matrix that are signal: the levels that noise does not explain."""
 
 import dataclasses
+import functools
 from typing import Annotated, Any
 
 import jax
@@ -11,7 +12,8 @@ from jax.core import Tracer
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
-from rmtjax.inference._signal.judge import Options, SignalRank, judged_data, judged_levels
+from rmtjax.inference._signal.judge import SignalRank, judged_data, judged_levels
+from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
 
 
@@ -25,63 +27,63 @@ def signal_rank(
     n: RealLike | None = None,
     max_rank: int | None = None,
 ) -> SignalRank:
-    r"""How many components of a data matrix are signal, by tests of one level of its covariance after the other.
+    r"""The number of components of a data matrix that are signal, by tests of its levels from the largest on.
 
-    The k-th largest level is held against the largest level of white noise, behind k - 1 signals. The rank is the
-    number of levels before the first that noise explains. With data that are noise alone it is 0 but for the share
-    `alpha` of them.
+    Level k is compared with the largest level of white noise behind k - 1 signals. The rank is the number of levels
+    before the first one that noise explains. It is 0 for data of noise alone, but for the share `alpha` of such data.
 
-    `"tracy-widom"`: p-values by the law of the largest level of Wishart matrices with constants of the second order. If
-    the noise is not known, each level is held against the sum of itself and those behind it, with the correction of
-    Nadler (2011) for the noise of that sum. At the nominal 5 % the rate of false alarms is between 4.6 and 5.1 %, down
-    to matrices of 50 × 20; for unknown noise it falls to 4 % at 20 × 5 and 2 % at 5 × 5.
+    - `"tracy-widom"`: p-values by the law of the largest level of Wishart matrices with constants of the second order.
+      Where the noise is not known, each level is compared with the sum of itself and all smaller ones, with the
+      correction of Nadler (2011) for the noise of that sum. At the nominal 5 % the rate of false alarms is between 4.6
+      and 5.1 %, down to matrices of 50 × 20; for unknown noise it falls to 4 % at 20 × 5 and 2 % at 5 × 5.
+    - `"exact"`: the same by the exact law of the largest level at every size, from determinants. The noise must be
+      known. Each level takes $O(\min(n, p)^3)$ operations, so ask for a few by `max_rank`.
+    - `"parallel-analysis"`: a level is signal if it is above the upper edge of `laws.GeneralMarchenkoPastur` for the
+      mean squares of the columns, which need not be equal (derandomised parallel analysis).
+    - `"deflated-parallel-analysis"`: the same for columns from which all that larger levels explain is taken away, so
+      that strong signals do not hide weak ones.
+    - `"hard-threshold"`: a level is signal if it is above the square of the threshold of Gavish and Donoho, which takes
+      the median singular value where the noise is not known.
 
-    `"exact"`: the same with the exact law of the largest level at every size, from determinants, where the noise is
-    known. Each level takes $O(\min(n, p)^3)$ operations: ask for a few by `max_rank`.
+    The last three methods have no p-values and are no tests: about every sixth real matrix of noise alone has a level
+    above the edge of parallel analysis.
 
-    `"parallel-analysis"`: levels are signal as long as they are above the upper edge of `laws.GeneralMarchenkoPastur`
-    for the mean squares of the columns, which therefore need not be equal (derandomised parallel analysis);
-    `"deflated-parallel-analysis"` takes away from the columns what the levels before have explained, so that strong
-    signals do not hide weak ones. `"hard-threshold"`: levels above the square of the threshold of Gavish and Donoho,
-    with the median singular value where the noise is not known. These three have no p-values, and are no tests: noise
-    alone is above the edge of parallel analysis in every sixth real matrix or so.
+    *What the rate needs.* Columns that were divided by their own standard deviations make the tests conservative, as
+    their trace no longer fluctuates. At the nominal 5 % noise alone is then taken for signal in 1.5 to 2 % of the
+    matrices (measured at 120 × 40, 200 × 20 and 1000 × 20; 1 % without Nadler's correction, as the largest level
+    fluctuates less too). Divide by scales that are known from elsewhere, or do not divide.
+    Where the noise is unknown, several signals of about the same size raise the sum that the first one is compared
+    with, and can hide each other from all tests: with 13 equal strong ones in 60 × 40 the rank is 0. A known `noise`
+    finds all 13. Parallel analysis has the same trap.
 
-    *What the rate needs.* Columns that were divided by their own standard deviations make the tests conservative: their
-    trace no longer fluctuates, and at the nominal 5 % noise alone is taken for signal in 1.5 to 2 % of the matrices
-    (measured at 120 × 40, 200 × 20 and 1000 × 20; without Nadler's correction in 1 %, as the largest level fluctuates
-    less too). Divide by scales that are known from elsewhere, or do not divide.
-    Where the noise is unknown, several signals of about the same size raise the sum that the first one is held against,
-    and can hide each other from all tests: with 13 equal strong ones in 60 × 40 the rank is 0. A known `noise` finds
-    all 13; parallel analysis has the same trap.
-
-    *Precision.* The levels are right to the rounding of the largest. Known data of single precision whose noise is
-    below that are judged in double precision; under a transformation they are not.
+    *Precision.* Levels are right to the rounding of the largest. Data of single precision whose noise is smaller than
+    that rounding are judged in double precision, but not under a transformation, where their values are unknown.
 
     Convention: rows are independent observations, columns are variables, and the noise is white: entries of the same
     variance, $E|x|^2 = \sigma^2$, of both parts together where they are complex. Levels are those of $S = X^*X/n$.
 
     Args:
-        data: real or complex, with observations in rows, batched over leading axes; complex data are taken for
-            circular.
+        data: real or (circular) complex, with observations in rows, batched over leading axes.
         method: one of the five; static.
-        alpha: of each test, between 0 and 1.
-        noise: σ > 0 if it is known, a number for all or one for each matrix of the batch.
+        alpha: significance level of each test, between 0 and 1.
+        noise: σ > 0 if it is known, a number for all matrices or one for each matrix of the batch.
         center: whether the mean of each column is unknown and is taken away, at the price of one observation; static.
-        n: an effective number of observations in place of that of the rows.
+        n: an effective number of observations instead of the number of rows.
         max_rank: how many levels are judged, by default all $\min(n, p)$; static.
 
     Returns:
         A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken.
 
     Raises:
-        ValueError: data are no matrix of at least two rows of finite numbers, are a covariance matrix, or have a
-            constant column; for a test or a threshold, a repeated column, also up to its sign and, with `center`, to a
-            constant, or a repeated row where there are no more rows than columns: rare columns of whole numbers may
-            coincide by chance, and are no noise of these tests either; more than 1 + 2 % of the levels are 0 to
-            rounding, as with dependent columns or rows; the largest level is near the ends of the range of the
-            precision; `alpha` is not between 0 and 1, `noise` or `n` not positive and finite, or `max_rank` not between
-            1 and $\min(n, p)$; `noise` is neither a number nor one for each matrix, is not known for `"exact"`, or
-            given for parallel analysis.
+        ValueError: `data` are not a matrix of at least two rows of finite numbers, or are a covariance matrix.
+        ValueError: `data` have a constant column, or levels near the ends of the range of their precision.
+        ValueError: `data` have a repeated column, up to its sign and with `center` also up to a constant, and the
+            method is not parallel analysis. (Rare columns of whole numbers may be equal by chance, but are no noise.)
+        ValueError: `data` have a repeated row and no more rows than columns, and the method is not parallel analysis.
+        ValueError: `data` have dependent columns or rows, so that more than 1 + 2 % of the levels are 0 to rounding.
+        ValueError: `alpha`, `n` or `max_rank` is outside its range.
+        ValueError: `noise` is not positive, has another shape, or is missing for `"exact"`.
+        ValueError: `noise` is given for parallel analysis.
 
     Example:
         >>> import jax
@@ -98,32 +100,27 @@ def signal_rank(
         and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040.
     """
     array, valid = observations(data)
-    rows, p = array.shape[-2] - bool(center), array.shape[-1]
-    count = _number_of_levels(max_rank, rows, p)
+    center, batch = bool(center), array.shape[:-2]
+    rows = array.shape[-2] - center
+    smaller = min(rows, array.shape[-1])
+    count = _number_of_levels(max_rank, smaller)
     n = rows if n is None else n
-    beta = 2 if jnp.iscomplexobj(array) else 1
-    options = _options(_checks.choice("method", method, RankMethod), beta, count, p, n, noise)
-    batch = array.shape[:-2]
+    method = _checks.choice("method", method, RankMethod)
+    static = (method, count, _integer_n(method, n, noise), center)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
-    result, findings = judged_data(array, *numbers, options, bool(center))
-    assert findings.columns is not None
-    valid = _checks.both(_checks.both(valid, fit), _VARYING.kept("data", findings.columns.constant))
-    valid = _checks.both(valid, _IN_RANGE.kept("data", findings.largest))
+    result, findings = judged_data(array, *numbers, *static)
+    fit = _checks.both(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, alpha, noise, findings)))
-    smaller = min(rows, p)
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
+            double = lambda value: jnp.asarray(np.asarray(value, np.float64))
             wide = jnp.asarray(np.asarray(data, np.result_type(array.dtype, np.float64)))
-            numbers, _ = _checked_numbers(n, alpha, noise, wide.dtype, batch)
-            found, findings = judged_data(wide, *numbers, options, bool(center))
+            sigma = None if noise is None else jnp.broadcast_to(double(noise), batch)
+            found, findings = judged_data(wide, double(n), double(alpha), sigma, *static)
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
-        assert findings.columns is not None
-    if findings.columns.repeated is not None:
-        valid = _checks.both(valid, _NO_REPEATED_COLUMN.kept("data", findings.columns.repeated))
-    if findings.columns.repeated_rows is not None:
-        valid = _checks.both(valid, _NO_REPEATED_ROW.kept("data", findings.columns.repeated_rows))
-    valid = _checks.both(valid, _RESOLVED.kept("data", findings.unresolved, smaller, findings.largest))
-    return _finished(valid, len(batch), result, n)
+    repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
+    resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
+    return _finished(_checks.both(_checks.both(valid, fit), resolved), result, n)
 
 
 def signal_rank_of_levels(
@@ -140,22 +137,23 @@ def signal_rank_of_levels(
     r"""Same as `signal_rank`, from the levels of a sample covariance matrix.
 
     Args:
-        levels: ascending levels of $S = X^*X/n$, the $\min(n, p)$ largest or all p of them; judged in their precision.
+        levels: ascending levels of $S = X^*X/n$, either the $\min(n, p)$ largest or all p; judged in their precision.
         n: number of observations behind S, n - 1 where their mean was taken away; may be an effective number.
         p: number of variables; static.
         beta: 1 for real and 2 for complex data; static.
-        method: as for `signal_rank`, but for parallel analysis, which needs the columns; static. `"exact"` is compiled
+        method: as for `signal_rank`, without parallel analysis, which needs the columns; static. `"exact"` is compiled
             for each n.
-        alpha: likewise.
-        noise: likewise.
-        max_rank: likewise.
+        alpha: as for `signal_rank`.
+        noise: as for `signal_rank`.
+        max_rank: as for `signal_rank`.
 
     Returns:
         As `signal_rank`.
 
     Raises:
-        ValueError: levels are not ascending, negative, more than p or fewer than $\min(n, p)$; more than 1 + 2 % of
-            the $\min(n, p)$ largest are 0 to the rounding of the largest; and as `signal_rank`.
+        ValueError: `levels` are not ascending, are negative, or are more than p or fewer than $\min(n, p)$.
+        ValueError: more than 1 + 2 % of the $\min(n, p)$ largest levels are 0 to the rounding of the largest.
+        ValueError: another argument is wrong, as for `signal_rank`.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -174,16 +172,16 @@ def signal_rank_of_levels(
     valid = _LEVELS.kept("levels", array)
     # What rounding makes negative is 0.
     array = jnp.maximum(array[..., -min(rows, array.shape[-1]) :], 0)
-    count = _number_of_levels(max_rank, min(rows, array.shape[-1]), p)
+    smaller = array.shape[-1]
+    count = _number_of_levels(max_rank, smaller)
     beta = _checks.dyson_index(beta, RealOrComplex)
-    options = _options(_checks.choice("method", method, RankMethodOfLevels), beta, count, p, n, noise)
-    batch = array.shape[:-1]
-    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
-    result, findings = judged_levels(array, *numbers, options)
-    valid = _checks.both(_checks.both(valid, fit), _IN_RANGE.kept("levels", findings.largest))
-    smaller = min(rows, p, array.shape[-1])
-    valid = _checks.both(valid, _RESOLVED.kept("levels", findings.unresolved, smaller, findings.largest))
-    return _finished(valid, len(batch), result, n)
+    method = _checks.choice("method", method, RankMethodOfLevels)
+    static = (method, count, _integer_n(method, n, noise), p, beta)
+    numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, array.shape[:-1])
+    result, findings = judged_levels(array, *numbers, *static)
+    resolved = (_RESOLVED, findings.unresolved, smaller, findings.largest)
+    fit = _checks.both(fit, _kept("levels", (_IN_RANGE, findings.largest), resolved))
+    return _finished(_checks.both(valid, fit), result, n)
 
 
 def _whole(n: Any) -> int | None:
@@ -191,22 +189,21 @@ def _whole(n: Any) -> int | None:
     return int(n) if isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 else None
 
 
-def _options(method: RankMethod, beta: RealOrComplex, tests: int, p: int, n: Any, noise: Any) -> Options:
-    rows = _whole(n) if method == "exact" else None
-    if method == "exact" and noise is None:
-        raise _checks.refusal("noise", 'be known for method="exact"', noise)
-    if method == "exact" and rows is None:
-        raise _checks.refusal("n", 'be an integer for method="exact"', n)
-    if method.endswith("parallel-analysis") and noise is not None:
-        raise _checks.refusal("noise", "be None for parallel analysis, which takes it from each column", noise)
-    return Options(method, beta, tests, p, rows)
+def _integer_n(method: RankMethod, n: Any, noise: Any) -> int:
+    """The static number of observations for a method that needs it, otherwise 0; its needs are checked."""
+    needs, whole = METHODS[method], _whole(n) or 0
+    if needs.needs_noise and noise is None:
+        raise _checks.refusal("noise", f'be known for method="{method}"', noise)
+    if needs.needs_integer_n and not whole:
+        raise _checks.refusal("n", f'be an integer for method="{method}"', n)
+    if needs.refuses_noise and noise is not None:
+        raise _checks.refusal("noise", f"be None for {needs.refuses_noise}", noise)
+    return whole if needs.needs_integer_n else 0
 
 
 def _ascending(levels: Any) -> Any:
-    steps = levels[..., 1:] >= levels[..., :-1]
-    return (steps.all(-1) if levels.shape[-1] > 1 else True) & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(
-        -1
-    )
+    steps = (levels[..., 1:] >= levels[..., :-1]).all(-1)
+    return steps & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(-1)
 
 
 _LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
@@ -219,10 +216,6 @@ def _named(kind: str, numbers: np.ndarray) -> str:
     return f"{kind}s {shown}{more}; leave them out" if numbers.size > 1 else f"{kind} {shown}; leave it out"
 
 
-def _constant(constant: np.ndarray) -> str:
-    return _named("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0)))
-
-
 def _repeated(kind: str, change: str) -> _checks.Rule:
     return _checks.Rule(
         lambda numbers: (numbers < 0).all(-1),
@@ -231,7 +224,11 @@ def _repeated(kind: str, change: str) -> _checks.Rule:
     )
 
 
-_VARYING = _checks.Rule(lambda constant: ~constant.any(-1), "have no constant column", _constant)
+_VARYING = _checks.Rule(
+    lambda constant: ~constant.any(-1),
+    "have no constant column",
+    lambda constant: _named("column", np.flatnonzero(constant.reshape(-1, constant.shape[-1]).any(0))),
+)
 _NO_REPEATED_COLUMN = _repeated("column", " (up to its sign, and to a constant where a mean is taken away)")
 _NO_REPEATED_ROW = _repeated("row", "")
 
@@ -246,8 +243,8 @@ _IN_RANGE = _checks.Rule(
     "be in units in which the levels are within the range of their precision",
     lambda largest: f"{largest.dtype.name} with a largest level of {largest.max():.2g}",
 )
-# One level may be: with as many observations as variables the smallest level of noise is some 1/n² of the largest, and
-# where all rows have the same sum it is 0 without any harm.
+# One level may be 0: with as many observations as variables the smallest level of noise is about 1/n² of the largest,
+# and where all rows have the same sum it is 0 without any harm.
 _RESOLVED = _checks.Rule(
     lambda unresolved, count, largest: unresolved <= 1 + count // 50,
     "be of full rank",
@@ -258,8 +255,13 @@ _RESOLVED = _checks.Rule(
 )
 
 
-def _number_of_levels(max_rank: int | None, rows: int, p: int) -> int:
-    most = min(rows, p)
+def _kept(name: str, *rules: tuple[Any, ...]) -> Any:
+    """Whether all rules hold, each given with its values; None is a value that was not looked for."""
+    kept = (rule.kept(name, *values) for rule, *values in rules if values[0] is not None)
+    return functools.reduce(_checks.both, kept, True)
+
+
+def _number_of_levels(max_rank: int | None, most: int) -> int:
     if max_rank is None:
         return most
     max_rank = _checks.integer("max_rank", max_rank, at_least=1)
@@ -281,7 +283,7 @@ def _checked_numbers(
     return (n.astype(real), alpha.astype(real), noise), valid
 
 
-def _finished(valid: Any, batch: int, result: SignalRank, n: Any) -> SignalRank:
+def _finished(valid: Any, result: SignalRank, n: Any) -> SignalRank:
     """The record without numbers where it is not valid, and with n as an integer where it is one."""
     n = _whole(n) or result.n
-    return dataclasses.replace(masked_each(valid, batch, dataclasses.replace(result, n=None)), n=n)
+    return dataclasses.replace(masked_each(valid, result.rank.ndim, dataclasses.replace(result, n=None)), n=n)

@@ -1,4 +1,4 @@
-r"""The matrix with the same singular vectors and shrunk singular values, and its derivative.
+r"""The matrix with the same singular vectors and with shrunk singular values, and its derivative.
 
 **Values.** Let X be of low rank, n × p, and Z noise of level σ. With $\beta = \min(n, p)/\max(n, p)$ and
 $c = \max(n, p)\,\sigma^2$, a singular value x of X above $\beta^{1/4}\sqrt c$ shows in X + Z as
@@ -12,14 +12,14 @@ and its singular vectors are at angles θ, φ to those of X with (Benaych-George
 
 $$\cos^2\theta = \frac{t^2 - \beta c^2}{t\,(t + c)}, \qquad \cos^2\varphi = \frac{t^2 - \beta c^2}{t\,(t + \beta c)}.$$
 
-In the plane of both pairs the loss of a new value η is that of the 2 × 2 matrix
+In the plane of both pairs the loss of a new value η is the loss of the 2 × 2 matrix
 $x\,e_1 e_1^T - \eta\,(\cos\theta, \sin\theta)^T(\cos\varphi, \sin\varphi)$, whose singular values are
-$\sigma_1 \pm \sigma_2 = |x - \eta e^{i(\theta \mp \varphi)}|$ in either order. It is least for
+$\sigma_1 \pm \sigma_2 = |x - \eta e^{i(\theta \mp \varphi)}|$ in either order. The best η is
 
-- squares: $\eta = x\cos\theta\cos\varphi = \sqrt D/s$;
-- the nuclear norm, their sum: $\eta = x\cos(\theta + \varphi) = \sqrt D/s - \sqrt\beta\,c/x$, or 0 if that is negative;
-- the operator norm, half of the sum of two distances: $\eta$ lies where the straight line from
-  $x e^{i(\theta - \varphi)}$ to
+- for squares $\eta = x\cos\theta\cos\varphi = \sqrt D/s$;
+- for the nuclear norm, their sum, $\eta = x\cos(\theta + \varphi) = \sqrt D/s - \sqrt\beta\,c/x$, or 0 if that is
+  negative;
+- for the operator norm, half of the sum of two distances, where the straight line from $x e^{i(\theta - \varphi)}$ to
   $x e^{-i(\theta + \varphi)}$ meets the real axis, $\eta = x\cos\theta/\cos\varphi = (t + \beta c)/s$.
 """
 
@@ -42,13 +42,9 @@ Loss = Literal["frobenius", "operator", "nuclear", "hard"]
 def shrunk(
     s: Float[Array, "..."], scale: Float[Array, "..."], beta: Float[Array, ""] | float, loss: str
 ) -> Float[Array, "..."]:
-    """The best new singular values by the formulas at the top of the file; they are 0 inside of the bulk of the noise.
+    """The best new singular values by the formulas at the top of the file, 0 inside of the bulk of the noise.
 
-    Args:
-        s: singular values, not negative.
-        scale: the root of c, not negative; at 0 nothing is shrunk.
-        beta: the smaller size over the larger one.
-        loss: its name.
+    The scale is the root of c; at 0 nothing is shrunk.
     """
     root = jnp.sqrt(jnp.asarray(beta, s.dtype))
     upper, lower = (1 + root) * scale, (1 - root) * scale
@@ -56,7 +52,7 @@ def shrunk(
         return jnp.where(s > known_noise(root**2) * scale, s, 0)
     outside = s > upper
     safe = jnp.where(outside, s, 2 * upper + 1)
-    # The root of each factor, as the product of all four would overflow.
+    # Each factor has its own root, because the product of all four would overflow.
     distance = jnp.sqrt((safe - upper) * (safe + upper)) * jnp.sqrt((safe - lower) * (safe + lower))
     signal = (safe**2 - (1 + root**2) * scale**2 + distance) / 2
     if loss == "operator":
@@ -68,17 +64,12 @@ def shrunk(
     return jnp.where(outside, best, 0)
 
 
-def median(s: Float[Array, " k"]) -> Float[Array, ""]:
-    """The median of sorted values."""
-    k = s.shape[-1]
-    return (s[..., (k - 1) // 2] + s[..., k // 2]) / 2
-
-
 def _values(
     s: Float[Array, " k"], level: Float[Array, ""], beta: float, loss: str, known: bool, size: int
 ) -> tuple[Float[Array, " k"], Float[Array, ""]]:
-    """New singular values, and the scale of the noise."""
-    scale = level if known else level * median(s)
+    """New singular values, and the scale of the noise, from descending singular values."""
+    k = s.shape[-1]
+    scale = level if known else level * ((s[..., (k - 1) // 2] + s[..., k // 2]) / 2)
     return _values_at(s, s[0], scale, beta, loss, size), scale
 
 
@@ -91,12 +82,7 @@ def with_shrunk_values(
 ) -> Shrunk:
     r"""The denoised matrix, the singular values before and after, and the scale $\sqrt{\max(n, p)}\,\sigma$.
 
-    Args:
-        data: a finite matrix, without checks.
-        level: the scale if it is known, or else what it is over the median singular value.
-        beta: the smaller size over the larger one, static.
-        loss: its name, static.
-        known: whether the scale is known, static.
+    The level is the scale if it is known, and otherwise the scale over the median singular value.
     """
     u, s, vh = jnp.linalg.svd(data, full_matrices=False)
     new, scale = _values(s, level, beta, loss, known, max(data.shape))
@@ -112,7 +98,7 @@ def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple,
     values = partial(_values, beta=beta, loss=loss, known=known, size=size)
     (new, scale), (new_tangent, scale_tangent) = jax.jvp(values, (s, level), (s_tangent, level_tangent))
 
-    # Of each other the values know by the scale alone, which moves the diagonal only.
+    # New values depend on each other through the scale alone, which moves only the diagonal.
     differences = divided_differences(lambda x: _values_at(x, s[0], scale, beta, loss, size), s)
     quotients = new / jnp.where(s > 0, s, 1)
     matrix_tangent = singular_function_tangent((u, s, vh), tangent, quotients, differences, new_tangent)
@@ -122,9 +108,9 @@ def _with_shrunk_values_jvp(beta: float, loss: str, known: bool, primals: tuple,
 def _values_at(
     x: Float[Array, "..."], largest: Float[Array, ""], scale: Float[Array, ""], beta: float, loss: str, size: int
 ) -> Float[Array, "..."]:
-    """New singular values from those of a matrix with this larger side, computed where no square leaves the range."""
+    """New singular values for a matrix with this larger side, in a unit in which no square leaves the range."""
     largest = jax.lax.stop_gradient(largest)
-    # Without any noise the edge is where singular values of 0 end that rounding has moved.
+    # Without any noise the edge is the largest rounding of a singular value of 0.
     least = rounding_of_zero(size, x.dtype) / (1 + beta**0.5) * largest
     unit = unit_of(largest)
     return unit * shrunk(x / unit, jnp.maximum(scale, least) / unit, beta, loss)

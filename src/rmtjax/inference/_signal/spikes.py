@@ -1,6 +1,6 @@
-"""What a level above the noise says of the population: size, angles and their errors by the formulas of BBP."""
+"""What levels above the noise tell about the population, by the formulas of Baik, Ben Arous and Péché."""
 
-from typing import Any
+import functools
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -15,14 +15,14 @@ from rmtjax.statistics import Estimate
 
 
 class SpikeEstimates(AbstractModule):
-    """What levels above the noise say of the population, as `spike_estimates` returns it; NaN where a level is noise.
+    """What levels above the noise tell about the population, as `spike_estimates` returns it; NaN for noise.
 
     Args:
         population: the level ℓσ² of the population covariance, with its standard error for independent normal
             observations.
-        singular: the singular value of the signal matrix, where data are a fixed signal plus noise.
+        singular: the singular value of the signal matrix, if data are a fixed signal plus noise.
         variable_cosine: squared cosine between the vectors of sample and population, of p entries.
-        observation_cosine: squared cosine between the scores and those without noise, of n entries.
+        observation_cosine: squared cosine between the scores with and without noise, vectors of n entries.
 
     Example:
         >>> found = spike_estimates([1.5, 9.0], n=100, p=50, noise=1.0)  # the first is within the noise
@@ -47,11 +47,11 @@ def spike_estimates(
     \cos^2 = \frac{1 - \gamma/(\ell - 1)^2}{1 + \gamma/(\ell - 1)}, \qquad
     \operatorname{var} \lambda = \frac{2}{\beta n}\,\ell^2 \sigma^4 \Big(1 - \frac{\gamma}{(\ell - 1)^2}\Big) .$$
 
-    Solved for ℓ this is the estimate, and the slope of the map gives its standard error
+    The estimate solves the first equation for ℓ, and the slope of this map gives its standard error
     $\ell\sigma^2 \sqrt{2/\beta n}\,/\sqrt{1 - \gamma/(\ell - 1)^2}$. A fixed signal of rank 1 with the singular value θ
     in noise gives the same with $\ell = 1 + \theta^2/n\sigma^2$; the scores then have
     $\cos^2 = (1 - \gamma/(\ell - 1)^2)/(1 + 1/(\ell - 1))$. A level up to the edge $\sigma^2 (1 + \sqrt\gamma)^2$
-    says nothing of the population: there everything is NaN.
+    says nothing about the population, and everything is NaN.
 
     Convention: levels of $S = X^*X/n$, $E|x|^2 = \sigma^2$ for the noise, of both parts together where it is complex.
 
@@ -66,7 +66,7 @@ def spike_estimates(
         A record of arrays in the shape of the levels.
 
     Raises:
-        ValueError: n, p or `noise` is not positive and finite, or `beta` is not 1 or 2.
+        ValueError: n, p or `noise` is not positive and finite, or `beta` is outside its range.
 
     Example:
         >>> spike = spike_estimates(6.0, n=100, p=100, noise=1.0)
@@ -78,14 +78,10 @@ def spike_estimates(
         theorems 3 and 4; Benaych-Georges and Nadakuditi (2012), J. Multivariate Anal. 111, 120, section 3.1.
     """
     beta = _checks.dyson_index(beta, RealOrComplex)
-    names = ("levels", "n", "p", "noise")
-    given = (_checks.real(name, value) for name, value in zip(names, (levels, n, p, noise), strict=True))
-    sizes = dict(zip(names, aligned(*given), strict=True))
-    values = sizes.pop("levels")
-    valid: Any = True
-    for name, size in sizes.items():
-        valid = _checks.both(valid, _checks.POSITIVE.kept(name, size))
-    return _checks.masked(valid, _estimates(values, sizes["n"], sizes["p"], sizes["noise"], beta))
+    given = {"levels": levels, "n": n, "p": p, "noise": noise}
+    values, n, p, noise = aligned(*(_checks.real(name, each) for name, each in given.items()))
+    positive = (_checks.POSITIVE.kept(name, size) for name, size in (("n", n), ("p", p), ("noise", noise)))
+    return _checks.masked(functools.reduce(_checks.both, positive), _estimates(values, n, p, noise, beta))
 
 
 def estimates(

@@ -1,13 +1,13 @@
 r"""All overlapping patches of an image at once.
 
-The patch at P has the Gram matrix $A_P = \sum_{x \in P} y_x y_x^* - m\,\bar y_P \bar y_P^*$, of which the sums over
-windows that overlap are sums along one axis after the other. If $F_P$ is what keeps its signal, the mean of the
-denoised patches with weights w at a voxel is again a sum over windows,
+The patch P of m voxels has the Gram matrix $A_P = \sum_{x \in P} y_x y_x^* - m\,\bar y_P \bar y_P^*$. The sums over all
+overlapping windows are sums along one axis after the other. If the matrix $F_P$ keeps the signal of the patch, the mean
+of the denoised patches with weights w at a voxel is again a sum over windows,
 
 $$\hat y_x = \frac{1}{\sum_{P \ni x} w_P}
 \Big( \sum_{P \ni x} w_P F_P\,y_x + \sum_{P \ni x} w_P (1 - F_P)\,\bar y_P \Big),$$
 
-so that each voxel is multiplied by one matrix and not by one of each patch.
+so that each voxel is multiplied by one matrix, not by a matrix for each patch.
 
 Axes of a tile are measurements first and space last.
 """
@@ -27,19 +27,17 @@ from rmtjax._varying import varying_like
 from rmtjax.inference._core.data import in_unit
 from rmtjax.inference._signal.noise_bulk import keeping_filter
 
-# Numbers in the Gram matrices of a tile. A tile of 4096 patches of 30 measurements takes 15 MiB in single precision,
-# and everything around it about six times as much.
+# How many numbers the Gram matrices of a tile hold. A tile of 4096 patches of 30 measurements takes 15 MiB in single
+# precision, and everything around it about six times as much.
 _TILE = 1 << 22
-
-
-# The weight of patches around voxels outside of a mask, which only decide where there are no others.
+# The weight of patches around voxels outside of a mask, which only count where there are no other patches.
 _OUTSIDE = 1e-15
 
 
 def _tile_of(counts: tuple[int, ...], k: int) -> tuple[int, ...]:
-    """The numbers of patches of a tile along each axis: about a cube, and equal parts of the image."""
+    """The numbers of patches of a tile along each axis: tiles are about cubes, and equal parts of the image."""
     left, chosen = max(_TILE // k**2, 64), {}
-    # The shortest axis first, as what it does not use is left to the others.
+    # The shortest axis comes first and leaves what it does not use to the others.
     for rank, axis in enumerate(sorted(range(len(counts)), key=lambda axis: counts[axis])):
         side = max(int(left ** (1 / (len(counts) - rank))), 1)
         parts = math.ceil(counts[axis] / side)
@@ -52,7 +50,7 @@ def _along(values: Inexact[Array, "..."], axis: int, size: int) -> Inexact[Array
     """Sums over windows along one axis."""
     length = values.shape[axis] - size + 1
     shifted = [jax.lax.slice_in_dim(values, start, start + length, axis=axis) for start in range(size)]
-    # Otherwise XLA makes one kernel of all axes, which adds every term again for each window.
+    # Without the barrier XLA makes one kernel of all axes, which adds every term again for each window.
     return jax.lax.optimization_barrier(functools.reduce(jnp.add, shifted))
 
 
@@ -64,8 +62,8 @@ def _windows(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[A
 
 
 def _over_patches(values: Inexact[Array, "a ..."], patch: tuple[int, ...]) -> Inexact[Array, "a ..."]:
-    """What all patches give to each voxel, the transpose of `_windows`."""
-    # Row by row it stays in the cache, and takes a quarter of the time.
+    """The sum over all patches that contain a voxel, the transpose of `_windows`."""
+    # Row by row the values stay in the cache, which takes a quarter of the time.
     return jax.lax.map(functools.partial(_spread, patch=patch), values)
 
 
@@ -73,7 +71,7 @@ def _spread(values: Inexact[Array, "..."], patch: tuple[int, ...]) -> Inexact[Ar
     for axis, size in enumerate(patch, values.ndim - len(patch)):
         margins = [(0, 0)] * values.ndim
         margins[axis] = (size - 1, size - 1)
-        # A kernel with the margins in it would ask of every term whether it lies in them.
+        # A kernel that includes the margins would test for every term whether it lies in them.
         values = _along(jax.lax.optimization_barrier(jnp.pad(values, margins)), axis, size)
     return values
 
@@ -86,13 +84,13 @@ def _of_tile(
     rule: str,
     known: bool,
 ) -> tuple[Inexact[Array, " k *space"], Float[Array, " 3 *space"]]:
-    """Sums over the patches of a tile: of the denoised voxels, and of weights, noise and rank."""
+    """Sums over the patches of a tile: the denoised voxels, and the weights, noise and rank."""
     k, voxels = tile.shape[0], math.prod(patch)
     mean = _windows(tile, patch) / voxels
     outer = lambda rows: rows[:, None] * jnp.conj(rows)[None]
     gram = _windows(outer(tile), patch) - voxels * outer(mean)
     matrices = jnp.moveaxis(gram.reshape(k, k, -1), -1, 0)
-    # A map of noise becomes that of each patch.
+    # The map of noise becomes a level for each patch.
     noise = jnp.sqrt(_windows(noise**2, patch) / voxels).reshape(-1) if noise.ndim else noise
     each = jax.vmap(
         lambda matrix, noise, common: keeping_filter(matrix, noise, common, voxels - 1, rule, known),
@@ -120,31 +118,26 @@ def denoised_image(
 ) -> tuple[Inexact[Array, "*space k"], Float[Array, "*space"], Float[Array, "*space"]]:
     """The denoised image, noise and rank, from tiles one after the other.
 
-    Args:
-        image: finite, without checks.
-        noise: σ, a number or one for each voxel, used where it is `known`.
-        mask: the voxels around which patches count, and which are not set to 0.
-        patch: static sizes.
-        rule: a rule of `keeping_filter`, static.
-        known: static.
+    The noise, used if it is known, is a number or one for each voxel. The mask holds the voxels around which patches
+    count, and which are not set to 0.
     """
     space, k, axes = image.shape[:-1], image.shape[-1], len(patch)
     counts = tuple(length - size + 1 for length, size in zip(space, patch, strict=True))
     tile = _tile_of(counts, k)
     parts = [range(0, count, size) for count, size in zip(counts, tile, strict=True)]
     starts = jnp.asarray(np.array(list(itertools.product(*parts)), np.int32))
-    # Squares of the entries themselves may leave the range of their precision.
+    # Squares of the entries may leave the range of their precision.
     flat, unit = in_unit(image.reshape(-1, k))
     image, unit = flat.reshape(image.shape), unit[0, 0]
     noise = noise / unit
-    # What all voxels have in common is in no patch's spectrum, but costs digits of its squares.
+    # The part that all voxels have in common is in no patch's spectrum, but its squares would cost digits.
     common = jnp.mean(image, axis=tuple(range(axes)), keepdims=True)
     whole = [
         (0, len(part) * size + width - 1 - length)
         for part, size, width, length in zip(parts, tile, patch, space, strict=True)
     ]
     padded = jnp.pad(jnp.moveaxis(image - common, -1, 0), [(0, 0), *whole])
-    # Beyond the image it is positive as well, so that there is no 0/0.
+    # The level is positive beyond the image too, so that there is no 0/0.
     levels = jnp.pad(noise, whole, mode="edge") if noise.ndim else noise
     dtype = jnp.finfo(image.dtype).dtype
     middle = tuple(slice(size // 2, size // 2 + count) for size, count in zip(patch, counts, strict=True))

@@ -16,13 +16,10 @@ FEWEST = 10
 
 
 class Leaf(NamedTuple):
-    """A matrix of weights, or what is none.
+    """A leaf of the tree: a matrix of weights, or something else.
 
-    Args:
-        name: where it is in the tree.
-        shape: of the matrix, or (0, 0).
-        matrix: of double precision or single, without rows and columns of zeros; None for what is no matrix.
-        note: why it has no numbers; empty if it has.
+    The matrix has no rows and columns of zeros, and is None for something else. The shape, otherwise (0, 0), still has
+    them. The note says why the leaf has no numbers in the table, or is empty.
     """
 
     name: str
@@ -32,10 +29,10 @@ class Leaf(NamedTuple):
 
 
 def leaves(tree: PyTree, unfolding: Unfolding) -> list[Leaf]:
-    """All leaves that are arrays of real or complex numbers, stacked ones one by one.
+    """All leaves that are arrays of numbers; stacked matrices are a leaf each.
 
     Raises:
-        ValueError: there is none, or a leaf is traced or holds NaN or infinity.
+        ValueError: there is none, or a leaf is traced, masked, deleted or not finite.
     """
     places, _ = jax.tree_util.tree_flatten_with_path(tree)
     found = []
@@ -44,7 +41,7 @@ def leaves(tree: PyTree, unfolding: Unfolding) -> list[Leaf]:
             continue
         name = _name(path)
         if not jnp.issubdtype(value.dtype, jnp.inexact):
-            # Counts and indices are vectors; a matrix of integers may be quantised weights, and is not dropped unseen.
+            # Counts and indices are vectors. A matrix of integers may be quantised weights, so it gets a note.
             found += [Leaf(name, (0, 0), None, "integers")] * (value.ndim > 1)
             continue
         if isinstance(value, Tracer):
@@ -74,7 +71,7 @@ def _others(places: list[tuple]) -> str:
 
 _MOST_SHOWN = 8
 
-# What LAPACK takes for real and complex numbers of half precision, and of more than double.
+# The dtypes in which LAPACK takes numbers of half precision and of more than double, real and complex.
 _LAPACK = (np.float32, np.float64), (np.complex64, np.complex128)
 
 _FINITE = _checks.Rule(
@@ -104,13 +101,13 @@ def _unfolded(name: str, array: np.ndarray, unfolding: Unfolding) -> list[Leaf]:
         names = [name + "".join(f"[{i}]" for i in each) for each in index]
         return [_leaf(each, matrix) for each, matrix in zip(names, stack, strict=True)]
     if unfolding == "channels-last":
-        # The last two axes are in and out; those of the kernel go with the former.
+        # The last two axes are in and out; the axes of the kernel go with the former.
         return [_leaf(name, array.reshape(-1, array.shape[-1]).T if array.ndim > 2 else array)]
     return [_leaf(name, array.reshape(array.shape[0], -1))]
 
 
 def _leaf(name: str, matrix: np.ndarray) -> Leaf:
-    """Rows and columns of zeros, such as those of units that were pruned, are no part of the noise."""
+    """A matrix without rows and columns of zeros: units that were pruned are no part of the noise."""
     there = matrix != 0
     rows, columns = there.any(1), there.any(0)
     some = matrix if not rows.any() or (rows.all() and columns.all()) else matrix[rows][:, columns]

@@ -3,10 +3,10 @@ r"""Spectra of the weights of networks: noise, signal and tail of every matrix i
 A matrix with independent entries of the variance σ², n on its longer side and p on the other, has levels $s^2/n$ of its
 singular values s that fill the law of Marčenko and Pastur of ratio p/n. What training adds lies above.
 
-*p-values behind signals.* A level is held against the largest level of noise by its share in the sum of itself and of
-all that is noise, as in `signal_rank`. The r levels that `fit_marchenko_pastur` finds outside are left out of the sum,
-each but for itself, so that many equal signals do not hide each other: more than $np/(\sqrt n + \sqrt p)^2$ of them, 25
-in a matrix of order 100, have a smaller share each than the largest level of noise alone.
+*p-values behind signals.* A level is compared with the largest level of noise by its share in the sum of itself and of
+all noise, as in `signal_rank`. The sum leaves out the other ones of the r levels that `fit_marchenko_pastur` finds
+outside, so that many equal signals do not hide each other: of more than $np/(\sqrt n + \sqrt p)^2$ such signals, 25 in
+a matrix of order 100, each would have a smaller share than the largest level of noise alone.
 """
 
 from functools import partial
@@ -25,39 +25,39 @@ from rmtjax.inference._fits.tail import fit_tail
 from rmtjax.inference._signal.largest_level import ratio_p_values
 from rmtjax.inference._weights.matrices import FEWEST, Leaf, Unfolding, leaves
 
-# A level below this part of the largest one is 0 to rounding of single precision.
+# A level below this share of the largest one is 0 to the rounding of single precision.
 _ZERO = 1e-12
-# Levels this near to each other, in units of the largest, are equal to rounding of single precision.
+# Levels this near to each other, in units of the largest, are equal to the rounding of single precision.
 _EQUAL = 1e-5
-# All are nearly equal in this part of the width that noise gives them: as initial weights that are orthogonal have them
-# in half precision. Noise of 10 singular values fills a third of the width and more.
+# Levels within this share of the width of noise are nearly equal, as for orthogonal initial weights in half precision.
+# Noise of 10 singular values fills a third of the width or more.
 _NARROW = 0.05
-# So many values are tried as the beginning of a tail.
+# How many values are tried as the beginning of a tail.
 _CANDIDATES = 64
 
 
 class WeightSpectra(NamedTuple):
-    r"""The spectra of the weights of a network, as `weight_spectra` returns them: a column for each field.
+    r"""The spectra of the weights of a network, as `weight_spectra` returns them, in columns.
 
     All columns are NumPy arrays with one entry for each leaf of the tree. `pandas.DataFrame(found._asdict())` makes a
-    data frame. A number is NaN, and the verdict is empty, where `note` says why it is missing.
+    data frame. Where `note` says why numbers are missing, they are NaN and the verdict is empty.
 
     Args:
         name: path of the leaf.
-        rows: of the matrix; kernels of convolutions as they are unfolded.
-        columns: likewise.
+        rows: number of rows of the matrix, into which kernels of convolutions are unfolded.
+        columns: number of columns of the matrix.
         variance: σ² of the entries of the noise, by `fit_marchenko_pastur`.
-        variance_error: its standard error.
-        ratio: p/n, the shorter side over the longer one. Rows and columns of zeros, as of pruned units, do not count.
-        edge: where the noise ends, $\sigma(\sqrt n + \sqrt p)$, as a singular value.
-        distance: of the noise from the law of Marčenko and Pastur.
+        variance_error: standard error of the variance.
+        ratio: p/n, the shorter side over the longer one, without rows and columns of zeros, as of pruned units.
+        edge: the largest singular value of the noise, $\sigma(\sqrt n + \sqrt p)$.
+        distance: distance of the noise from the law of Marčenko and Pastur.
         outliers: number of singular values beyond the noise.
-        p_value: probability that the largest singular value is noise.
+        p_value: p-value of the largest singular value as noise.
         outlier_p_values: the p-values of all outliers, an array for each matrix.
-        tail_exponent: of the power law of the density of squared singular values, by `fit_tail`.
-        tail_error: its standard error.
-        tail_p_value: of this power law; NaN without a key.
-        tail_verdict: whether it is one.
+        tail_exponent: exponent of a power law for the density of squared singular values, by `fit_tail`.
+        tail_error: standard error of the exponent.
+        tail_p_value: p-value of the power law; NaN without a key.
+        tail_verdict: whether the tail is a power law.
         spectral_norm: the largest singular value.
         stable_rank: $\lVert W \rVert_F^2/\lVert W \rVert^2$.
         note: why the numbers are missing, or empty.
@@ -96,36 +96,36 @@ def weight_spectra(
     key: KeyScalar | None = None,
     resamples: int = 100,
 ) -> WeightSpectra:
-    r"""What training has written into the matrices of a network: noise, signal and tail of their spectra.
+    r"""Noise, signal and tail of the spectra of the matrices of a network.
 
     There is an entry for each leaf of the tree that is an array of numbers, in the order of the tree. A leaf has no
     numbers, and a `note`, if
 
-    - it is no matrix, as a bias, or holds integers, as quantised weights without their scale;
+    - it is no matrix, such as a bias, or holds integers, such as quantised weights without their scale;
     - it has fewer than 10 singular values, or fewer than 3 different ones;
     - two thirds of the singular values are 0;
-    - all are nearly equal, as those of orthogonal initial weights.
+    - all singular values are nearly equal, as in orthogonal initial weights.
 
-    A matrix as it was initialised, with independent entries, has outliers with the probability `alpha`: two of 40
-    matrices have some.
+    A matrix as it was initialised, with independent entries, has outliers with the probability `alpha`, 2 of 40
+    matrices by default.
 
     Args:
-        tree: weights, such as an Equinox module or a dict of arrays. Leaves that are no arrays of numbers, and
-            vectors of integers (functions, counts), are no weights. Numbers of half precision are taken in single.
+        tree: weights, such as an Equinox module or a dict of arrays. Leaves that are not arrays of numbers (functions)
+            and vectors of integers (counts) are left out. Half precision becomes single precision.
         unfolding: how an array with more than two axes becomes a matrix. "channels-first", as in Equinox and PyTorch:
             (out, in, \*kernel) to out × (in · kernel). "channels-last", as in Flax and Keras: (\*kernel, in, out) to
-            out × (kernel · in). "stacked": every matrix on the last two axes is one of its own, with its index in the
-            name, as in layers for `jax.lax.scan`.
+            out × (kernel · in). "stacked": each matrix on the last two axes has an entry of its own, with its index in
+            the name, as for layers of `jax.lax.scan`.
         alpha: the p-value below which a singular value is an outlier, in (0, 1).
         key: a typed key for the p-values of the tails; without one they are NaN, and no verdict is "power law".
-        resamples: number of simulated samples for each of these.
+        resamples: number of simulated samples for each p-value of a tail.
 
     Returns:
         A `WeightSpectra`, whose columns have one entry for each leaf.
 
     Raises:
-        ValueError: there is no array of numbers, or one is traced, or holds NaN or infinity; an argument is out of its
-            range.
+        ValueError: `tree` has no array of numbers, or one that is traced, masked, deleted or not finite.
+        ValueError: another argument is outside its range.
 
     Example:
         >>> import jax
@@ -195,7 +195,7 @@ def _fill(
     places, levels = places[notes == ""], levels[notes == ""]
     if not len(places):
         return
-    # In units of the largest level nothing under- or overflows in single precision either.
+    # In units of the largest level nothing under- or overflows, not even in single precision.
     unit = levels[:, -1]
     known = jnp.asarray(levels / unit[:, None])
     fit = fit_marchenko_pastur(known, n, p, beta=beta)
@@ -222,7 +222,7 @@ def _fill(
 
 
 def _without_bulk(levels: Float[np.ndarray, " p"], n: int) -> str:
-    """Why ascending levels have neither noise nor a tail; empty if they have."""
+    """Why ascending levels have no noise and no tail; empty if they have."""
     p, top = len(levels), levels[-1]
     if levels[-1 - p // 3] <= _ZERO * top:
         return "two thirds of the singular values are 0"
@@ -236,7 +236,7 @@ def _without_bulk(levels: Float[np.ndarray, " p"], n: int) -> str:
 def _levels(matrix: Inexact[np.ndarray, "rows columns"]) -> Float[np.ndarray, " p"]:
     """The ascending squares of the singular values over the longer side, from LAPACK and in double precision.
 
-    Compiled for each shape they would take a second or two each before the first number.
+    A program for each shape would take a second or two to compile before the first number.
     """
     wide = matrix.astype(np.result_type(matrix, np.float64))
     if wide.shape[0] < wide.shape[1]:
