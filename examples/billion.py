@@ -1,15 +1,15 @@
 """A billion levels in a histogram, in a run that is killed on the way and loses nothing.
 
-Drawn are 1,000 matrices of the GOE of order 10⁶. Nobody needs the levels themselves: how many lie below the edges of
-the bins is counted in one pass over the rows of the tridiagonal model, which are never stored. The counts of a matrix
-are integers, their mean and its standard error come with `rmt.Moments`, and the state of the run is saved every 5
+The run draws 1,000 matrices of the GOE of order 10⁶. The levels themselves are not needed: one pass over the rows of
+the tridiagonal model counts the levels below the edges of the bins, and the rows are never stored. The counts of a
+matrix are integers. `rmt.Moments` gives their mean and its standard error. The state of the run is saved every 5
 seconds.
 
-The run is a process of its own. It is killed (SIGKILL, so that it can do nothing about it) as soon as it has saved
-something, and started again with the same line. The result is that of an undisturbed run.
+The run is its own process. As soon as it has saved a state it is killed by SIGKILL, which it cannot handle, and started
+again with the same line. The result is the same as without the interruption.
 
-The last column shows what random levels are known for: they repel, so that the number in a bin hardly fluctuates. Of
-independent levels it would by some hundreds.
+The last column is the fluctuation of the number of levels in a bin. It is tiny, because levels repel each other. The
+number of independent levels would fluctuate by some hundreds.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How many directions has a network learned? The Hessian of its loss, by products with vectors only.
 
-A network that tells k classes apart has k - 1 levels of its Hessian far outside of the bulk of all others. The matrix
-is never written down: `jax.jvp` of `jax.grad` is a product with it. The bulk is held to end where the law of Marčenko
-and Pastur with the mean and the variance of all levels does, which is on the safe side, as the outliers widen it. The
-Gauss-Newton matrix, without the curvature of the network itself, has the outliers too, and nothing below 0.
+The Hessian of a network that tells k classes apart has k - 1 levels far outside the bulk of all others. The matrix is
+never stored: `jax.jvp` of `jax.grad` multiplies a vector by it. The end of the bulk is taken from the law of Marčenko
+and Pastur with the mean and the variance of all levels. This is on the safe side, because the outliers widen the law.
+The Gauss-Newton matrix leaves out the curvature of the network itself. It has the outliers too, and no level below 0.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How many principal components are real? Tests of random-matrix theory against rules of thumb.
 
-A data matrix of noise has components too, and the largest of them looks like something. Here 200 observations of 100
-variables hold four components whose population levels are 0.9, 1.5, 2 and 3 times as far above the noise as the
-threshold of Baik, Ben Arous and Péché, below which no method can see a component. The example counts how often each
-method finds how many, and draws one spectrum with what can be said of it.
+A data matrix of pure noise has components too, and the largest of them looks like signal. Here 200 observations of 100
+variables hold four components. Their population levels are 0.9, 1.5, 2 and 3 times as far above the noise as the
+threshold of Baik, Ben Arous and Péché, below which no method can see a component. The example prints how many
+components each method finds, and draws one spectrum with its p-values.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     counts["elbow: the largest drop"] = jnp.argmax(-jnp.diff(found.levels, axis=-1), axis=-1) + 1
     for name, ranks in counts.items():
         print(f"{name:27} {np.mean(ranks):5.1f} components, 3 in {np.mean(np.asarray(ranks) == 3):4.0%}")
-    n, p = found.n - found.rank[0], P - found.rank[0]  # what is left for the noise
+    n, p = found.n - found.rank[0], P - found.rank[0]  # without the components that are signal
     noise = rmt.laws.MarchenkoPastur(p / n, found.noise[0] * (n / found.n) ** 0.5)
     axes = rmt.plotting.spectral_density(found.levels[:1], law=noise, bins=np.linspace(0, 4, 17))
     axes.axvline(found.edge[0], color="grey", linestyle=":", label="edge of the noise")

@@ -1,8 +1,9 @@
-"""Is this a power law? Three spectra with a tail, and what can be said of each.
+"""Is this a power law? Three spectra of covariance matrices, and a verdict on each.
 
-Sample covariance matrices of variables whose variances follow a Pareto law have a power law in the tail of their
-levels, with the same exponent. With log-normal variances the tail looks much the same in a double logarithmic plot, and
-is none. With equal variances, for a Wishart matrix, there is no tail at all. It takes some 20 s on two cores.
+If the variances of the variables follow a Pareto law, the levels of the sample covariance matrix have a power law in
+the tail, with the same exponent. Log-normal variances give a tail that looks much the same in a double logarithmic
+plot, but is not a power law. Equal variances give a Wishart matrix, which has no tail. The run takes some 20 s on two
+cores.
 """
 
 import argparse
@@ -25,7 +26,7 @@ VARIANCES = {
 
 
 def levels(key: jax.Array, name: str, n: int = 400) -> jax.Array:
-    """The spectrum of the covariance of n variables, seen 10n times."""
+    """The spectrum of the sample covariance matrix of n variables, from 10n observations."""
     variances, noise = jax.random.split(key)
     data = jax.random.normal(noise, (10 * n, n)) * jnp.sqrt(VARIANCES[name](variances, n))
     return rmt.eigvalsh(data.T @ data / (10 * n))

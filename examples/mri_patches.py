@@ -1,8 +1,8 @@
-"""A series of magnetic-resonance images without its noise: what is taken away must look like noise, and nothing else.
+"""A series of magnetic-resonance images without its noise: the difference must look like pure noise.
 
-A phantom of two tissues and water, whose signals decay at rates that change slowly over space, is measured at 24 echo
-times in noise. Each patch of 5 × 5 × 5 voxels holds few different decays, so the spectrum of its noise is that of
-Marčenko and Pastur, and what stands out of it is signal: Veraart et al. (2016), NeuroImage 142, 394.
+A phantom of two tissues and water is measured at 24 echo times in noise. The signals decay at rates that change slowly
+over space, so each patch of 5 × 5 × 5 voxels holds only a few different decays. The levels of its noise follow the law
+of Marčenko and Pastur, and levels beyond it are signal: Veraart et al. (2016), NeuroImage 142, 394.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import rmtjax as rmt
 
 
 def phantom(size: int, echoes: int) -> jax.Array:
-    """Voxels × echo times: shares of three pools, two of them with rates that vary by a third, inside of a head."""
+    """Voxels × echo times: shares of three pools inside a head, two of them with rates that vary by a third."""
     x, y, z = jnp.meshgrid(*(jnp.linspace(-1, 1, n) for n in (size, size, 9)), indexing="ij")
     smooth = lambda distance: jax.nn.sigmoid(25 * distance)
     head, core = smooth(0.85 - jnp.hypot(x, 1.1 * y)), smooth(0.45 - jnp.hypot(x - 0.1 * z, y))
@@ -27,7 +27,7 @@ def phantom(size: int, echoes: int) -> jax.Array:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Denoise, hold the residual against noise, and draw."""
+    """Denoise, compare the residual with noise, and draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=48, help="of a slice (default %(default)s)")
     parser.add_argument("--noise", type=float, default=0.05, help="its level; the signal is 1 (default %(default)s)")

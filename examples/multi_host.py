@@ -1,19 +1,19 @@
 """One campaign on many machines: the levels of the GUE in a histogram, resumed where it was stopped.
 
-Every machine runs this script; together they are one computation. A folder that the first process can write to is
-enough for the checkpoint. If a machine fails, all processes end; start them again, as many as there are then.
+Every machine runs this script, and together they are one computation. For the checkpoint it is enough that the first
+process can write to the folder. If a machine fails, all processes end; start them again, with any number of processes.
 
-On one machine, also with several GPUs, nothing is needed:
+On one machine, also with several GPUs, no option is needed:
 
     python examples/multi_host.py
 
-By hand, the same line in every process but for its number; the coordinator is the first one's machine:
+By hand, start every process with the same line and its own number. The coordinator is the machine of the first process:
 
     python examples/multi_host.py --coordinator host0:9911 --processes 3 --process 0
     python examples/multi_host.py --coordinator host0:9911 --processes 3 --process 1
     python examples/multi_host.py --coordinator host0:9911 --processes 3 --process 2
 
-Where JAX finds out by itself who takes part, `--detect` is enough. Under Slurm, with a task for each GPU:
+Where JAX finds the processes by itself, `--detect` is enough. Under Slurm, with a task for each GPU:
 
     srun --nodes=4 --ntasks-per-node=8 --gpus-per-task=1 python examples/multi_host.py --detect
 
@@ -34,7 +34,7 @@ import numpy as np
 
 import rmtjax as rmt
 
-# A process that is gone is missed after so many seconds; JAX waits for 100 by default.
+# After so many seconds the others notice a lost process; JAX's default is 100.
 HEARTBEAT = 30
 
 
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", default="gue.checkpoint", help="a file all runs share (default %(default)s)")
     args = parser.parse_args(argv)
 
-    # Before anything else of JAX.
+    # This comes before any other call of JAX.
     if args.coordinator:
         jax.distributed.initialize(args.coordinator, args.processes, args.process, heartbeat_timeout_seconds=HEARTBEAT)
     elif args.detect:
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         every="1min",
         progress=True,
     )
-    # Every process has the result; one tells it.
+    # Every process has the result, and one prints it.
     if jax.process_index() == 0:
         expected = np.diff(rmt.laws.Semicircle().cdf(histogram.edges))
         distance = abs(histogram.counts / histogram.total - expected).sum() / 2

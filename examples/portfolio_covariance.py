@@ -1,7 +1,8 @@
 """The risk that portfolios really have when their weights come from estimates of the covariance of few returns.
 
-Returns of 200 assets follow three factors and have noise of different size. Portfolios of least variance are made from
-the last 250 days, and their risk is that of the true covariance matrix: Ledoit and Wolf (2017), Rev. Financ. Stud. 30.
+Returns of 200 assets follow three factors and have noise of different size. Portfolios of least variance are computed
+from the last 250 days. Their real risk comes from the true covariance matrix: Ledoit and Wolf (2017), Rev. Financ.
+Stud. 30.
 """
 
 import argparse
@@ -21,14 +22,14 @@ def population(key: jax.Array, p: int) -> jax.Array:
 
 
 def risks(covariance: jax.Array, truth: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The annual volatility of the portfolio of least variance, as it is thought to be and as it is, in percent."""
+    """The annual volatility of the portfolio of least variance in percent, as estimated and as it really is."""
     weights = jnp.linalg.solve(covariance, jnp.ones(len(truth)))
     weights = weights / weights.sum()
     return 100 * jnp.sqrt(weights @ covariance @ weights), 100 * jnp.sqrt(weights @ truth @ weights)
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Simulate returns, hold four estimates against each other, and draw."""
+    """Simulate returns, compare four estimates, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--assets", type=int, default=200, help="default %(default)s")
     parser.add_argument("--days", type=int, default=250, help="default %(default)s")

@@ -1,12 +1,10 @@
 """The spectral radius of a general matrix: value, gradient, descent, and a network that learns it.
 
-The first part descends along the gradient. JAX's gradient of a real function of complex z = x + iy is ∂f/∂x
-- i ∂f/∂y, so steepest descent goes along minus its *conjugate*; without the conjugate a step may well lead
-upwards.
+The first part descends along the gradient. JAX's gradient of a real function of complex z = x + iy is ∂f/∂x - i ∂f/∂y.
+So steepest descent goes along minus its *conjugate*. Without the conjugate a step may lead upwards.
 
-The second part trains a multilayer perceptron on random matrices and their spectral radii, data-parallel:
-the matrices are spread over all devices, the parameters are on each. To see several devices on a CPU, run
-it with
+The second part trains a multilayer perceptron on random matrices and their spectral radii, data-parallel: the matrices
+are spread over all devices, and each device has all parameters. To see several devices on a CPU, run it with
 
     XLA_FLAGS=--xla_force_host_platform_device_count=2 python examples/spectral_radius.py
 """
@@ -67,7 +65,7 @@ def show_descent(a: jax.Array) -> None:
 def show_learning(key: jax.Array, n: int, matrices: int, steps: int) -> None:
     """Train on some matrices, and print the error on others."""
     mesh = Mesh(np.asarray(jax.devices()), ("draws",))
-    matrices = mesh.size * max(1, matrices // mesh.size)  # as many for each device
+    matrices = mesh.size * max(1, matrices // mesh.size)  # the same number for each device
     key_data, key_test, key_model = jax.random.split(key, 3)
     data, test = (rmt.simulate(partial(example, n=n), k, matrices, mesh=mesh) for k in (key_data, key_test))
     model = eqx.nn.MLP(n * n, "scalar", width_size=64, depth=2, activation=jax.nn.gelu, key=key_model)
@@ -90,7 +88,7 @@ def example(key: jax.Array, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def mean_squared_error(model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array]) -> jax.Array:
-    """The error of the model's guesses; the mean over all devices is the only communication between them."""
+    """The error of the model's guesses. The mean over all devices is their only communication."""
     matrices, radii = data
     guesses = jax.vmap(model)(matrices.reshape(len(radii), -1))
     return jnp.mean((guesses - radii) ** 2)
@@ -100,7 +98,7 @@ def mean_squared_error(model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array]) -> 
 def train(
     model: eqx.nn.MLP, data: tuple[jax.Array, jax.Array], steps: int, rate: float = 3e-3
 ) -> tuple[eqx.nn.MLP, jax.Array]:
-    """Train with Adam on all matrices, in one compiled loop; returns the model and the loss before each step."""
+    """Train with Adam on all matrices, in one compiled loop. Return the model and the loss before each step."""
     parameters, static = eqx.partition(model, eqx.is_array)
 
     def one_step(state: tuple, t: jax.Array) -> tuple[tuple, jax.Array]:

@@ -1,8 +1,9 @@
-"""A disordered chain of spins: chaotic or not? The mean gap ratio tells, and needs no unfolding.
+"""A disordered chain of spins: chaotic or not? The mean gap ratio answers this, and needs no unfolding.
 
-The Heisenberg ring at magnetisation 0 has levels of the GOE in weak random fields, independent ones in strong: Pal and
-Huse (2010), Phys. Rev. B 82, 174411; Luitz, Laflorencie and Alet (2015), Phys. Rev. B 91, 081103. A verdict is a limit
-within three standard errors; short chains are between the two at most strengths. It takes some 40 s on two cores.
+The Heisenberg ring at magnetisation 0 has levels like the GOE in weak random fields, and independent levels in strong
+fields: Pal and Huse (2010), Phys. Rev. B 82, 174411; Luitz, Laflorencie and Alet (2015), Phys. Rev. B 91, 081103. The
+verdict names the limit within three standard errors. Short chains are between the two limits at most strengths. The run
+takes some 40 s on two cores.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def ring(length: int) -> tuple[np.ndarray, np.ndarray]:
     spins = (np.array(states)[:, None] >> np.arange(length)) % 2 - 0.5
     exchange = np.diag((spins * np.roll(spins, -1, axis=1)).sum(axis=1))
     for pair in ((1 << site) | (1 << (site + 1) % length) for site in range(length)):
-        for state in (state for state in states if 0 < state & pair < pair):  # one up, one down: they change places
+        for state in (state for state in states if 0 < state & pair < pair):  # two antiparallel spins change places
             exchange[place[state], place[state ^ pair]] += 0.5
     return exchange, spins
 
@@ -36,7 +37,7 @@ def middle_levels(key: jax.Array, disorder: jax.Array, exchange: jax.Array, spin
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Hold the ratio against both limits over the strength of the disorder."""
+    """Compare the ratio with both limits, over the strength of the disorder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--realisations", type=int, default=24, help="of 12 spins; more of fewer (default %(default)s)")
     parser.add_argument("--output", default="spin_chain.png", help="the picture (default %(default)s)")

@@ -2,7 +2,7 @@
 
 The example draws the largest eigenvalue of 100,000 matrices of order 1,000,000 for each of the three Gaussian
 ensembles, in the variable of `soft_edge`, and compares their histogram with the exact law. No such matrix would fit
-into memory: the largest eigenvalue depends on a corner of the tridiagonal form only, of some n^(1/3) rows.
+into memory, but its largest eigenvalue depends only on a corner of the tridiagonal form, of the order of n^(1/3) rows.
 
     python examples/tracy_widom.py --n 1000000 --matrices 100000
 """
@@ -60,9 +60,10 @@ def draw_edges(n: int, matrices: int, bins: int, seed: int, output: Path) -> Non
 
 
 def largest_in_edge_variable(ensemble: rmt.GOE | rmt.GUE | rmt.GSE, key: jax.Array, matrices: int) -> np.ndarray:
-    """Independent largest eigenvalues, in the variable of the edge, to far more digits than the histogram shows.
+    """Independent largest eigenvalues, in the variable of the edge.
 
-    Half of the rows needed for full precision give errors of about 1e-8 in rare cases, and take half of the time.
+    Half of the rows needed for full precision take half of the time. They give errors of about 1e-8 in rare cases, far
+    too small for the histogram.
     """
     corner = math.ceil(12 * ensemble.n ** (1 / 3))
     largest = lambda key: ensemble.soft_edge().standardize(ensemble.largest_eigenvalues(key, corner=corner)[0])

@@ -1,7 +1,7 @@
 """Wigner's cat: how periodic padding changes the semicircle.
 
-In the mixed-matrix ensemble every matrix has an order of its own, n ~ Bin(N, μ). To pool spectra of equal length, each
-is repeated cyclically up to N levels, from the lowest one on. The repeated levels, pooled with their mirror image, put
+In the mixed-matrix ensemble every matrix has its own order, n ~ Bin(N, μ). To pool spectra of equal length, each is
+repeated cyclically up to N levels, from the lowest level on. The repeated levels, pooled with their mirror image, put
 two ears on a lowered semicircle: Wigner's cat (Süzen 2025, arXiv:2512.22169). The line is the exact law at this N.
 
 The ears come from the padding, not from the matrices: `--arrangement random` gives the semicircle back, and
@@ -71,7 +71,7 @@ def picture(histogram: rmt.simulation.HistogramResult, cat: rmt.Mixed, arrangeme
     )
     ax.margins(x=0.02)
     ax.set_ylim(0, 1.25 * ax.get_ylim()[1])  # room for the legend above the curves
-    # The formulas hold for 2/3 < μ < 1; the last ones have no room in ears that narrow.
+    # The formulas hold for 2/3 < μ < 1. Above 0.95 the ears are too narrow for their formula.
     if arrangement == "ascending" and symmetrize and 2 / 3 < cat.mixture < 0.95:
         name_the_parts(ax, cat)
     return ax

@@ -1,8 +1,8 @@
 """Wigner's semicircle: the eigenvalues of random symmetric matrices fill a half circle.
 
 The example draws matrices of the Gaussian orthogonal ensemble, pools their eigenvalues into a histogram and compares it
-with the limiting law. One matrix of order 15,000 takes seconds, most of them compilation, and no more than a few
-megabytes, because only its tridiagonal form is drawn:
+with the limiting law. One matrix of order 15,000 takes seconds, mostly for compilation, and only a few megabytes,
+because only its tridiagonal form is drawn:
 
     python examples/wigner_semicircle.py --n 15000 --matrices 1 --bins 200
 """
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def draw_semicircle(goe: rmt.GOE, matrices: int, bins: int, seed: int, output: Path) -> None:
-    """Draw the pooled eigenvalues and the law, and print how far apart the two are."""
+    """Draw the pooled eigenvalues and the law, and print how far apart they are."""
     edges = jnp.linspace(-2.1, 2.1, bins + 1)
     start = time.perf_counter()
     histogram = rmt.simulate(goe.eigenvalues, jax.random.key(seed), matrices, reduce=rmt.Histogram(edges))

@@ -1,9 +1,9 @@
 """The zeros of Riemann's zeta function: random matrices at short distances, prime numbers at long ones.
 
-The example computes the first 100,000 zeros 1/2 + it, ten digits of nearly all of them, and unfolds them by their
-smooth counting function. Spacings and ratios follow the GUE, as Montgomery and Odlyzko found; what is left of a
-difference falls with the height. The number variance of the GUE grows for ever, that of the zeros soon oscillates about
-a constant, by Berry's formula, with the primes in the place of the periodic orbits of a chaotic system.
+The example computes the first 100,000 zeros 1/2 + it, nearly all of them to ten digits, and unfolds them by their
+smooth counting function. Spacings and ratios follow the GUE, as Montgomery and Odlyzko found, and the remaining
+difference falls with the height. The number variance of the GUE grows for ever. The number variance of the zeros soon
+oscillates about a constant, by Berry's formula, in which primes replace the periodic orbits of a chaotic system.
 
     python examples/zeta_zeros.py --zeros 100000    # a quarter of a minute; nothing is downloaded
 
@@ -37,16 +37,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def show_zeros(number: int, output: Path) -> None:
-    """Print and draw what the zeros have in common with random matrices, and what they have not."""
+    """Print and draw where the zeros agree with random matrices, and where they differ."""
     start = time.perf_counter()
     zeros = first_zeros(number)
     print(f"{number:,} zeros up to t = {zeros[-1]:.6f}: {time.perf_counter() - start:.1f} s")
-    # Turing's method: the difference of the two counts has the mean 0, and is 2 from a missing pair on.
+    # Turing's method: the two counts differ by 0 on average, and by 2 beyond a missing pair.
     unfolded = statistics.unfold(zeros, smooth_count)
     lead = unfolded.report.deviation[-number // 10 :]
     print(f"their number less the smooth one, at the last tenth: {-lead.mean():.4f} on average")
 
-    # A hundred stretches are a hundred samples.
+    # The hundred stretches are taken as independent samples.
     for name, part in (("first tenth", zeros[: number // 10]), ("second half", zeros[number // 2 :])):
         ratio = statistics.over_samples(lambda t: statistics.gap_ratios(t).mean(), part.reshape(100, -1))
         print(f"mean gap ratio of the {name}: {ratio.value:.4f} ± {ratio.standard_error:.4f}")
@@ -73,10 +73,10 @@ def show_zeros(number: int, output: Path) -> None:
 def first_zeros(number: int) -> jax.Array:
     """The first zeros of Z, by its changes of sign.
 
-    Between two zeros |Z| has one maximum and no minimum. A minimum on the grid means that between its neighbours there
-    is a pair of zeros, with an extremum of the other sign in the middle.
+    Between two zeros |Z| has one maximum and no minimum. So if |Z| has a minimum on the grid, there is a pair of zeros
+    between its neighbours, with an extremum of the other sign in the middle.
     """
-    fine = jnp.linspace(10, 30 + 2.4 * number, number + 1000)  # far enough
+    fine = jnp.linspace(10, 30 + 2.4 * number, number + 1000)  # far enough for all zeros
     t = jnp.interp(jnp.arange(0, number + 2, 1 / 6), smooth_count(fine), fine)  # six points for each zero
     z = riemann_siegel(t)
     closer = lambda here, there: (here / there > 0) & (here / there < 1)
@@ -89,7 +89,7 @@ def first_zeros(number: int) -> jax.Array:
 
 @partial(jax.jit, static_argnums=0)
 def root_between(fn: Callable[[jax.Array], jax.Array], lower: jax.Array, upper: jax.Array) -> jax.Array:
-    """Where a function changes its sign, in each bracket."""
+    """The point in each bracket where a function changes its sign."""
     sign = jnp.sign(fn(upper))
 
     def halve(_: int, bracket: tuple) -> tuple:
@@ -110,7 +110,7 @@ def phase(t: jax.Array) -> jax.Array:
     return t / 2 * jnp.log(t / (2 * jnp.pi * jnp.e)) - jnp.pi / 8 + 1 / (48 * t) + 7 / (5760 * t**3)
 
 
-# The terms of the remainder, as series on [0, 1]; the quotient of cosines is an entire function.
+# The terms of the remainder, as series on [0, 1]. The quotient of cosines is an entire function.
 PSI = np.polynomial.Chebyshev.interpolate(
     lambda p: np.cos(2 * np.pi * (p**2 - p - 1 / 16)) / np.cos(2 * np.pi * p), 26, [0, 1]
 )
@@ -135,9 +135,9 @@ def slope(t: jax.Array) -> jax.Array:
 
 
 def berry(lengths: jax.Array, height: float, switch: float = 0.5) -> jax.Array:
-    """Berry's number variance of zeros about a height t: for times below the switch with the primes as they are.
+    """Berry's number variance of zeros about a height t, with the primes themselves for times below the switch.
 
-    The time of p^r is r log p/log(t/2π). Where the form factor is τ, as for the GUE, primes are taken by their density.
+    The time of p^r is r log p/log(t/2π). For later times the density of the primes gives the form factor τ of the GUE.
     """
     log_scale = float(np.log(height / (2 * np.pi)))
     numbers = range(2, int(np.exp(switch * log_scale)) + 1)

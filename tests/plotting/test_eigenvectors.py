@@ -1,16 +1,11 @@
-"""Plots of intensities and of participation: heights, errors over matrices, laws; and refusals."""
+"""Plots of intensities and of participation: heights, errors over matrices, laws."""
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting
-from tests.plotting.drawn import band, names
-from tests.plotting.test_spacings import intervals
+from tests.plotting.drawn import STUDENT, band, error_bars, jackknife, names, ratio
 
-# Student's quantile of 97.5 % with 29 degrees of freedom, by table.
-STUDENT = 2.0452
 VECTORS = np.random.default_rng(0).normal(size=(30, 8, 8))
 EDGES = np.array([-2.0, -1.0, -0.5, 0.2, 0.9])
 
@@ -20,8 +15,8 @@ def test_bars_are_the_density_of_logarithms_with_errors_over_matrices():
     decades = np.log10(8 * VECTORS**2 / np.sum(VECTORS**2, axis=1, keepdims=True)).reshape(30, 64)
     each = np.array([np.histogram(row, EDGES)[0] for row in decades]) / 64 / np.diff(EDGES)
     np.testing.assert_allclose(ax.patches[0].get_data().values, each.mean(axis=0), rtol=1e-5)
-    low, high = intervals(ax)
-    np.testing.assert_allclose((high - low) / 2, STUDENT * each.std(axis=0, ddof=1) / 30**0.5, rtol=1e-3)
+    _, low, high = error_bars(ax)
+    np.testing.assert_allclose((high - low) / 2, STUDENT[29] * each.std(axis=0, ddof=1) / 30**0.5, rtol=1e-3)
     assert names(ax) == ["30 matrices", "β = 1", "β = 2"]
 
 
@@ -45,7 +40,7 @@ def test_components_that_are_0_and_a_single_matrix():
 def test_complex_vectors_follow_their_law(getkey):
     vectors = rmt.eigh(rmt.simulate(rmt.GUE(8).sample, getkey(), 400))[1]
     ax = plotting.intensities(vectors, bins=8, betas=[1, 2])
-    low, high = intervals(ax)
+    _, low, high = error_bars(ax)
     edges, law = ax.patches[0].get_data().edges, rmt.laws.EigenvectorIntensity(8, 2)
     expected = np.diff(law.cdf(10**edges)) / np.diff(edges)
     # Five standard errors; the intervals have 1.97 of them.
@@ -60,17 +55,12 @@ LEVELS = np.random.default_rng(1).uniform(-1, 1, (30, 8))
 def test_participation_in_bins_of_levels_with_errors_over_matrices():
     ax = plotting.inverse_participation_ratio(LEVELS, VECTORS, q=3, bins=[-0.8, -0.2, 0.5])
     ratios = np.sum(VECTORS**6, axis=1) / np.sum(VECTORS**2, axis=1) ** 3
-    error, values = [], []
-    for low, high in ((-0.8, -0.2), (-0.2, 0.5)):
-        inside = (LEVELS > low) & (LEVELS < high)
-        sums, numbers = (ratios * inside).sum(axis=1), inside.sum(axis=1)
-        without = (sums.sum() - sums) / (numbers.sum() - numbers)
-        values.append(30 * sums.sum() / numbers.sum() - 29 * without.mean())
-        error.append(STUDENT * np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum()))
+    inside = np.stack([(LEVELS > low) & (LEVELS < high) for low, high in ((-0.8, -0.2), (-0.2, 0.5))], axis=-1)
+    values, error = jackknife(ratio, (ratios[..., None] * inside).sum(axis=1), inside.sum(axis=1))
     np.testing.assert_allclose(ax.lines[0].get_xdata(), [-0.5, 0.15], rtol=1e-6)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), values, rtol=1e-4)
     _, low, high = band(ax)
-    np.testing.assert_allclose(high - low, 2 * np.array(error), rtol=1e-3)
+    np.testing.assert_allclose(high - low, 2 * STUDENT[29] * error, rtol=1e-3)
     # The sixth moment on the sphere of 8 or 16 real dimensions.
     exact = [8 * 15 / (8 * 10 * 12), 8 * 2 * 4 * 6 / (16 * 18 * 20)]
     for line, mean in zip(ax.lines[1:], exact, strict=True):
@@ -84,37 +74,3 @@ def test_participation_of_one_matrix_has_gaps_and_no_band():
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [1, np.nan, 1])
     assert not ax.collections
     assert names(ax) == ["1 matrix"]
-
-
-@pytest.mark.parametrize(
-    ("levels", "vectors", "options", "message"),
-    [
-        (LEVELS[0], VECTORS, {}, r"`levels` must be one for each vector, of the shape \(30, 8\)"),
-        (LEVELS[:0], VECTORS[:0], {}, "`levels` must be one for each vector"),
-        (LEVELS, 0 * VECTORS, {}, "`vectors` must be finite and none of them 0"),
-        (LEVELS + np.nan, VECTORS, {}, "`vectors` must be finite and none of them 0, with finite levels"),
-        (LEVELS, VECTORS, {"betas": [4]}, "`beta` must be 1 or 2, got 4"),
-        (LEVELS, VECTORS, {"q": np.inf}, "`q` must be"),
-    ],
-)
-def test_bad_levels_of_vectors_are_refused_before_anything_is_drawn(levels, vectors, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.inverse_participation_ratio(levels, vectors, **options)
-    assert plt.get_fignums() == []
-
-
-@pytest.mark.parametrize(
-    ("vectors", "options", "message"),
-    [
-        (VECTORS[0, 0], {}, "`vectors`"),
-        (VECTORS[:, :1], {}, "`vectors` must be at least one, of two or more components"),
-        (VECTORS[:0], {}, "`vectors` must be at least one, of two or more components"),
-        (0 * VECTORS, {}, "`vectors` must be finite, and none of them 0"),
-        (VECTORS, {"betas": [4]}, "`beta` must be 1 or 2, got 4"),
-        (VECTORS, {"bins": 0}, "`bins` must be .* at least 1, got 0"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_drawn(vectors, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.intensities(vectors, **options)
-    assert plt.get_fignums() == []

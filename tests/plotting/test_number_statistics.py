@@ -1,7 +1,6 @@
-"""Plots of numbers of levels in intervals: the mean, the band, the curves, the view; and refusals."""
+"""Plots of numbers of levels in intervals: the mean, the band, the curves, the view."""
 
 import math
-import sys
 from functools import reduce
 
 import matplotlib.pyplot as plt
@@ -11,10 +10,8 @@ from matplotlib.colors import same_color
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
-from tests.plotting.drawn import band, names
+from tests.plotting.drawn import STUDENT, band, jackknife, names
 
-# Student's quantile of 97.5 % with four degrees of freedom, by table.
-STUDENT = 2.7764451
 LENGTHS = np.array([4.0, 0.5, 1.0, 2.5])
 SPECTRA = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.8, (5, 20)), axis=1)
 PLOTS = [
@@ -51,7 +48,7 @@ def test_mean_with_band_over_spectra_and_exact_curves(plot, statistic, law):
     np.testing.assert_array_equal(estimate.get_xdata(), np.sort(LENGTHS))
     np.testing.assert_allclose(estimate.get_ydata(), each.mean(axis=0), rtol=1e-6)
     x, low, high = band(ax)
-    error = STUDENT * each.std(axis=0, ddof=1) / 5**0.5
+    error = STUDENT[4] * each.std(axis=0, ddof=1) / 5**0.5
     np.testing.assert_allclose(x, np.sort(LENGTHS))
     np.testing.assert_allclose(low, each.mean(axis=0) - error, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(high, each.mean(axis=0) + error, rtol=1e-5)
@@ -138,15 +135,12 @@ def test_skewness_is_that_of_all_spectra_by_the_jackknife_with_exact_curves():
     ax = plotting.number_skewness(SPECTRA, LENGTHS, betas=[0, 1, 2, 4])
     second = np.asarray(statistics.number_variance(SPECTRA, np.sort(LENGTHS)), np.float64)
     third = np.asarray(statistics.number_skewness(SPECTRA, np.sort(LENGTHS)), np.float64)
-    skewness = lambda kept: third[kept].mean(axis=0) / second[kept].mean(axis=0) ** 1.5
-    without = np.array([skewness(np.arange(5) != i) for i in range(5)])
-    value = 5 * skewness(np.arange(5)) - 4 * without.mean(axis=0)
-    error = STUDENT * np.sqrt(4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    value, error = jackknife(lambda third, second: third.mean(axis=0) / second.mean(axis=0) ** 1.5, third, second)
     estimate, *references = ax.lines
     np.testing.assert_allclose(estimate.get_ydata(), value, rtol=1e-3, atol=1e-4)
     x, low, high = band(ax)
     np.testing.assert_allclose(x, np.sort(LENGTHS))
-    np.testing.assert_allclose(high - low, 2 * error, rtol=1e-3)
+    np.testing.assert_allclose(high - low, 2 * STUDENT[4] * error, rtol=1e-3)
     for beta, line in zip((0, 1, 2, 4), references, strict=True):
         grid, values = line.get_data()
         assert (grid[0], grid[-1], grid.size) == (0.5, 4.0, 101)
@@ -170,7 +164,7 @@ def test_a_line_for_each_number_of_levels():
         np.testing.assert_allclose(line.get_ydata(), each[..., k].mean(axis=0), atol=1e-6)
         vertices = ax.collections[k].get_paths()[0].vertices
         at_first = vertices[np.isclose(vertices[:, 0], 0.5), 1]
-        error = STUDENT * each[:, 0, k].std(ddof=1) / 5**0.5
+        error = STUDENT[4] * each[:, 0, k].std(ddof=1) / 5**0.5
         np.testing.assert_allclose(np.ptp(at_first), 2 * error, rtol=1e-4, atol=1e-6)
         for beta, curves in zip((0, 1, 2, 4), references, strict=True):
             grid, values = curves[k].get_data()
@@ -184,42 +178,3 @@ def test_a_line_for_each_number_of_levels():
     assert names(ax)[-1] == "again"
     assert (len(ax.lines), len(ax.texts)) == (18, 3)
     assert not same_color(ax.lines[-1].get_color(), estimates[0].get_color())
-
-
-@pytest.mark.parametrize(
-    ("plot", "lengths", "options", "message"),
-    [
-        (plotting.number_skewness, [0.0, 1.0], {}, "`lengths` must be above 0 for a skewness"),
-        (plotting.number_skewness, LENGTHS, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
-        (plotting.number_probabilities, LENGTHS, {"betas": [3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
-        (plotting.number_probabilities, LENGTHS, {"max_count": 1.5}, "`max_count` must be an integer"),
-        (plotting.number_probabilities, 1.0, {}, "`lengths` must be a vector"),
-    ],
-)
-def test_bad_input_of_skewness_and_probabilities(plot, lengths, options, message):
-    with pytest.raises(ValueError, match=message):
-        plot(SPECTRA, lengths, **options)
-    assert plt.get_fignums() == []
-
-
-@pytest.mark.parametrize(
-    ("levels", "lengths", "options", "message"),
-    [
-        (SPECTRA[:, ::-1], LENGTHS, {}, "`levels` must be ascending numbers"),
-        (SPECTRA, 1.0, {}, "`lengths` must be a vector"),
-        (SPECTRA, [100.0], {}, "`lengths` must be shorter"),
-        (SPECTRA, LENGTHS, {"betas": [1, 3]}, "`beta` must be 0, 1, 2 or 4, got 3"),
-        (SPECTRA[:0], LENGTHS, {}, "`levels` must be those of at least one spectrum"),
-        (rmt.Spectrum(SPECTRA), LENGTHS, {}, "`levels` must be unfolded"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_drawn(levels, lengths, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.number_variance(levels, lengths, **options)
-    assert plt.get_fignums() == []
-
-
-def test_missing_matplotlib_is_explained(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "rmtjax\[plot\]"'):
-        plotting.rigidity(SPECTRA, LENGTHS)

@@ -1,6 +1,4 @@
-"""The plot of a spectral density: heights, error bars, laws, stems, the view; and refusals."""
-
-import sys
+"""The plot of a spectral density: heights, error bars, laws, stems, the view."""
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +13,7 @@ from matplotlib.patches import StepPatch
 import rmtjax as rmt
 from rmtjax.laws import AbstractLaw
 from rmtjax.plotting import _style, spectral_density
+from tests.plotting.drawn import error_bars, jackknife, names, ratio
 
 SEMICIRCLE = rmt.laws.Semicircle()
 # Unequal widths, values on inner and outer edges, and one value on either side.
@@ -26,12 +25,6 @@ HISTOGRAM = rmt.simulation.HistogramResult(COUNTS, EDGES, 1, 1)
 
 def bars(ax):
     return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
-
-
-def error_bars(ax):
-    (container,) = ax.containers
-    (lines,) = container.lines[2]
-    return np.array(lines.get_segments())
 
 
 def stems(ax):
@@ -56,11 +49,11 @@ def test_bars_are_the_density_with_binomial_errors(samples, bins):
     height = COUNTS / (total * width)
     np.testing.assert_allclose(bar.get_data().values, height)
     np.testing.assert_array_equal(bar.get_data().edges, EDGES)
-    low, high = error_bars(ax)[:, :, 1].T
+    x, low, high = error_bars(ax)
     error = np.sqrt(COUNTS * (1 - COUNTS / total)) / (total * width)
     np.testing.assert_allclose(low, height - error)
     np.testing.assert_allclose(high, height + error)
-    np.testing.assert_array_equal(error_bars(ax)[:, 0, 0], [-0.5, 0.5, 2.0])
+    np.testing.assert_array_equal(x, [-0.5, 0.5, 2.0])
 
 
 def test_errors_over_spectra_of_different_size():
@@ -70,12 +63,10 @@ def test_errors_over_spectra_of_different_size():
     edges = np.array([-1.0, 0.0, 0.5, 2.0])
     ax = spectral_density(spectra, bins=edges, errors="spectra")
     counts = np.array([np.histogram(row[:size], edges)[0] for row, size in zip(values, sizes, strict=True)])[:299]
-    # Leaving one spectrum out.
-    without = (counts.sum(axis=0) - counts) / (sizes.sum() - sizes[:299, None]) / np.diff(edges)
-    jackknife = np.sqrt(298 / 299 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    low, high = error_bars(ax)[:, :, 1].T
-    np.testing.assert_allclose((low + high) / 2, counts.sum(axis=0) / sizes.sum() / np.diff(edges), rtol=1e-5)
-    np.testing.assert_allclose((high - low) / 2, jackknife, rtol=0.02)
+    _, error = jackknife(ratio, counts, sizes[:299])
+    _, low, high = error_bars(ax)
+    np.testing.assert_allclose((low + high) / 2, ratio(counts, sizes) / np.diff(edges), rtol=1e-5)
+    np.testing.assert_allclose((high - low) / 2, error / np.diff(edges), rtol=0.02)
 
 
 def test_errors_over_draws_of_levels_that_come_together(getkey):
@@ -87,7 +78,7 @@ def test_errors_over_draws_of_levels_that_come_together(getkey):
     expected = np.sqrt(share * (1 - share) / 399) / np.diff(edges)
     streamed = rmt.simulate(draw, key, 400, reduce=rmt.Histogram(edges))
     for ax in (spectral_density(streamed), spectral_density(levels, bins=edges, errors="spectra")):
-        low, high = error_bars(ax)[:, :, 1].T
+        _, low, high = error_bars(ax)
         np.testing.assert_allclose((high - low) / 2, expected, rtol=1e-4)
 
 
@@ -128,7 +119,7 @@ def test_no_automatic_bin_straddles_an_end_of_a_support(laws, ends):
     widths = np.diff(edges) / np.diff(plain).mean()
     assert widths.min() > 0.6
     assert widths.max() < 1.5
-    assert "1,000 levels" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "1,000 levels" in names(ax)
 
 
 def test_bins_that_are_asked_for_are_kept():
@@ -165,8 +156,7 @@ def test_jumps_are_upright(x64):
 def test_several_laws_and_histograms_differ_in_look_and_are_named():
     ax = spectral_density(LEVELS, law={"a": SEMICIRCLE, "b": rmt.laws.Semicircle(1.0)}, label="first")
     assert spectral_density(HISTOGRAM, law={"c": SEMICIRCLE}, ax=ax) is ax
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert sorted(names) == ["9 levels", "a", "b", "c", "first"]
+    assert sorted(names(ax)) == ["9 levels", "a", "b", "c", "first"]
     assert len({line.get_linestyle() + str(line._dash_pattern) for line in ax.lines}) == 3
     first, second = (rgb_to_hsv(patch.get_facecolor()[:3]) for patch in bars(ax))
     apart = abs(first[0] - second[0])
@@ -187,7 +177,7 @@ def test_axes_are_named_by_what_is_plotted():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("levels", "density")
     ratios = spectral_density(np.array([0.2, 0.7]), quantity="ratios")
     assert ratios.get_xlabel() == "ratios"
-    assert [text.get_text() for text in ratios.get_legend().get_texts()] == ["2 ratios"]
+    assert names(ratios) == ["2 ratios"]
     assert ax.get_ylim()[0] == 0
     assert not ax.spines["top"].get_visible()
     assert not ax.spines["right"].get_visible()
@@ -241,38 +231,3 @@ def test_a_diverging_density_leaves_the_bars_in_view():
 def test_a_higher_law_is_in_view():
     ax = spectral_density(LEVELS, law=rmt.laws.Semicircle(1.5), bins=np.linspace(-6, 10, 5))
     assert ax.get_ylim()[1] > 1.2 * bars(ax)[0].get_data().values.max()
-
-
-@pytest.mark.parametrize(
-    ("samples", "options", "message"),
-    [
-        ("levels", {}, "`samples` must be real levels.*'str'"),
-        (np.array([1j]), {}, "`samples` must be real levels"),
-        (np.array([True]), {}, "`samples` must be real levels"),
-        (rmt.Histogram(np.array([0.0, 1.0])), {}, "`samples` must be real levels.*'Histogram'"),
-        ([], {}, r"`samples` must hold at least one level, got \(0,\)"),
-        ([1.0, np.nan], {}, "`samples` must be finite.*nan"),
-        ([1.0, np.inf], {}, "`samples` must be finite.*inf"),
-        (rmt.simulation.HistogramResult(0 * COUNTS, EDGES, 0, 0), {}, "`samples` must hold at least one"),
-        (HISTOGRAM, {"bins": 10}, "`bins` must be left out .* got 10"),
-        (LEVELS, {"bins": 0}, "`bins` must be what `numpy.histogram` takes, got 0"),
-        (LEVELS, {"bins": 2.5}, "`bins` must be what `numpy.histogram` takes, got 2.5"),
-        (LEVELS, {"bins": np.array([0.0, 0.0, 1.0])}, "`bins` must be finite and strictly ascending"),
-        (LEVELS, {"bins": np.array([0.0, np.nan])}, "`bins` must be finite and strictly ascending"),
-        (LEVELS, {"bins": np.array([0.0])}, "`bins` must be finite and strictly ascending"),
-        (LEVELS, {"errors": "matrices"}, "`errors` must be one of 'levels', 'spectra', got 'matrices'"),
-        (LEVELS, {"errors": "spectra"}, "`samples` must be those of two spectra or more"),
-        (LEVELS, {"law": SEMICIRCLE.pdf}, "`law` must be a law"),
-        (LEVELS, {"law": {"pdf": SEMICIRCLE.pdf}}, "`law` must be a law"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_drawn(samples, options, message):
-    with pytest.raises(ValueError, match=message):
-        spectral_density(samples, **options)
-    assert plt.get_fignums() == []
-
-
-def test_missing_matplotlib_is_explained(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "rmtjax\[plot\]"'):
-        spectral_density(LEVELS)

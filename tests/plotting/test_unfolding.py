@@ -1,15 +1,12 @@
-"""The plot of an unfolding: deviations of single spectra, their mean in bins, the view; and refusals."""
+"""The plot of an unfolding: deviations of single spectra, their mean in bins, the view."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import rmtjax as rmt
 from rmtjax import plotting, statistics
-from tests.plotting.drawn import band, names
+from tests.plotting.drawn import STUDENT, band, jackknife, names, ratio
 
-# Student's quantile of 97.5 % with 39 degrees of freedom, by table.
-STUDENT = 2.0227
 LEVELS = np.sort(np.random.default_rng(0).uniform(size=(40, 30)), axis=1)
 MASK = np.random.default_rng(1).uniform(size=(40, 30)) < 0.8
 SPECTRA = rmt.Spectrum(LEVELS, MASK)
@@ -23,15 +20,12 @@ def test_mean_in_bins_with_band_and_single_spectra():
     edges = np.linspace(min(each[0] for each in y), max(each[-1] for each in y), 6)
     numbers = np.array([np.histogram(each, edges)[0] for each in y])
     sums = np.array([np.histogram(each, edges, weights=d)[0] for each, d in zip(y, deviations, strict=True)])
-    whole = sums.sum(axis=0) / numbers.sum(axis=0)
-    without = (sums.sum(axis=0) - sums) / (numbers.sum(axis=0) - numbers)
-    value = 40 * whole - 39 * without.mean(axis=0)
-    error = STUDENT * np.sqrt(39 / 40 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    value, error = jackknife(ratio, sums, numbers)
     mean, *single, zero = ax.lines
     np.testing.assert_allclose(mean.get_xdata(), (edges[1:] + edges[:-1]) / 2, rtol=1e-5)
     np.testing.assert_allclose(mean.get_ydata(), value, atol=1e-3)
     _, low, high = band(ax)
-    np.testing.assert_allclose(high - low, 2 * error, rtol=5e-3)
+    np.testing.assert_allclose(high - low, 2 * STUDENT[39] * error, rtol=5e-3)
     assert len(single) == 20
     for line, each, deviation in zip(single, y, deviations, strict=False):
         x, values = line.get_data()
@@ -72,18 +66,3 @@ def test_one_spectrum_has_no_band_and_further_ones_another_colour():
     plotting.unfolding(statistics.unfold(LEVELS[1], UNIFORM), label="another", ax=ax)
     assert names(ax)[1] == "another"
     assert ax.lines[0].get_color() == ax.lines[1].get_color() != ax.lines[3].get_color() == ax.lines[4].get_color()
-
-
-@pytest.mark.parametrize(
-    ("unfolded", "options", "message"),
-    [
-        (LEVELS, {}, "`unfolded` must be the result of an unfolding, got 'ndarray'"),
-        (SPECTRA, {}, "`unfolded` must be the result of an unfolding, got 'Spectrum'"),
-        (statistics.unfold(rmt.Spectrum(LEVELS, False), UNIFORM), {}, "`unfolded` must have levels"),
-        (statistics.unfold(LEVELS, UNIFORM), {"bins": 0}, "`bins` must be .* at least 1, got 0"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_drawn(unfolded, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.unfolding(unfolded, **options)
-    assert plt.get_fignums() == []

@@ -1,4 +1,18 @@
-"""Plots of spectra and their statistics together with laws. They need matplotlib: `pip install "rmtjax[plot]"`."""
+"""Plots of spectra and their statistics together with laws. They need matplotlib: `pip install "rmtjax[plot]"`.
+
+All plots of statistics have in common:
+
+- The spectra, or the matrices of `vectors`, on the leading axes are independent. Errors come from the spread over them.
+- A band or an error bar holds the true value with 95 % confidence. A single spectrum has none: its levels depend on one
+  another, and its intervals overlap.
+- `betas` chooses the references, which are exact curves or laws: one β or several, where 0 stands for independent
+  levels. `[]` draws none. A reference that is already on the axes is not drawn again.
+- `label` names the spectra in the legend. The default is their number and, in a histogram of spacings or ratios, the
+  mean with its standard error.
+- `ax` says where to draw; the default is a new figure. Each further set of spectra on the same axes has another colour.
+- The axes are returned. For example, `ax.figure.savefig("plot.png", dpi=200)` saves the picture.
+- A wrong argument raises a `ValueError` before anything is drawn. Without matplotlib, each plot is an `ImportError`.
+"""
 
 from rmtjax.plotting._complex_ratios import complex_spacing_ratios as complex_spacing_ratios
 from rmtjax.plotting._correlations import form_factor as form_factor

@@ -1,4 +1,4 @@
-"""Bins that a law can be held against."""
+"""Bins of histograms."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -12,16 +12,17 @@ from rmtjax.laws import AbstractLaw
 
 
 def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Float[np.ndarray, " m+1"]:
-    """Bins of about the same width over at least the same range, none of which straddles an end of a support.
+    """Bins of about the same width over at least the same range, such that every end of a support is an edge.
 
-    A bin that lies half outside of the support is filled to half of the density, which looks like a deviation. Between
-    two ends the width is such that a whole number of bins fits; outside of all of them it is that of `edges`.
+    A bin that lies half outside the support is only filled to half of the density, which looks like a deviation from
+    the law. Between two ends the width is adjusted to a whole number of bins. Beyond the ends it is the width of
+    `edges`.
     """
     low, high = edges[0], edges[-1]
     width = (high - low) / (edges.size - 1)
     ends = [float(end) for law in laws for end in law.support()]
     cuts = [end for end in sorted(ends) if low - width < end < high + width]
-    # Ends that differ by less than a bin, as by rounding, are one.
+    # Ends closer than half a bin, for example by rounding, count as one.
     cuts = [end for i, end in enumerate(cuts) if i == 0 or end - cuts[i - 1] > width / 2]
     if not cuts:
         return edges
@@ -35,7 +36,7 @@ def aligned(edges: Float[np.ndarray, " k+1"], laws: Iterable[AbstractLaw]) -> Fl
 
 
 def chosen(bins: Any, start: float, end: float) -> Float[np.ndarray, " k+1"]:
-    """The edges of so many bins of one width from start to end, or those that are given."""
+    """The edges of a number of equal bins from start to end, or the edges that are given."""
     if np.ndim(bins) == 0:
         return np.linspace(start, end, _checks.integer("bins", bins, at_least=1) + 1)
     _checks.vector("bins", bins)
@@ -46,6 +47,6 @@ def chosen(bins: Any, start: float, end: float) -> Float[np.ndarray, " k+1"]:
 
 
 def over(values: Float[np.ndarray, "..."], bins: Any) -> Float[np.ndarray, " k+1"]:
-    """The same from the lowest to the highest of some values; from a single one on they have the length 1 in all."""
+    """The same as `chosen`, from the lowest to the highest value. Above a single value the bins have the length 1."""
     low, high = values.min(), values.max()
     return chosen(bins, low, high if high > low else low + 1)

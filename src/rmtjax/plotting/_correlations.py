@@ -1,24 +1,15 @@
 """Plots of correlations between levels, in distance, time and frequency."""
 
-import math
 from collections.abc import Iterable
-from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from jaxtyping import Array
-
-from rmtjax import _checks, laws, statistics
 from rmtjax._typing import DysonIndexOrZero, IntervalLike, RealLike
-from rmtjax.plotting import _estimates
+from rmtjax.plotting import _curves
 from rmtjax.spectra.internal import LevelsLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# The size of the spectra on a circle whose power spectrum is drawn: it is 4e-5, relative, from that of large spectra.
-_MANY = 100
 
 
 def pair_correlation(
@@ -31,24 +22,19 @@ def pair_correlation(
 ) -> "Axes":
     r"""Draw the pair correlation of unfolded spectra, with its error, and the exact curves.
 
-    The points are the means of `statistics.pair_correlation` over the spectra, in the middle of the bins, with a band
-    that holds the true mean with 95 % confidence; a single spectrum has none. The curves are `laws.pair_correlation`,
-    those of large spectra; on a circle of n levels they are right up to terms of order 1/n².
+    The points are the means of `statistics.pair_correlation` over the spectra, in the middle of the bins. The curves
+    are those of large spectra, `laws.pair_correlation`; for n levels on a circle they are right up to terms of order
+    1/n². `rmtjax.plotting` says what all plots have in common.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
-            independent.
-        edges: of the bins of distances, ascending from 0 or above.
-        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are independent.
+        edges: edges of the bins of distances, strictly ascending, the first of them at least 0.
+        betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
-        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: as for `statistics.pair_correlation`; there is no spectrum; or a β is none of these.
-        ImportError: matplotlib is not installed.
+        ValueError: as for `statistics.pair_correlation`, or there is no spectrum.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
@@ -58,10 +44,7 @@ def pair_correlation(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 2']
     """
-    ends = _checks.vector("edges", edges)
-    values = statistics.pair_correlation(levels, ends)
-    names, middle = ("r", r"pair correlation $R_2(r)$"), (ends[1:] + ends[:-1]) / 2
-    return _estimates.curve(middle, values, laws.pair_correlation, betas, names=names, label=label, ax=ax)
+    return _curves.draw(_curves.PAIR_CORRELATION, levels, edges, betas, label, ax)
 
 
 def form_factor(
@@ -77,29 +60,24 @@ def form_factor(
 ) -> "Axes":
     r"""Draw the form factor of unfolded spectra, with its error, and the exact curves.
 
-    The line is that of `statistics.form_factor` over the spectra, with a band that holds it with 95 % confidence. The
-    curves are `laws.form_factor`, those of large spectra, or, on a circle of length n, `laws.circular_form_factor`,
-    which is exact for n levels; it is drawn at the times k/n with an integer k, as between them the form factor of a
-    circle depends on where it is cut. So give these times: `times=jnp.arange(1, 2 * n) / n`.
+    The line is the form factor of all spectra, by `statistics.form_factor`. The curves are those of large spectra,
+    `laws.form_factor`. On a circle of length n they are `laws.circular_form_factor`, which is exact for n levels. They
+    are drawn at the times k/n with an integer k, because between these times the form factor depends on where the
+    circle is cut. So give these times: `times=jnp.arange(1, 2 * n) / n`. `rmtjax.plotting` says what all plots have in
+    common.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
-            independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are independent.
         times: a vector of τ, in units of the Heisenberg time.
-        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
-        connected: without the square of the mean amplitude, which takes several spectra to be known; or raw.
+        betas: which curves: 0 for independent levels, 1, 2 or 4.
+        connected: whether the square of the mean amplitude is taken away, which takes several spectra.
         window: centre and width of Gaussian weights, as for `statistics.form_factor`.
-        log: whether both axes are logarithmic, as is usual where slope, dip, ramp and plateau shall be seen.
+        log: whether both axes are logarithmic, as is usual to show slope, dip, ramp and plateau.
         label: name of the spectra in the legend; by default their number.
-        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: as for `statistics.form_factor`; `times` are no vector; a β is none of these; or there are no two
-            spectra for the connected part.
-        ImportError: matplotlib is not installed.
+        ValueError: as for `statistics.form_factor`, or there are too few spectra.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
@@ -109,22 +87,9 @@ def form_factor(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'β = 1', 'β = 2']
     """
-    points = _checks.vector("times", times)
-    values = statistics.form_factor(levels, points, window=window)
-    if connected and values.raw.size == points.size:
-        raise _checks.refusal("levels", "be those of several spectra for the connected part", values.raw.shape[:-1])
     part = attrgetter("connected" if connected else "raw")
-    options: dict[str, Any] = {
-        "names": (r"$\tau$", r"form factor $K(\tau)$"),
-        "combine": part,
-        "log": "xy" if log else "",
-    }
-    n = _estimates.levels_on_circle(levels)
-    if n is None:
-        return _estimates.curve(points, values, laws.form_factor, betas, label=label, ax=ax, **options)
-    return _estimates.curve(
-        points, values, partial(_circular, n), betas, label=label, ax=ax, grid=_waves(points, n) / n, **options
-    )
+    shown = _curves.FORM_FACTOR._replace(combine=part, log="xy" if log else "")
+    return _curves.draw(shown, levels, times, betas, label, ax, connected=connected, window=window)
 
 
 def power_spectrum(
@@ -137,26 +102,20 @@ def power_spectrum(
 ) -> "Axes":
     r"""Draw the power spectrum of unfolded levels, with its error, and the curves of large spectra.
 
-    The line is the mean of `statistics.power_spectrum` over the spectra, with a band that holds the true mean with 95 %
-    confidence; a single spectrum has none. Both axes are logarithmic, so that the slopes -1 and -2 of chaos and of
-    independent levels are seen. The curves are those of `laws.circular_power_spectrum` at n = 100, which differ from
-    the limit of large spectra by 4e-5, from ω = 2π/100 on; on a circle of length n with a smaller n they are exact.
+    The line is the mean of `statistics.power_spectrum` over the spectra. Both axes are logarithmic, so that chaos is
+    seen by its slope -1, and independent levels by their slope -2. The curves are `laws.circular_power_spectrum` for
+    n = 100, from ω = 2π/100 on; they differ from the limit of large spectra by a relative 4e-5. On a circle of length
+    n < 100 they are exact for n levels. `rmtjax.plotting` says what all plots have in common.
 
     Args:
-        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are
-            independent.
+        levels: ascending levels of mean spacing 1, `(..., n)`, or a `Spectrum`; the spectra are independent.
         frequencies: a vector of ω between 0 and 2π.
-        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the spectra in the legend; by default their number.
-        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: as for `statistics.power_spectrum`; `frequencies` are no vector; there is no spectrum; or a β is
-            none of these.
-        ImportError: matplotlib is not installed.
+        ValueError: as for `statistics.power_spectrum`, or there is no spectrum.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
@@ -165,29 +124,4 @@ def power_spectrum(
         >>> print([text.get_text() for text in ax.get_legend().get_texts()])
         ['50 spectra', 'independent levels', 'β = 1']
     """
-    points = _checks.vector("frequencies", frequencies)
-    values = statistics.power_spectrum(levels, points)
-    size = _estimates.levels_on_circle(levels)
-    n = _MANY if size is None else max(2, min(_MANY, size))
-    waves = _waves(points / (2 * np.pi), n)
-    reference = partial(_power, n, 1.0 if size is None else size / (size + 1))
-    names = r"$\omega$", r"power spectrum $S(\omega)$"
-    options = {"names": names, "label": label, "ax": ax, "grid": 2 * np.pi / n * waves[waves < n], "log": "xy"}
-    return _estimates.curve(points, values, reference, betas, **options)
-
-
-def _waves(turns: Array, n: int) -> np.ndarray:
-    """The numbers k = 1, 2, … for which k/n is between the smallest and the largest of these numbers."""
-    ends = n * np.asarray(turns, np.float64)
-    # But for rounding.
-    return np.arange(max(1, math.ceil(ends.min() - 1e-3)), math.floor(ends.max() + 1e-3) + 1)
-
-
-def _circular(n: int, times: np.ndarray, beta: DysonIndexOrZero) -> Array:
-    return laws.circular_form_factor(np.round(n * times), n, beta)
-
-
-def _power(n: int, of_independent: float, frequencies: np.ndarray, beta: DysonIndexOrZero) -> Any:
-    if _checks.dyson_index(beta, DysonIndexOrZero) == 0:
-        return of_independent / (4 * np.sin(frequencies / 2) ** 2)
-    return laws.circular_power_spectrum(np.round(frequencies * n / (2 * np.pi)), n, beta)
+    return _curves.draw(_curves.POWER_SPECTRUM, levels, frequencies, betas, label, ax)

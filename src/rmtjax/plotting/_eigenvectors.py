@@ -1,13 +1,12 @@
 """Plots of eigenvectors: the histogram of their components, and over how many they are spread."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from rmtjax import _checks, laws, statistics
 from rmtjax._typing import ArrayLike, RealLike, RealOrComplex, RealScalarLike
@@ -17,7 +16,8 @@ from rmtjax.spectra import MaskedValues
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Not 4: levels of quaternion matrices in complex form are degenerate, and the solver chooses the vectors of a pair.
+# β = 4 has no reference. Levels of quaternion matrices in complex form are degenerate, and the solver chooses the two
+# vectors of a pair.
 
 
 def intensities(
@@ -31,26 +31,19 @@ def intensities(
     r"""Draw the histogram of $\log_{10} n|v_i|^2$ over the components of eigenvectors, with its error, and exact laws.
 
     The intensities of all vectors are pooled; a component 0 counts in the total. The logarithm shows the many small
-    components, where real and complex vectors differ most. The bars of error hold the true height with 95 % confidence.
-    They come from the spread over the matrices, as the components of one matrix depend on one another; a single matrix
-    has none. The laws are `laws.EigenvectorIntensity` for this n, of vectors that are uniform on the sphere, and tend
-    to `laws.PorterThomas`.
+    components, where real and complex vectors differ most. The laws are `laws.EigenvectorIntensity` for vectors of n
+    components that are uniform on the sphere. For large n they tend to `laws.PorterThomas`. `rmtjax.plotting` says what
+    all plots have in common.
 
     Args:
-        vectors: real or complex, the columns of `(..., n, k)`, as `rmt.eigh` returns them; the matrices on the leading
-            axes are independent.
-        betas: which laws: 1 for real, 2 for complex vectors. A law that is on the axes is not drawn again.
+        vectors: real or complex, the columns of `(..., n, k)`, as from `rmt.eigh`; n ≥ 2; the matrices are independent.
+        betas: which laws: 1 for real vectors, 2 for complex ones.
         bins: a number of bins between -4 and $\log_{10} n$, or their edges.
         label: name of the vectors in the legend; by default the number of matrices.
-        ax: where to draw, by default a new figure. Further vectors on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: the vectors have fewer than two axes, less than two components, or one of them is 0 or no number;
-            there are none; `bins` are neither a whole number nor ascending edges; or a β is none of these.
-        ImportError: matplotlib is not installed.
+        ValueError: an argument is outside its range, there are no vectors, or a vector is 0 or not finite.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
@@ -69,7 +62,8 @@ def intensities(
     if not np.isfinite(values).all():
         raise _checks.refusal("vectors", "be finite, and none of them 0", vectors)
     edges = _bins.chosen(bins, -4.0, math.log10(n))
-    references = _estimates.of_each(partial(_density, n), betas)
+    density = lambda beta: partial(_of_logarithm, laws.EigenvectorIntensity(n, beta))
+    references = _estimates.of_each(density, betas, RealOrComplex)
     each = values.reshape(*values.shape[:-2], -1)
     with np.errstate(divide="ignore"):
         decades = MaskedValues(jnp.asarray(np.log10(each)), jnp.ones(each.shape, bool))
@@ -90,29 +84,24 @@ def inverse_participation_ratio(
 ) -> "Axes":
     r"""Draw the inverse participation ratio $I_q = \sum_i |v_i|^{2q}$ of eigenvectors over their levels.
 
-    In bins of levels the line is the mean of `statistics.inverse_participation_ratio` over all vectors there, with a
-    band that holds the true mean with 95 % confidence, from the spread over the matrices; a single matrix has none. The
-    axis is logarithmic. The lines of reference are `laws.mean_inverse_participation_ratio`, the exact mean of vectors
-    that are uniform on the sphere: a localised state is far above them, a mobility edge a step.
+    The line is the mean of `statistics.inverse_participation_ratio` over all vectors whose levels lie in a bin. The
+    axis is logarithmic. The reference lines are `laws.mean_inverse_participation_ratio`, the exact mean for vectors
+    that are uniform on the sphere. A localised state is far above them, and a mobility edge is a step.
+    `rmtjax.plotting` says what all plots have in common.
 
     Args:
-        levels: of the vectors, `(..., k)`, as `rmt.eigh` returns them; the matrices on the leading axes are
-            independent.
+        levels: the level of each vector, `(..., k)`, as `rmt.eigh` returns them; the matrices are independent.
         vectors: real or complex, the columns of `(..., n, k)`.
         q: exponent, above -β/2.
-        betas: which references: 1 for real, 2 for complex vectors. One that is on the axes is not drawn again.
-        bins: a number of bins between the lowest level and the highest, or their edges. Where there is no level the
+        betas: which references: 1 for real vectors, 2 for complex ones.
+        bins: a number of bins between the lowest and the highest level, or their edges. In a bin without levels, the
             line has a gap.
         label: name of the vectors in the legend; by default the number of matrices.
-        ax: where to draw, by default a new figure. Further vectors on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: levels and vectors do not fit together or are not finite, a vector is 0, there are none, `bins` are
-            neither a whole number nor ascending edges, or a β is none of these.
-        ImportError: matplotlib is not installed.
+        ValueError: an argument is outside its range, levels and vectors do not fit together, there are no vectors, or a
+            vector is 0 or not finite.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
@@ -134,24 +123,17 @@ def inverse_participation_ratio(
     edges, everything = _bins.over(energies, bins), np.ones(energies.shape, bool)
     each = _means.binned(energies, everything, edges, ratios), _means.binned(energies, everything, edges)
     middle, names = (edges[1:] + edges[:-1]) / 2, ("level", rf"$I_{{{float(exponent):g}}}$")
-    reference, label = partial(_mean_ratio, np.shape(np.asarray(vectors))[-2], exponent), _matrices(len(each[0]), label)
-    return _estimates.curve(
-        middle, each, reference, betas, names=names, label=label, ax=ax, combine=_means.quotient, log="y"
-    )
-
-
-def _mean_ratio(n: int, q: Array, levels: np.ndarray, beta: RealOrComplex) -> np.ndarray:
-    return np.full_like(levels, laws.mean_inverse_participation_ratio(n, _checks.dyson_index(beta, RealOrComplex), q))
+    n, label = np.shape(np.asarray(vectors))[-2], _matrices(len(each[0]), label)
+    reference = lambda grid, beta: np.full_like(grid, laws.mean_inverse_participation_ratio(n, beta, exponent))
+    options: dict[str, Any] = {"combine": _means.quotient, "log": "y", "allowed": RealOrComplex}
+    return _estimates.curve(middle, each, reference, betas, names, label, ax, **options)
 
 
 def _matrices(number: int, label: str | None) -> str:
-    return ("1 matrix" if number == 1 else f"{number:,} matrices") if label is None else label
-
-
-def _density(n: int, beta: RealOrComplex) -> Callable[[np.ndarray], np.ndarray]:
-    return partial(_of_logarithm, laws.EigenvectorIntensity(n, _checks.dyson_index(beta, RealOrComplex)))
+    return _estimates.counted(number, "matrix", "matrices") if label is None else label
 
 
 def _of_logarithm(law: laws.AbstractLaw, decades: np.ndarray) -> np.ndarray:
+    """The density of the decimal logarithm of an intensity that follows a law."""
     intensity = 10.0**decades
     return intensity * math.log(10) * np.asarray(law.pdf(intensity), np.float64)

@@ -16,7 +16,7 @@ from rmtjax.statistics import over_samples
 def mean(
     each: PyTree[Float[np.ndarray, "m ..."]], combine: Callable[[Any], Any] | None = None
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None, Any]:
-    """The mean over spectra, and, if there are several, its 95 % confidence interval and standard error."""
+    """The mean over spectra. Of several spectra also its 95 % confidence interval and its standard error."""
     if len(jax.tree.leaves(each)[0]) == 1:
         one = jax.tree.map(lambda values: values[0], each)
         return np.asarray(one if combine is None else combine(one)), None, None
@@ -26,9 +26,9 @@ def mean(
 
 
 def parts(numbers: Float[np.ndarray, "m ..."], totals: Float[np.ndarray, " m"]) -> Float[np.ndarray, "k ..."]:
-    """For each spectrum that has values its part in the ratio of the two sums.
+    """Parts of the ratio of the two sums, one for each spectrum that has values.
 
-    Their mean is the ratio, and their spread gives its error to first order, as that of a ratio estimator.
+    The mean of the parts is the ratio. Their spread gives its error to first order, as for a ratio estimator.
     """
     numbers, totals = numbers[totals > 0], totals[totals > 0].reshape(-1, *(1,) * (numbers.ndim - 1))
     ratio = numbers.sum(axis=0) / totals.sum(axis=0)
@@ -41,7 +41,7 @@ def binned(
     edges: Float[np.ndarray, " k+1"],
     weights: Float[np.ndarray, "*batch n"] | None = None,
 ) -> Float[np.ndarray, "m k"]:
-    """For each spectrum the numbers of values that count in the bins, or the sums of their weights there."""
+    """The number of values that count in each bin, or the sum of their weights, for each spectrum."""
     each, inside = rows(values), rows(mask & (values >= edges[0]) & (values <= edges[-1]))
     spectrum, bins = np.nonzero(inside)[0], edges.size - 1
     place = spectrum * bins + np.minimum(np.searchsorted(edges, each[inside], side="right") - 1, bins - 1)
@@ -50,12 +50,12 @@ def binned(
 
 
 def quotient(means: tuple[Any, Any]) -> Any:
-    """The first over the second, which may be 0."""
+    """The first mean over the second one, which may be 0."""
     dtype = common_dtype(*means)
     return jnp.asarray(means[0], dtype) / jnp.asarray(means[1], dtype)
 
 
 def rows(values: Shaped[np.ndarray, "*batch n"]) -> Shaped[np.ndarray, "m n"]:
-    """All axes of a batch as one."""
+    """The values with all axes of the batch as one."""
     *batch, size = values.shape
     return values.reshape(math.prod(batch), size)

@@ -30,40 +30,37 @@ def spectral_density(
 ) -> "Axes":
     r"""Draw the histogram of levels as a density, with error bars, and laws on top as lines.
 
-    A bin of width w that holds c of t levels has the height $c/(t w)$, with an error bar of one standard error to
-    either side. With `errors="levels"` it is $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is
-    right for one level of each matrix, as the largest, and where a bin is narrower than the spacing of levels; for
-    k-fold levels it is too short by up to $\sqrt k$. The levels of one matrix repel each other: of k that a matrix has
-    in a bin on average, the number fluctuates by about one instead of $\sqrt k$. Where whole spectra are pooled,
-    `errors="spectra"` takes the error from the spread over them, which is true whatever the levels do; for spectra of
-    one size it is that of `statistics.level_density` by `statistics.over_samples`. A `HistogramResult` of several draws
-    brings its own, from the spread over the draws.
+    A bin of width w that holds c of t levels has the height $c/(t w)$. Its error bar is one standard error to either
+    side, unlike those of the other plots in `rmtjax.plotting`. There are two kinds of errors:
 
-    A law is drawn on its support, but at most 5 % of the bins' range beyond the bins; its jumps are vertical. A point
-    mass m adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice
-    the highest bar.
+    - `errors="levels"`: $\sqrt{c(1-c/t)}/(t w)$, as if all t levels were independent. This is right for one level of
+      each matrix, such as the largest, and where a bin is narrower than the spacing of levels. For k-fold levels it is
+      too short by up to $\sqrt k$. For whole spectra it is too long: levels repel each other, so where a bin has k
+      levels of a matrix on average, their number fluctuates by about one instead of $\sqrt k$.
+    - `errors="spectra"`: from the spread over the spectra, which is right whatever the levels do. For spectra of one
+      size it is the error of `statistics.level_density` by `statistics.over_samples`.
+
+    A `HistogramResult` of several draws has its own errors, from the spread over the draws.
+
+    A law is drawn on its support, up to 5 % of the bins' range beyond the bins. Its jumps are vertical. A point mass m
+    adds $m/w$ to its bin and is drawn as a stem of that height. Where a density diverges, the view ends at twice the
+    highest bar.
 
     Args:
-        samples: levels of any shape; a `Spectrum`; or the
-            result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
+        samples: levels of any shape, a `Spectrum`, or the result of `rmt.simulate(…, reduce=rmt.Histogram(edges))`.
         law: a law, or several by their labels in the legend.
         bins: a number of bins, edges, or the name of a rule, as for `numpy.histogram`. The bins of a rule are shifted
-            and stretched a little, so that none straddles an end of the support of a law. A `HistogramResult` has its
+            and stretched a little, so that no bin contains an end of the support of a law. A `HistogramResult` has its
             own bins. Levels outside the edges count in t.
-        quantity: what the samples are, such as "spacings" or "ratios": the name of the axis.
-        errors: whether each of the levels is independent, `"levels"`, or the rows on the last axis are, `"spectra"`. It
-            has no part in a `HistogramResult`.
-        label: name of the histogram in the legend; by default the number of levels, or of that quantity.
-        ax: where to draw, by default a new figure. Further histograms and laws on the same axes look different.
-
-    Returns:
-        The axes, e.g. for `ax.figure.savefig("density.png", dpi=200)`.
+        quantity: name of what the samples are, such as "spacings" or "ratios", for the axis and the legend.
+        errors: `"levels"` if all levels are independent, `"spectra"` if the rows on the last axis are. A
+            `HistogramResult` does not use it.
+        label: name of the histogram in the legend; by default the number of levels, or of the `quantity`.
+        ax: where to draw; by default a new figure. Further histograms and laws on the same axes look different.
 
     Raises:
-        ValueError: `samples` are not real numbers, empty or not finite; `bins` are not ascending, or are given with a
-            `HistogramResult`; `law` is not a law; `errors` is no such choice, or those over spectra are asked for and
-            there are no two with levels.
-        ImportError: matplotlib is not installed.
+        ValueError: an argument is outside its range, `samples` are empty or not finite, `bins` are given with a
+            `HistogramResult`, or fewer than two spectra have levels for errors over spectra.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
@@ -78,10 +75,7 @@ def spectral_density(
     _draw_histogram(axes, histogram, f"{histogram.total:,} {quantity}" if label is None else label)
     for name, each in laws.items():
         _draw_law(axes, each, histogram, name)
-    axes.set_xlabel(quantity)
-    axes.set_ylabel("density")
-    _style.legend(axes)
-    return axes
+    return _style.finished(axes, quantity, "density")
 
 
 def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors: str) -> HistogramResult:
@@ -118,7 +112,7 @@ def _histogram(samples: Any, bins: Any, laws: Mapping[str, AbstractLaw], errors:
 
 
 def _levels(samples: Any) -> tuple[Float[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
-    """The levels in float64, and which of them are no padding."""
+    """The levels in float64, and a mask that leaves out padding."""
     try:
         values = np.asarray(samples.values if isinstance(samples, Spectrum) else samples)
     except (TypeError, RuntimeError):  # JAX's errors for random keys and for a deleted array
@@ -149,13 +143,10 @@ def _draw_histogram(ax: Any, histogram: HistogramResult, label: str) -> None:
 
     earlier = sum(isinstance(patch, StepPatch) for patch in ax.patches)
     color = _style.FILLS[earlier % len(_style.FILLS)]
-    look = {"facecolor": (color, 0.35), "edgecolor": color, "linewidth": 0.6}
     edges, density, share = histogram.edges, histogram.density(), histogram.counts / histogram.total
     of_independent = np.sqrt(share * (1 - share) / histogram.total) / np.diff(edges)
     error = np.where(np.isnan(histogram.standard_error), of_independent, histogram.standard_error)
-    ax.stairs(density, edges, fill=True, **look, zorder=1, label=label)
-    centers = (edges[:-1] + edges[1:]) / 2
-    ax.errorbar(centers, density, error, fmt="none", ecolor="0.25", elinewidth=0.8, zorder=2)
+    _style.bars(ax, density, edges, error, color, label=label)
 
 
 def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str) -> None:
@@ -170,18 +161,15 @@ def _draw_law(ax: Any, law: AbstractLaw, histogram: HistogramResult, label: str)
 
 
 def _abscissas(law: AbstractLaw, edges: np.ndarray) -> Float[jnp.ndarray, " q"]:
-    """The points where a law is evaluated: an even grid, and both sides of every point where the density may jump.
-
-    The two sides are 2e-5 of the range apart, far more than the rounding of a float32 breakpoint and far less than a
-    pixel.
-    """
+    """The points where a law is evaluated: an even grid, and both sides of every point where the density may jump."""
     span = edges[-1] - edges[0]
     lower, upper = map(float, law.support())
     left, right = max(lower, edges[0] - 0.05 * span), min(upper, edges[-1] + 0.05 * span)
     jumps = np.asarray(law.breakpoints(), np.float64)
     jumps = jumps[(jumps >= left) & (jumps <= right)]
-    grid = np.linspace(left, right, 1001)
-    return jnp.asarray(np.unique(np.concatenate([grid, jumps - 1e-5 * span, jumps + 1e-5 * span])))
+    # The two sides are farther apart than a float32 breakpoint is rounded, and much closer than a pixel is wide.
+    sides = jumps - 1e-5 * span, jumps + 1e-5 * span
+    return jnp.asarray(np.unique(np.concatenate([np.linspace(left, right, 1001), *sides])))
 
 
 def _stems(law: AbstractLaw, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

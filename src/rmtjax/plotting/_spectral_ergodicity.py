@@ -24,31 +24,27 @@ def spectral_ergodicity(
     label: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    r"""Draw the metric of Thirumalai and Mountain, bin by bin, with its error, and what random matrices have.
+    r"""Draw the metric of Thirumalai and Mountain, bin by bin, with its error, and the curves of random matrices.
 
-    As a function of means over matrices of n levels with N of them in a bin,
+    Of n levels of a matrix N lie in a bin. With means over matrices the metric is
 
-    $$\Omega = \langle N^2/n \rangle - \langle N \rangle^2/\langle n \rangle ,$$
+    $$\Omega = \langle N^2/n \rangle - \langle N \rangle^2/\langle n \rangle .$$
 
-    that of `statistics.spectral_ergodicity` without the bias of few matrices, which the jackknife takes away. The band
-    holds the true value with 95 % confidence, and the axis is logarithmic. The curves are those of bins with the same
-    mean numbers $L = \langle N \rangle$ of levels: $p(1 - p)$ with $p = L/\langle n \rangle$ for independent levels,
-    which is exact, and $\Sigma^2(L)/\langle n \rangle$ by `laws.number_variance` for the bulk of random matrices.
+    It is `statistics.spectral_ergodicity` without the bias of few matrices, which the jackknife takes away. The axis is
+    logarithmic. The curves are those of bins with the same mean numbers of levels $L = \langle N \rangle$. For
+    independent levels the curve is $p(1 - p)$ with $p = L/\langle n \rangle$, which is exact. For the bulk of random
+    matrices it is $\Sigma^2(L)/\langle n \rangle$ by `laws.number_variance`. `rmtjax.plotting` says what all plots have
+    in common.
 
     Args:
-        levels: ascending levels, `(..., n)`, or a `Spectrum`; the matrices on all of the
-            leading axes are one ensemble.
-        edges: of the bins, ascending.
-        betas: which curves: 0 for independent levels, 1, 2 or 4. A curve that is on the axes is not drawn again.
+        levels: ascending levels, `(..., n)`, or a `Spectrum`; the matrices on all leading axes are one ensemble.
+        edges: edges of the bins, strictly ascending.
+        betas: which curves: 0 for independent levels, 1, 2 or 4.
         label: name of the matrices in the legend; by default their number.
-        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
-
-    Returns:
-        The axes.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: as for `statistics.level_density`; there are no two matrices with levels; or a β is none of these.
-        ImportError: matplotlib is not installed.
+        ValueError: as for `statistics.level_density`, or fewer than two matrices have levels.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt, rmtjax.plotting
@@ -70,8 +66,7 @@ def spectral_ergodicity(
     number = np.round(_means.rows(density)[some] * size * np.diff(ends))
     middle, names = (ends[1:] + ends[:-1]) / 2, ("level", r"spectral ergodicity $\Omega$")
     each, reference = (number**2 / size, number, size), partial(_reference, number.mean(axis=0), size.mean())
-    options: dict[str, Any] = {"names": names, "label": label, "ax": ax, "combine": _ergodicity, "log": "y"}
-    return _estimates.curve(middle, each, reference, betas, grid=middle, **options)
+    return _estimates.curve(middle, each, reference, betas, names, label, ax, combine=_ergodicity, grid=middle, log="y")
 
 
 def _ergodicity(means: tuple[Any, Any, Any]) -> Any:
@@ -79,7 +74,5 @@ def _ergodicity(means: tuple[Any, Any, Any]) -> Any:
     return square - number**2 / size
 
 
-def _reference(number: np.ndarray, size: float, _: np.ndarray, beta: DysonIndexOrZero) -> np.ndarray:
-    if _checks.dyson_index(beta, DysonIndexOrZero) == 0:
-        return number / size * (1 - number / size)
-    return np.asarray(laws.number_variance(number, beta)) / size
+def _reference(number: np.ndarray, size: float, _: np.ndarray, beta: Any) -> np.ndarray:
+    return np.asarray(laws.number_variance(number, beta)) / size if beta else number / size * (1 - number / size)

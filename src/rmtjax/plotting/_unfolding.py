@@ -11,32 +11,27 @@ from rmtjax.spectra import Spectrum, Unfolding
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# So many single spectra are drawn at most.
+# The number of single spectra that are drawn.
 _FEW = 20
 
 
 def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, ax: "Axes | None" = None) -> "Axes":
-    r"""Draw how far unfolded levels are from those of a perfect ladder, $y_i - (i - \tfrac12)$, over the levels.
+    r"""Draw how far unfolded levels are from a perfect ladder, $y_i - (i - \tfrac12)$, over the levels.
 
-    A wrong density is seen as a trend or a wave that all spectra have in common. So their mean is drawn, in bins of the
-    unfolded axis, with a band that holds the true mean with 95 % confidence and should hold 0; behind it the first
-    spectra, as thin lines, whose fluctuations are large for independent levels and small for those that repel. Where
-    fluctuations were unfolded away, as by a polynomial of high degree for each spectrum, the mean does not tell: the
-    thin lines are too flat.
+    A wrong density shows as a trend or a wave that all spectra have in common. So the plot shows the mean over the
+    spectra in bins of the unfolded axis. Its band should hold 0. Behind the mean the first spectra are thin lines.
+    They fluctuate strongly for independent levels, and little for levels that repel. An unfolding can also remove the
+    fluctuations themselves, as a polynomial of high degree for each spectrum does. Then the mean is right, but the thin
+    lines are too flat. `rmtjax.plotting` says what all plots have in common.
 
     Args:
         unfolded: the result of `statistics.unfold` or any other unfolding; the spectra are independent.
         bins: number of bins between the lowest and the highest level.
-        label: name of the spectra in the legend; by default their number and the mean of `trend`, with its standard
-            error.
-        ax: where to draw, by default a new figure. Further spectra on the same axes have another colour.
-
-    Returns:
-        The axes.
+        label: name of the spectra in the legend; by default their number and the mean `trend` with its standard error.
+        ax: where to draw; by default a new figure.
 
     Raises:
-        ValueError: `unfolded` is no such result, no level counts, or `bins` is no whole number.
-        ImportError: matplotlib is not installed.
+        ValueError: an argument is outside its range, or no level counts.
 
     Example:
         >>> import jax, rmtjax as rmt, rmtjax.plotting
@@ -61,9 +56,8 @@ def unfolding(unfolded: Spectrum, *, bins: int = 40, label: str | None = None, a
     each = _means.binned(levels, mask, edges, deviation), _means.binned(levels, mask, edges)
     names, middle = ("unfolded level $y$", r"$y_i - (i - \frac{1}{2})$"), (edges[1:] + edges[:-1]) / 2
     label = _named(report) if label is None else label
-    axes = _estimates.curve(
-        middle, each, _nothing, (), names=names, label=label, ax=ax, combine=_means.quotient, signed=True
-    )
+    reference = lambda grid, beta: grid  # No β has one.
+    axes = _estimates.curve(middle, each, reference, (), names, label, ax, combine=_means.quotient, signed=True)
     _draw_few(axes, *(_means.rows(array)[:_FEW] for array in (levels, deviation)))
     return axes
 
@@ -72,13 +66,9 @@ def _named(report: Unfolding) -> str:
     trend = np.asarray(report.trend, np.float64).ravel()
     number, trend = trend.size, trend[np.isfinite(trend)]
     if trend.size == 0:
-        return _estimates.spectra(number)
+        return _estimates.counted(number)
     value, _, error = _means.mean(trend)
-    return f"{_estimates.spectra(number)}, trend {_estimates.with_error(float(value), error)}"
-
-
-def _nothing(*_: Any) -> Any:
-    raise NotImplementedError  # there is no curve
+    return f"{_estimates.counted(number)}, trend {_estimates.with_error(float(value), error)}"
 
 
 def _draw_few(axes: Any, levels: np.ndarray, deviations: np.ndarray) -> None:
