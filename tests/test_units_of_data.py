@@ -253,6 +253,13 @@ CASES: dict[str, Scaled] = {
     "statistics.spectral_ergodicity": Scaled(
         lambda x, edges: {0: statistics.spectral_ergodicity(x, edges)}, (LEVELS, EDGES)
     ),
+    "statistics.spectral_density": Scaled(
+        lambda x, grid, width: {-1: statistics.spectral_density(x, grid, width)}, (LEVELS, EDGES, np.array(0.3))
+    ),
+    "statistics.stieltjes": Scaled(
+        lambda x, y, height: {-1: statistics.stieltjes(x, jax.lax.complex(y, height + 0 * y))},
+        (LEVELS, EDGES, np.array(0.3)),
+    ),
     "statistics.condition_number": Scaled(lambda x: {0: statistics.condition_number(x)}, (LEVELS,)),
     "statistics.form_factor": Scaled(
         lambda x, c: {0: statistics.form_factor(x, jnp.asarray([0.2, 1.5]) / c, window=(0 * c, c)).raw},
@@ -575,6 +582,13 @@ SHIFTED: dict[str, Shifted] = {
     "statistics.level_repulsion": Shifted(lambda x, _: statistics.level_repulsion(x, 0.5).exponent, UNFOLDED),
     "statistics.level_density": Shifted(
         lambda x, by: statistics.level_density(x, by + jnp.arange(0.0, 21.0, 4)), UNFOLDED
+    ),
+    "statistics.spectral_density": Shifted(
+        lambda x, by: statistics.spectral_density(x, by + jnp.arange(0.0, 21.0, 4), 0.25), UNFOLDED
+    ),
+    "statistics.stieltjes": Shifted(
+        lambda x, by: statistics.stieltjes(x, jax.lax.complex(by + jnp.arange(0.0, 21.0, 4), jnp.full(6, 0.25))),
+        UNFOLDED,
     ),
     "statistics.spectral_ergodicity": Shifted(
         lambda x, by: statistics.spectral_ergodicity(x, by + jnp.arange(0.0, 21.0, 4)), UNFOLDED
