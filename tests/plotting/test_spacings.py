@@ -57,6 +57,14 @@ def test_laws_are_exact_and_over_all_bins(plot, laws):
         assert np.trapezoid(density, grid) == pytest.approx(float(law.cdf(grid[-1])), abs=1e-3)
 
 
+@pytest.mark.float32
+def test_the_mean_spacing_on_a_circle_is_1_without_an_error():
+    # The means of the spectra differ by rounding alone.
+    phases = np.sort(np.random.default_rng(2).uniform(-np.pi, np.pi, (20, 30)).astype(np.float32))
+    ax = plotting.spacings(rmt.statistics.unfold_phases(phases))
+    assert names(ax)[0] == "20 spectra, mean 1"
+
+
 def test_one_spectrum_has_no_bars_of_error():
     ax = plotting.spacings(SPECTRA[0], bins=[0.0, 1.0, 9.0])
     spacings = np.diff(SPECTRA[0])

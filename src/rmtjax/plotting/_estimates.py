@@ -89,8 +89,9 @@ def histogram(
     heights, interval, _ = _means.mean(_means.parts(_means.binned(each, mask, edges), totals) / np.diff(edges))
     if label is None:
         sums = _means.rows(np.where(mask, each, 0)).sum(axis=1)
-        mean, _, error = _means.mean(_means.parts(sums, totals))
-        label = f"{counted(int((totals > 0).sum()))}, mean {with_error(float(mean), error)}"
+        means = _means.parts(sums, totals)
+        error = means.std(ddof=1) / means.size**0.5 if means.size > 1 else None
+        label = f"{counted(means.size)}, mean {with_error(float(means.mean()), error)}"
     grid = np.linspace(edges[0], edges[-1], _FINE)
     references = {beta: np.asarray(density(grid)) for beta, density in densities.items()}
 
@@ -118,8 +119,8 @@ def counted(number: int, one: str = "spectrum", several: str = "spectra") -> str
 
 
 def with_error(value: float, error: Any) -> str:
-    """A number with its standard error, to two digits of the error."""
-    if error is None or not error > 0:
+    """A number with its standard error, to two digits of the error, unless this is rounding of single precision."""
+    if error is None or not error > np.finfo(np.float32).eps * abs(value):
         return f"{value:.3g}"
     digits = decimals(error)
     return f"{value:.{digits}f} ± {error:.{digits}f}"
