@@ -269,6 +269,19 @@ def test_public_name_has_an_example(name):
         assert ">>>" in text.split("Example:")[1], f"the example of {name} is not tested"
 
 
+def test_no_sentence_is_taken_for_a_type():
+    # The manual reads "type: description" in the summary of a property and in the first line of `Returns`.
+    taken = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and (text := ast.get_docstring(node)):
+                is_property = any(ast.unparse(each) == "property" for each in node.decorator_list)
+                lines = [text.partition("\n")[0]] if is_property else []
+                lines += re.findall(r"^Returns:\n +(.*)", text, re.MULTILINE)
+                taken += [f"{path.name}, {node.name}: {line}" for line in lines if re.match(r"[^`$]*: ", line)]
+    assert taken == []
+
+
 def test_public_names_are_in_the_manual(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     docs = ROOT / "docs"

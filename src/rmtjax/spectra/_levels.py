@@ -107,7 +107,7 @@ class Levels:
 
     @property
     def ranks(self) -> Float[Array, "*#batch n"]:
-        """The staircase at each level that counts, halfway up its step: 1/2, 3/2 and so on."""
+        """The staircase at each level that counts, halfway up its step (1/2, 3/2 and so on)."""
         if not self.at_end:
             return ranks(self.mask, self.values.dtype)
         return jnp.broadcast_to(jnp.arange(self.mask.shape[-1], dtype=self.values.dtype) + 0.5, self.mask.shape)
@@ -119,7 +119,7 @@ class Levels:
 
     @property
     def filled(self) -> Inexact[Array, "*batch n"]:
-        """The levels for a user's function: the lowest that counts takes the place of those that do not."""
+        """The levels for a user's function, where the lowest that counts takes the place of those that do not."""
         return first_for_rest(self.values, self.mask)
 
 

@@ -306,9 +306,9 @@ class AbstractNestedEnsemble(AbstractEnsemble):
             order: 1 ≤ order ≤ n; may be traced.
 
         Returns:
-            An array of the size of a sample, zero outside the block, and the number of rows of the block: the order, or
-            twice the order if every eigenvalue is double (as in `GSE`). A traced order out of range gives NaN and the
-            order -1.
+            An array of the size of a sample, zero outside the block, and the number of rows of the block. This is the
+            order, or twice the order if every eigenvalue is double (as in `GSE`). A traced order out of range gives NaN
+            and the order -1.
         """
         order, valid = self._checked(order)
         return self._run(self._padded_leading_block, _checks.typed_key(key), order, valid=valid)

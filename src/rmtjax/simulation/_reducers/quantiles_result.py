@@ -68,7 +68,7 @@ class QuantilesResult(AbstractModule):
 
     @property
     def standard_error(self) -> Float[np.ndarray, " q"]:
-        """Standard errors of the quantiles: standard errors of the ranks over the density.
+        """Standard errors of the quantiles, which are the standard errors of the ranks over the density.
 
         The density is the mean over three standard errors in rank up and down, because a narrower window holds too few
         values. It needs some hundred draws; `interval` needs no density.

@@ -56,7 +56,7 @@ class FormFactor(AbstractModule):
 
     @property
     def disconnected(self) -> Float[Array, "..."]:
-        """The square of the mean amplitude: the part due to the mean density."""
+        """The part due to the mean density, which is the square of the mean amplitude."""
         if self._of_single_spectra:
             must = "be averaged over spectra first, as `over_samples(…, combine=lambda k: k.connected)` does"
             raise _checks.refusal("form_factor", must, _checks.Words("single spectra"))
@@ -64,7 +64,7 @@ class FormFactor(AbstractModule):
 
     @property
     def connected(self) -> Float[Array, "..."]:
-        """The mean of K without the disconnected part: the part due to correlations."""
+        """The part due to correlations, which is the mean of K without the disconnected part."""
         return self.raw - self.disconnected
 
 
