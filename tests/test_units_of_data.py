@@ -269,9 +269,6 @@ CASES: dict[str, Scaled] = {
     "statistics.form_factor on a grid": Scaled(
         lambda x, c: {0: statistics.form_factor(x / c, jnp.linspace(0, 1, 20)).raw}, (LEVELS, np.array(1.0)), 1e3
     ),
-    "statistics.level_repulsion": Scaled(
-        lambda x, c: {0: statistics.level_repulsion(x, c).exponent}, (LEVELS, np.array(0.3)), 1e3
-    ),
     "statistics.unfold": Scaled(
         lambda x, c: unfolded(statistics.unfold(x, laws.Uniform(-c, c))), (LEVELS, np.array(2.0)), 1e3
     ),
@@ -409,6 +406,7 @@ WITHOUT = {
     "statistics.log_determinant": "a logarithm, which a unit moves: `test_logarithms`",
     "inference.log_likelihood": "likewise, and the law has the unit",
     "statistics.unfold_phases": "angles have no unit",
+    "statistics.level_repulsion": "unfolded levels have the unit 1",
     "inference.fit_brody": "unfolded levels have the unit 1",
     "inference.fit_berry_robnik": "unfolded levels have the unit 1",
     "inference.fit_crossover": "unfolded levels have the unit 1",

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -36,6 +37,8 @@ def on_first_use(
             raise ImportError(f'`{package}.{name}` needs {missing}: pip install "rmtjax[{extra.name}]"') from error
 
     def usable(extra: Extra | None) -> bool:
-        return extra is None or importlib.util.find_spec(extra.package) is not None
+        if extra is None or sys.modules.get(extra.package) is not None:  # also a stand-in, which has no specification
+            return True
+        return importlib.util.find_spec(extra.package) is not None
 
     return module, lambda: sorted({*names, *(name for name, extra in modules.items() if usable(extra))})

@@ -197,16 +197,29 @@ WITHOUT_PARAMETERS += [
 ]
 
 
+def has_complex_entries(ensemble):
+    base = getattr(ensemble, "base", ensemble)
+    if isinstance(base, rmt.AltlandZirnbauer):
+        return base.symmetry not in ("BDI", "CI")
+    beta = getattr(base, "beta", 1)  # an array in the models for every β, which are real
+    return isinstance(base, rmt.GUE | rmt.GSE | rmt.HilbertSchmidt | rmt.Bures) or (isinstance(beta, int) and beta > 1)
+
+
 @pytest.mark.float32
 @pytest.mark.parametrize("dtype", [jnp.float32, None])
 def test_dtypes_are_those_of_the_parameters(getkey, dtype):
     key, one = getkey(), jnp.ones((), dtype)
     cases = [(each, one.dtype) for each in of_dtype(one)] + [(each, jnp.ones(()).dtype) for each in WITHOUT_PARAMETERS]
     for ensemble, expected in cases:
+        in_plane = isinstance(ensemble, rmt.ensembles.AbstractNonHermitianEnsemble)
+        are_complex = {"sample": has_complex_entries(ensemble), "eigenvalues": in_plane}
         for name in ("sample", "eigenvalues", "largest_eigenvalues", "moduli"):
             if hasattr(ensemble, name):
                 dtype = jax.eval_shape(getattr(ensemble, name), key).dtype
                 assert jnp.finfo(dtype).dtype == expected, (ensemble, name)
+                assert jnp.iscomplexobj(jnp.zeros((), dtype)) == are_complex.get(name, False), (ensemble, name)
+        if isinstance(ensemble, rmt.GOE | rmt.GaussianBeta | rmt.LaguerreBeta | rmt.JacobiBeta):
+            assert jax.eval_shape(ensemble.joint_logpdf, jnp.full(ensemble.n, one / 2)).dtype == expected, ensemble
         assert jnp.issubdtype(jax.eval_shape(ensemble.count_below, key, one).dtype, jnp.integer)
         if isinstance(ensemble, rmt.ensembles.AbstractNestedEnsemble):
             assert jax.eval_shape(ensemble.leading_block_eigenvalues, key, 2).values.dtype == expected

@@ -263,10 +263,11 @@ def test_sigterm_that_is_ignored_stays_ignored(path):
         (b"rmtjax checkpoint 1 sha256 00\n", Damaged, "its checksum is wrong"),
     ],
 )
-def test_a_file_of_another_kind_is_left_alone(path, content, kind, reason):
+@pytest.mark.parametrize("beside_a_previous_one", [False, True])
+def test_a_file_of_another_kind_is_left_alone(path, content, kind, reason, beside_a_previous_one):
     with pytest.raises(kind, match=reason):
         unpacked(content)
-    if kind is Foreign:  # also beside a previous checkpoint
+    if beside_a_previous_one and kind is Foreign:  # a damaged file would be replaced
         run(path, 300, every=100)
     before = {file.name for file in path.parent.iterdir()} | {"run"}
     path.write_bytes(content)

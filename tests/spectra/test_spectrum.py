@@ -156,6 +156,15 @@ def test_the_bulk_of_a_circle():
             circle.bulk(start, end)
 
 
+def test_an_arc_may_begin_at_a_level_in_any_turn():
+    period = 2 * np.pi
+    for turn in (-2, -1, 1, 3):
+        for level in np.arange(1, 40) / 10:
+            start = level + turn * period
+            arc = Spectrum([level, level + 1], domain=Circle(period)).bulk(start, start + 1.5)
+            np.testing.assert_allclose(arc.compressed(), [start, start + 1], rtol=0, atol=1e-14)
+
+
 def test_an_arc_through_the_seam_of_ragged_circles():
     # A level that does not count keeps its neighbours apart, and what is only padding does not.
     ragged = Spectrum.of([[0.0, 1.0, 3.0], [], [0.5, 2.5]], Circle(4.0), unfolded=True).bulk(2.0, 5.5)

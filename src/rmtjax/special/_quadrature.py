@@ -21,8 +21,8 @@ def integrate(
 ) -> Float[Array, ""]:
     r"""Integral of a function that is smooth between given points.
 
-    On each panel $[a, b]$ the substitution $x = \tfrac{a+b}2 - \tfrac{b-a}2\cos\theta$ makes an integrand that vanishes
-    or diverges as a square root at an end smooth for the Gauss-Legendre rule in $\theta\in[0,\pi]$.
+    Each panel $[a, b]$ has the Gauss-Legendre rule in $\theta\in[0,\pi]$, $x = \tfrac{a+b}2 - \tfrac{b-a}2\cos\theta$.
+    In θ an integrand is smooth even if it behaves like $\sqrt d$ or $1/\sqrt d$ at a distance d from an end.
 
     Args:
         fn: the integrand, elementwise on an array of abscissae; never evaluated at the ends of a panel.

@@ -330,7 +330,9 @@ def _from(
     start, period = start[..., None], period[..., None]
     finite = jnp.where(mask, values, start)
     later = finite + jnp.ceil((start - finite) / period) * period
-    later = jnp.where(later < start, later + period, later)  # rounding
+    # The quotient may have been rounded to the next turn, and the sum to below the start.
+    later = jnp.where(later - period >= start, later - period, later)
+    later = jnp.where(later < start, later + period, later)
     n = values.shape[-1]
     last = jnp.sum(mask, axis=-1, keepdims=True) if padded else jnp.full((*mask.shape[:-1], 1), n)
     first = jnp.argmin(jnp.where(mask, later, jnp.inf), axis=-1, keepdims=True)

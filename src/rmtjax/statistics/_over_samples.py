@@ -159,7 +159,7 @@ def over_samples(
     Args:
         statistic: a function of all samples at once, such as `lambda levels: number_variance(levels, lengths)`. It
             returns any pytree of arrays whose leading axis is that of the samples. NaN is not left out. If it returns
-            a record, such as a `FormFactor`, give `combine`: errors of the fields do not tell those of its properties.
+            a record, such as a `FormFactor`, give `combine`: errors of its properties do not follow from its fields.
         samples: pytrees of arrays, all with the same leading axis of length m ≥ 2, e.g. levels `(m, n)`.
         combine: a function of the means that returns a pytree of arrays. By default the result is the means.
 

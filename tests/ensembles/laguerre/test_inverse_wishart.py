@@ -42,6 +42,11 @@ def test_exact_laws(getkey, n, m, beta):
         assert scipy.stats.ks_2samp(levels[:, k], dense[:, k]).pvalue > ERROR_RATE
 
 
+def test_matrices_without_an_inverse_are_refused():
+    with pytest.raises(ValueError, match="`m` must be an integer of at least 3, got 2"):
+        rmt.InverseWishart(3, 2)
+
+
 def test_the_law_of_square_matrices_has_no_bounded_support():
     with pytest.raises(NotImplementedError, match="no bounded support"):
         rmt.InverseWishart(3, 3).law()

@@ -68,11 +68,3 @@ def test_matrices():
     unit = 2 * np.sqrt(1 / 2) * np.sqrt(2 / np.pi) * (epsilon + np.arccos(epsilon) / np.sqrt(1 - epsilon**2))
     assert_law(draws / unit, law.cdf)
     assert_law(np.asarray(law.sample(jax.random.key(7), (20000,))), law.cdf)
-
-
-@pytest.mark.parametrize(
-    ("coupling", "message"), [(-0.1, r"lie in \[0, 1\], got -0.1"), (1.1, r"lie in \[0, 1\]"), (1j, "be a real scalar")]
-)
-def test_bad_input(coupling, message):
-    with pytest.raises(ValueError, match=f"`coupling` must {message}"):
-        CrossoverSurmise(coupling)

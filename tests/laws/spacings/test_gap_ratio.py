@@ -68,6 +68,8 @@ def test_the_surmise_is_not_the_law_of_large_spectra(getkey):
     assert abs(below.max() - 0.0090) < 3 / ratio.size**0.5
     assert below.min() > -3 / ratio.size**0.5
     assert abs(ratio.mean() - mean_gap_ratio(1)) < 2 / ratio.size**0.5
+    for beta in (1, 2, 4):
+        assert 0.001 < abs(mean_gap_ratio(beta) - GapRatioSurmise(beta).mean()) < 0.006
 
 
 def test_independent_levels():

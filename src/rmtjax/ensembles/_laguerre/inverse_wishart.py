@@ -62,7 +62,7 @@ class InverseWishart(AbstractEnsemble):
         self.scale = _checks.scalar("scale", scale, nonzero=True)
 
     def _wishart(self) -> Wishart:
-        """The Wishart ensemble of scale 1; the levels of this ensemble are s² over its levels."""
+        """The Wishart ensemble of scale 1; the levels of the inverse matrices are s² over its levels."""
         return Wishart(self.n, self.m, self.beta, jnp.ones_like(self.scale))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:

@@ -88,7 +88,8 @@ class RandomRegular(AbstractEnsemble):
     degree is n - 1 - d, is drawn instead. So the smaller of the two degrees must be at most 6.
 
     Convention: entries 0 and 1, an empty diagonal, row sums d, no scaling. One level is d, all lie in [-d, d], and
-    $\operatorname{tr} A^2 = nd$. For 2 ≤ d ≤ 6 the law is Kesten and McKay's, the limit n → ∞ at fixed d.
+    $\operatorname{tr} A^2 = nd$. For 2 ≤ d ≤ 6 the law is Kesten and McKay's, the limit n → ∞ at fixed
+    d; for other d there is no `law()`.
 
     Args:
         n: number of vertices, n ≥ 2; static.

@@ -72,9 +72,9 @@ def shrink_covariance(
 
     Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
         mean. Optimal levels then depend on the law of the weights as well, and each solves an equation of its own. The
-        squared error of `"qis"` exceeds the error of the best levels by 5 % for half-lives from p/5 on and by 20 % at
-        p/20, the error of `"analytical"` by 12 % at p/5 and by 110 % at p/20 (measured with p = 100 and levels 1, 3 and
-        10 of Σ). With fewer rows of weight the smallest levels are far too small to be inverted.
+        squared error of `"qis"` is above the error of the best levels by 5 % for half-lives from p/5 on, and by 20 % at
+        p/20. For `"analytical"` it is 12 % at p/5 and 110 % at p/20 (measured with p = 100 and levels 1, 3 and 10 of
+        Σ). With fewer rows of weight the smallest levels are far too small to be inverted.
 
     Constant and repeated columns leave directions in which the sample has no variance. For p < n all methods but the
     linear ones keep these levels at 0 and count one variable less for each, also in means, medians and edges. For p > n

@@ -14,8 +14,8 @@ $\tau = \int \psi_0$, the $c_k$ of the skew relation, $\rho_0 = \rho_1 = 1$ and 
 $$T_j = \sqrt f \sum_{k < j,\ j - k \text{ odd}} \frac{\rho_j}{\rho_{k+1} c_k}\,\varphi_k
 + [j \text{ even}]\,\rho_j T_0,$$
 
-so that the matrix A over the whole is skew with $A_{ij} = 2\rho_j/(\rho_{i+1} c_i)$ for even i and odd j > i, and
-otherwise 0; the integrals are $t_i = \rho_i \tau$ for even i. Below x it is $A - H + W$ with
+so that the matrix A over the whole is skew: $A_{ij} = 2\rho_j/(\rho_{i+1} c_i)$ for even i and odd j > i, minus this in
+the transposed place, and otherwise 0. The integrals are $t_i = \rho_i \tau$ for even i. Below x it is $A - H + W$ with
 $e_i = \tfrac12 t_i - T_i$ and, as in `laws.hermite_gap_probabilities`,
 
 $$H_{ij} = \int_J (e_i \psi_j - \psi_i e_j), \qquad W_{ij} = \tfrac12 (t_i e_j(x) - e_i(x) t_j) .$$

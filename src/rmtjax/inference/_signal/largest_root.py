@@ -31,7 +31,7 @@ class LargestRootTest(AbstractModule):
     Args:
         root: the largest root θ, in [0, 1].
         p_value: the probability of a larger root without any effect.
-        p: number of variables; static.
+        p: number of variables, p ≥ 1; static.
         hypothesis: degrees of freedom of the hypothesis; static.
         error: degrees of freedom of the error; static.
 
@@ -64,7 +64,7 @@ def largest_root_test(
 
     Args:
         root: θ, of any shape.
-        p: number of variables; static.
+        p: number of variables, p ≥ 1; static.
         hypothesis: degrees of freedom m₁ ≥ 1; static.
         error: degrees of freedom m₂ ≥ p; static.
         beta: 1 for real and 2 for complex data; static.

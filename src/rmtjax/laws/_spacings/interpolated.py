@@ -121,7 +121,7 @@ class InterpolatedGapRatio(AbstractLaw):
 class InterpolatedSpacing(AbstractLaw):
     r"""The distance between neighbouring levels in the bulk of large spectra, for every β ≥ 0.
 
-    At β = 0, 1, 2 and 4 it is exact to 1e-7: `PoissonSpacing()` and `Spacing(beta)`. Only beyond s = 8 it is less
+    At β = 0, 1, 2 and 4 it is exact to 1e-7: `PoissonSpacing()` and `Spacing(beta)`. Only beyond s = 8 is it less
     accurate; this tail has the probability 3e-34 at β = 2, right to 0.2 %. At other β the law is an interpolation
     without a theorem. Estimates of β from 240,000 spacings of `CircularBeta` at β = 0.5, 1.5, 3 and 6 agree with the
     truth within 0.8 %, about twice their errors.

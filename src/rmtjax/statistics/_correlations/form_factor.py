@@ -27,7 +27,7 @@ class FormFactor(AbstractModule):
     r"""Form factors of spectra, or their mean over spectra.
 
     Only a mean has a connected part: K of a single spectrum is all disconnected. So `disconnected` and `connected`
-    refuse what `form_factor` returns, except out of `jit` or `vmap`. Take the mean first, as in the example there.
+    refuse what `form_factor` returns, unless it comes out of `jit` or `vmap`. Take the mean first, as its example does.
 
     Args:
         power: $|Z|^2$, of the shape of the batch followed by that of the times.

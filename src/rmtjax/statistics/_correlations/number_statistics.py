@@ -40,7 +40,7 @@ def number_variance(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."
 
     Args:
         levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: finite L ≥ 0, of any shape; shorter than at least one spectrum.
+        lengths: finite L ≥ 0, of any shape; shorter than at least one spectrum, or on a circle at most its period.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or
@@ -80,7 +80,7 @@ def rigidity(levels: LevelsLike, lengths: RealLike) -> Float[Array, "..."]:
 
     Args:
         levels: ascending unfolded levels, of mean spacing 1, `(..., n)`, or a `Spectrum`.
-        lengths: finite L > 0, of any shape; shorter than at least one spectrum.
+        lengths: finite L > 0, of any shape; shorter than at least one spectrum, or on a circle at most its period.
 
     Returns:
         Values of the shape of the batch followed by that of `lengths`; NaN where a window is as long as the interval or

@@ -24,7 +24,7 @@ def pair_correlation(levels: LevelsLike, edges: Annotated[RealLike, "bins_and_on
     $$\hat R_2 = \frac{\#\{i < j : e_0 \le x_j - x_i < e_1\}}{\int_{e_0}^{e_1} (W - r)\,dr}$$
 
     for levels in an interval of length W. The denominator is the mean number of such pairs among independent levels of
-    unit density, so the ends of the interval are no bias. The mean over spectra is the mean of $R_2$ in the bin with
+    unit density, so the ends of an `Interval` give no bias. The mean over spectra is the mean of $R_2$ in the bin with
     the weight W - r. On the line, where the interval goes from the first level to the last, there is a bias of order
     1/n, and 2/n at short distances for independent levels, because the ends are levels themselves.
 

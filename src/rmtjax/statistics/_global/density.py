@@ -34,7 +34,7 @@ def level_density(levels: LevelsLike, edges: RealLike) -> Float[Array, "*batch k
         also in float32. The derivative in the levels is 0.
 
     Raises:
-        ValueError: an argument is not such numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -82,7 +82,7 @@ def spectral_ergodicity(levels: LevelsLike, edges: RealLike) -> Float[Array, "*b
         A value for each bin; NaN where fewer than two matrices have levels. The derivative in the levels is 0.
 
     Raises:
-        ValueError: an argument is not such numbers.
+        ValueError: an argument is outside its range.
 
     Example:
         >>> import jax.numpy as jnp

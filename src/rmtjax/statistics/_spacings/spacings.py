@@ -22,7 +22,7 @@ def spacings(levels: LevelsLike, order: int = 1) -> MaskedValues:
     Args:
         levels: ascending levels, `(..., n)`, or a `Spectrum`. To compare with `laws.Spacing`, whose mean is 1, unfold
             them first.
-        order: k, from 1 (neighbours) to n - 1; static. With 1 there may be any number of levels.
+        order: k, from 1 (neighbours) to n - 1; static. Order 1 is allowed for any number of levels.
 
     Returns:
         `MaskedValues` with `(..., max(n - k, 0))` values, or n on a `Circle`, where the first level comes after the

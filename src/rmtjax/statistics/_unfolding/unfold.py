@@ -43,7 +43,8 @@ def unfold(levels: LevelsLike, law: HasCdf | Callable[[Array], ArrayLike]) -> Sp
         A `Spectrum`: the levels, from 0 to n, and in its `report` the quality of the unfolding.
 
     Raises:
-        ValueError: an argument is not such an object, or all levels lie outside of the support.
+        ValueError: `law` has no `cdf` and is no function, the levels are outside their range, or all lie outside of the
+            support.
 
     Example:
         >>> import jax, rmtjax as rmt
