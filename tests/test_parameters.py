@@ -75,6 +75,8 @@ def assert_no_numbers(result):
     for leaf in jax.tree.leaves(result):
         if jnp.issubdtype(leaf.dtype, jnp.inexact):
             assert jnp.isnan(leaf).all(), result
+        elif leaf.dtype == bool:  # the mask of a spectrum, and whether it is valid
+            assert not leaf.any(), result
         else:
             assert (leaf == -1).all(), result
 

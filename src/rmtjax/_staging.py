@@ -36,11 +36,13 @@ def _at_once_inside() -> Iterator[None]:
     """The context inside of a program.
 
     The numbers come from the host, which a guard against transfers around the program need not forbid. Inside of
-    `shard_map` they belong to no mesh, because JAX makes no arrays on a manual mesh.
+    `shard_map` they belong to the same mesh with automatic axes: JAX makes no arrays on a manual mesh, and closes over
+    none from a mesh with explicit axes.
     """
-    manual = AxisType.Manual in jax.sharding.get_abstract_mesh().axis_types
-    no_mesh = jax.sharding.use_abstract_mesh(AbstractMesh((), ())) if manual else nullcontext()
-    with jax.ensure_compile_time_eval(), jax.transfer_guard("allow"), no_mesh:
+    mesh = jax.sharding.get_abstract_mesh()
+    automatic = AbstractMesh(mesh.axis_sizes, mesh.axis_names, (AxisType.Auto,) * len(mesh.axis_names))
+    around = jax.sharding.use_abstract_mesh(automatic) if AxisType.Manual in mesh.axis_types else nullcontext()
+    with jax.ensure_compile_time_eval(), jax.transfer_guard("allow"), around:
         yield
 
 

@@ -176,7 +176,7 @@ def _at(
 ) -> FormFactor:
     """The form factor at any times."""
     tau = times.ravel().astype(values.dtype)
-    rest = jnp.zeros_like(tau)
+    rest = jnp.zeros(tau.shape, tau.dtype)
 
     def sums(x: Float[Array, " m"], weights: Float[Array, " n"], unit: Float[Array, ""]) -> Complex[Array, "2 k"]:
         of_origin = jnp.zeros_like(x).at[-1].set(1)
