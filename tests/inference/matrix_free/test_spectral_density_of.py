@@ -140,7 +140,7 @@ def test_residuals_reach_a_level(getkey):
 @pytest.mark.parametrize("dtype", [float, *further(complex)])
 def test_standard_error_is_the_spread_over_probes(getkey, dtype):
     levels, key, m = jnp.linspace(-1, 1, 24) ** 3, getkey(), 4000
-    found = spectral_density_of(lambda v: levels * v, key, 24, depth=6, probes=m, dtype=dtype)
+    found = spectral_density_of(lambda v: levels.astype(v.dtype) * v, key, 24, depth=6, probes=m, dtype=dtype)
     for f in (lambda x: x, lambda x: x**2 + x):
         each = (found.weights * f(found.nodes)).sum(-1)
         estimate = found.mean(f)
@@ -332,7 +332,8 @@ def test_bands_cover_at_their_rate(getkey, operator):
     below = (levels[:, None] <= np.asarray(x)).mean(0)
 
     def covered(interval, truth):
-        return np.sum((interval[0] <= truth) & (truth <= interval[1]), axis=0)
+        low, high = map(np.asarray, interval)
+        return np.sum((low <= truth) & (truth <= high), axis=0)
 
     limits = lambda rate: scipy.stats.binom.ppf([ERROR_RATE / 2, 1 - ERROR_RATE / 2], repetitions, rate)
     for interval, truth, rate in ((density, smooth, 0.95), (half, smooth, 0.5), (second, (levels**2).mean(), 0.95)):
