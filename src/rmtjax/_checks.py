@@ -11,7 +11,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Hashable, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import equinox as eqx
@@ -167,8 +167,12 @@ def _on_host(leaf: Any) -> Any:
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
 
 
-def both(one: Any, other: Any) -> Any:
-    """Whether both are valid; each is True or a traced boolean."""
+def all_kept(*kept: Any) -> Any:
+    """Whether all are valid; each is True or an array of booleans."""
+    return reduce(_both, kept)
+
+
+def _both(one: Any, other: Any) -> Any:
     return other if one is True else one if other is True else jnp.logical_and(*aligned(one, other))
 
 

@@ -61,12 +61,12 @@ class AbstractModule(eqx.Module):
             value = getattr(self, each.name)
             each.check_kind(value)
             others = (getattr(self, name) for name in each.others)
-            valid = _checks.both(valid, each.rule.kept(each.name, value, *others))
+            valid = _checks.all_kept(valid, each.rule.kept(each.name, value, *others))
         for name in _modules(type(self)):
             parts = getattr(self, name)
             for part in parts if isinstance(parts, tuple) else (parts,):
                 if isinstance(part, AbstractModule):
-                    valid = _checks.both(valid, part._valid())
+                    valid = _checks.all_kept(valid, part._valid())
         return valid
 
     def _run(
@@ -85,7 +85,7 @@ class AbstractModule(eqx.Module):
                 small, the program is compiled with little effort.
             options: its static keyword arguments; a `shape` counts as a number of points.
         """
-        valid = _checks.both(valid, self._valid())
+        valid = _checks.all_kept(valid, self._valid())
         points = math.prod(options.get("shape", ()))
         leaves, structure = jax.tree.flatten((self, operands))
         small = is_small(leaves, self._largest_size() if order is None else order, points=points)

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import AxisType
 from jaxtyping import Array
 
 try:
@@ -40,8 +40,9 @@ def _at_once_inside() -> Iterator[None]:
     none from a mesh with explicit axes.
     """
     mesh = jax.sharding.get_abstract_mesh()
-    automatic = AbstractMesh(mesh.axis_sizes, mesh.axis_names, (AxisType.Auto,) * len(mesh.axis_names))
-    around = jax.sharding.use_abstract_mesh(automatic) if AxisType.Manual in mesh.axis_types else nullcontext()
+    around = nullcontext()
+    if AxisType.Manual in mesh.axis_types:
+        around = jax.sharding.use_abstract_mesh(mesh.update_axis_types(dict.fromkeys(mesh.axis_names, AxisType.Auto)))
     with jax.ensure_compile_time_eval(), jax.transfer_guard("allow"), around:
         yield
 

@@ -106,7 +106,7 @@ class SymTridiagonal(AbstractModule):
         x, valid = _checks.points("x", x)
         for name, entries in (("diagonal", self.diagonal), ("off_diagonal", self.off_diagonal)):
             finite = _FINITE_ROWS.kept(name, entries)
-            valid = _checks.both(valid, finite if finite is True else finite.reshape(*finite.shape, *[1] * x.ndim))
+            valid = _checks.all_kept(valid, finite if finite is True else finite.reshape(*finite.shape, *[1] * x.ndim))
         operands = on_all_devices(mesh, (self.diagonal, self.off_diagonal, x.astype(self.diagonal.dtype).ravel()))
         *matrix, points = operands
         with spread_over(mesh):

@@ -89,9 +89,8 @@ def histogram(
     heights, interval, _ = _means.mean(_means.parts(_means.binned(each, mask, edges), totals) / np.diff(edges))
     if label is None:
         sums = _means.rows(np.where(mask, each, 0)).sum(axis=1)
-        means = _means.parts(sums, totals)
-        error = means.std(ddof=1) / means.size**0.5 if means.size > 1 else None
-        label = f"{counted(means.size)}, mean {with_error(float(means.mean()), error)}"
+        mean, _, error = _means.mean(_means.parts(sums, totals))
+        label = f"{counted((totals > 0).sum())}, mean {with_error(float(mean), error)}"
     grid = np.linspace(edges[0], edges[-1], _FINE)
     references = {beta: np.asarray(density(grid)) for beta, density in densities.items()}
 

@@ -20,8 +20,9 @@ def mean(
     if len(jax.tree.leaves(each)[0]) == 1:
         one = jax.tree.map(lambda values: values[0], each)
         return np.asarray(one if combine is None else combine(one)), None, None
-    estimate = over_samples(lambda each: each, each, combine=combine)
-    low, high = estimate.interval()
+    with jax.enable_x64(True):  # for sums that NumPy made, whose deviations may be rounding in single precision
+        estimate = over_samples(lambda each: each, each, combine=combine)
+        low, high = estimate.interval()
     return np.asarray(estimate.value), (np.asarray(low), np.asarray(high)), np.asarray(estimate.standard_error)
 
 

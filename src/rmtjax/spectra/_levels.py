@@ -93,7 +93,7 @@ class Levels:
 
     def where(self, kept: Any) -> "Levels":
         """The same levels, where spectra are valid only if something else holds as well."""
-        return dataclasses.replace(self, valid=_checks.both(self.valid, kept))
+        return dataclasses.replace(self, valid=_checks.all_kept(self.valid, kept))
 
     def masked(self, result: Any, axes: int) -> Any:
         """The result, with NaN for spectra that are not valid; `axes` of its axes stand behind those of the batch."""
@@ -182,8 +182,13 @@ def checked(
         digits_kept(name, levels, values, inside)
     valid = _ASCENDING.kept(name, values, inside, at_end)
     domain = LINE if domain is None else of_batch(domain, values)
-    valid = _checks.both(valid, _within("domain", domain, values, inside))
+    valid = _checks.all_kept(valid, _within("domain", domain, values, inside))
     return Levels(*_zeroed(values, inside), valid, at_end, domain)
+
+
+def validity(spectrum: AbstractSpectrum) -> Bool[Array | np.ndarray, "*batch"]:
+    """Which spectra of a batch have levels that passed the checks; inside a program nothing else says so."""
+    return spectrum._is_valid
 
 
 def unit_density(levels: LevelsLike, *, name: str = "levels") -> Levels:
@@ -282,11 +287,11 @@ def _within(name: str, domain: AbstractDomain, values: Any, mask: Any) -> Any:
     """Whether the levels of each spectrum lie in the domain."""
     if isinstance(domain, Circle):
         kept = _checks.POSITIVE.kept(name, domain.period)
-        return _checks.both(kept, _HOLDS.kept(name, domain.period, values, mask))
+        return _checks.all_kept(kept, _HOLDS.kept(name, domain.period, values, mask))
     if isinstance(domain, Interval):
         ends = domain.start, domain.end
         kept = ENDS.kept(name, ends)
-        return _checks.both(kept, _AROUND.kept(name, ends, values, mask))
+        return _checks.all_kept(kept, _AROUND.kept(name, ends, values, mask))
     return True
 
 

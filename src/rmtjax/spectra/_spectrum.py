@@ -175,8 +175,11 @@ class Spectrum(AbstractSpectrum):
         """
         ends = of_each("start", start, self.values), of_each("end", end, self.values)
         place = self.domain, self.values, self.mask, np.asarray(self.unfolded)
-        kept = _checks.both(VALID.kept("spectrum", self._is_valid), ENDS.kept("start, end", ends))
-        kept = _checks.both(kept, _OBSERVED.kept("start, end", ends, *place))
+        kept = _checks.all_kept(
+            VALID.kept("spectrum", self._is_valid),
+            ENDS.kept("start, end", ends),
+            _OBSERVED.kept("start, end", ends, *place),
+        )
         values, mask = self.values, self.mask
         if isinstance(self.domain, Circle):
             values, mask = _from(ends[0], values, mask, self.domain.period, self._padded)
@@ -202,7 +205,7 @@ class Spectrum(AbstractSpectrum):
             [ 8. 27. 64.]
         """
         share = _checks.scalar("share", share)
-        kept = _checks.both(VALID.kept("spectrum", self._is_valid), _checks.FRACTION.kept("share", share))
+        kept = _checks.all_kept(VALID.kept("spectrum", self._is_valid), _checks.FRACTION.kept("share", share))
         if isinstance(self.domain, Circle):
             raise _checks.refusal("domain", "have ends (`bulk` takes a part of a circle)", self.domain)
         whole = (self.domain.start, self.domain.end) if isinstance(self.domain, Interval) else None
@@ -210,7 +213,7 @@ class Spectrum(AbstractSpectrum):
         return self._part(self.values, _inside(self.values, self.mask, *ends), Interval(*ends), kept)
 
     def _part(self, values: Array, mask: Array, domain: AbstractDomain, kept: Any) -> "Spectrum":
-        return made(Levels(values, mask, _checks.both(self._is_valid, kept), False, domain), self.unfolded)
+        return made(Levels(values, mask, _checks.all_kept(self._is_valid, kept), False, domain), self.unfolded)
 
     def count_below(self, x: RealLike) -> Int[Array, "..."]:
         """Number of levels strictly below each x, for a spectrum without batch axes.

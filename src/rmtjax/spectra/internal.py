@@ -19,6 +19,7 @@ from rmtjax.spectra._levels import origin as origin
 from rmtjax.spectra._levels import outermost as outermost
 from rmtjax.spectra._levels import refuse_raw as refuse_raw
 from rmtjax.spectra._levels import unit_density as unit_density
+from rmtjax.spectra._levels import validity as validity
 from rmtjax.spectra._masked import first_for_rest as first_for_rest
 from rmtjax.spectra._periodic import count_below as count_below
 from rmtjax.spectra._periodic import inside_block as inside_block

@@ -253,7 +253,7 @@ class AbstractEnsemble(AbstractModule):
             ValueError: `eigenvalues` is not a vector of that many real numbers, or contains NaN.
         """
         levels, valid = _checks.levels("eigenvalues", eigenvalues, self._independent_levels())
-        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.all_kept(valid, self._has_density()))
 
     def _anywhere_joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         return anywhere(self._joint_logpdf, levels)

@@ -131,7 +131,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
                 f"The eigenvalues of {type(self).__name__} with beta = 1 have no density in the plane: some are real."
             )
         levels, valid = _levels("eigenvalues", eigenvalues, self.n)
-        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, levels, valid=_checks.all_kept(valid, self._has_density()))
 
     def _anywhere_joint_logpdf(self, levels: Complex[Array, " n"]) -> Float[Array, ""]:
         return anywhere(self._joint_logpdf, levels)

@@ -106,7 +106,7 @@ class AbstractUnitaryEnsemble(AbstractModule):
             ValueError: `eigenphases` is not a vector of that many real numbers, or contains NaN.
         """
         phases, valid = _checks.levels("eigenphases", eigenphases, self._independent_phases())
-        return self._run(self._anywhere_joint_logpdf, phases, valid=_checks.both(valid, self._has_density()))
+        return self._run(self._anywhere_joint_logpdf, phases, valid=_checks.all_kept(valid, self._has_density()))
 
     def _anywhere_joint_logpdf(self, phases: Float[Array, " k"]) -> Float[Array, ""]:
         return anywhere(self._joint_logpdf, phases)

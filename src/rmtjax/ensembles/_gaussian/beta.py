@@ -83,7 +83,7 @@ class AbstractGaussian(AbstractSemicircular):
         """
         k = self._number_of_levels(k, corner)
         size, valid = self._corner(k, corner)
-        valid = _checks.both(valid, has_soft_edge(self.n, self._beta()))
+        valid = _checks.all_kept(valid, has_soft_edge(self.n, self._beta()))
         return self._run(self._edge_levels, _checks.typed_key(key), valid=valid, order=size, k=k, size=size)
 
     def _edge_levels(self, key: KeyScalar, *, k: int, size: int) -> Float[Array, " k"]:
@@ -105,7 +105,7 @@ class AbstractGaussian(AbstractSemicircular):
         valid = self._valid()
         if corner is None:
             corner = tridiagonal.corner(self.n, self._beta(), k)
-            valid = _checks.both(valid, tridiagonal.is_reached(self._beta()))
+            valid = _checks.all_kept(valid, tridiagonal.is_reached(self._beta()))
         return min(corner, self.n), valid
 
     def _some_eigenvalues(self, key: KeyScalar, *, first: int, last: int, corner: int) -> Float[Array, " k"]:

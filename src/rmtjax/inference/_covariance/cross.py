@@ -74,8 +74,7 @@ def clean_cross_covariance(
     right, other = observations(y, name="y")
     if left.shape[:-1] != right.shape[:-1]:
         raise _checks.refusal("y", f"have the rows of `x`, of shape {left.shape}", right.shape)
-    valid = _checks.both(_checks.both(valid, other), SQUARES.kept("x", left))
-    valid = _checks.both(valid, SQUARES.kept("y", right))
+    valid = _checks.all_kept(valid, other, SQUARES.kept("x", left), SQUARES.kept("y", right))
     return masked_each(valid, left.ndim - 2, _cleaned(left, right, bool(center)))
 
 

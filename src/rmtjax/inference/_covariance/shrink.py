@@ -131,7 +131,7 @@ def shrink_covariance(
     """
     array, valid = observations(data)
     if not unit_diagonal:  # correlations have no unit
-        valid = _checks.both(valid, SQUARES.kept("data", array))
+        valid = _checks.all_kept(valid, SQUARES.kept("data", array))
     method = _checks.choice("method", method, ShrinkageMethod)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2])
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
@@ -153,7 +153,7 @@ def shrink_covariance(
     sigma = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
     loss = "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)
     matrix = _shrunk(array, shares, sigma, method, bool(center), bool(unit_diagonal), bool(standardize), loss)
-    return masked_each(_checks.both(valid, valid_weights), array.ndim - 2, matrix)
+    return masked_each(_checks.all_kept(valid, valid_weights), array.ndim - 2, matrix)
 
 
 def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | None, Any]:

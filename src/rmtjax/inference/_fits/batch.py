@@ -24,7 +24,7 @@ def positive_values(name: str, values: object, at_least: int) -> tuple[Float[Arr
     array = _checks.real(name, values)
     if array.ndim == 0 or array.shape[-1] < at_least:
         raise _checks.refusal(name, f"have at least {at_least} numbers on the last axis", array.shape)
-    valid = _checks.both(_FINITE.kept(name, array), _NOT_NEGATIVE.kept(name, array))
+    valid = _checks.all_kept(_FINITE.kept(name, array), _NOT_NEGATIVE.kept(name, array))
     return array, valid
 
 

@@ -122,7 +122,7 @@ def _fit_levels(levels: Any, scale: RealScalarLike | None) -> Fit:
     array = _checks.real("levels", levels)
     if array.ndim == 0 or array.shape[-1] < 2 or array.size == 0:
         raise _checks.refusal("levels", "have at least 2 levels on the last axis", array.shape)
-    valid = _checks.both(whole, _ASCENDING.kept("levels", array))
+    valid = _checks.all_kept(whole, _ASCENDING.kept("levels", array))
     scale = None if scale is None else jnp.asarray(_checks.positive("scale", scale), array.dtype)
     return _checks.masked(valid, _most_likely_levels(array.reshape(-1, array.shape[-1]), scale))
 

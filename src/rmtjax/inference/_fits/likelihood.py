@@ -53,7 +53,7 @@ def log_likelihood(
         raise _checks.refusal("values", "have an axis of values", array.shape)
     mask = jnp.broadcast_to(jnp.asarray(mask), array.shape)
     array, valid = _checks.points("values", first_for_rest(array, mask))
-    valid = _checks.both(known, valid if valid is True else valid.all(-1))
+    valid = _checks.all_kept(known, valid if valid is True else valid.all(-1))
     return _checks.masked(valid, _total(law.logpdf(array), mask))
 
 

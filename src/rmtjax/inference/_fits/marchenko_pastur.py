@@ -182,11 +182,11 @@ def fit_marchenko_pastur(
         raise _checks.refusal("levels", f"be the min(n, p) = {rank} levels that need not be 0, or all p = {p}", got)
     values = _ascending(values)
     if values.shape[-1] > rank:
-        valid = _checks.both(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
+        valid = _checks.all_kept(valid, _NULL.kept("levels", values[..., : p - rank], values[..., -1]))
     values = values[..., -rank:]
-    valid = _checks.both(valid, _SPREAD.kept("levels", values))
+    valid = _checks.all_kept(valid, _SPREAD.kept("levels", values))
     if ratio == "fitted" and p == rank:  # for p > n the levels of 0 give a spread
-        valid = _checks.both(valid, _UNEQUAL.kept("levels", values))
+        valid = _checks.all_kept(valid, _UNEQUAL.kept("levels", values))
     return _checks.masked(valid, _fit(values, n, p, ratio == "fitted", beta))
 
 

@@ -168,8 +168,8 @@ def usable(groups: Groups, *, spacings: bool = False) -> Any:
         ValueError: it is known that this does not hold.
     """
     kept = _KEPT.kept("levels", groups.mask)
-    kept = _checks.both(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
-    return _checks.both(kept, _UNFOLDED.kept("levels", groups.values, groups.mask)) if spacings else kept
+    kept = _checks.all_kept(kept, _POSITIVE.kept("levels", groups.values, groups.mask))
+    return _checks.all_kept(kept, _UNFOLDED.kept("levels", groups.values, groups.mask)) if spacings else kept
 
 
 def most_likely(

@@ -153,7 +153,8 @@ def fit_tail(
     """
     array, valid = positive_values("values", values, 10)
     start = None if minimum is None else jnp.asarray(_checks.positive("minimum", minimum), array.dtype)
-    valid = _checks.both(valid, _VARIED.kept("values", array, jnp.zeros((), array.dtype) if start is None else start))
+    lowest = jnp.zeros((), array.dtype) if start is None else start
+    valid = _checks.all_kept(valid, _VARIED.kept("values", array, lowest))
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
     resamples = _checks.integer("resamples", resamples, at_least=1)
     if key is None:

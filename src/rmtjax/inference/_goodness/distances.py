@@ -5,6 +5,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from rmtjax._promotion import aligned, like
 from rmtjax.laws import AbstractLaw
+from rmtjax.special.internal import logarithm
 
 
 def distance(
@@ -68,11 +69,7 @@ def _log_masses(law: AbstractLaw, points: Array) -> tuple[Array, Array]:
     if law.atoms()[1].size == 0:
         return law.logcdf(points), law.logsf(points)
     below, above = _masses(law, points)
-    return _log(below), _log(above)
-
-
-def _log(mass: Array) -> Array:
-    return jnp.where(mass > 0, jnp.log(jnp.where(mass > 0, mass, 1)), -jnp.inf)
+    return logarithm(below), logarithm(above)
 
 
 _STATISTICS = {

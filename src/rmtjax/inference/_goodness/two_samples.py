@@ -128,9 +128,9 @@ def compare_spectra(
         raise _checks.refusal("a", "have more than one spectrum, or `b`, as nothing else can be exchanged", sizes)
     resamples = _checks.integer("resamples", resamples, at_least=1)
     _checks.typed_key(key)
-    valid = _checks.both(all_valid(first), all_valid(second))
+    valid = _checks.all_kept(all_valid(first), all_valid(second))
     for name, each in (("a", first), ("b", second)):
-        valid = _checks.both(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
+        valid = _checks.all_kept(valid, _EXCHANGEABLE.kept(name, each.values, each.mask))
     first, second = in_one_precision((first, second))
     if isinstance(statistic, str):
         _checks.choice("statistic", statistic, Name)

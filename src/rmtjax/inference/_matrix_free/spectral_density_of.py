@@ -102,7 +102,7 @@ def spectral_density_of(
         raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
     probes = _checks.integer("probes", probes, at_least=1)
     steps = _all_probes(partial(_probe, matvec, kind, depth, not is_staged()), key, probes, args)
-    valid = _checks.both(_FINITE.kept("matvec", steps.size), _SYMMETRIC.kept("matvec", steps.asymmetry))
+    valid = _checks.all_kept(_FINITE.kept("matvec", steps.size), _SYMMETRIC.kept("matvec", steps.asymmetry))
     beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
     quadrature = _quadrature(steps._replace(diagonal=steps.diagonal.real))
     nodes, weights, residuals = _checks.masked(valid, quadrature)

@@ -123,7 +123,7 @@ def denoise(
     else:
         level = sigma * max(rows, p) ** 0.5
     result = _denoised(data, level, loss, noise is not None, center)
-    return masked_each(_checks.both(valid, positive), len(batch), result)
+    return masked_each(_checks.all_kept(valid, positive), len(batch), result)
 
 
 _median_level = compiled(median_level)

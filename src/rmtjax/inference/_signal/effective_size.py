@@ -55,7 +55,7 @@ def effective_sample_size(data: Annotated[ArrayLike, "*batch n p"], *, center: b
     if array.shape[-1] < 2:
         raise _checks.refusal("data", "have at least 2 columns", array.shape)
     size, varying = _effective(array, bool(center))
-    return _checks.masked(_checks.both(valid, _VARYING.kept("data", varying)), size)
+    return _checks.masked(_checks.all_kept(valid, _VARYING.kept("data", varying)), size)
 
 
 _VARYING = _checks.Rule(

@@ -66,7 +66,7 @@ def optimal_hard_threshold(n: RealLike, p: RealLike) -> HardThreshold:
         Gavish and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040.
     """
     n, p = aligned(_checks.real("n", n), _checks.real("p", p))
-    valid = _checks.both(_SIZE.kept("n", n), _SIZE.kept("p", p))
+    valid = _checks.all_kept(_SIZE.kept("n", n), _SIZE.kept("p", p))
     return _checks.masked(valid, _threshold(n, p))
 
 

@@ -1,6 +1,6 @@
 """Roy's largest root, exactly and by the law of Tracy and Widom."""
 
-import functools
+from functools import partial
 from typing import Annotated, Literal
 
 import equinox as eqx
@@ -138,7 +138,7 @@ def largest_root_test_of_groups(*groups: Annotated[ArrayLike, "_ p"], method: Me
     p, beta = checked[0].shape[1], 2 if any(map(jnp.iscomplexobj, checked)) else 1
     error = sum(rows.shape[0] for rows in checked) - len(groups)
     root, smallest = _root_of_groups(checked)
-    fit = functools.reduce(_checks.both, (*valid, _SPREAD.kept("groups", smallest)))
+    fit = _checks.all_kept(*valid, _SPREAD.kept("groups", smallest))
     return largest_root_test(_checks.masked(fit, root), p, len(groups) - 1, error, beta=beta, method=method)
 
 
@@ -179,7 +179,7 @@ def _root_of_groups(groups: list[Inexact[Array, "_ p"]]) -> tuple[Float[Array, "
     return jnp.clip(eigvalsh(basis @ adjoint(basis))[-1], 0, 1), smallest
 
 
-@functools.partial(compiled, static_argnums=(1, 2, 3, 4))
+@partial(compiled, static_argnums=(1, 2, 3, 4))
 def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta: RealOrComplex) -> Float[Array, "..."]:
     count, weight = min(p, hypothesis), JacobiWeight(abs(hypothesis - p), error - p)
     a, b, kappa = (jnp.asarray(each, root.dtype) for each in weight.recurrence(count + 1))

@@ -128,7 +128,7 @@ def denoise_patches(
     batch = data.shape[:-2]
     sigma, positive = noise_level(noise, batch, jnp.finfo(data.dtype).dtype)
     result = _patches(data, sigma, rule, noise is not None, center)
-    return masked_each(_checks.both(valid, positive), len(batch), result)
+    return masked_each(_checks.all_kept(valid, positive), len(batch), result)
 
 
 @partial(compiled, static_argnums=(2, 3, 4))
@@ -234,7 +234,7 @@ def denoise_image(
     sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)
     positive = positive if positive is True else positive.all()
     result = DenoisedImage(*_image(data, sigma, mask, sizes, rule, noise is not None))
-    return _checks.masked(_checks.both(valid, positive), result)
+    return _checks.masked(_checks.all_kept(valid, positive), result)
 
 
 _image = compiled(denoised_image, static_argnums=(3, 4, 5))

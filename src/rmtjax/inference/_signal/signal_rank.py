@@ -1,7 +1,6 @@
 """Number of components of a data matrix that are signal: the levels that noise does not explain."""
 
 import dataclasses
-import functools
 from typing import Annotated, Any
 
 import jax
@@ -109,7 +108,7 @@ def signal_rank(
     static = (method, count, _integer_n(method, n, noise), center)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
     result, findings = judged_data(array, *numbers, *static)
-    fit = _checks.both(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
+    fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, alpha, noise, findings)))
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
@@ -120,7 +119,7 @@ def signal_rank(
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
     repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
     resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
-    return _finished(_checks.both(_checks.both(valid, fit), resolved), result, n)
+    return _finished(_checks.all_kept(valid, fit, resolved), result, n)
 
 
 def signal_rank_of_levels(
@@ -180,8 +179,8 @@ def signal_rank_of_levels(
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, array.shape[:-1])
     result, findings = judged_levels(array, *numbers, *static)
     resolved = (_RESOLVED, findings.unresolved, smaller, findings.largest)
-    fit = _checks.both(fit, _kept("levels", (_IN_RANGE, findings.largest), resolved))
-    return _finished(_checks.both(valid, fit), result, n)
+    fit = _checks.all_kept(fit, _kept("levels", (_IN_RANGE, findings.largest), resolved))
+    return _finished(_checks.all_kept(valid, fit), result, n)
 
 
 def _whole(n: Any) -> int | None:
@@ -258,7 +257,7 @@ _RESOLVED = _checks.Rule(
 def _kept(name: str, *rules: tuple[Any, ...]) -> Any:
     """Whether all rules hold, each given with its values; None is a value that was not looked for."""
     kept = (rule.kept(name, *values) for rule, *values in rules if values[0] is not None)
-    return functools.reduce(_checks.both, kept, True)
+    return _checks.all_kept(True, *kept)
 
 
 def _number_of_levels(max_rank: int | None, most: int) -> int:
@@ -275,11 +274,11 @@ def _checked_numbers(
 ) -> tuple[tuple[Any, Any, Any], Any]:
     """Number of observations, alpha and noise in the precision of the data, and whether they are valid."""
     n, alpha = _checks.scalar("n", n), _checks.scalar("alpha", alpha)
-    valid = _checks.both(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("alpha", alpha))
+    valid = _checks.all_kept(_checks.POSITIVE.kept("n", n), _checks.PROPER_FRACTION.kept("alpha", alpha))
     real = jnp.finfo(dtype).dtype
     if noise is not None:
         noise, positive = noise_level(noise, batch, real)
-        valid = _checks.both(valid, positive)
+        valid = _checks.all_kept(valid, positive)
     return (n.astype(real), alpha.astype(real), noise), valid
 
 

@@ -1,7 +1,5 @@
 """What levels above the noise tell about the population, by the formulas of Baik, Ben Arous and Péché."""
 
-import functools
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -81,7 +79,7 @@ def spike_estimates(
     given = {"levels": levels, "n": n, "p": p, "noise": noise}
     values, n, p, noise = aligned(*(_checks.real(name, each) for name, each in given.items()))
     positive = (_checks.POSITIVE.kept(name, size) for name, size in (("n", n), ("p", p), ("noise", noise)))
-    return _checks.masked(functools.reduce(_checks.both, positive), _estimates(values, n, p, noise, beta))
+    return _checks.masked(_checks.all_kept(*positive), _estimates(values, n, p, noise, beta))
 
 
 def estimates(

@@ -89,7 +89,8 @@ class Spacing(AbstractTabulatedLaw):
         self.order = _checks.integer("order", order, at_least=1)
         most = _MOST[self._index()]
         if self._inside() > most:
-            raise _checks.refusal("order", f"be at most {8 if beta == 1 else 4} for beta={beta}", order)
+            largest = (most + 1) // 2 if beta == 4 else most + 1
+            raise _checks.refusal("order", f"be at most {largest} for beta={beta}", order)
 
     def _index(self) -> int:
         """The β of the table's row: 1 or 2."""

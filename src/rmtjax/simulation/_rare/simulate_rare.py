@@ -133,8 +133,7 @@ def simulate_rare(
     if method == "importance" and not able:
         must = f"be 'splitting' for this statistic and side of {type(ensemble).__name__}"
         raise _checks.refusal("method", must, method)
-    valid = _checks.both(ensemble._valid(), ensemble._has_density())
-    valid = _checks.both(valid, _checks.FINITE.kept("threshold", level))
+    valid = _checks.all_kept(ensemble._valid(), ensemble._has_density(), _checks.FINITE.kept("threshold", level))
     dtype = common_dtype(entries.beta, entries.unit, level)
     entries, level = jax.tree.map(lambda leaf: leaf.astype(dtype), (entries, level))
     if method == "splitting" or not able:

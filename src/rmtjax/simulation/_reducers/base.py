@@ -13,7 +13,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import PyTree
 from rmtjax.linalg import PaddedMatrix
 from rmtjax.spectra import MaskedValues, Spectrum
-from rmtjax.spectra.internal import checked
+from rmtjax.spectra.internal import validity
 
 
 @jax.tree_util.register_dataclass
@@ -47,8 +47,8 @@ class Draws:
         """
         for leaf in jax.tree.leaves(self.values, is_leaf=is_padded):
             values, mask = (leaf.values, leaf.mask) if is_padded(leaf) else (leaf, True)
-            if isinstance(leaf, Spectrum) and (valid := checked(leaf).valid) is not True:
-                values = jnp.where(valid[..., None], values, jnp.nan)  # a product would lose subnormal numbers
+            if isinstance(leaf, Spectrum):
+                values = jnp.where(validity(leaf)[..., None], values, jnp.nan)  # a product would lose subnormal numbers
             yield values, mask & self.valid.reshape(-1, *(1,) * (values.ndim - 1))
 
 

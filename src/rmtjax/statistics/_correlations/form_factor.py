@@ -139,7 +139,7 @@ def _window(window: Any, spectra: Levels) -> tuple[Levels, tuple[Any, Any]]:
     if not isinstance(window, tuple | list | Array) or getattr(window, "ndim", 1) != 1 or len(window) != 2:
         raise _checks.refusal("window", "be a pair of numbers, centre and width, or None", window)
     centre, width = (of_each("window", each, spectra.values) for each in window)
-    kept = _checks.both(_CENTRE.kept("window", centre), _WIDTH.kept("window", width))
+    kept = _checks.all_kept(_CENTRE.kept("window", centre), _WIDTH.kept("window", width))
     return spectra.where(kept), (centre, width)
 
 

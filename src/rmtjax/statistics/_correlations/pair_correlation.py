@@ -51,7 +51,7 @@ def pair_correlation(levels: LevelsLike, edges: Annotated[RealLike, "bins_and_on
     """
     spectra = unit_density(levels)
     ends = _checks.edges("edges", edges)
-    valid = _checks.both(*(rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE)))
+    valid = _checks.all_kept(*(rule.kept("edges", ends) for rule in (_checks.STRICTLY_ASCENDING, _NOT_NEGATIVE)))
     refuse_longer("edges", ends, spectra, whole=True)
     return _checks.masked(valid, spectra.masked(_densities(spectra, ends), 1))
 

@@ -98,7 +98,7 @@ def spectral_ergodicity(levels: LevelsLike, edges: RealLike) -> Float[Array, "*b
         raise _checks.refusal("levels", "be those of at least two matrices, `(..., M, n)`", spectra.values.shape)
     of_all = spectra.valid if spectra.valid is True else spectra.valid.all(-1, keepdims=True)
     return _checks.masked(
-        _checks.both(valid, of_all), _ergodicity(spectra.compact, jnp.sum(spectra.mask, axis=-1), bins)
+        _checks.all_kept(valid, of_all), _ergodicity(spectra.compact, jnp.sum(spectra.mask, axis=-1), bins)
     )
 
 
@@ -132,7 +132,7 @@ def spectral_ergodicity_distance(ergodicity: RealLike, other: RealLike) -> Float
     for name, each in (("ergodicity", one), ("other", two)):
         if each.ndim == 0:
             raise _checks.refusal(name, "have an axis of bins", each)
-    valid = _checks.both(_DISTRIBUTION.kept("ergodicity", one), _DISTRIBUTION.kept("other", two))
+    valid = _checks.all_kept(_DISTRIBUTION.kept("ergodicity", one), _DISTRIBUTION.kept("other", two))
     return _checks.masked(valid, _distance(*jnp.broadcast_arrays(*aligned(one, two))))
 
 

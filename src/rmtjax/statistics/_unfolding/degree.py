@@ -96,7 +96,7 @@ def polynomial_degree(
     choice, fewest = _choice(spectra, share, ladder, folds)
     enough = ENOUGH.kept("degrees", np.array(ladder[-1]), fewest)
     valid = spectra.valid if spectra.valid is True else spectra.valid.all()
-    return _checks.masked(_checks.both(valid, enough), choice)
+    return _checks.masked(_checks.all_kept(valid, enough), choice)
 
 
 @partial(compiled, static_argnums=(2, 3))
