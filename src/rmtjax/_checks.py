@@ -135,7 +135,7 @@ class Rule(NamedTuple):
         else:
             # NumPy, outside of any trace, compiles nothing.
             with at_once():
-                kept = np.asarray(self.holds(*map(_on_host, (value, *others))))
+                kept = np.asarray(self.holds(*jax.tree.map(_on_host, (value, *others))))
         if not isinstance(kept, Tracer):
             if not np.asarray(kept).all():
                 # Under `grad` alone the value is a tracer around a known number: show the number.
