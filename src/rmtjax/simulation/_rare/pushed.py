@@ -23,7 +23,8 @@ backward elimination:
 A group of particles whose weights become uneven is resampled. The weight of a particle times the integral over the
 later rows, summed over the group, is a martingale: neither resampling nor a new row changes its conditional
 expectation. The mean weight of a group is therefore an unbiased estimate of P for all proposals (Del Moral 2004,
-Feynman-Kac Formulae, chapter 7, for multinomial resampling in every step), and groups are independent of each other.
+Feynman-Kac Formulae, chapter 7, for multinomial resampling in every step; systematic resampling copies each particle
+the same number of times on average, and the argument needs no more). Groups are independent of each other.
 """
 
 import math
