@@ -35,8 +35,8 @@ def signal_rank(
       Where the noise is not known, each level is compared with the sum of itself and all smaller ones, with the
       correction of Nadler (2011) for the noise of that sum. At the nominal 5 % the rate of false alarms is between 4.6
       and 5.1 %, down to matrices of 50 × 20; for unknown noise it falls to 4 % at 20 × 5 and 2 % at 5 × 5.
-    - `"exact"`: the same by the exact law of the largest level at every size, from determinants. The noise must be
-      known. Each level takes $O(\min(n, p)^3)$ operations, so ask for a few by `max_rank`.
+    - `"exact"`: the same by the exact law of the largest level at every size, from determinants and Pfaffians. The
+      noise must be known. Each level takes $O(\min(n, p)^3)$ operations, so ask for a few by `max_rank`.
     - `"parallel-analysis"`: a level is signal if it is above the upper edge of `laws.GeneralMarchenkoPastur` for the
       mean squares of the columns, which need not be equal (derandomised parallel analysis).
     - `"deflated-parallel-analysis"`: the same for columns from which all that larger levels explain is taken away, so
