@@ -13,13 +13,13 @@ import numpy as np
 from jax.sharding import AxisType, reshard
 
 import rmtjax as rmt
-from tests.mapped import MAPPED, exists, stacked
+from tests.mapped import MAPPED, dependent, exists, stacked
 
 
 def spread(fn: Any, args: tuple, mesh: Any) -> tuple[Any, Any]:
     """The results of the function for equal arguments on all devices, and its result on one."""
     found = jax.jit(jax.vmap(fn))(*jax.tree.map(lambda leaf: stacked(leaf, mesh), args))
-    for leaf in jax.tree.leaves(found):
+    for leaf in dependent(found):
         assert len(leaf.sharding.device_set) == 8, leaf.sharding
         assert leaf.sharding.spec[0] == "d", leaf.sharding
     once = jax.jit(fn)(*args)

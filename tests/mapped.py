@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+import rmtjax as rmt
 from tests.methods import INSTANCES, methods
 from tests.registry import PUBLIC, Call
 
@@ -35,6 +36,13 @@ def on_axis(leaf: Any, mesh: Mesh) -> Any:
     if not isinstance(leaf, jax.Array) or leaf.ndim == 0:
         return leaf
     return jax.device_put(leaf, NamedSharding(mesh, PartitionSpec(mesh.axis_names[0])))
+
+
+def dependent(result: Any) -> list[Any]:
+    """The arrays of a result that depend on its arguments; a function knows that its own spectra are valid."""
+    is_spectrum = lambda node: isinstance(node, rmt.Spectrum)
+    parts = lambda node: (node.values, node.mask) if is_spectrum(node) else node
+    return jax.tree.leaves(jax.tree.map(parts, result, is_leaf=is_spectrum))
 
 
 def stacked(leaf: Any, mesh: Mesh) -> jax.Array:
