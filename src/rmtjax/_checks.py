@@ -33,7 +33,7 @@ from rmtjax._door import not_masked as not_masked
 from rmtjax._door import numbers as numbers
 from rmtjax._door import passed_on as passed_on
 from rmtjax._door import whole as whole
-from rmtjax._promotion import aligned, in_one_precision
+from rmtjax._promotion import aligned, in_one_precision, like
 from rmtjax._refusal import MOST_SHOWN, is_deleted, plain
 from rmtjax._refusal import Words as Words
 from rmtjax._refusal import entry as entry
@@ -189,7 +189,8 @@ def masked(valid: Any, tree: T) -> T:
 
 def _masked(valid: Array, leaf: Array) -> Array:
     if jnp.issubdtype(leaf.dtype, jnp.integer):
-        return jnp.where(valid, leaf, -1)
+        # A product: before 0.9 JAX does not select from unmapped integers by booleans that are mapped on explicit axes.
+        return (leaf + 1) * like(leaf, valid) - 1
     if leaf.dtype == bool:
         return leaf & valid
     if jnp.iscomplexobj(leaf):

@@ -97,9 +97,9 @@ def tridiagonalised(
         return _State(unit, vectors, following, jnp.where(goes_on, left, 0), largest), found
 
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
-    # These are parts of arrays: JAX does not map a loop over an explicit axis if it carries a constant number.
-    unit, none = jnp.ones(1, real)[0], jnp.zeros(1, real)[0]
-    state = _State(unit, jnp.zeros((depth, start.size), start.dtype), start, none, none)
+    # Made of the vector: JAX does not map a loop over an explicit axis if it carries constants, which have no mesh.
+    none = jnp.sum(0 * start.real)
+    state = _State(none + 1, jnp.zeros((depth, start.size), start.dtype) + like(start, none), start, none, none)
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
     steps = place if witness is None else jnp.arange(depth + 1)
     last, (*found, seen) = jax.lax.scan(step, state, steps)

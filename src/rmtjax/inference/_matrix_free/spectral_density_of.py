@@ -115,8 +115,8 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
         with soon():
             return simulate(probe, key, probes, args=args, progress=False)
     # Inside of a user's program the devices are not ours to share out, and inside of `shard_map` nobody can.
-    keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
-    with mesh_of((keys, args)):
+    with mesh_of((key, args)):
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(probes))
         return jax.lax.map(lambda key: probe(key, *args), keys)
 
 
