@@ -84,5 +84,7 @@ def opened(name: str, fn: Callable[[Array], Any], example: Any) -> OpenFunction:
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError(words) from error
     jaxpr = staged.jaxpr  # without the constants, which are tracers
+    if hasattr(jaxpr, "with_consts"):  # From JAX 0.12 on it holds them.
+        jaxpr = jaxpr.with_consts([])
     call = lambda x, *constants: jaxpr_as_fun(ClosedJaxpr(jaxpr, constants))(x)[0]
     return OpenFunction(call, staged.consts, staged.out_avals[0])
