@@ -63,7 +63,8 @@ def quick_options() -> dict[str, Any]:
     """Compiler options for small programs; empty if the installed XLA has none for this backend."""
     for options in _QUICK if jax.default_backend() == "cpu" else ():
         try:
-            jax.jit(_nothing, compiler_options=options)().block_until_ready()
+            with jax.disable_jit(False):  # otherwise nothing would be compiled, and every option taken
+                jax.jit(_nothing, compiler_options=options)().block_until_ready()
         except (RuntimeError, ValueError):  # This version has no such option.
             continue
         return options
