@@ -3,13 +3,16 @@
 import contextlib
 import errno
 import hashlib
-import io
+import json
+import math
 import os
 import random
 import resource
 import shutil
 import signal
 import time
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -90,8 +93,8 @@ def test_a_finished_run_draws_nothing(path):
 
 def test_every_dtype_comes_back():
     leaves = [np.arange(3, dtype=ml_dtypes.bfloat16), np.array(1 + 2j), np.array(True), np.zeros((2, 0), np.int8)]
-    saved = unpacked(packed(Saved(7, {"a": "b"}, leaves)))
-    assert (saved.draws, saved.facts) == (7, {"a": "b"})
+    saved = unpacked(packed(Saved(7, 64, {"a": "b"}, leaves)))
+    assert (saved.draws, saved.batch, saved.facts) == (7, 64, {"a": "b"})
     for one, other in zip(leaves, saved.leaves, strict=True):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
         np.testing.assert_array_equal(one, other)
@@ -166,7 +169,7 @@ def test_no_corrupted_file_is_accepted(path):
     run(path, 300, every=100)
     path.with_name("run.previous").unlink()
     content, moments = path.read_bytes(), random.Random(0)
-    for _ in range(300):
+    for _ in range(500):
         damaged = corrupted(content, moments)
         assert damaged != content
         path.write_bytes(damaged)
@@ -259,8 +262,11 @@ def test_sigterm_that_is_ignored_stays_ignored(path):
         (b"", Damaged, "it is empty"),
         (b"some,table\n1,2\n", Foreign, "it is no checkpoint of rmtjax"),
         (b"\x89PNG\r\n\x1a\n\0\0\0", Foreign, "it is no checkpoint of rmtjax"),
-        (b"rmtjax checkpoint 2 sha256 00\n", Foreign, "it has format 2, and this version of rmtjax reads format 1"),
-        (b"rmtjax checkpoint 1 sha256 00\n", Damaged, "its checksum is wrong"),
+        (b"rmtjax checkpoint 1 sha256 00\n", Foreign, "it has format 1, and this version of rmtjax reads format 2"),
+        (b"rmtjax checkpoint 2 0 " + b"0" * 64 + b"\n", Damaged, "its manifest has a wrong checksum"),
+        (b"rmtjax checkpoint 2 sha256 00\n", Damaged, "its title is damaged"),
+        (b"rmtjax chockpoint 2 0\n", Damaged, "its title is damaged"),
+        (bytes(4096), Damaged, "its title is damaged"),
     ],
 )
 @pytest.mark.parametrize("beside_a_previous_one", [False, True])
@@ -288,20 +294,140 @@ def test_the_previous_checkpoint_serves_if_the_last_is_damaged(path):
     assert draws(path.with_name("run.previous")) == 200
 
 
-class Trap:
-    """An object whose unpickling fails the test."""
+def forged(content: bytes, change: Callable[[list], Any]) -> bytes:
+    """A file with another manifest and right checksums; the manifest is what is left of a list, or text."""
+    title, _, rest = content.partition(b"\n")
+    length = int(title.split()[3])
+    manifest = json.loads(rest[:length])
+    text = change(manifest)
+    text = text if isinstance(text, bytes) else json.dumps(manifest).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    return f"rmtjax checkpoint 2 {len(text)} {digest}\n".encode() + text + rest[length:]
 
-    def __reduce__(self):
-        return pytest.fail, ("unpickled",)
+
+def entry(*place_and_value) -> Callable[[list], None]:
+    *path, last, value = place_and_value
+
+    def change(manifest):
+        for step in path:
+            manifest = manifest[step]
+        manifest[last] = value
+
+    return change
 
 
-def test_nothing_is_unpickled():
-    archive = io.BytesIO()
-    manifest = np.frombuffer(b'{"draws": 1, "facts": {}, "dtypes": ["object"]}', np.uint8)
-    np.savez(archive, manifest=manifest, leaf_0=np.array([Trap()], object))
-    body = archive.getvalue()
-    with pytest.raises(Damaged, match=r"its content is not that of a checkpoint .*allow_pickle=False"):
-        unpacked(f"rmtjax checkpoint 1 sha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+DRAWS, BATCH, FACTS, LEAVES, DIGEST = range(5)
+FORGED = {
+    **{
+        f"draws {value}": entry(DRAWS, value)
+        for value in (math.nan, math.inf, 1.5, True, -1, 0, 2**40, "300", None, [])
+    },
+    "draws of 5000 digits": lambda manifest: b"[1" + b"0" * 5000 + b"]",
+    **{f"batch {value}": entry(BATCH, value) for value in (0, -1, 1.5, True, None, 2**40)},
+    **{f"facts {value}": entry(FACTS, value) for value in ([], None, {"a": 1}, 5)},
+    **{
+        f"leaves {value}": entry(LEAVES, value)
+        for value in (None, {}, [], [1], [["int64"]], "ab", [["int64", [8]]] * 50)
+    },
+    **{
+        f"dtype {value}": entry(LEAVES, 0, 0, value)
+        for value in ("object", "float16", "V8", "i8,i8", "<U2", "datetime64[s]", "no such", "", 7, None, ["int64"])
+    },
+    **{
+        f"shape {value}": entry(LEAVES, 0, 1, value)
+        for value in (None, 8, [-8], [8.0], [True], ["8"], [9], [2**40], [0, 2**47, 2**47], [1] * 65, [[8]], [2**80])
+    },
+    **{f"digest {value}": entry(DIGEST, value) for value in (None, "", 5, "0" * 64)},
+    "another entry": lambda manifest: manifest.append(1),
+    "too few entries": lambda manifest: manifest.pop(),
+    "a dict": lambda manifest: b"{}",
+    "deep": lambda manifest: b"[" * 100_000,
+    "no text": lambda manifest: b"\xff\xfe",
+    "nothing": lambda manifest: b"",
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_no_forged_file_is_accepted(path, what):
+    undisturbed = run(path, 300, every=100)
+    forgery = forged(path.read_bytes(), FORGED[what])
+    path.write_bytes(forgery)
+    with pytest.warns(
+        RuntimeWarning, match=r"`checkpoint` .*run cannot be used: it.* from .*run.previous, saved after"
+    ):
+        again = run(path, 300)
+    np.testing.assert_array_equal(again.counts, undisturbed.counts)
+    path.write_bytes(forgery)
+    path.with_name("run.previous").unlink()
+    with pytest.raises(ValueError, match=r"`checkpoint` .*run cannot be used: it.*Nothing was overwritten"):
+        run(path, 300)
+    assert path.read_bytes() == forgery
+
+
+def test_a_file_is_not_read_before_its_title_and_size_are_right(path):
+    run(path, 300)
+    content = path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)  # a terabyte, without a byte on the disk
+    with pytest.raises(ValueError, match=r"run cannot be used: it has 1099511627776 bytes instead of"):
+        run(path, 300)
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="run cannot be used: its title is damaged"):
+        run(path, 300)
+    path.write_bytes(content)
+    assert run(path, 300).total == 900
+
+
+def test_devices_and_pipes_are_refused(path):
+    os.mkfifo(path)
+    for other in (path, "/dev/zero"):
+        with pytest.raises(ValueError, match="`checkpoint` must be a file, not a device or a pipe"):
+            run(other, 300)
+
+
+def test_names_for_which_there_is_no_room_are_refused(path):
+    longest = os.pathconf(path.parent, "PC_NAME_MAX") - len(".previous")
+    run(path.with_name("a" * longest), 300, every=100)
+    run(path.with_name("a" * longest), 400)
+    with pytest.raises(ValueError, match=f"`checkpoint` must have a name of at most {longest} bytes"):
+        run(path.with_name("a" * (longest + 1)), 300)
+
+
+def test_a_link_stands_for_its_file(path):
+    link, other = path.with_name("link"), path.with_name("other")
+    link.symlink_to(path)
+    run(link, 300)
+    assert link.is_symlink()
+    assert draws(path) == 300
+    with Store(path).locked(), pytest.raises(RuntimeError, match="Another run writes to the checkpoint"):
+        run(link, 400)
+    # A link beside the checkpoint leads nowhere.
+    path.with_name("run.new").symlink_to(other)
+    run(path, 500)
+    assert draws(path) == 500
+    assert not other.exists()
+    path.unlink()
+    path.symlink_to(link)
+    with pytest.raises(ValueError, match="`checkpoint` must be the path of a file, not a link to itself"):
+        run(path, 500)
+
+
+def test_rights_stay_what_they_were(path):
+    run(path, 300)
+    path.chmod(0o600)
+    run(path, 400)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.with_name("run.previous").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_run_goes_on_with_the_batch_size_that_it_had(path):
+    batch = lambda: unpacked(path.read_bytes()).batch
+    run(path, 300, batch_size=7)
+    run(path, 400)
+    assert batch() == 7
+    run(path, 500, batch_size=11)
+    assert batch() == 11
 
 
 def test_two_runs_on_one_path(path):

@@ -1,44 +1,74 @@
 """A checkpoint: the state of a simulation in a file that is whole or refused.
 
-The file begins with one line of text, `rmtjax checkpoint <format> sha256 <digest of the rest>`. The rest is a numpy
-archive, read without pickle: a manifest in JSON and the arrays. A new file is written beside the old one, forced to the
-disk, and renamed to the path; the old one is kept as `<path>.previous`. So the file at the path is whole whenever the
-process or the machine stops, if the disk keeps what it was given.
+The file has three parts: a title of one line, `rmtjax checkpoint <format> <bytes of the manifest> <its SHA-256>`; the
+manifest in JSON; and the bytes of the arrays, one after the other. Each part says how long the next one is and what its
+digest is, so a part is read only after all that is known of it has been checked. A new file is written beside the old
+one, forced to the disk, and renamed to the path; the old one is kept as `<path>.previous`. So the file at the path is
+whole whenever the process or the machine stops, if the disk keeps what it was given.
 """
 
 import contextlib
 import hashlib
 import io
+import itertools
 import json
+import math
 import os
+import re
 import shutil
+import stat
 import warnings
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from rmtjax import _checks
 
-_FORMAT = 1
-_TITLE = "rmtjax checkpoint"
+_FORMAT = 2
+_TITLE = b"rmtjax checkpoint "
+_LINE = re.compile(_TITLE + rb"([0-9]{1,9}) ([0-9]{1,8}) ([0-9a-f]{64})\n")
 _LONGEST_TITLE = 200
+# The names of numbers, and the end of the name of the file beside the checkpoint that is the longest.
+_MOST_DRAWS, _MOST_ENTRIES, _MOST_AXES, _LONGEST_SUFFIX = 2**32, 2**48, 64, ".previous"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _LEFT = "Nothing was overwritten: remove it, or name another file."
 
 
-class Saved(NamedTuple):
-    """What a file holds.
+# The dtypes and shapes of arrays.
+Leaves = Sequence[tuple[np.dtype, tuple[int, ...]]]
+
+
+class Manifest(NamedTuple):
+    """What a file holds, as far as it can be said before the arrays are read.
 
     Args:
         draws: the number of draws in the states, and the index of the next one.
+        batch: the number of draws that a device took at a time.
         facts: what the simulation is, name by name; see `_fingerprint`.
-        leaves: the arrays of the states.
+        leaves: dtypes and shapes of the arrays of the states.
+        digest: the SHA-256 of their bytes.
     """
 
     draws: int
+    batch: int
+    facts: dict[str, str]
+    leaves: Leaves
+    digest: str
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of bytes of each array."""
+        return [dtype.itemsize * math.prod(shape) for dtype, shape in self.leaves]
+
+
+class Saved(NamedTuple):
+    """The content of a file; the names are those of the `Manifest`, and `leaves` are the arrays themselves."""
+
+    draws: int
+    batch: int
     facts: dict[str, str]
     leaves: Sequence[np.ndarray]
 
@@ -51,57 +81,133 @@ class Foreign(ValueError):
     """A file is not a checkpoint that this version reads."""
 
 
+Fits = Callable[[Manifest], None]
+
+
 def packed(saved: Saved) -> bytes:
     """The content of a file."""
-    dtypes = [leaf.dtype.name for leaf in saved.leaves]
-    manifest = json.dumps({"draws": saved.draws, "facts": saved.facts, "dtypes": dtypes})
-    # Arrays are stored as unsigned integers of the same size, because numpy's format does not know bfloat16.
-    words = {f"leaf_{i}": np.array(leaf, order="C").view(_word(leaf.dtype)) for i, leaf in enumerate(saved.leaves)}
-    archive = io.BytesIO()
-    np.savez(archive, manifest=np.frombuffer(manifest.encode(), np.uint8), **words)  # pyright: ignore[reportArgumentType]
-    body = archive.getvalue()
-    return f"{_TITLE} {_FORMAT} sha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+    arrays = [np.asarray(leaf) for leaf in saved.leaves]
+    body = b"".join(array.tobytes() for array in arrays)
+    leaves = [(array.dtype.name, array.shape) for array in arrays]
+    manifest = json.dumps([saved.draws, saved.batch, saved.facts, leaves, _digest(body)]).encode()
+    return _TITLE + f"{_FORMAT} {len(manifest)} {_digest(manifest)}\n".encode() + manifest + body
 
 
 def unpacked(content: bytes) -> Saved:
-    """What the content of a file holds, if it is whole; otherwise it is `Damaged` or `Foreign`."""
-    if not content:
-        raise Damaged("it is empty")
-    line, _, body = content.partition(b"\n")
+    """What the content of a file holds."""
+    return read(io.BytesIO(content), len(content))
+
+
+def read(file: BinaryIO, size: int, fits: Fits = lambda _: None) -> Saved:
+    """What a file of this size holds.
+
+    Args:
+        file: the file, from its start on.
+        size: the number of its bytes.
+        fits: raises an error if the run does not go on from such a file; it is asked before the arrays are read.
+
+    Raises:
+        Damaged: the file is not whole.
+        Foreign: it is not a checkpoint of this format.
+    """
+    line = file.readline(_LONGEST_TITLE)
+    title = _LINE.fullmatch(line)
+    if title is None:
+        raise _without_title(line)
+    length, digest = int(title[2]), title[3].decode()
+    if title[1] != str(_FORMAT).encode():
+        raise _of_format(title[1])
+    text = file.read(length)
+    if _digest(text) != digest:
+        raise Damaged("its manifest has a wrong checksum")
+    found = _manifest(text)
+    if size != len(line) + length + sum(found.sizes):
+        raise Damaged(f"it has {size} bytes instead of {len(line) + length + sum(found.sizes)}")
+    fits(found)
+    body = file.read(sum(found.sizes))
+    if _digest(body) != found.digest:
+        raise Damaged("its arrays have a wrong checksum")
+    starts = itertools.accumulate(found.sizes, initial=0)
     try:
-        *title, number, algorithm, digest = line[:_LONGEST_TITLE].decode("ascii").split(" ")
+        leaves = [np.ndarray(shape, dtype, body, start) for (dtype, shape), start in zip(found.leaves, starts)]  # noqa: B905
     except ValueError:
-        raise Foreign("it is no checkpoint of rmtjax") from None
-    if " ".join(title) != _TITLE or algorithm != "sha256":
-        raise Foreign("it is no checkpoint of rmtjax")
-    if number != str(_FORMAT):
-        raise Foreign(f"it has format {number}, and this version of rmtjax reads format {_FORMAT}")
-    if hashlib.sha256(body).hexdigest() != digest:
-        raise Damaged("its checksum is wrong")
+        raise Damaged("its arrays have no shapes") from None
+    return Saved(found.draws, found.batch, found.facts, leaves)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _without_title(line: bytes) -> ValueError:
+    """The error for a file that does not begin with a title."""
+    if other := re.match(_TITLE + rb"([0-9]{1,9}) ", line):
+        return _of_format(other[1]) if other[1] != str(_FORMAT).encode() else Damaged("its title is damaged")
+    # A disk that fails leaves other bytes in some places, or zeros in all.
+    right = sum(one == other for one, other in zip(line, _TITLE, strict=False))
+    if not line.strip(b"\0") or 2 * right >= len(_TITLE):
+        return Damaged("its title is damaged" if line else "it is empty")
+    return Foreign("it is no checkpoint of rmtjax")
+
+
+def _of_format(number: bytes) -> Foreign:
+    return Foreign(f"it has format {number.decode()}, and this version of rmtjax reads format {_FORMAT}")
+
+
+def _manifest(text: bytes) -> Manifest:
+    """The manifest, if all in it is of the right kind."""
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-            manifest = json.loads(archive["manifest"].tobytes())
-            dtypes = manifest["dtypes"]
-            leaves = [archive[f"leaf_{i}"].view(jnp.dtype(dtype)) for i, dtype in enumerate(dtypes)]
-        return Saved(manifest["draws"], manifest["facts"], leaves)
-    except (ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-        raise Damaged(f"its content is not that of a checkpoint ({error})") from error
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Damaged("its manifest is no JSON") from None
+    if not (isinstance(found, list) and len(found) == len(Manifest._fields)):
+        raise Damaged("its manifest has other entries")
+    draws, batch, facts, leaves, digest = found
+    if not (_is_count(draws, _MOST_DRAWS) and _is_count(batch, _MOST_DRAWS) and batch > 0):
+        raise Damaged("its numbers of draws are no counts")
+    if not (isinstance(facts, dict) and all(isinstance(fact, str) for fact in facts.values())):
+        raise Damaged("its facts are no text")
+    if not (isinstance(leaves, list) and all(isinstance(leaf, list) and len(leaf) == 2 for leaf in leaves)):
+        raise Damaged("its arrays have no dtypes and shapes")
+    return Manifest(draws, batch, facts, [(_dtype(dtype), _shape(shape)) for dtype, shape in leaves], str(digest))
 
 
-def _word(dtype: np.dtype) -> np.dtype:
-    size = dtype.itemsize
-    return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else dtype
+def _is_count(value: Any, most: int) -> bool:
+    return type(value) is int and 0 <= value < most
+
+
+def _shape(found: Any) -> tuple[int, ...]:
+    if not (isinstance(found, list) and len(found) <= _MOST_AXES and all(_is_count(n, _MOST_ENTRIES) for n in found)):
+        raise Damaged("its arrays have no shapes")
+    return tuple(found)
+
+
+def _dtype(name: Any) -> np.dtype:
+    """The dtype of plain numbers with this name, which NumPy may know from JAX only."""
+    try:
+        dtype = jnp.dtype(name) if isinstance(name, str) else None
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.name != name or dtype.hasobject or dtype.fields is not None:
+        raise Damaged("its arrays have unknown dtypes")
+    return dtype
 
 
 class Store:
-    """The files of a checkpoint."""
+    """The files of a checkpoint; a link to a file stands for the file."""
 
     def __init__(self, path: str | os.PathLike):
-        self.path = Path(path).expanduser().absolute()  # The working directory may change later.
-        self.previous = self.path.with_name(self.path.name + ".previous")
-        self._new = self.path.with_name(self.path.name + ".new")
-        self._link = self.path.with_name(self.path.name + ".link")
+        given = Path(path).expanduser().absolute()  # The working directory may change later.
+        try:
+            self.path = given.resolve()
+        except (OSError, RuntimeError):
+            raise _checks.refusal("checkpoint", "be the path of a file, not a link to itself", str(given)) from None
+        self.previous = self._beside(".previous")
+        self._new, self._link = self._beside(".new"), self._beside(".link")
         self._is_whole = False  # whether the file at the path may take the place of the previous one
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_name(self.path.name + suffix)
 
     def check(self) -> None:
         """Refuse a path where no file can be."""
@@ -109,6 +215,12 @@ class Store:
             raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(self.path))
         if not self.path.parent.is_dir():
             raise _checks.refusal("checkpoint", "be in a folder that exists", str(self.path))
+        if self.path.exists() and not self.path.is_file():
+            raise _checks.refusal("checkpoint", "be a file, not a device or a pipe", str(self.path))
+        longest = os.pathconf(self.path.parent, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
+        longest -= len(_LONGEST_SUFFIX)
+        if len(os.fsencode(self.path.name)) > longest:
+            raise _checks.refusal("checkpoint", f"have a name of at most {longest} bytes", self.path.name)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -119,9 +231,9 @@ class Store:
         Raises:
             RuntimeError: another run has locked them.
         """
-        name = self.path.with_name(self.path.name + ".lock")
+        name = self._beside(".lock")
         while True:
-            handle = os.open(name, os.O_CREAT | os.O_RDWR, 0o666)
+            handle = os.open(name, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o666)
             try:
                 _lock(handle)
             except (BlockingIOError, PermissionError):
@@ -142,26 +254,27 @@ class Store:
                 os.unlink(name)
             os.close(handle)
 
-    def load(self) -> Saved | None:
+    def load(self, fits: Fits = lambda _: None) -> Saved | None:
         """The state saved last, the one before if the file is damaged, or None if there is no file.
 
         Raises:
-            ValueError: the file is not a checkpoint, or it is damaged and the one before is not whole either.
+            ValueError: the file is not a checkpoint, it is damaged and the one before is not whole either, or the run
+                does not go on from it, as `fits` says.
         """
         self._is_whole = False
         try:
-            found = unpacked(self.path.read_bytes())
+            found = _from(self.path, fits)
             self._is_whole = True
             return found
         except FileNotFoundError:
             return None
         except Foreign as error:
-            raise ValueError(f"{self.path} cannot be used: {error}. {_LEFT}") from error
-        except Damaged as error:
-            damage = f"{self.path} cannot be used: {error}"
+            raise ValueError(f"`checkpoint` {self.path} cannot be used: {error}. {_LEFT}") from error
+        except (OSError, Damaged) as error:
+            damage = f"`checkpoint` {self.path} cannot be used: {error}"
         try:
-            found = unpacked(self.previous.read_bytes())
-        except (OSError, Damaged, Foreign):
+            found = _from(self.previous, fits)
+        except (OSError, ValueError):
             raise ValueError(f"{damage}. {_LEFT}") from None
         text = f"{damage}. The run goes on from {self.previous}, saved after {found.draws} draws."
         warnings.warn(text, RuntimeWarning, stacklevel=4)
@@ -170,7 +283,10 @@ class Store:
     def save(self, saved: Saved) -> None:
         """Write the state, so that a whole file exists at every moment; an `OSError` leaves the old state unchanged."""
         try:
-            with open(self._new, "wb") as file:
+            self._new.unlink(missing_ok=True)
+            with open(self._new, "xb") as file:  # never a file to which a link leads
+                with contextlib.suppress(FileNotFoundError):  # There is no old file whose rights it could have.
+                    os.chmod(self._new, stat.S_IMODE(self.path.stat().st_mode))
                 file.write(packed(saved))
                 file.flush()
                 os.fsync(file.fileno())
@@ -193,8 +309,16 @@ class Store:
             except FileNotFoundError:
                 raise
             except OSError:  # The file system has no hard links.
-                shutil.copyfile(self.path, self._link)
+                shutil.copy(self.path, self._link)
             os.replace(self._link, self.previous)
+
+
+def _from(path: Path, fits: Fits) -> Saved:
+    """The content of a file, which is opened only if it is one."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise Foreign("it is a device or a pipe")
+    with open(path, "rb") as file:
+        return read(file, os.fstat(file.fileno()).st_size, fits)
 
 
 def _lock(handle: int) -> None:

@@ -1,6 +1,7 @@
 """A pytree of reducers as one reducer, whose result has the same structure."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -30,6 +31,16 @@ def check_reducers(reduce: PyTree, name: str = "reduce") -> None:
         raise _checks.refusal(name, must, reduce)
     for reducer in leaves:
         reducer._valid()
+
+
+def are_states(reduce: PyTree, states: list[PyTree], leaves: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> bool:
+    """Whether arrays of these dtypes and shapes may be states; only those that keep draws may have other shapes."""
+    reducers = zip(_reducers(reduce), states, strict=True)
+    models = [(leaf, reducer.keeps_draws) for reducer, state in reducers for leaf in jax.tree.leaves(state)]
+    return len(models) == len(leaves) and all(
+        dtype == model.dtype and (shape == model.shape or grows)
+        for (model, grows), (dtype, shape) in zip(models, leaves, strict=True)
+    )
 
 
 def keeps_draws(reduce: PyTree) -> bool:

@@ -70,12 +70,12 @@ class AbstractRun(ABC):
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
             if not self._is_there(chunk):
-                self.surroundings.saver.save(self.done, self._combine())
+                self.surroundings.saver.save(self.done, plan.batch, self._combine())
                 return
             self._take(chunk)
             number, self.done = stop - self.done, stop
             self.surroundings.advance(number, self.standard_error)
-            if self._visit(pace, number):
+            if self._visit(pace, number, plan.batch):
                 return
 
     def _launched(self, chunks: Chunks, pace: "_Pace") -> Iterator[tuple[int, PyTree]]:
@@ -86,7 +86,7 @@ class AbstractRun(ABC):
             yield stop, chunks(start, stop)
             start = stop
 
-    def _visit(self, pace: "_Pace", number: int) -> bool:
+    def _visit(self, pace: "_Pace", number: int, batch: int) -> bool:
         """Save and look at the result if that is due, and return whether the run ends; processes decide together."""
         processes, interrupts, saver, goal, _ = self.surroundings
         answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done), pace.milliseconds()])
@@ -104,7 +104,7 @@ class AbstractRun(ABC):
             # A state without a result, such as a histogram with NaN, must not replace a good one.
             self.result()
         if due or ends:
-            saver.save(self.done, states)
+            saver.save(self.done, batch, states)
         return ends
 
     def _is_there(self, chunk: PyTree) -> bool:

@@ -84,7 +84,7 @@ class Streamed(AbstractRun):
         processes = self.surroundings.processes
         parts = [self._part]
         if processes.several:
-            blobs = processes.blobs(packed(Saved(0, {}, jax.tree.leaves(self._part))))
+            blobs = processes.blobs(packed(Saved(0, 1, {}, jax.tree.leaves(self._part))))
             parts = [_like(self._empty, unpacked(blob)) for blob in blobs]
         for part in parts:
             self._total = _reduction.merge(self._reduce, self._total, part)

@@ -6,14 +6,14 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import jax
 from jaxtyping import PyTree
 
 from rmtjax import _checks
-from rmtjax.simulation._checkpoint import Saved, Store, packed, unpacked
+from rmtjax.simulation._checkpoint import Damaged, Leaves, Manifest, Saved, Store, packed, unpacked
 from rmtjax.simulation._fingerprint import difference
 from rmtjax.simulation._processes import Processes
 
@@ -45,11 +45,26 @@ class Saver:
     """Keeps the states of a run in a file, or nowhere if there is no store.
 
     The first process reads and writes, and tells the others the outcome.
+
+    Args:
+        facts: the facts of the simulation.
+        are_states: whether arrays of given dtypes and shapes may be states of its reducers.
+        num_samples: the number of draws that it will have.
+        strict: whether a failure to write is an error.
     """
 
-    def __init__(self, store: Store | None, facts: dict[str, str], every: Interval, strict: bool, processes: Processes):
-        self._store, self._facts, self._every = store, facts, every
-        self._strict, self._processes = strict, processes
+    def __init__(
+        self,
+        store: Store | None,
+        facts: dict[str, str],
+        are_states: Callable[[Leaves], bool],
+        num_samples: int,
+        every: Interval,
+        strict: bool,
+        processes: Processes,
+    ):
+        self._store, self._facts, self._are_states, self._num_samples = store, facts, are_states, num_samples
+        self._every, self._strict, self._processes = every, strict, processes
         self._saved, self._time = 0, time.monotonic()
 
     @contextlib.contextmanager
@@ -76,18 +91,24 @@ class Saver:
             stack.enter_context(store.locked())
         except OSError as error:
             unlocked = error
-        saved = store.load()
+        saved = store.load(functools.partial(self._check, store))
         self._saved = saved.draws if saved else 0
         if unlocked is not None:
             self._failed(store, unlocked)
-        if saved is None:
-            return b""
-        if different := difference(saved.facts, self._facts):
+        return b"" if saved is None else packed(saved)
+
+    def _check(self, store: Store, found: Manifest) -> None:
+        """Refuse a file from which this simulation does not go on."""
+        if different := difference(found.facts, self._facts):
             raise ValueError(
                 f"`checkpoint` must be of this simulation, got {store.path}, which differs in {different}. "
                 "Nothing was overwritten."
             )
-        return packed(saved)
+        if found.draws > self._num_samples:
+            must = f"be at least the {found.draws} draws of the checkpoint"
+            raise _checks.refusal("num_samples", must, self._num_samples)
+        if found.draws == 0 or not self._are_states(found.leaves):
+            raise Damaged("its arrays are no states of `reduce`")
 
     def next_save(self, start: int) -> float:
         """The number of draws after which the next state is due, infinite if the interval is a time."""
@@ -99,12 +120,12 @@ class Saver:
             return False
         return draws % self._every.draws == 0 or time.monotonic() - self._time >= self._every.seconds
 
-    def save(self, draws: int, states: PyTree) -> None:
-        """Write the states of the first draws, if there are new ones."""
+    def save(self, draws: int, batch: int, states: PyTree) -> None:
+        """Write the states of the first draws, taken in such batches, if there are new ones."""
         self._time = time.monotonic()
         if self._store is None or draws == self._saved:
             return
-        saved = Saved(draws, self._facts, jax.tree.leaves(states))
+        saved = Saved(draws, batch, self._facts, jax.tree.leaves(states))
         self._processes.from_first(functools.partial(self._write, self._store, saved))
 
     def _write(self, store: Store, saved: Saved) -> bytes:

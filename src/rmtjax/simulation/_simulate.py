@@ -1,6 +1,7 @@
 """Many independent draws of a function of a key, over all devices."""
 
 import contextlib
+import functools
 import math
 import os
 import warnings
@@ -22,6 +23,7 @@ from rmtjax.simulation._interrupts import Interrupted, noted_interrupts
 from rmtjax.simulation._layout import longest_chunk
 from rmtjax.simulation._processes import Processes
 from rmtjax.simulation._progress import shown_progress
+from rmtjax.simulation._reduction import are_states
 from rmtjax.simulation._results import Reducer, Same
 from rmtjax.simulation._run import Surroundings, go_on
 from rmtjax.simulation._runs import Stacked, Streamed
@@ -101,10 +103,13 @@ def simulate(
 ) -> Any:
     """Draw `fn(key_i, *args)` for i = 0 … num_samples - 1, batched and sharded over devices.
 
-    Draw i uses `jax.random.fold_in(key, i)` and nothing else. So for every batch size and number of devices and
-    processes, and after an interruption, integer results are the same bit for bit, and floating-point results agree to
-    the rounding of their dtype. Batches run under `vmap` and `shard_map` in one compiled function, which later calls
-    reuse for all values of `args`, of arrays in a partial, and of the parameters of a module if `fn` is its method.
+    Draw i uses `jax.random.fold_in(key, i)` and nothing else. So for one batch size, and every number of devices and
+    processes, integer results are the same bit for bit, also after an interruption, and floating-point results agree to
+    the rounding of their dtype. For another batch size XLA may round a draw otherwise, and a value within rounding of
+    an edge may be counted in the next bin.
+
+    Batches run under `vmap` and `shard_map` in one compiled function, which later calls reuse for all values of `args`,
+    of arrays in a partial, and of the parameters of a module if `fn` is its method.
 
     After `jax.distributed.initialize()` every process makes the same call, takes its share of the draws, and returns
     the same result. The first process writes the checkpoint and shows the progress.
@@ -131,8 +136,8 @@ def simulate(
             of tqdm on a terminal and in a notebook, a line every ten seconds elsewhere. By default only on a terminal,
             if tqdm is installed.
         checkpoint: a file for the state of the reducer. If it exists, the run goes on where it was saved, also with
-            other devices, another batch size or a larger `num_samples`. `fn`, `args`, `key` and `reduce` must be the
-            same. `<checkpoint>.previous` holds the state before.
+            other devices or a larger `num_samples`, and with the batch size that it had, if `batch_size` is None. `fn`,
+            `args`, `key` and `reduce` must be the same. `<checkpoint>.previous` holds the state before.
         every: the interval between two checkpoints: a number of draws, or a time such as "30s", "5min" or "1h".
         on_write_error: what to do if the checkpoint cannot be written: "continue" in memory with a warning, and try
             again after the next interval, or "raise".
@@ -169,13 +174,14 @@ def simulate(
     processes = Processes(work.plan.mesh)
     work = work.agreed(processes, num_samples)
     what = {} if store is None else facts(work)
-    saver = Saver(store, what, interval, strict, processes)
+    fits = functools.partial(are_states, reduce, work.empty or [])
+    saver = Saver(store, what, fits, num_samples, interval, strict, processes)
     with contextlib.ExitStack() as stack:
         interrupts = stack.enter_context(noted_interrupts(termination=store is not None))
         saved = stack.enter_context(saver.opened())
         initial = saved.draws if saved else 0
-        if initial > num_samples:
-            raise _checks.refusal("num_samples", f"be at least the {initial} draws of the checkpoint", num_samples)
+        if saved and batch_size is None:
+            work = work._replace(plan=work.plan._replace(batch=saved.batch))
         show = progress if processes.first else False
         advance = stack.enter_context(shown_progress(num_samples, initial, show))
         surroundings = Surroundings(processes, interrupts, saver, goal, advance)
