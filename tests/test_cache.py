@@ -133,6 +133,29 @@ def test_a_new_folder_is_the_users_alone_and_its_path_absolute(tmp_path, monkeyp
     assert _cache._writable("deep").is_absolute()
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights have another form here")
+@pytest.mark.parametrize(("mode", "is_open"), [(0o700, False), (0o755, False), (0o775, True), (0o777, True)])
+def test_a_folder_that_others_may_write_to_is_named(tmp_path, mode, is_open):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(mode)
+    script = """import warnings
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    enabled()
+print(*(w.message for w in seen))"""
+    *_, printed = run(script, folder)
+    expected = f"Other users may write to the compilation cache {folder}, and this process runs the programs in it. "
+    assert "".join(printed).startswith(expected if is_open else "")
+    assert bool(printed[0]) == is_open
+
+
+def test_a_folder_of_somebody_else_is_open_to_others(tmp_path, monkeypatch):
+    assert not _cache.is_open_to_others(tmp_path)
+    monkeypatch.setattr(_cache.os, "geteuid", lambda: 12345)
+    assert _cache.is_open_to_others(tmp_path) == (tmp_path.stat().st_uid != 0)
+
+
 @pytest.mark.parametrize("path", ["file", "file/below", 3, "", "gs://bucket/cache"])
 def test_what_is_no_folder_is_refused_and_changes_nothing(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)

@@ -1,8 +1,10 @@
 """JAX's persistent compilation cache, switched on by one line."""
 
 import os
+import stat
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import jax
@@ -21,8 +23,8 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
     Several processes may share a folder. A process that reads an entry while another one writes it warns and compiles
     for itself. An entry that stays incomplete because its process was killed causes that warning in every later
     process; `python -m rmtjax.doctor` finds such entries. The folder only grows, and may be deleted at any time. Stored
-    programs are run unchecked: share the folder only with people you trust. An entry is found again only under the same
-    path, version of jaxlib and kind of processor.
+    programs are run unchecked, so there is a warning if other users may write to the folder. An entry is found again
+    only under the same path, version of jaxlib and kind of processor.
 
     Args:
         path: the folder, made if it does not exist. By default the folder that JAX already uses, for instance because
@@ -43,6 +45,9 @@ def enable_compilation_cache(path: str | os.PathLike[str] | None = None) -> Path
     """
     told = jax.config.values["jax_compilation_cache_dir"]
     folder = _writable((told or user_folder()) if path is None else path)
+    if is_open_to_others(folder):
+        text = f"Other users may write to the compilation cache {folder}, and this process runs the programs in it."
+        warnings.warn(f"{text} Choose another folder, or take the right from them by `chmod go-w`.", stacklevel=2)
     jax.config.update("jax_enable_compilation_cache", True)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -62,6 +67,14 @@ def user_folder() -> Path:
     # The XDG Base Directory Specification asks to ignore a relative path.
     told = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (told if told.is_absolute() else Path.home() / ".cache") / "rmtjax"
+
+
+def is_open_to_others(folder: Path) -> bool:
+    """Whether others than the user and the system may write to a folder that exists, or have made it."""
+    if not hasattr(os, "geteuid"):  # Windows keeps rights in another form.
+        return False
+    found = folder.stat()
+    return found.st_uid not in (0, os.geteuid()) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _writable(path: str | os.PathLike[str]) -> Path:

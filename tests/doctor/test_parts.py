@@ -148,6 +148,13 @@ def test_incomplete_entries_are_found(told, tmp_path):
     assert not finding.broken
 
 
+def test_a_cache_that_others_may_write_to_is_named(told, tmp_path):
+    tmp_path.chmod(0o777)
+    (finding,) = _parts.cache()[1]
+    assert finding.problem == f"other users may write to the compilation cache {tmp_path}"
+    assert f"chmod go-w {tmp_path}" in finding.remedy
+
+
 def test_a_cache_that_cannot_be_written_or_leaves_out_small_programs_is_named(told, tmp_path):
     told(jax_compilation_cache_dir=str(tmp_path / "not" / "yet"))
     assert _parts.cache()[1] == []

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from rmtjax._cache import user_folder
+from rmtjax._cache import is_open_to_others, user_folder
 
 
 class Finding(NamedTuple):
@@ -142,6 +142,9 @@ def cache() -> Part:
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         remedy = f"Make it writable, or choose another: {_SWITCH_ON[:-1]}path)."
         findings.append(Finding(f"the compilation cache {folder} cannot be written", remedy, broken=True))
+    elif is_open_to_others(existing) and existing == folder:
+        remedy = f"Programs in it are run: take the right from them by `chmod go-w {folder}`, or choose another folder."
+        findings.append(Finding(f"other users may write to the compilation cache {folder}", remedy))
     if half := [str(file) for file in files if not _is_complete(file.read_bytes())]:
         remedy = f"Each is compiled in every process, with a warning, until it is removed: rm {' '.join(half)}"
         findings.append(Finding(f"incomplete entries in the compilation cache: {len(half)}", remedy))
