@@ -138,6 +138,21 @@ def test_several_processes_give_the_same(start_several, tmp_path, undisturbed, n
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_of_two_processes_terminated(start_several, tmp_path, undisturbed, number):
+    checkpoint = tmp_path / "run"
+    processes = [ready(process) for process in start_several(2, checkpoint)]
+    await_first_state(checkpoint)
+    processes[number].terminate()
+    for process in processes:
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGTERM
+        assert "counts" not in output
+    answers = [answer(process) for process in start_several(2, checkpoint)]
+    assert [each["counts"] for each in answers] == [undisturbed] * 2
+
+
+@pytest.mark.slow
 def test_one_of_three_processes_killed(start_several, tmp_path, undisturbed):
     checkpoint = tmp_path / "run"
     processes = [ready(process) for process in start_several(3, checkpoint)]

@@ -89,8 +89,10 @@ class AbstractRun(ABC):
     def _visit(self, pace: "_Pace", number: int, batch: int) -> bool:
         """Save and look at the result if that is due, and return whether the run ends; processes decide together."""
         processes, interrupts, saver, goal, _ = self.surroundings
-        answers = processes.numbers([interrupts.signal is not None, saver.is_due(self.done), pace.milliseconds()])
-        self.interrupted = any(answer[0] for answer in answers)
+        answers = processes.numbers([interrupts.signal or 0, saver.is_due(self.done), pace.milliseconds()])
+        if signal := max(answer[0] for answer in answers):
+            # A process that is terminated takes the others with it, because JAX would end them soon.
+            interrupts.signal, self.interrupted = signal, True
         _, due, milliseconds = answers[0]
         pace.learn(number, milliseconds)
         finished, look = self.done == self.num_samples, goal.is_look(self.done)
