@@ -34,7 +34,7 @@ from first_call_cases import Case, Prepared, cases, reference
 RESULTS = Path(__file__).parent / "results"
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 REFERENCE = Case("jax.scipy.linalg.eigh_tridiagonal", reference, library=False)
-PACKAGES = ("rmtjax", "jax", "jaxlib", "numpy", "scipy", "equinox")
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox")
 HEADER = (
     f"{'call':44}{'first s':>9}{'cpu s':>8}{'second s':>10}{'cpu s':>9}{'lines':>8}{'compiled':>10}{'ratio':>8}  target"
 )
@@ -184,12 +184,14 @@ def named(name: str) -> Case:
 
 def about(float64: bool) -> dict[str, Any]:
     """The circumstances of the numbers."""
+    from rmtjax import __version__
+
     return {
         "date": datetime.date.today().isoformat(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "versions": {"rmtjax": __version__} | {name: importlib.metadata.version(name) for name in PACKAGES},
         "dtype": "float64" if float64 else "float32",
     }
 

@@ -31,11 +31,12 @@ import jax
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_cases import SECTIONS, Task
 
+import rmtjax as rmt
 from rmtjax.benchmark._cases import WrongAnswer
 from rmtjax.benchmark._measure import measured
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("rmtjax", "jax", "jaxlib", "numpy", "scipy", "equinox")
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox")
 COLUMNS = {"dtype": 9, "first s": 9, "median s": 10, "10⁹ rows/s": 12, "launches": 10, "busy": 6, "MiB": 8}
 HEADER = f"{'':50}" + "".join(name.rjust(width) for name, width in COLUMNS.items()) + "  answer"
 
@@ -81,7 +82,7 @@ def machine() -> dict[str, Any]:
         "devices": jax.device_count(),
         "platform": device.client.platform_version.strip().splitlines()[-1],
         "device_bytes": (device.memory_stats() or {}).get("bytes_limit"),
-        "versions": {package: version(package) for package in PACKAGES},
+        "versions": {"rmtjax": rmt.__version__} | {package: version(package) for package in PACKAGES},
     }
 
 

@@ -16,6 +16,7 @@ import equinox as eqx
 import pytest
 
 import rmtjax as rmt
+from tests.processes import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "rmtjax"
@@ -454,3 +455,20 @@ def test_choices_are_literals():
     }
     # The name of a user's function, for one of the tests.
     assert plain == {"rmtjax.inference.SpectraComparison(test)"}
+
+
+def test_it_runs_from_its_source():
+    """A machine without a network may have the packages that it needs, and the library only as a folder."""
+    hidden = """
+from importlib import metadata
+real = metadata.Distribution.from_name
+def from_name(name):
+    if name == "rmtjax":
+        raise metadata.PackageNotFoundError(name)
+    return real(name)
+metadata.Distribution.from_name = from_name
+import rmtjax
+from rmtjax.doctor import _parts
+print(rmtjax.__version__, _parts.packages()[0].split(",")[0], len(_parts.packages()[1]))
+"""
+    assert printed("-c", hidden) == f"{rmt.__version__} rmtjax {rmt.__version__} 0\n"

@@ -142,9 +142,7 @@ EIGHT = ("rmtjax.GOE.eigenvalues", "rmtjax.laws.TracyWidom.cdf", "rmtjax.statist
 
 
 # What JAX itself cannot do before 0.9, with the reason.
-NOT_IN_OLD_JAX = {
-    "rmtjax.inference.spectral_density_of": "a mapped loop says that another axis is sharded"
-}
+NOT_IN_OLD_JAX = {"rmtjax.inference.spectral_density_of": "a mapped loop says that another axis is sharded"}
 LEFT_OUT = [OTHER_MESH, *(NOT_IN_OLD_JAX if jax.__version_info__ < (0, 9) else ())]
 
 # A method of each object, and every function.

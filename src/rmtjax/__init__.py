@@ -8,10 +8,9 @@ level; `rmtjax.laws`, `rmtjax.linalg`, `rmtjax.random`, `rmtjax.simulation`, `rm
 first used; `python -m rmtjax.doctor` checks the installation.
 """
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from rmtjax import _lazy
+from rmtjax import _lazy, _version
 from rmtjax import ensembles as ensembles
 from rmtjax import inference as inference
 from rmtjax import laws as laws
@@ -73,6 +72,8 @@ from rmtjax.spectra import Circle as Circle
 from rmtjax.spectra import Interval as Interval
 from rmtjax.spectra import Spectrum as Spectrum
 
+__version__ = _version.__version__
+
 if TYPE_CHECKING:
     from rmtjax import adapters as adapters
     from rmtjax import benchmark as benchmark
@@ -88,5 +89,3 @@ else:  # a type checker would take every name for one of these modules
             "testing": _lazy.Extra("test", "hypothesis"),
         },
     )
-
-__version__ = _version("rmtjax")

@@ -146,7 +146,7 @@ def test_mistakes_show_early_and_spoil_no_checkpoint(path):
 
 def test_another_version_is_refused(path, monkeypatch):
     run(path)
-    monkeypatch.setattr("rmtjax.simulation._fingerprint.version", lambda name: "99.0")
+    monkeypatch.setattr("rmtjax.simulation._fingerprint.__version__", "99.0")
     with pytest.raises(ValueError, match=r"the version of rmtjax \(.* there, 99.0 here\)"):
         run(path, 600)
 

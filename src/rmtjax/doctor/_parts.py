@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from rmtjax._cache import is_open_to_others, user_folder
+from rmtjax._version import __version__
 
 
 class Finding(NamedTuple):
@@ -32,7 +33,7 @@ Part = tuple[str, list[Finding]]
 def packages() -> Part:
     """Versions; packages that are missing or too old, and a jaxlib of another release than jax."""
     required = _required()
-    versions = {name: _version(name) for name in ("rmtjax", *required)}
+    versions = {"rmtjax": __version__} | {name: _version(name) for name in required}
     findings = []
     for name, oldest in required.items():
         if _release(versions[name]) < _release(oldest):
@@ -46,8 +47,12 @@ def packages() -> Part:
 
 def _required() -> dict[str, str]:
     """The oldest version of each package, and of Python, that rmtjax declares to suffice."""
+    try:
+        told = metadata.metadata("rmtjax")
+    except metadata.PackageNotFoundError:  # It runs from its source.
+        return {"jax": "0", "jaxlib": "0"}
     lines = [line for line in metadata.requires("rmtjax") or () if "extra ==" not in line]
-    lines.append(f"python{metadata.metadata('rmtjax')['Requires-Python']}")
+    lines.append(f"python{told['Requires-Python']}")
     return dict(re.findall(r"^([\w-]+)\s*>=\s*([\d.]+)", "\n".join(lines), re.MULTILINE))
 
 

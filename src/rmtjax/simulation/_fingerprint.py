@@ -1,11 +1,10 @@
 """Facts of a simulation, which are compared with the facts of an earlier run."""
 
-from importlib.metadata import version
-
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from rmtjax._version import __version__
 from rmtjax.simulation import _digest, _reduction
 from rmtjax.simulation._structure import named_arrays
 from rmtjax.simulation._work import Work
@@ -16,7 +15,7 @@ def facts(work: Work) -> dict[str, str]:
     config, words = jax.config, np.asarray(jax.random.key_data(work.key))
     reduce, states, output = work.reduce, work.empty or [], work.trace.output
     return {
-        "the version of rmtjax": version("rmtjax"),
+        "the version of rmtjax": __version__,
         "`key`": f"{jax.random.key_impl(work.key)} {words.tolist()}",
         "jax_threefry_partitionable": str(config.jax_threefry_partitionable),  # pyright: ignore
         "jax_default_matmul_precision": str(config.jax_default_matmul_precision),  # pyright: ignore
