@@ -1,0 +1,42 @@
+"""LAPACK's driver for eigenvalues without eigenvectors, which `jax.lax.linalg.eigh` does not offer on a CPU."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Inexact, Real
+
+from rmtjax._varying import varying_like
+
+# JAX keeps these names stable, because exported programs refer to them.
+_DRIVERS = {
+    "float32": "lapack_ssyevd_ffi",
+    "float64": "lapack_dsyevd_ffi",
+    "complex64": "lapack_cheevd_ffi",
+    "complex128": "lapack_zheevd_ffi",
+}
+
+
+def levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
+    """Ascending eigenvalues of Hermitian matrices on a CPU, of which the lower triangle is read; NaN if that fails."""
+    _load()
+    *batch, _, n = a.shape
+    real, axes = jnp.finfo(a.dtype).dtype, range(a.ndim)
+    by_columns = (*axes[:-2], axes[-1], axes[-2])
+    call = jax.ffi.ffi_call(
+        _DRIVERS[a.dtype.name],
+        tuple(jax.ShapeDtypeStruct(*each) for each in ((a.shape, a.dtype), ((*batch, n), real), (batch, jnp.int32))),
+        vmap_method="broadcast_all",
+        input_layouts=[by_columns],
+        output_layouts=[by_columns, None, None],
+        input_output_aliases={0: 0},
+    )
+    _, found, failed = call(a, mode=np.uint8(ord("N")), uplo=np.uint8(ord("L")))
+    return varying_like(jnp.where(failed[..., None] == 0, found, jnp.nan), jax.typeof(a))
+
+
+@functools.cache
+def _load() -> None:
+    """Let JAX load LAPACK, as it does for its own functions; without it the call would crash."""
+    jax.jit(jax.lax.linalg.eigh).trace(jax.ShapeDtypeStruct((1, 1), np.float32)).lower(lowering_platforms=("cpu",))
