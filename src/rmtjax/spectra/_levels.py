@@ -45,7 +45,16 @@ def in_order(values: Any, mask: Any, adjacent: Any) -> Any:
 
 def _ascend(values: Any, mask: Any, at_end: Any) -> Any:
     """Whether the levels of each spectrum that count are numbers in ascending order."""
+    if _all_count(mask):
+        # If no level is below the one before, none is NaN, and all are finite if the outermost are.
+        steps = (values[..., 1:] >= values[..., :-1]).all(-1)
+        return steps & (values[..., 0] > -math.inf) & (values[..., -1] < math.inf)
     return _finite(values, mask) & in_order(values, mask, at_end).all(-1)
+
+
+def _all_count(mask: Any) -> bool:
+    """Whether all of some levels are known to count, as where no mask was given."""
+    return isinstance(mask, np.ndarray) and mask.size > 0 and not any(mask.strides) and bool(mask.flat[0])
 
 
 def _finite(values: Any, mask: Any) -> Any:
@@ -391,7 +400,11 @@ def _compact(spectra: Levels) -> Float[Array, "*batch n"]:
     return ascending if spectra.at_end else jnp.sort(ascending, axis=-1)
 
 
-@compiled
 def _zeroed(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
     """The levels, with 0 where they do not count, and the mask."""
+    return (values, jnp.asarray(mask)) if _all_count(mask) else _with_zeros(values, mask)
+
+
+@compiled
+def _with_zeros(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:
     return jnp.where(mask, values, 0), jnp.asarray(mask)
