@@ -41,8 +41,8 @@ def on_axis(leaf: Any, mesh: Mesh) -> Any:
 def dependent(result: Any) -> list[Any]:
     """The arrays of a result that depend on its arguments; a function knows that its own spectra are valid."""
     is_spectrum = lambda node: isinstance(node, rmt.Spectrum)
-    parts = lambda node: (node.values, node.mask) if is_spectrum(node) else node
-    return jax.tree.leaves(jax.tree.map(parts, result, is_leaf=is_spectrum))
+    known = [node._is_valid for node in jax.tree.leaves(result, is_leaf=is_spectrum) if is_spectrum(node)]
+    return [leaf for leaf in jax.tree.leaves(result) if all(leaf is not each for each in known)]
 
 
 def stacked(leaf: Any, mesh: Mesh) -> jax.Array:

@@ -330,8 +330,14 @@ FORGED = {
         for value in (None, {}, [], [1], [["int64"]], "ab", [["int64", [8]]] * 50)
     },
     **{
-        f"dtype {value}": entry(LEAVES, 0, 0, value)
-        for value in ("object", "float16", "V8", "i8,i8", "<U2", "datetime64[s]", "no such", "", 7, None, ["int64"])
+        f"dtype {value!a}": entry(LEAVES, 0, 0, value)
+        for value in (
+            *"object float16 V8 i8,i8 <U2 datetime64[s] (2,2 \ud800 (99999999999,)f8".split(" "),
+            "",
+            7,
+            None,
+            [""],
+        )
     },
     **{
         f"shape {value}": entry(LEAVES, 0, 1, value)
@@ -392,6 +398,46 @@ def test_names_for_which_there_is_no_room_are_refused(path):
     run(path.with_name("a" * longest), 400)
     with pytest.raises(ValueError, match=f"`checkpoint` must have a name of at most {longest} bytes"):
         run(path.with_name("a" * (longest + 1)), 300)
+    for name in ("a" * 300, "a\0b", "~nobody-of-this-name/run"):
+        with pytest.raises(ValueError, match="`checkpoint` must be the path of a file"):
+            run(name, 300)
+
+
+def test_a_file_that_cannot_be_read_now_is_not_replaced(path, monkeypatch):
+    run(path, 300, every=100)
+    content = path.read_bytes()
+
+    def stale(*_):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rmtjax.simulation._checkpoint.read", stale)
+        with pytest.raises(ValueError, match=r"`checkpoint` .*run cannot be used: .*Stale file handle.*overwritten"):
+            run(path, 400)
+    assert path.read_bytes() == content
+
+
+def test_a_file_system_without_modes(path, monkeypatch):
+    run(path, 300)
+
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "no")
+
+    monkeypatch.setattr("rmtjax.simulation._checkpoint.os.chmod", refuse)
+    run(path, 400)
+    assert draws(path) == 400
+
+
+def test_states_that_keep_draws_fit_their_number(path):
+    reduce = rmt.simulation.Collect()
+    run(path, 300, reduce=reduce)
+    content = path.read_bytes()
+    for change in (entry(DRAWS, 20), entry(LEAVES, 1, 1, [100, 9]), entry(LEAVES, 1, 1, [900])):
+        path.write_bytes(forged(content, change))
+        with pytest.raises(
+            ValueError, match=r"`checkpoint` .*run cannot be used: its arrays are no states of `reduce`"
+        ):
+            run(path, 400, reduce=reduce)
 
 
 def test_a_link_stands_for_its_file(path):
@@ -409,7 +455,7 @@ def test_a_link_stands_for_its_file(path):
     assert not other.exists()
     path.unlink()
     path.symlink_to(link)
-    with pytest.raises(ValueError, match="`checkpoint` must be the path of a file, not a link to itself"):
+    with pytest.raises(ValueError, match="`checkpoint` must be the path of a file, or of a link to one"):
         run(path, 500)
 
 
@@ -423,6 +469,8 @@ def test_rights_stay_what_they_were(path):
 
 def test_a_run_goes_on_with_the_batch_size_that_it_had(path):
     batch = lambda: unpacked(path.read_bytes()).batch
+    run(path.with_name("short"), 10)
+    assert unpacked(path.with_name("short").read_bytes()).batch > 10
     run(path, 300, batch_size=7)
     run(path, 400)
     assert batch() == 7

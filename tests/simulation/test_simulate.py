@@ -14,7 +14,7 @@ from jax.sharding import AxisType
 import rmtjax as rmt
 from rmtjax.simulation._chunk import Chunks
 from rmtjax.simulation._draw import traced
-from rmtjax.simulation._layout import draws_per_device
+from rmtjax.simulation._layout import draws_per_device, largest_batch
 from rmtjax.simulation._memory import peak_bytes
 from rmtjax.simulation._progress import _Lines
 from rmtjax.simulation._structure import split
@@ -122,7 +122,8 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("draws",))
     trace = traced(*reversed(split((uniform, ()))), getkey())
     # Three batches of 9 instead of 10, 10 and 5.
-    assert draws_per_device(trace, 25, None, mesh, vmapped=True, looped=False) == 9
+    largest = largest_batch(trace, mesh, vmapped=True, looped=False)
+    assert draws_per_device(largest, 25, None, mesh, looped=False) == 9
     assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
 
 

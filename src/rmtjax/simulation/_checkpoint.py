@@ -31,8 +31,8 @@ _FORMAT = 2
 _TITLE = b"rmtjax checkpoint "
 _LINE = re.compile(_TITLE + rb"([0-9]{1,9}) ([0-9]{1,8}) ([0-9a-f]{64})\n")
 _LONGEST_TITLE = 200
-# The names of numbers, and the end of the name of the file beside the checkpoint that is the longest.
-_MOST_DRAWS, _MOST_ENTRIES, _MOST_AXES, _LONGEST_SUFFIX = 2**32, 2**48, 64, ".previous"
+# Limits of a manifest, and the longest end of the name of a file beside the checkpoint.
+_MOST_DRAWS, _MOST_ENTRIES, _MOST_AXES, _LONGEST_SUFFIX = 2**31, 2**48, 64, ".previous"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _LEFT = "Nothing was overwritten: remove it, or name another file."
 
@@ -87,6 +87,7 @@ Fits = Callable[[Manifest], None]
 def packed(saved: Saved) -> bytes:
     """The content of a file."""
     arrays = [np.asarray(leaf) for leaf in saved.leaves]
+    arrays = [array.astype(array.dtype.newbyteorder("="), copy=False) for array in arrays]
     body = b"".join(array.tobytes() for array in arrays)
     leaves = [(array.dtype.name, array.shape) for array in arrays]
     manifest = json.dumps([saved.draws, saved.batch, saved.facts, leaves, _digest(body)]).encode()
@@ -185,7 +186,7 @@ def _shape(found: Any) -> tuple[int, ...]:
 def _dtype(name: Any) -> np.dtype:
     """The dtype of plain numbers with this name, which NumPy may know from JAX only."""
     try:
-        dtype = jnp.dtype(name) if isinstance(name, str) else None
+        dtype = jnp.dtype(name) if isinstance(name, str) and re.fullmatch("[a-z0-9_]+", name) else None
     except TypeError:
         dtype = None
     if dtype is None or dtype.name != name or dtype.hasobject or dtype.fields is not None:
@@ -197,11 +198,14 @@ class Store:
     """The files of a checkpoint; a link to a file stands for the file."""
 
     def __init__(self, path: str | os.PathLike):
-        given = Path(path).expanduser().absolute()  # The working directory may change later.
+        must = "be the path of a file, or of a link to one"
         try:
-            self.path = given.resolve()
-        except (OSError, RuntimeError):
-            raise _checks.refusal("checkpoint", "be the path of a file, not a link to itself", str(given)) from None
+            self.path = Path(path).expanduser().resolve()  # The working directory may change later.
+            leads_nowhere = self.path.is_symlink()  # to itself
+        except (OSError, RuntimeError, ValueError):
+            raise _checks.refusal("checkpoint", must, path) from None
+        if leads_nowhere:
+            raise _checks.refusal("checkpoint", must, path)
         self.previous = self._beside(".previous")
         self._new, self._link = self._beside(".new"), self._beside(".link")
         self._is_whole = False  # whether the file at the path may take the place of the previous one
@@ -211,16 +215,16 @@ class Store:
 
     def check(self) -> None:
         """Refuse a path where no file can be."""
-        if self.path.is_dir():
-            raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(self.path))
         if not self.path.parent.is_dir():
             raise _checks.refusal("checkpoint", "be in a folder that exists", str(self.path))
-        if self.path.exists() and not self.path.is_file():
-            raise _checks.refusal("checkpoint", "be a file, not a device or a pipe", str(self.path))
         longest = os.pathconf(self.path.parent, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
         longest -= len(_LONGEST_SUFFIX)
         if len(os.fsencode(self.path.name)) > longest:
             raise _checks.refusal("checkpoint", f"have a name of at most {longest} bytes", self.path.name)
+        if self.path.is_dir():
+            raise _checks.refusal("checkpoint", "be the path of a file, not of a folder", str(self.path))
+        if self.path.exists() and not self.path.is_file():
+            raise _checks.refusal("checkpoint", "be a file, not a device or a pipe", str(self.path))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -233,6 +237,8 @@ class Store:
         """
         name = self._beside(".lock")
         while True:
+            if name.is_symlink():  # Another file would be locked.
+                name.unlink()
             handle = os.open(name, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o666)
             try:
                 _lock(handle)
@@ -268,9 +274,9 @@ class Store:
             return found
         except FileNotFoundError:
             return None
-        except Foreign as error:
+        except (OSError, Foreign) as error:  # A file that cannot be read now may be whole.
             raise ValueError(f"`checkpoint` {self.path} cannot be used: {error}. {_LEFT}") from error
-        except (OSError, Damaged) as error:
+        except Damaged as error:
             damage = f"`checkpoint` {self.path} cannot be used: {error}"
         try:
             found = _from(self.previous, fits)
@@ -284,9 +290,7 @@ class Store:
         """Write the state, so that a whole file exists at every moment; an `OSError` leaves the old state unchanged."""
         try:
             self._new.unlink(missing_ok=True)
-            with open(self._new, "xb") as file:  # never a file to which a link leads
-                with contextlib.suppress(FileNotFoundError):  # There is no old file whose rights it could have.
-                    os.chmod(self._new, stat.S_IMODE(self.path.stat().st_mode))
+            with open(self._new, "xb", opener=self._with_mode) as file:  # never a file to which a link leads
                 file.write(packed(saved))
                 file.flush()
                 os.fsync(file.fileno())
@@ -300,6 +304,17 @@ class Store:
                 self._new.unlink()
             raise
 
+    def _with_mode(self, path: str, flags: int) -> int:
+        """Open a new file that those may read and write who may read and write the old one."""
+        try:
+            mode = stat.S_IMODE(self.path.stat().st_mode)
+        except FileNotFoundError:
+            return os.open(path, flags, 0o666)
+        handle = os.open(path, flags, mode & 0o600)
+        with contextlib.suppress(PermissionError):  # The file system has modes of its own.
+            os.chmod(path, mode)
+        return handle
+
     def _keep(self) -> None:
         """Give the present file the name of the previous one as well, so that it stays until it is replaced."""
         with contextlib.suppress(FileNotFoundError):  # Somebody may have removed it.
@@ -309,16 +324,19 @@ class Store:
             except FileNotFoundError:
                 raise
             except OSError:  # The file system has no hard links.
-                shutil.copy(self.path, self._link)
+                shutil.copyfile(self.path, self._link)
             os.replace(self._link, self.previous)
+            self._link.unlink(missing_ok=True)  # It stays where both names are of one file.
 
 
 def _from(path: Path, fits: Fits) -> Saved:
     """The content of a file, which is opened only if it is one."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise Foreign("it is a device or a pipe")
-    with open(path, "rb") as file:
-        return read(file, os.fstat(file.fileno()).st_size, fits)
+    without_waiting = lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    with open(path, "rb", opener=without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise Foreign("it is a device or a pipe")
+        return read(file, status.st_size, fits)
 
 
 def _lock(handle: int) -> None:

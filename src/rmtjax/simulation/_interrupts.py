@@ -22,9 +22,10 @@ class Interrupted(UserWarning):
 
 
 class Interrupts:
-    """The first signal that has come, if any."""
+    """The first signal that has come to this process, if any, and the one of which other processes tell."""
 
     signal: int | None = None
+    told: int | None = None
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Remember the first signal; a second Ctrl-C ends the run at once."""
@@ -55,5 +56,5 @@ def noted_interrupts(*, termination: bool) -> Iterator[Interrupts]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if interrupts.signal == signal.SIGTERM:
+        if signal.SIGTERM in (interrupts.signal, interrupts.told):
             signal.raise_signal(signal.SIGTERM)

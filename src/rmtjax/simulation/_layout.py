@@ -40,18 +40,19 @@ def is_one_by_one(draw: Trace, mesh: Mesh, generator: Any) -> bool:
     return on_cpu and (draw.peak >= _LARGE_DRAW or (draw.lapack and len(devices) > 1))
 
 
-def draws_per_device(
-    draw: Trace, num_samples: int, asked: int | None, mesh: Mesh, *, vmapped: bool, looped: bool
-) -> int:
+def largest_batch(draw: Trace, mesh: Mesh, *, vmapped: bool, looped: bool) -> int:
+    """The number of draws per device at a time for which there is room."""
+    device = local_devices(mesh)[0]
+    cached = looped and vmapped and device.platform == "cpu"
+    largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
+    return largest if largest < _LANES else largest - largest % _LANES
+
+
+def draws_per_device(largest: int, num_samples: int, asked: int | None, mesh: Mesh, *, looped: bool) -> int:
     """The number of draws per device at a time, chosen so that the last batch is not mostly padding."""
     per_device = math.ceil(num_samples / width(mesh))
     if asked is not None:
         return min(asked, per_device)
-    device = local_devices(mesh)[0]
-    cached = looped and vmapped and device.platform == "cpu"
-    largest = max(1, (_CACHED_BATCH if cached else memory_budget(device)) // draw.peak)
-    if largest >= _LANES:
-        largest -= largest % _LANES
     if looped and per_device >= _MANY_BATCHES * largest:
         return largest  # The last of many batches hardly counts, and all long runs share a program.
     even = math.ceil(per_device / math.ceil(per_device / largest))

@@ -33,13 +33,23 @@ def check_reducers(reduce: PyTree, name: str = "reduce") -> None:
         reducer._valid()
 
 
-def are_states(reduce: PyTree, states: list[PyTree], leaves: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> bool:
-    """Whether arrays of these dtypes and shapes may be states; only those that keep draws may have other shapes."""
+def are_states(
+    reduce: PyTree, states: list[PyTree], draws: int, leaves: Sequence[tuple[np.dtype, tuple[int, ...]]]
+) -> bool:
+    """Whether arrays of these dtypes and shapes may be states after so many draws, given the states after none.
+
+    A state that keeps draws grows along its first axis, by one for each draw at most.
+    """
     reducers = zip(_reducers(reduce), states, strict=True)
     models = [(leaf, reducer.keeps_draws) for reducer, state in reducers for leaf in jax.tree.leaves(state)]
-    return len(models) == len(leaves) and all(
-        dtype == model.dtype and (shape == model.shape or grows)
-        for (model, grows), (dtype, shape) in zip(models, leaves, strict=True)
+    grown = lambda model, shape: shape[1:] == model.shape[1:] and shape[:1] <= (len(model) + draws,)
+    return (
+        0 < draws
+        and len(models) == len(leaves)
+        and all(
+            dtype == model.dtype and (shape == model.shape or (grows and model.ndim > 0 and grown(model, shape)))
+            for (model, grows), (dtype, shape) in zip(models, leaves, strict=True)
+        )
     )
 
 

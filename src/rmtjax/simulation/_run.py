@@ -70,12 +70,12 @@ class AbstractRun(ABC):
         pace = _Pace(plan.step, plan.step if self.one_batch else longest, seconds)
         for stop, chunk in _one_behind(self._launched(chunks, pace)):
             if not self._is_there(chunk):
-                self.surroundings.saver.save(self.done, plan.batch, self._combine())
+                self.surroundings.saver.save(self.done, self._combine())
                 return
             self._take(chunk)
             number, self.done = stop - self.done, stop
             self.surroundings.advance(number, self.standard_error)
-            if self._visit(pace, number, plan.batch):
+            if self._visit(pace, number):
                 return
 
     def _launched(self, chunks: Chunks, pace: "_Pace") -> Iterator[tuple[int, PyTree]]:
@@ -86,13 +86,13 @@ class AbstractRun(ABC):
             yield stop, chunks(start, stop)
             start = stop
 
-    def _visit(self, pace: "_Pace", number: int, batch: int) -> bool:
+    def _visit(self, pace: "_Pace", number: int) -> bool:
         """Save and look at the result if that is due, and return whether the run ends; processes decide together."""
         processes, interrupts, saver, goal, _ = self.surroundings
         answers = processes.numbers([interrupts.signal or 0, saver.is_due(self.done), pace.milliseconds()])
         if signal := max(answer[0] for answer in answers):
             # A process that is terminated takes the others with it, because JAX would end them soon.
-            interrupts.signal, self.interrupted = signal, True
+            interrupts.told, self.interrupted = signal, True
         _, due, milliseconds = answers[0]
         pace.learn(number, milliseconds)
         finished, look = self.done == self.num_samples, goal.is_look(self.done)
@@ -106,7 +106,7 @@ class AbstractRun(ABC):
             # A state without a result, such as a histogram with NaN, must not replace a good one.
             self.result()
         if due or ends:
-            saver.save(self.done, batch, states)
+            saver.save(self.done, states)
         return ends
 
     def _is_there(self, chunk: PyTree) -> bool:
@@ -164,4 +164,5 @@ def go_on(run: AbstractRun, chunks: Callable[[Plan], Chunks], plan: Plan, longes
     smaller = plan._replace(batch=max(1, plan.batch // _LESS))
     text = f"Batches of {plan.batch} draws do not fit into memory; the run goes on with batches of {smaller.batch}."
     warnings.warn(text, RuntimeWarning, stacklevel=3)
+    run.surroundings.saver.batch = smaller.batch
     run.go_on(chunks(smaller), smaller, longest)

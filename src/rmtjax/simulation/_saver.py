@@ -48,8 +48,9 @@ class Saver:
 
     Args:
         facts: the facts of the simulation.
-        are_states: whether arrays of given dtypes and shapes may be states of its reducers.
+        are_states: whether arrays of given dtypes and shapes may be states of its reducers after so many draws.
         num_samples: the number of draws that it will have.
+        batch: draws of a device at a time, where there are enough of them.
         strict: whether a failure to write is an error.
     """
 
@@ -57,14 +58,15 @@ class Saver:
         self,
         store: Store | None,
         facts: dict[str, str],
-        are_states: Callable[[Leaves], bool],
+        are_states: Callable[[int, Leaves], bool],
         num_samples: int,
+        batch: int,
         every: Interval,
         strict: bool,
         processes: Processes,
     ):
         self._store, self._facts, self._are_states, self._num_samples = store, facts, are_states, num_samples
-        self._every, self._strict, self._processes = every, strict, processes
+        self.batch, self._every, self._strict, self._processes = batch, every, strict, processes
         self._saved, self._time = 0, time.monotonic()
 
     @contextlib.contextmanager
@@ -107,8 +109,8 @@ class Saver:
         if found.draws > self._num_samples:
             must = f"be at least the {found.draws} draws of the checkpoint"
             raise _checks.refusal("num_samples", must, self._num_samples)
-        if found.draws == 0 or not self._are_states(found.leaves):
-            raise Damaged("its arrays are no states of `reduce`")
+        if not self._are_states(found.draws, found.leaves):
+            raise Damaged("its arrays are no states of `reduce` after so many draws")
 
     def next_save(self, start: int) -> float:
         """The number of draws after which the next state is due, infinite if the interval is a time."""
@@ -120,12 +122,12 @@ class Saver:
             return False
         return draws % self._every.draws == 0 or time.monotonic() - self._time >= self._every.seconds
 
-    def save(self, draws: int, batch: int, states: PyTree) -> None:
-        """Write the states of the first draws, taken in such batches, if there are new ones."""
+    def save(self, draws: int, states: PyTree) -> None:
+        """Write the states of the first draws, if there are new ones."""
         self._time = time.monotonic()
         if self._store is None or draws == self._saved:
             return
-        saved = Saved(draws, batch, self._facts, jax.tree.leaves(states))
+        saved = Saved(draws, self.batch, self._facts, jax.tree.leaves(states))
         self._processes.from_first(functools.partial(self._write, self._store, saved))
 
     def _write(self, store: Store, saved: Saved) -> bytes:

@@ -175,13 +175,14 @@ def simulate(
     work = work.agreed(processes, num_samples)
     what = {} if store is None else facts(work)
     fits = functools.partial(are_states, reduce, work.empty or [])
-    saver = Saver(store, what, fits, num_samples, interval, strict, processes)
+    saver = Saver(store, what, fits, num_samples, work.wanted, interval, strict, processes)
     with contextlib.ExitStack() as stack:
         interrupts = stack.enter_context(noted_interrupts(termination=store is not None))
         saved = stack.enter_context(saver.opened())
         initial = saved.draws if saved else 0
         if saved and batch_size is None:
-            work = work._replace(plan=work.plan._replace(batch=saved.batch))
+            work = work.in_batches(saved.batch)
+            saver.batch = saved.batch
         show = progress if processes.first else False
         advance = stack.enter_context(shown_progress(num_samples, initial, show))
         surroundings = Surroundings(processes, interrupts, saver, goal, advance)

@@ -32,6 +32,8 @@ class Work(NamedTuple):
         fn, args, reduce, key: as the user gave them, except that numbers in `args` are arrays.
         operands, draw: the arrays of `fn` and `args`, and the rest, which refers to functions weakly.
         empty: the states of no draws, or None without reducers.
+        wanted: draws of a device at a time, where there are enough of them.
+        at_once: the number of draws between two interruptions of the run.
     """
 
     fn: Callable
@@ -43,6 +45,8 @@ class Work(NamedTuple):
     trace: _draw.Trace
     plan: Plan
     empty: list[PyTree] | None
+    wanted: int
+    at_once: int
 
     def agreed(self, processes: Processes, num_samples: int) -> "Work":
         """The work with the smallest batch of all processes, which must have the same work."""
@@ -54,6 +58,11 @@ class Work(NamedTuple):
             raise ValueError("`simulate` must be called with the same arguments in all processes of the run.")
         batch, one_by_one = min(fact[0] for fact in facts), any(fact[1] for fact in facts)
         return self._replace(plan=self.plan._replace(batch=batch, one_by_one=one_by_one))
+
+    def in_batches(self, wanted: int) -> "Work":
+        """The work in batches of another size, or shorter ones if there are not so many draws."""
+        batch = _layout.draws_per_device(wanted, self.at_once, wanted, self.plan.mesh, looped=True)
+        return self._replace(plan=self.plan._replace(batch=batch), wanted=wanted)
 
     def chunks(self) -> Callable[[Plan], Chunks]:
         """A function of the layout, for this call of `simulate` only, after putting the arrays on the devices."""
@@ -101,9 +110,10 @@ def prepared(
         trace = _draw.traced(draw, operands, key, fresh=fingerprint)
     at_once, generator = int(min(num_samples, interval)), jax.random.key_impl(key)
     one_by_one, looped = _layout.is_one_by_one(trace, mesh, generator), reduce is not None
+    largest = _layout.largest_batch(trace, mesh, vmapped=not one_by_one, looped=looped)
     plan = Plan(
         mesh=mesh,
-        batch=_layout.draws_per_device(trace, at_once, batch_size, mesh, vmapped=not one_by_one, looped=looped),
+        batch=_layout.draws_per_device(largest, at_once, batch_size, mesh, looped=looped),
         one_by_one=one_by_one,
         generator=generator,
         quick=_layout.is_quick(trace, num_samples),
@@ -112,7 +122,7 @@ def prepared(
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
     if empty is None:
         _warn_of_size(trace, num_samples, mesh)
-    return Work(fn, args, reduce, key, operands, draw, trace, plan, empty)
+    return Work(fn, args, reduce, key, operands, draw, trace, plan, empty, batch_size or largest, at_once)
 
 
 def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:

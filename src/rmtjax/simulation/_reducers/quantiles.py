@@ -45,7 +45,7 @@ class Quantiles(AbstractReducer):
 
     Two floating-point numbers share a cell if they differ only in their last r bits, so that cells are narrower where
     numbers are smaller. At most `size` cells are kept; r is the least number for which they suffice. Counts and cells
-    depend on the values alone: the result is the same bit for bit for every batch size and number of devices.
+    depend on the values alone: for one batch size the result is the same bit for bit on every number of devices.
 
     *Theorem.* (a) The p-quantile of the N values lies in the cell that the result names, and the rank of the value that
     is returned is wrong by at most the number of values in that cell, `rank_error` times N. (b) If all values other
