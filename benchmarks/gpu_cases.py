@@ -263,7 +263,6 @@ def _as_on(device: Any, fn: Callable, args: tuple, allowed: float, got: Any) -> 
     return expect_close("difference from the CPU", got, expected, allowed)
 
 
-# Sturm sweeps come first, as the table may be cut off.
 # What may be cut off stands last.
 SECTIONS: dict[str, Callable[[bool], Iterator[Task]]] = {
     "agreement": agreement,
