@@ -1,5 +1,6 @@
 """What the packages above take from the spectra besides their public names."""
 
+from rmtjax.spectra._ascending import in_order as in_order
 from rmtjax.spectra._domain import LINE as LINE
 from rmtjax.spectra._domain import AbstractDomain as AbstractDomain
 from rmtjax.spectra._domain import of_each as of_each
@@ -13,7 +14,6 @@ from rmtjax.spectra._levels import checked as checked
 from rmtjax.spectra._levels import checked_in_plane as checked_in_plane
 from rmtjax.spectra._levels import checked_values as checked_values
 from rmtjax.spectra._levels import extent as extent
-from rmtjax.spectra._levels import in_order as in_order
 from rmtjax.spectra._levels import mask_of as mask_of
 from rmtjax.spectra._levels import origin as origin
 from rmtjax.spectra._levels import outermost as outermost
