@@ -190,16 +190,19 @@ def masked(valid: Any, tree: T) -> T:
 def _masked(valid: Array, leaf: Array) -> Array:
     if jnp.issubdtype(leaf.dtype, jnp.integer):
         # A product: before 0.9 JAX does not select from unmapped integers by booleans that are mapped on explicit axes.
-        return (leaf + 1) * like(leaf, valid) - 1
+        return (leaf + 1) * _in_rank(like(leaf, valid), leaf) - 1
     if leaf.dtype == bool:
         return leaf & valid
     if jnp.iscomplexobj(leaf):
         return jax.lax.complex(_masked(valid, leaf.real), _masked(valid, leaf.imag))
     if jnp.issubdtype(leaf.dtype, jnp.floating):
         # A product, because a `where` would have the derivative 0, and an optimiser would go on with it.
-        unit = jnp.where(valid, 1.0, jnp.nan)
-        return leaf * (unit if unit.ndim == 0 else jax.lax.broadcast_to_rank(unit, leaf.ndim))
+        return leaf * _in_rank(jnp.where(valid, 1.0, jnp.nan), leaf)
     return leaf
+
+
+def _in_rank(numbers: Array, model: Array) -> Array:
+    return numbers if numbers.ndim == 0 else jax.lax.broadcast_to_rank(numbers, model.ndim)
 
 
 def _is_positive(x: Any) -> Any:
