@@ -465,6 +465,9 @@ MIXED: dict[str, Thunk] = {
     "rmtjax.special.fredholm_det of mixed arguments": lambda: special.fredholm_det(
         lambda x, y: x * y, (0.0, SINGLE), coupling=ROW[0], num_nodes=6
     ),
+    "rmtjax.statistics.level_repulsion of mixed arguments": lambda: st.level_repulsion(
+        jnp.arange(20, dtype="float32"), ROW
+    ),
     "rmtjax.statistics.number_variance of mixed arguments": lambda: st.number_variance(
         rmt.Spectrum(BATCH.astype("float32"), unfolded=True).bulk(ROW - 0.5, ROW + 3), COLUMN
     ),

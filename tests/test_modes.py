@@ -56,6 +56,8 @@ def lowered(call: Thunk) -> None:
 WITH_NAN = (
     "rmtjax.inference.fit_berry_robnik",
     "rmtjax.inference.fit_tail",
+    "rmtjax.statistics.complex_spacing_ratios",
+    "rmtjax.statistics.spacings of a masked spectrum",
     "rmtjax.inference.signal_rank by tracy-widom",
     "rmtjax.statistics.gap_ratios of a masked spectrum",
     "rmtjax.statistics.level_repulsion",
@@ -66,7 +68,9 @@ WITH_KEYS = (
     "rmtjax.SampleCorrelation.sample",
     "rmtjax.inference.fit_tail with a bootstrap",
     "rmtjax.inference.spectral_density_of a complex matrix",
+    "rmtjax.laws.BinomialSemicircle.sample",
     "rmtjax.laws.Mixture.sample",
+    "rmtjax.Wigner.sample",
 )
 
 # Known numbers enter these programs while they are traced.
@@ -174,6 +178,11 @@ def test_no_mapped_clean_data_stop_where_nan_is_an_error():
         for fn in (ratio, exponent):
             assert (jax.vmap(fn)(keys) > 0).all()
             assert (jax.jit(jax.vmap(fn))(keys) > 0).all()
+
+
+def test_a_level_below_the_edge_does_not_stop_where_nan_is_an_error():
+    with jax.debug_nans(True):
+        assert np.isnan(rmt.inference.spike_estimates([1.5, 9.0], 100, 50, 1.0).singular).any()
 
 
 def test_draws_may_be_nan_where_nan_is_an_error():

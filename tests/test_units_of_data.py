@@ -431,6 +431,7 @@ DAILY = [
 
 
 DAILY_SHIFTED = [
+    "statistics.form_factor",
     "statistics.rigidity interval",
     "statistics.over_samples",
     "inference.signal_rank by tracy-widom",

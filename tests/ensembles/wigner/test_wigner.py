@@ -164,3 +164,9 @@ def test_bad_values_under_jit_give_nan(getkey):
     block = jax.jit(lambda order, key: rmt.Wigner(3).leading_block(key, order).values)
     assert jnp.all(jnp.isnan(block(4, getkey())))
     assert jax.jit(rmt.Wigner(3).leading_block)(getkey(), 4).order == -1
+
+
+def test_the_diagonal_has_draws_of_its_own():
+    constant = rmt.Wigner(2, entries=lambda key, shape: jnp.full(shape, jax.random.uniform(key)))
+    matrix = constant.sample(jax.random.key(0))
+    assert matrix[0, 0] != matrix[0, 1]
