@@ -39,11 +39,12 @@ def simulated(mesh: Any) -> tuple[Any, Any]:
     with jax.set_mesh(mesh):
         inside = jax.jit(jax.shard_map(law.cdf, in_specs=jax.P("d"), out_specs=jax.P("d")))(reshard(points, jax.P("d")))
         stacked, counts = draws()
+        uneven = rmt.simulate(rmt.GOE(6).eigenvalues, jax.random.key(0), 44, batch_size=2)  # of eight devices
         assert jax.typeof(stacked).sharding.spec[0] == ("d",) or jax.typeof(stacked).sharding.spec[0] == "d"
         # Another mesh, of some of the devices.
         few = jax.sharding.Mesh(mesh.devices[:2], ("draws",))
         apart = rmt.simulate(rmt.GOE(6).eigenvalues, jax.random.key(0), 48, batch_size=2, mesh=few)
-    return (stacked, counts, apart, inside), (*once, once[0], law.cdf(points))
+    return (stacked, counts, apart, uneven, inside), (*once, once[0], once[0][:44], law.cdf(points))
 
 
 def error(found: Any, expected: Any) -> float | str:

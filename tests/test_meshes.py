@@ -59,7 +59,6 @@ PROTECTED = {
     "resolvent_trace of rows": (lambda each: rmt.SymTridiagonal(*each[:2]).resolvent_trace(each[2] + 1j), ROWS),
     "matrix_function": (lambda a: rmt.linalg.matrix_function(jnp.exp, a), jnp.eye(3)),
     "log_determinant": (rmt.linalg.log_determinant, jnp.eye(3)),
-    "spectral_radius": (rmt.spectral_radius, jnp.eye(3)),
     "integrate": (lambda panels: rmt.special.integrate(jnp.cos, panels), jnp.arange(3.0)),
     "spectral_density_of": (
         jax.jit(jax.vmap(lambda a: rmt.inference.spectral_density_of(_product, KEYS[0], 3, args=(a,)).nodes)),
@@ -143,6 +142,8 @@ def test_results_are_sharded_as_arguments_are():
     for result, spec in [
         (rmt.laws.TracyWidom(1).pdf(jax.device_put(lengths, batch)), ("d",)),
         (rmt.eigvalsh(jax.device_put(jnp.eye(3)[None], batch)), ("d", None)),
+        (rmt.spectral_radius(jax.device_put(jnp.eye(3)[None], batch)), ("d",)),
+        (rmt.statistics.multifractal_dimension(jax.device_put(jnp.ones((1, 3, 2)), batch), 2), ("d", None)),
         (rmt.statistics.number_variance(levels, lengths), ("d", None)),
         (rmt.statistics.spacings(levels).values, ("d", None)),
         (rmt.statistics.gap_ratios(levels).mean(), ("d",)),

@@ -56,6 +56,7 @@ def lowered(call: Thunk) -> None:
 WITH_NAN = (
     "rmtjax.inference.fit_berry_robnik",
     "rmtjax.inference.fit_tail",
+    "rmtjax.inference.signal_rank_of_levels",
     "rmtjax.statistics.complex_spacing_ratios",
     "rmtjax.statistics.spacings of a masked spectrum",
     "rmtjax.inference.signal_rank by tracy-widom",

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Inexact, Real
 
 from rmtjax import _checks
-from rmtjax._automatic import whole
+from rmtjax._compile import compiled
 from rmtjax._promotion import complex_dtype, like
 from rmtjax._typing import ArrayLike
 from rmtjax.linalg._decompose import adjoint
@@ -84,17 +84,21 @@ def spectral_radius(a: Annotated[ArrayLike, "*batch n n"]) -> Real[Array, "*batc
     References:
         Horn and Johnson (2013), Matrix Analysis, theorem 6.3.12.
     """
-    a = whole(_checks.square_matrix("a", a), 2)
+    return _radii(_checks.square_matrix("a", a))
 
-    def of_one(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
-        # The matrix is divided by its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns the
-        # eigenvalues without the scale (in float32 beyond 1e±14), and the derivative of hypot squares its arguments.
-        unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
-        unit = jnp.where(unit == 0, 1, unit)
-        scaled = matrix / like(matrix, unit)
-        eigenvalue, _, _ = _dominant_triple(scaled.astype(complex_dtype(scaled.dtype)))
-        x, y = jnp.real(eigenvalue), jnp.imag(eigenvalue)
-        zero = eigenvalue == 0
-        return jnp.where(zero, 0, unit * jnp.hypot(jnp.where(zero, 1, x), y))
 
-    return jnp.vectorize(of_one, signature="(n,n)->()")(a)
+@compiled
+def _radii(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch"]:
+    return jnp.vectorize(_radius, signature="(n,n)->()")(a)
+
+
+def _radius(matrix: Inexact[Array, "n n"]) -> Real[Array, ""]:
+    # The matrix is divided by its largest entry. LAPACK scales matrices of extreme norm, but jaxlib returns the
+    # eigenvalues without the scale (in float32 beyond 1e±14), and the derivative of hypot squares its arguments.
+    unit = jax.lax.stop_gradient(jnp.max(jnp.abs(matrix)))
+    unit = jnp.where(unit == 0, 1, unit)
+    scaled = matrix / like(matrix, unit)
+    eigenvalue, _, _ = _dominant_triple(scaled.astype(complex_dtype(scaled.dtype)))
+    x, y = jnp.real(eigenvalue), jnp.imag(eigenvalue)
+    zero = eigenvalue == 0
+    return jnp.where(zero, 0, unit * jnp.hypot(jnp.where(zero, 1, x), y))

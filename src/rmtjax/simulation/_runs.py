@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from rmtjax._automatic import on_automatic_axes
 from rmtjax._mesh import devices_are_busy
@@ -53,7 +53,14 @@ def _join(chunks: list[PyTree], number: int, sharding: NamedSharding | None) -> 
 
 
 def _concatenated(number: int, *chunks: PyTree) -> PyTree:
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:number], *chunks)
+    return jax.tree.map(functools.partial(_joined, number), *chunks)
+
+
+def _joined(number: int, *parts: Array) -> Array:
+    """The first entries of some arrays, one behind the other; only the last array has more of them than are wanted."""
+    *whole, last = parts
+    # XLA's partitioner fails if all of them are cut after they have been joined, and then go to every device.
+    return jnp.concatenate([*whole, last[: number - sum(map(len, whole))]])
 
 
 class Streamed(AbstractRun):
