@@ -238,25 +238,37 @@ PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, check, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    path = Path(__file__).parent / "results" / "inference.json"
+def circumstances() -> dict[str, Any]:
+    """Where and when numbers were measured."""
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "date": time.strftime("%Y-%m-%d"),
+        "jax": jax.__version__,
+    }
+
+
+def recorded(
+    name: str, text: str | None, parts: dict[str, Any], measured: Callable[[str, int], dict], argv: Sequence[str] | None
+) -> None:
+    """Measure the parts that are asked for, print them, and write them into a record, where the others stay."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    path = Path(__file__).parent / "results" / name
     parser.add_argument("--json", default=str(path), help="the record")
     parser.add_argument("--turns", type=int, default=5, help="of each measurement (default %(default)s)")
-    parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS), help="the parts to be measured")
+    parser.add_argument("--only", nargs="*", choices=parts, default=list(parts), help="the parts to be measured")
     args = parser.parse_args(argv)
     record = Path(args.json)
     found = json.loads(record.read_text()) if record.is_file() else {}
-    for name in args.only:
-        found[name] = {
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "date": time.strftime("%Y-%m-%d"),
-            "jax": jax.__version__,
-            "rows": PARTS[name](args.turns),
-        }
-        print(name, json.dumps(found[name], indent=1))
+    for part in args.only:
+        found[part] = measured(part, args.turns)
+        print(part, json.dumps(found[part], indent=1), flush=True)
     record.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, check, print and write."""
+    measured = lambda name, turns: circumstances() | {"rows": PARTS[name](turns)}
+    recorded("inference.json", __doc__, PARTS, measured, argv)
 
 
 if __name__ == "__main__":

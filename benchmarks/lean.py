@@ -7,14 +7,9 @@ one of each for warm-up, so that ratios hold on a machine with other work; one B
 is `benchmarks/results/lean.json`, where a run writes its own rows only.
 """
 
-import argparse
-import json
 import os
-import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +18,7 @@ import numpy as np
 import scipy.sparse
 import scipy.stats
 import sklearn.covariance
-from inference import medians
+from inference import circumstances, medians, recorded
 
 import rmtjax as rmt
 
@@ -162,33 +157,21 @@ ROWS: dict[str, Callable[[], Row]] = {
 }  # fmt: skip
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, check, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", default=str(Path(__file__).parent / "results" / "lean.json"), help="the record")
-    parser.add_argument("--turns", type=int, default=9, help="of each measurement (default %(default)s)")
-    parser.add_argument("--only", nargs="*", choices=ROWS, default=list(ROWS), help="the rows to be measured")
-    args = parser.parse_args(argv)
-    record = Path(args.json)
-    found = json.loads(record.read_text()) if record.is_file() else {}
-    for name in args.only:
-        row = ROWS[name]()
-        if row.equal:
-            np.testing.assert_allclose(row.ours(), row.rival(), rtol=1e-6, atol=1e-9)
-        seconds = medians(args.turns, ours=row.ours, rival=row.rival)
-        found[name] = {
-            "what": ROWS[name].__doc__,
-            "milliseconds": {who: round(1e3 * each, 3) for who, each in seconds.items()},
-            "rival / ours": round(seconds["rival"] / seconds["ours"], 2),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "BLAS threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
-            "versions": {name: version(name) for name in ("jax", "numpy", "scipy", "scikit-learn")},
-            "date": time.strftime("%Y-%m-%d"),
-        }
-        print(f"{name:22}{found[name]['rival / ours']:8} {found[name]['milliseconds']}", flush=True)
-    record.write_text(json.dumps(found, indent=1) + "\n")
+def measured(name: str, turns: int) -> dict[str, Any]:
+    """A row, once it has been checked."""
+    row = ROWS[name]()
+    if row.equal:
+        np.testing.assert_allclose(row.ours(), row.rival(), rtol=1e-6, atol=1e-9)
+    seconds = medians(turns, ours=row.ours, rival=row.rival)
+    return circumstances() | {
+        "what": ROWS[name].__doc__,
+        "milliseconds": {who: round(1e3 * each, 3) for who, each in seconds.items()},
+        "rival / ours": round(seconds["rival"] / seconds["ours"], 2),
+        "BLAS threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
+        "versions": {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+    }
 
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    main()
+    recorded("lean.json", __doc__, ROWS, measured, None)

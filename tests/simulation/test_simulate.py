@@ -123,7 +123,7 @@ def test_default_batches_are_bounded_by_memory(getkey, monkeypatch):
     trace = traced(*reversed(split((uniform, ()))), getkey())
     # Three batches of 9 instead of 10, 10 and 5.
     largest = largest_batch(trace, mesh, vmapped=True, looped=False)
-    assert draws_per_device(largest, 25, None, mesh, looped=False) == 9
+    assert draws_per_device(largest, 25, mesh, looped=False) == 9
     assert rmt.simulate(uniform, getkey(), 25, mesh=mesh).shape == (25, 3)
 
 

@@ -147,7 +147,7 @@ def cache() -> Part:
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         remedy = f"Make it writable, or choose another: {_SWITCH_ON[:-1]}path)."
         findings.append(Finding(f"the compilation cache {folder} cannot be written", remedy, broken=True))
-    elif is_open_to_others(existing) and existing == folder:
+    elif existing == folder and is_open_to_others(folder):
         remedy = f"Programs in it are run: take the right from them by `chmod go-w {folder}`, or choose another folder."
         findings.append(Finding(f"other users may write to the compilation cache {folder}", remedy))
     if half := [str(file) for file in files if not _is_complete(file.read_bytes())]:

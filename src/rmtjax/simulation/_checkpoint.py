@@ -29,7 +29,7 @@ from rmtjax import _checks
 
 _FORMAT = 2
 _TITLE = b"rmtjax checkpoint "
-_LINE = re.compile(_TITLE + rb"([0-9]{1,9}) ([0-9]{1,8}) ([0-9a-f]{64})\n")
+_LINE = re.compile(_TITLE + b"%d ([0-9]{1,8}) ([0-9a-f]{64})\n" % _FORMAT)
 _LONGEST_TITLE = 200
 # Limits of a manifest, and the longest end of the name of a file beside the checkpoint.
 _MOST_DRAWS, _MOST_ENTRIES, _MOST_AXES, _LONGEST_SUFFIX = 2**31, 2**48, 64, ".previous"
@@ -115,9 +115,7 @@ def read(file: BinaryIO, size: int, fits: Fits = lambda _: None) -> Saved:
     title = _LINE.fullmatch(line)
     if title is None:
         raise _without_title(line)
-    length, digest = int(title[2]), title[3].decode()
-    if title[1] != str(_FORMAT).encode():
-        raise _of_format(title[1])
+    length, digest = int(title[1]), title[2].decode()
     text = file.read(length)
     if _digest(text) != digest:
         raise Damaged("its manifest has a wrong checksum")
@@ -128,9 +126,9 @@ def read(file: BinaryIO, size: int, fits: Fits = lambda _: None) -> Saved:
     body = file.read(sum(found.sizes))
     if _digest(body) != found.digest:
         raise Damaged("its arrays have a wrong checksum")
-    starts = itertools.accumulate(found.sizes, initial=0)
+    places = zip(found.leaves, itertools.accumulate(found.sizes, initial=0), strict=False)
     try:
-        leaves = [np.ndarray(shape, dtype, body, start) for (dtype, shape), start in zip(found.leaves, starts)]  # noqa: B905
+        leaves = [np.ndarray(shape, dtype, body, start) for (dtype, shape), start in places]
     except ValueError:
         raise Damaged("its arrays have no shapes") from None
     return Saved(found.draws, found.batch, found.facts, leaves)
@@ -142,17 +140,14 @@ def _digest(content: bytes) -> str:
 
 def _without_title(line: bytes) -> ValueError:
     """The error for a file that does not begin with a title."""
-    if other := re.match(_TITLE + rb"([0-9]{1,9}) ", line):
-        return _of_format(other[1]) if other[1] != str(_FORMAT).encode() else Damaged("its title is damaged")
+    other = re.match(_TITLE + b"([0-9]{1,9}) ", line)
+    if other and other[1] != b"%d" % _FORMAT:
+        return Foreign(f"it has format {other[1].decode()}, and this version of rmtjax reads format {_FORMAT}")
     # A disk that fails leaves other bytes in some places, or zeros in all.
     right = sum(one == other for one, other in zip(line, _TITLE, strict=False))
     if not line.strip(b"\0") or 2 * right >= len(_TITLE):
         return Damaged("its title is damaged" if line else "it is empty")
     return Foreign("it is no checkpoint of rmtjax")
-
-
-def _of_format(number: bytes) -> Foreign:
-    return Foreign(f"it has format {number.decode()}, and this version of rmtjax reads format {_FORMAT}")
 
 
 def _manifest(text: bytes) -> Manifest:

@@ -48,11 +48,14 @@ def largest_batch(draw: Trace, mesh: Mesh, *, vmapped: bool, looped: bool) -> in
     return largest if largest < _LANES else largest - largest % _LANES
 
 
-def draws_per_device(largest: int, num_samples: int, asked: int | None, mesh: Mesh, *, looped: bool) -> int:
+def at_most(batch: int, num_samples: int, mesh: Mesh) -> int:
+    """A number of draws per device at a time, or fewer if there are not so many."""
+    return min(batch, math.ceil(num_samples / width(mesh)))
+
+
+def draws_per_device(largest: int, num_samples: int, mesh: Mesh, *, looped: bool) -> int:
     """The number of draws per device at a time, chosen so that the last batch is not mostly padding."""
     per_device = math.ceil(num_samples / width(mesh))
-    if asked is not None:
-        return min(asked, per_device)
     if looped and per_device >= _MANY_BATCHES * largest:
         return largest  # The last of many batches hardly counts, and all long runs share a program.
     even = math.ceil(per_device / math.ceil(per_device / largest))

@@ -182,7 +182,7 @@ def simulate(
         initial = saved.draws if saved else 0
         if saved and batch_size is None:
             work = work.in_batches(saved.batch)
-            saver.batch = saved.batch
+            saver.batch = work.wanted
         show = progress if processes.first else False
         advance = stack.enter_context(shown_progress(num_samples, initial, show))
         surroundings = Surroundings(processes, interrupts, saver, goal, advance)

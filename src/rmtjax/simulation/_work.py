@@ -61,7 +61,7 @@ class Work(NamedTuple):
 
     def in_batches(self, wanted: int) -> "Work":
         """The work in batches of another size, or shorter ones if there are not so many draws."""
-        batch = _layout.draws_per_device(wanted, self.at_once, wanted, self.plan.mesh, looped=True)
+        batch = _layout.at_most(wanted, self.at_once, self.plan.mesh)
         return self._replace(plan=self.plan._replace(batch=batch), wanted=wanted)
 
     def chunks(self) -> Callable[[Plan], Chunks]:
@@ -110,10 +110,11 @@ def prepared(
         trace = _draw.traced(draw, operands, key, fresh=fingerprint)
     at_once, generator = int(min(num_samples, interval)), jax.random.key_impl(key)
     one_by_one, looped = _layout.is_one_by_one(trace, mesh, generator), reduce is not None
-    largest = _layout.largest_batch(trace, mesh, vmapped=not one_by_one, looped=looped)
+    wanted = batch_size or _layout.largest_batch(trace, mesh, vmapped=not one_by_one, looped=looped)
+    evenly = functools.partial(_layout.draws_per_device, looped=looped)
     plan = Plan(
         mesh=mesh,
-        batch=_layout.draws_per_device(largest, at_once, batch_size, mesh, looped=looped),
+        batch=(evenly if batch_size is None else _layout.at_most)(wanted, at_once, mesh),
         one_by_one=one_by_one,
         generator=generator,
         quick=_layout.is_quick(trace, num_samples),
@@ -122,7 +123,7 @@ def prepared(
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
     if empty is None:
         _warn_of_size(trace, num_samples, mesh)
-    return Work(fn, args, reduce, key, operands, draw, trace, plan, empty, batch_size or largest, at_once)
+    return Work(fn, args, reduce, key, operands, draw, trace, plan, empty, wanted, at_once)
 
 
 def _warn_of_size(trace: _draw.Trace, num_samples: int, mesh: Mesh) -> None:
