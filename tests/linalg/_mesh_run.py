@@ -105,6 +105,27 @@ def data() -> dict:
     }
 
 
+def dense_batches() -> dict:
+    """Levels of a batch of dense matrices that lies on several devices, of which each finds those of its matrices."""
+    random, count, found = np.random.default_rng(0), jax.device_count(), {}
+    sharding = NamedSharding(all_devices(), PartitionSpec("any name"))
+    transforms = {"batch": rmt.eigvalsh, "vmap": jax.vmap(rmt.eigvalsh), "vmap of jit": jax.vmap(jax.jit(rmt.eigvalsh))}
+    for dtype in ("float32", "float64", "complex64", "complex128"):
+        a = random.standard_normal((2 * count, 7, 7)) + 1j * random.standard_normal((2 * count, 7, 7))
+        a = jnp.asarray((a + a.conj().swapaxes(1, 2)).astype(dtype) if dtype[0] == "c" else a.real + a.real.mT, dtype)
+        exact = np.linalg.eigvalsh(np.asarray(a))
+        for name, fn in transforms.items():
+            program = jax.jit(fn).lower(jax.device_put(a, sharding)).compile()
+            levels = program(jax.device_put(a, sharding))
+            size = np.abs(exact).max() * jnp.finfo(dtype).eps
+            found[f"{name} of {dtype}"] = {
+                "error": float(np.abs(levels - exact).max() / size),
+                "gathered": "all-" in program.as_text(),
+                "matrices of a device": levels.addressable_shards[0].data.shape[0],
+            }
+    return found
+
+
 def cubes(mesh: Mesh | None, d: jax.Array, e: jax.Array) -> jax.Array:
     return jnp.sum(rmt.SymTridiagonal(d, e).eigenvalues(mesh=mesh) ** 3)
 
@@ -310,6 +331,7 @@ CASES = {
     "ranges": lambda: ranges(matrices.ORDER),
     "ranges of a queue": lambda: ranges(1203),
     "data": data,
+    "dense batches": dense_batches,
     "gradients": gradients,
     "ensembles": lambda: ensembles("GaussianBeta"),
     "mapped": mapped,

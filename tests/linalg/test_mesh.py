@@ -16,7 +16,17 @@ import rmtjax as rmt
 from rmtjax.linalg import sharded_product
 from tests.cases import further
 
-DAILY = ("set_mesh", "some hard", "data", "gradients", "ensembles", "refused", "products", "functions of products")
+DAILY = (
+    "set_mesh",
+    "some hard",
+    "data",
+    "dense batches",
+    "gradients",
+    "ensembles",
+    "refused",
+    "products",
+    "functions of products",
+)
 FURTHER = (
     "hard",
     "mapped",
@@ -66,6 +76,15 @@ def test_points_on_several_devices_are_counted_where_they_are(devices):
     assert result["collectives"] == 0
     # Levels stay in parts where these are equal.
     assert result["levels of a device"] == [15, 15 * devices + 1]
+
+
+@over
+def test_each_device_finds_the_levels_of_its_own_dense_matrices(devices):
+    found = results(devices, "dense batches")
+    assert len(found) == 12
+    # LAPACK's errors grow like the order, 7.
+    wrong = lambda case: case["gathered"] or case["matrices of a device"] != 2 or not case["error"] < 30
+    assert {name: case for name, case in found.items() if wrong(case)} == {}
 
 
 @over
