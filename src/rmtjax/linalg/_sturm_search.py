@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._mesh import in_parts, spread
@@ -47,22 +48,18 @@ _STRAGGLERS = 500
 # This many halvings exhaust the digits of a bracket.
 _TURNS = 64
 
-Points = Complex[Array, " k"]
+Points = Complex[Array, "..."]
+# The lower and upper ends of a bracket for each wanted level, with the counts there minus the number of the first
+# wanted level. The time to compile a program is proportional to the number of its kernels, so both ends are one array.
+Ends = Complex[Array, "2 k"]
 
 
-class _Brackets(NamedTuple):
-    """The ends of a bracket for each wanted level and the counts there, minus the number of the first wanted level."""
+def _alone(ends: Ends) -> Bool[Array, " k"]:
+    return ends[1].imag - ends[0].imag == 1
 
-    lower: Points
-    upper: Points
 
-    @property
-    def alone(self) -> Bool[Array, " k"]:
-        return self.upper.imag - self.lower.imag == 1
-
-    @property
-    def wide(self) -> Bool[Array, " k"]:
-        return self.upper.real - self.lower.real > _width(self.lower.real.dtype)
+def _wide(ends: Ends) -> Bool[Array, " k"]:
+    return ends[1].real - ends[0].real > _width(ends.real.dtype)
 
 
 def eigenvalues(matrix: _sturm.AbstractSturm, order: int | _sturm.Order, first: int, last: int) -> Float[Array, " k"]:
@@ -87,15 +84,13 @@ def _some_levels(
     low, high = (jnp.asarray(x, dtype) for x in (matrix.lower - _width(dtype), matrix.upper + _width(dtype)))
     # The numbers that fill up the part of the last device repeat a number, but each lane here needs another level.
     present = first + jnp.arange(size, dtype=first.dtype) < like(first, order)
-    ends = jnp.where(present, low, high), jnp.broadcast_to(high, (size,))
-    counts = (_wanted(jnp.int32(n), first, size, dtype) for n in (0, order))
-    brackets = _Brackets(*(_points(x, n) for x, n in zip(ends, counts, strict=True)))
-    kinds = [*_sturm.types(matrix), *map(jax.typeof, brackets)]
-    brackets = _Brackets(*(varying_like(points, *kinds) for points in brackets))
-    lower, upper = jax.lax.fori_loop(
-        0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), brackets
+    counts = [_wanted(jnp.int32(n), first, size, dtype) for n in (0, order)]
+    ends = _points(
+        jnp.stack([jnp.where(present, low, high), jnp.broadcast_to(high, (size,))]), jnp.stack(counts)[:, None]
     )
-    return jnp.clip((lower.real + upper.real) / 2, matrix.lower, matrix.upper)
+    ends = varying_like(ends, *_sturm.types(matrix), jax.typeof(ends))
+    ends = jax.lax.fori_loop(0, 2, lambda number, b: _polish(matrix, _divide(matrix, b, first, number > 0)), ends)
+    return jnp.clip((ends[0].real + ends[1].real) / 2, matrix.lower, matrix.upper)
 
 
 def _width(dtype: jnp.dtype) -> float:
@@ -129,24 +124,22 @@ def _wanted(count: Int[Array, "*shape"], first: Int[Array, ""], size: int, dtype
     return jnp.clip(count - first, -1, size + 1).astype(dtype)
 
 
-def _divide(
-    matrix: _sturm.AbstractSturm, brackets: _Brackets, first: Int[Array, ""], all_levels: Bool[Array, ""]
-) -> _Brackets:
+def _divide(matrix: _sturm.AbstractSturm, ends: Ends, first: Int[Array, ""], all_levels: Bool[Array, ""]) -> Ends:
     """Divide brackets by counts until every level is alone; if `all_levels`, until every bracket is closed."""
-    size, dtype = brackets.lower.size, matrix.rows.dtype
-    lane = jnp.arange(_lanes(size))
+    size, dtype = ends.shape[1], matrix.rows.dtype
+    lane = jnp.arange(_lanes(size), dtype=jnp.int32)
 
-    def in_need(b: _Brackets) -> Bool[Array, " k"]:
-        return b.wide & (all_levels | ~b.alone)
+    def in_need(ends: Ends) -> Bool[Array, " k"]:
+        return _wide(ends) & (all_levels | ~_alone(ends))
 
-    def turn(carry: tuple[Int[Array, ""], _Brackets]) -> tuple[Int[Array, ""], _Brackets]:
-        number, b = carry
-        needy = in_need(b)
-        served = jnp.sum(needy)
-        share = jnp.maximum(jax.lax.div(lane.size, jnp.maximum(served, 1)), 1)
+    def turn(carry: tuple[Int[Array, ""], Ends]) -> tuple[Int[Array, ""], Ends]:
+        number, ends = carry
+        needy = in_need(ends)
+        served = _how_many(needy)
+        share = jnp.maximum(jax.lax.div(jnp.int32(lane.size), jnp.maximum(served, 1)), 1)
         turn_of = jax.lax.div(lane, share)
         mine = _first(needy)[jnp.minimum(turn_of, size - 1)]
-        lower, upper = (ends.at[mine].get(mode="clip") for ends in b)
+        lower, upper = ends.at[:, mine].get(mode="clip")
         lowest = jnp.maximum(lower.imag, 0)
         members = jnp.minimum(upper.imag, size) - lowest
         lanes = like(lowest, share)
@@ -155,29 +148,35 @@ def _divide(
         x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
         # Rounding may have made the counts descend somewhere; the sort repairs this.
         below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))
-        return number + 1, _narrowed(b, _points(x, below))
+        return number + 1, _narrowed(ends, _points(x, below))
 
-    def goes_on(carry: tuple[Int[Array, ""], _Brackets]) -> Bool[Array, ""]:
-        return (carry[0] < _turns(size)) & jnp.any(in_need(carry[1]))
+    def goes_on(carry: tuple[Int[Array, ""], Ends]) -> Bool[Array, ""]:
+        return (carry[0] < _turns(size)) & (_how_many(in_need(carry[1])) > 0)
 
-    return jax.lax.while_loop(goes_on, turn, (jnp.int32(0), brackets))[1]
+    return jax.lax.while_loop(goes_on, turn, (jnp.int32(0), ends))[1]
 
 
-def _narrowed(b: _Brackets, points: Complex[Array, " lanes"]) -> _Brackets:
+def _how_many(wanted: Bool[Array, " k"]) -> Int[Array, ""]:
+    """The number of wanted entries; XLA makes three kernels of a sum alone, and one of a sum with a maximum."""
+    parts, start = (wanted.astype(jnp.int32), wanted), (jnp.int32(0), jnp.bool_(False))
+    total, some = jax.lax.reduce(parts, start, lambda a, b: (a[0] + b[0], a[1] | b[1]), (0,))
+    return jnp.where(some, total, 0)
+
+
+def _narrowed(ends: Ends, points: Complex[Array, " lanes"]) -> Ends:
     """The brackets, narrowed by the counts at ascending points."""
-    level = jnp.arange(b.lower.size, dtype=b.lower.real.dtype)
+    level = jnp.arange(ends.shape[1], dtype=ends.real.dtype)
     few = points.size * level.size <= _FEW_PAIRS
     right = jnp.searchsorted(points.imag, level, side="right", method="compare_all" if few else "scan")
-    below, above = points[jnp.maximum(right - 1, 0)], points[jnp.minimum(right, points.size - 1)]
-    return _Brackets(
-        jnp.where((below.imag <= level) & (below.real > b.lower.real), below, b.lower),
-        jnp.where((above.imag > level) & (above.real < b.upper.real), above, b.upper),
-    )
+    is_lower = np.array([[True], [False]])
+    near = points[jnp.where(is_lower, jnp.maximum(right - 1, 0)[None], jnp.minimum(right, points.size - 1)[None])]
+    inward = jnp.where(is_lower, near.real > ends.real, near.real < ends.real)
+    return jnp.where(inward & ((near.imag <= level[None]) == is_lower), near, ends)
 
 
 def _first(wanted: Bool[Array, " k"]) -> Int[Array, " k"]:
     """Ascending indices of the wanted entries, followed by larger numbers; the sort compiles quickly."""
-    index = jnp.arange(wanted.size)
+    index = jnp.arange(wanted.size, dtype=jnp.int32)
     return jnp.sort(jnp.where(wanted, index, wanted.size))
 
 
@@ -197,9 +196,9 @@ class _Search(NamedTuple):
         return jnp.sign(self.a.imag) * jnp.sign(self.b.imag) < 0
 
 
-def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
+def _polish(matrix: _sturm.AbstractSturm, ends: Ends) -> Ends:
     """Close the brackets of levels that are alone, except for a few stragglers."""
-    size = brackets.lower.size
+    (lower, upper), size = ends, ends.shape[1]
 
     def turn(carry: tuple[Int[Array, ""], _Search]) -> tuple[Int[Array, ""], _Search]:
         number, every = carry
@@ -212,16 +211,14 @@ def _polish(matrix: _sturm.AbstractSturm, brackets: _Brackets) -> _Brackets:
         return number + 1, _Search(*later)
 
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
-        return (carry[0] < _turns(size)) & (jnp.sum(carry[1].open) > size // _STRAGGLERS)
+        return (carry[0] < _turns(size)) & (_how_many(carry[1].open) > size // _STRAGGLERS)
 
     # A bracket of several levels counts as closed. A minor of 0 means that it is not known yet.
-    lower, upper = brackets.lower.real, jnp.where(brackets.alone, brackets.upper, brackets.lower).real
-    a, b = (_points(x, jnp.zeros_like(x)) for x in (lower, upper))
+    a, b = (_points(x, jnp.zeros_like(x)) for x in (lower.real, jnp.where(_alone(ends), upper, lower).real))
     _, s = jax.lax.while_loop(goes_on, turn, (jnp.int32(0), _Search(a, b, b)))
     # If rounding gives both ends of a bracket the same sign, the bracket stays as it was, for the second round.
-    lower = jnp.where(s.across, jnp.minimum(s.a.real, s.b.real), brackets.lower.real)
-    upper = jnp.where(s.across, jnp.maximum(s.a.real, s.b.real), brackets.upper.real)
-    return _Brackets(_points(lower, brackets.lower.imag), _points(upper, brackets.upper.imag))
+    found = jnp.stack([jnp.minimum(s.a.real, s.b.real), jnp.maximum(s.a.real, s.b.real)])
+    return _points(jnp.where(s.across[None], found, ends.real), ends.imag)
 
 
 def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:

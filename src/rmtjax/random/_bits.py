@@ -10,8 +10,17 @@ from rmtjax._typing import KeyScalar
 
 def random_words(key: KeyScalar, size: int, dtype: np.dtype) -> tuple[UInt[Array, " size"], KeyScalar]:
     """Random integers as wide as a floating-point type, and a new key made of further random integers."""
-    length = jax.random.key_data(key).size
-    words = jax.random.bits(key, (size + length,), f"uint{jnp.finfo(dtype).bits}")
+    return cut(words_and_key(key, size, dtype), key)
+
+
+def words_and_key(key: KeyScalar, size: int, dtype: np.dtype) -> UInt[Array, " all"]:
+    """The result of `random_words` as one array: where loops carry it, XLA puts the generator into one kernel only."""
+    return jax.random.bits(key, (size + jax.random.key_data(key).size,), f"uint{jnp.finfo(dtype).bits}")
+
+
+def cut(words: UInt[Array, " all"], key: KeyScalar) -> tuple[UInt[Array, " size"], KeyScalar]:
+    """The words, and the key of the same kind as this one that follows them."""
+    size = words.size - jax.random.key_data(key).size
     return words[:size], jax.random.wrap_key_data(words[size:].astype(jnp.uint32), impl=jax.random.key_impl(key))
 
 

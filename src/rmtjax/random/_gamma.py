@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._varying import varying_like
-from rmtjax.random._bits import normal_variates, random_words
+from rmtjax.random._bits import cut, normal_variates, words_and_key
 from rmtjax.random._gamma_derivative import with_derivative
 
 # Elements are arranged in columns of this depth, and a round draws one element of each column. For a million elements
@@ -149,19 +149,24 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
         return (count < _MAX_ROUNDS) & jnp.any(proposals.imag < 0)
 
     def propose(state: tuple) -> tuple:
-        count, key, proposals = state
+        count, words, proposals = state
         missing = proposals.imag < 0
         first = jnp.argmax(missing, axis=0)
         # The lower tail of gamma variates at a < 1 needs all bits of a word, and no uniform variate may be 0.
-        words, key = random_words(key, 2 * width, b.dtype)
+        words, next_key = cut(words, key)
         uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
         new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
-        return count + 1, key, jnp.where(missing & (row == first[None]), new[None], proposals)
+        return (
+            count + 1,
+            words_and_key(next_key, 2 * width, b.dtype),
+            jnp.where(missing & (row == first[None]), new[None], proposals),
+        )
 
     # A negative excess means that no proposal is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))
     start = varying_like(start, jax.typeof(jax.random.key_data(key)), jax.typeof(parameters))
-    _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, key, start))
+    words = words_and_key(key, 2 * width, b.dtype)
+    _, _, proposals = jax.lax.while_loop(unfinished, propose, (0, words, start))
     proposals = proposals.ravel()[: b.size].reshape(b.shape)
     return proposals.real, jnp.maximum(proposals.imag, 0)
 

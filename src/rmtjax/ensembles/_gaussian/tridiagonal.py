@@ -73,7 +73,8 @@ def entries(
     key: KeyScalar, n: int, beta: Float[Array, ""], size: int
 ) -> tuple[Float[Array, " size"], Float[Array, " size-1"]]:
     """Diagonal and off-diagonal entries of the first `size` rows."""
-    diagonal, right = _blocks(key, 0, -(-size // BLOCK), n, beta)
+    # One block without `vmap`, whose loops are longer programs.
+    diagonal, right = _rows(key, 0, n, n, beta) if n <= BLOCK else _blocks(key, 0, -(-size // BLOCK), n, beta)
     return diagonal[:size], right[: size - 1]
 
 
