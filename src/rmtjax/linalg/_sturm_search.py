@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from rmtjax._mesh import in_parts, spread
+from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._varying import varying_like
 from rmtjax.linalg import _sturm
@@ -69,7 +70,7 @@ def eigenvalues(matrix: _sturm.AbstractSturm, order: int | _sturm.Order, first: 
     a mesh search for a range of levels each.
     """
     levels = spread(partial(_some_levels, matrix, order), jnp.arange(first, last, dtype=jnp.int32))
-    return _sturm.scaled(in_parts(jnp.sort(levels)), matrix.exponent)
+    return _sturm.scaled(in_parts(in_order(levels)), matrix.exponent)
 
 
 def _some_levels(
@@ -147,7 +148,7 @@ def _divide(matrix: _sturm.AbstractSturm, ends: Ends, first: Int[Array, ""], all
         x = lower.real + place / (members * lanes + 1) * (upper.real - lower.real)
         x = jnp.where(turn_of < served, x, _sturm.FARTHEST)
         # Rounding may have made the counts descend somewhere; the sort repairs this.
-        below = jnp.sort(_wanted(_sturm.total_count(matrix, x), first, size, dtype))
+        below = _wanted(jnp.sort(_sturm.total_count(matrix, x)), first, size, dtype)
         return number + 1, _narrowed(ends, _points(x, below))
 
     def goes_on(carry: tuple[Int[Array, ""], Ends]) -> Bool[Array, ""]:

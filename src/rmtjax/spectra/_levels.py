@@ -16,6 +16,7 @@ from typing_extensions import TypeAliasType
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, RealLike
 from rmtjax.spectra._ascending import ASCENDING, FINITE, all_count
@@ -350,7 +351,7 @@ def digits_kept(name: str, levels: Any, values: Array, mask: Any) -> None:
 @compiled
 def _compact(spectra: Levels) -> Float[Array, "*batch n"]:
     ascending = jnp.where(spectra.mask, spectra.values, jnp.inf)
-    return ascending if spectra.at_end else jnp.sort(ascending, axis=-1)
+    return ascending if spectra.at_end else in_order(ascending)
 
 
 def _zeroed(values: Inexact[Array, "*batch n"], mask: Any) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Int, Real
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import aligned, common_dtype, like
 from rmtjax._typing import Arrangement, KeyScalar, MaskLike, RealLike, RealScalarLike
 from rmtjax.spectra._domain import LINE, AbstractDomain, Circle, Interval, Line, of_each
@@ -365,7 +366,7 @@ def _ends_by_rank(
     first, last = outermost(values, mask) if whole is None else whole
     number = jnp.sum(mask, axis=-1, keepdims=True)
     left_out = jnp.floor((1 - like(values, share)) / 2 * like(values, number) + 0.5).astype(number.dtype)
-    ascending = jnp.sort(values, axis=-1)  # `+inf` where none counts
+    ascending = in_order(values)  # `+inf` where none counts
     at = lambda place: jnp.take_along_axis(ascending, place.clip(0, ascending.shape[-1] - 1), axis=-1)[..., 0]
     halfway = lambda place: (at(place - 1) + at(place)) / 2
     none = left_out[..., 0] == 0

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
@@ -73,7 +74,7 @@ class AbstractHaar(AbstractUnitaryEnsemble):
         present = jnp.arange(size, dtype=order.dtype) < order
         forced = jnp.where(jnp.array([component.one, component.minus_one]), jnp.stack([0 * pi, pi]), jnp.inf)
         every = [jnp.where(present, -angle, jnp.inf), jnp.where(present, angle, jnp.inf), forced]
-        return jnp.sort(jnp.concatenate(every))[: self.n]
+        return in_order(jnp.concatenate(every))[: self.n]
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."]) -> Int[Array, "..."]:
         component, order, entries = self._model(key)

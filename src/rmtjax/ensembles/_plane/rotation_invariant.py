@@ -12,6 +12,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float
 
+from rmtjax._ordering import in_order
 from rmtjax._promotion import in_one_precision
 from rmtjax._typing import KeyScalar
 from rmtjax._units import quotient
@@ -28,7 +29,7 @@ class AbstractRotationInvariant(AbstractNonHermitianEnsemble):
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
         if self.beta == 1:
             return super()._moduli(key)
-        return self._unit() * jnp.sort(self._independent_moduli(key))
+        return self._unit() * in_order(self._independent_moduli(key))
 
     def _degrees(self) -> Float[Array, " n"]:
         """The numbers βk, k = 1..n: degrees of freedom of chi variates, and twice the parameters of gamma variates."""

@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import RealLike, RealOrComplex
 from rmtjax._units import unit_of
@@ -192,7 +193,7 @@ def fit_marchenko_pastur(
 
 @compiled
 def _ascending(values: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-    return jnp.maximum(jnp.sort(values, axis=-1), 0)
+    return jnp.maximum(in_order(values), 0)
 
 
 @partial(compiled, static_argnums=(1, 2, 3, 4))

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from rmtjax import _checks
 from rmtjax._compile import is_small, programs
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax._units import unit_of
@@ -208,7 +209,7 @@ def _fit_one(
     places: Int[np.ndarray, " c"],
     resamples: int,
 ) -> TailFit:
-    ascending = jnp.sort(values)
+    ascending = in_order(values)
     positive = ascending > 0
     unit = unit_of(ascending[-1])
     y = jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
@@ -261,11 +262,11 @@ def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarr
     tail = found.start - jnp.log1p(-excess) / found.rate
     below = jnp.maximum(n - found.size, 1)
     body = y[jnp.minimum((place * like(y, below)).astype(below.dtype), below - 1)]
-    return best_distance(jnp.sort(jnp.where(choice * n < like(y, found.size), tail, body)), places)
+    return best_distance(in_order(jnp.where(choice * n < like(y, found.size), tail, body)), places)
 
 
 def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:
     """Distance of a resampled tail of the same size, which does not depend on its beginning and rate."""
     excess = jax.random.exponential(key, y.shape, y.dtype)
-    z = jnp.sort(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
+    z = in_order(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
     return fit_from(z, jnp.zeros((), y.dtype)).distance

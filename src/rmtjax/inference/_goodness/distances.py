@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from rmtjax._ordering import in_order
 from rmtjax._promotion import aligned, like
 from rmtjax.laws import AbstractLaw
 from rmtjax.special.internal import logarithm
@@ -14,7 +15,7 @@ def distance(
     """The statistic of all values that count, as one sample, and their number; NaN without any."""
     mask = mask & ~_at_atoms(law, values, mask)
     number = jnp.sum(mask)
-    ascending = jnp.sort(jnp.where(mask, values, jnp.inf), axis=None)
+    ascending = in_order(jnp.where(mask, values, jnp.inf).ravel())
     rank = jnp.arange(ascending.size)
     counts = rank < number
     # In the other places the law sees a point of the sample, so that no derivative becomes NaN.

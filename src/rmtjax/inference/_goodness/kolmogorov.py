@@ -38,7 +38,9 @@ def kolmogorov_tail(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Floa
     """
     inside = (n * d > 0.5) & (d < 1)
     safe = jnp.where(inside, d, 0.5)
-    side = _one_sided(safe, n, most)
+    # The expansion does without the sum, which takes as long as the distance of many values.
+    needed = (n <= MOST_EXACT) | (safe * jnp.sqrt(n) >= _BODY_ENDS)
+    side = jax.lax.cond(needed, lambda: _one_sided(safe, n, most), lambda: jnp.zeros_like(safe))
     few, many = (lambda: _few(safe, n, side, min(most, MOST_EXACT))), (lambda: _many(safe, n, side))
     found = few() if most <= MOST_EXACT else jax.lax.cond(n <= MOST_EXACT, few, many)
     return jnp.where(inside, jnp.clip(found, 0, 1), jnp.where(d < 1, 1.0, 0.0))

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import in_one_precision, like
 from rmtjax._typing import KeyScalar
 from rmtjax.inference._goodness.bootstrap import all_valid
@@ -195,7 +196,7 @@ def _by_name(resamples: int, key: KeyScalar, a: Levels, b: Levels) -> dict[str, 
 def _points(a: Levels, b: Levels) -> tuple[Array, Array]:
     """Values of both sets, ascending, and the distance to the next one; if there are many, some evenly by rank."""
     parts = [jnp.where(part.mask, part.values, jnp.inf).ravel() for part in (a, b)]
-    points = jnp.sort(jnp.concatenate(parts))
+    points = in_order(jnp.concatenate(parts))
     if points.size > _MOST_POINTS:
         points = points[np.linspace(0, points.size - 1, _MOST_POINTS).round().astype(int)]
     known = points < jnp.inf
@@ -205,7 +206,7 @@ def _points(a: Levels, b: Levels) -> tuple[Array, Array]:
 
 def _cumulative(values: Float[Array, "m n"], mask: Bool[Array, "m n"], points: Float[Array, " k"]) -> Array:
     """The distribution function of each spectrum at the points."""
-    ascending = jnp.sort(jnp.where(mask, values.astype(points.dtype), jnp.inf), axis=-1)
+    ascending = in_order(jnp.where(mask, values.astype(points.dtype), jnp.inf))
     counts = jax.vmap(partial(jnp.searchsorted, side="right"), (0, None))(ascending, points)
     number = like(points, jnp.sum(mask, axis=-1, keepdims=True))
     return jnp.minimum(like(points, counts), number) / number

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._ordering import in_order
 from rmtjax._promotion import aligned, like
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar
@@ -163,7 +164,7 @@ def _run(
 
 def _next_level(statistic: Float[Array, "groups size"]) -> Float[Array, ""]:
     """A level that the wanted fraction of particles exceeds, or if many are equal the largest that any exceeds."""
-    ascending = jnp.sort(statistic.ravel())
+    ascending = in_order(statistic.ravel())
     quantile = ascending[int((1 - _PASSED) * ascending.size)]
     below = jnp.max(ascending, where=ascending < quantile, initial=-jnp.inf)
     return jnp.where(quantile < ascending[-1], quantile, below)

@@ -12,6 +12,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
+from rmtjax._ordering import in_order
 from rmtjax.spectra import Circle, Interval
 from rmtjax.spectra.internal import AbstractDomain, Levels, extent, origin
 
@@ -35,7 +36,7 @@ class Stretch(NamedTuple):
     @property
     def two_rounds(self) -> Float[Array, "batch m"]:
         """The levels on a circle, with those of the next round."""
-        return jnp.sort(jnp.concatenate([self.levels, self.levels + self.length[:, None]], axis=1), axis=1)
+        return in_order(jnp.concatenate([self.levels, self.levels + self.length[:, None]], axis=1))
 
 
 def refuse_longer(name: str, sizes: Array, spectra: Levels, *, whole: bool = False) -> None:
