@@ -39,7 +39,7 @@ from rmtjax._promotion import common_dtype, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
-from rmtjax.ensembles._core.symmetric import antisymmetric, mirrored, normal_square
+from rmtjax.ensembles._core.symmetric import antisymmetric, mirrored
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian
 from rmtjax.ensembles._gaussian.matrices import GOE, GSE, GUE
 from rmtjax.ensembles._laguerre.beta import bidiagonal_entries
@@ -208,19 +208,19 @@ def _off_diagonal(x: Inexact[Array, "p q"]) -> Inexact[Array, "n n"]:
 
 
 def _class_d(key: KeyScalar, n: int, dtype: jnp.dtype) -> Complex[Array, "n n"]:
-    a = antisymmetric(normal_square(key, n, dtype))
+    a = antisymmetric(jax.random.normal(key, (n, n), dtype))
     return jax.lax.complex(jnp.zeros_like(a), a)
 
 
 def _class_diii(key: KeyScalar, n: int, dtype: jnp.dtype) -> Complex[Array, "2n 2n"]:
-    imaginary = _traceless(*(antisymmetric(normal_square(part, n, dtype)) for part in jax.random.split(key)))
+    imaginary = _traceless(*(antisymmetric(jax.random.normal(part, (n, n), dtype)) for part in jax.random.split(key)))
     return jax.lax.complex(jnp.zeros_like(imaginary), imaginary)
 
 
 def _class_c(key: KeyScalar, k: int, dtype: jnp.dtype) -> Complex[Array, "2k 2k"]:
     key_real, key_symmetric, key_antisymmetric = jax.random.split(key, 3)
     s = _symmetric(key_symmetric, k, dtype)
-    a = 0.5**0.5 * antisymmetric(normal_square(key_antisymmetric, k, dtype))
+    a = 0.5**0.5 * antisymmetric(jax.random.normal(key_antisymmetric, (k, k), dtype))
     return jax.lax.complex(_class_ci(key_real, k, dtype), jnp.block([[a, -s], [s, a]]))
 
 
@@ -243,4 +243,4 @@ def _traceless(a: Float[Array, "n n"], b: Float[Array, "n n"]) -> Float[Array, "
 
 def _symmetric(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
     """A symmetric matrix of normal entries with variance 1 on the diagonal and ½ off it."""
-    return jnp.where(jnp.eye(n, dtype=bool), 1, 0.5**0.5) * mirrored(normal_square(key, n, dtype))
+    return jnp.where(jnp.eye(n, dtype=bool), 1, 0.5**0.5) * mirrored(jax.random.normal(key, (n, n), dtype))

@@ -2,26 +2,37 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Shaped
-
-from rmtjax._typing import KeyScalar
+from jaxtyping import Array, Bool, Float, Shaped
 
 
 def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The matrix with these entries on and below the diagonal, symmetric to the last bit."""
-    index, entries = jnp.arange(entries.shape[-1]), stored(entries)
-    return jnp.where(index[:, None] >= index[None, :], entries, entries.T)
+    entries = stored(entries)
+    # Where XLA reads a transpose in the code that multiplies the result by a number, it compiles for minutes.
+    return jnp.where(_lower(entries), entries, stored(entries.T))
 
 
 def antisymmetric(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The matrix with these entries below the diagonal, antisymmetric to the last bit."""
-    index = jnp.arange(entries.shape[-1], dtype=entries.dtype)
-    return jnp.sign(index[:, None] - index[None]) * mirrored(entries)
+    return with_signs(mirrored(entries))
 
 
-def normal_square(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
-    """Independent standard normal variates, stored."""
-    return stored(jax.random.normal(key, (n, n), dtype))
+def both_mirrored(entries: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    """The symmetric matrices of the lower triangle and of the upper one, both with the diagonal."""
+    entries = stored(entries)
+    lower, transpose = _lower(entries), entries.T
+    return jnp.where(lower, entries, transpose), jnp.where(lower, transpose, entries)
+
+
+def _lower(entries: Float[Array, "n n"]) -> Bool[Array, "n n"]:
+    index = jnp.arange(entries.shape[-1])
+    return index[:, None] >= index[None, :]
+
+
+def with_signs(symmetric: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The antisymmetric matrix with these entries below the diagonal."""
+    index = jnp.arange(symmetric.shape[-1], dtype=symmetric.dtype)
+    return jnp.sign(index[:, None] - index[None]) * symmetric
 
 
 def stored(x: Shaped[Array, "..."]) -> Shaped[Array, "..."]:

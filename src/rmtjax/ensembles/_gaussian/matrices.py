@@ -10,7 +10,7 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._core.symmetric import antisymmetric, mirrored, normal_square
+from rmtjax.ensembles._core.symmetric import both_mirrored, mirrored, stored, with_signs
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.random.internal import quaternions
@@ -109,7 +109,7 @@ class GUE(AbstractMatrices):
         return 2.0
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "n n"]:
-        h = _hermitian(normal_square(key, self.n, self.scale.dtype))
+        h = _hermitian(jax.random.normal(key, (self.n, self.n), self.scale.dtype))
         return like(h, self._component_scale()) * h
 
 
@@ -154,9 +154,9 @@ class GSE(AbstractMatrices):
 
     def _sample(self, key: KeyScalar) -> Complex[Array, "2n 2n"]:
         key_even, key_odd = jax.random.split(key)
-        a = _hermitian(normal_square(key_even, self.n, self.scale.dtype))
-        g = normal_square(key_odd, self.n, self.scale.dtype)
-        b = jax.lax.complex(antisymmetric(g), antisymmetric(g.T))
+        a = _hermitian(jax.random.normal(key_even, (self.n, self.n), self.scale.dtype))
+        g = both_mirrored(jax.random.normal(key_odd, (self.n, self.n), self.scale.dtype))
+        b = jax.lax.complex(*map(with_signs, g))
         return like(a, self._component_scale()) * quaternions(a, b)
 
     def _rows(self, order: Int[Array, ""]) -> Int[Array, ""]:
@@ -170,13 +170,14 @@ def _wider_diagonal(n: int) -> Float[Array, "n n"]:
 
 def _hermitian(g: Float[Array, "n n"]) -> Complex[Array, "n n"]:
     """A Hermitian matrix with real parts from the lower triangle of g and imaginary parts from the upper one."""
-    return jax.lax.complex(_wider_diagonal(g.shape[0]).astype(g.dtype) * mirrored(g), antisymmetric(g.T))
+    real, imaginary = both_mirrored(g)
+    return jax.lax.complex(_wider_diagonal(g.shape[0]).astype(g.dtype) * real, with_signs(imaginary))
 
 
 def _normal_triangle(key: KeyScalar, n: int, dtype: jnp.dtype) -> Float[Array, "n n"]:
     """Independent standard normals on and below the diagonal and copies above it, from about n(n + 1)/2 variates."""
     even = n + n % 2
-    packed = jax.random.normal(key, (even // 2, even + 1), dtype)
+    packed = stored(jax.random.normal(key, (even // 2, even + 1), dtype))
     # Row i of `packed` holds row i of the triangle, read from the right end, and row even - 1 - i, read from the left.
     rows = jnp.concatenate([packed[:, ::-1], packed[::-1]])
     return rows[:n, :n]
