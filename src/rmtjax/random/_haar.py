@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Complex, Float, Inexact
 
 from rmtjax._promotion import like
+from rmtjax._stored import stored
 from rmtjax._typing import KeyScalar
 from rmtjax.random._normal_matrices import gaussian_matrix, quaternions
 
@@ -41,7 +42,7 @@ def _reflections(
     key: KeyScalar, rows: int, columns: int, beta: int, dtype: jnp.dtype
 ) -> tuple[Inexact[Array, "rows columns"], Float[Array, " columns"]]:
     """The first columns of a product of reflections, and the signs that make them Haar distributed."""
-    g = jnp.tril(gaussian_matrix(key, rows, columns, beta, dtype))
+    g = stored(jnp.tril(gaussian_matrix(key, rows, columns, beta, dtype)))
     corner = jnp.diagonal(g)
     # LAPACK's convention: the reflection takes g to a real multiple of the first unit vector.
     pivot = -jnp.where(corner.real < 0, -1, 1) * jnp.sqrt(jnp.sum(jnp.abs(g) ** 2, axis=0))
@@ -59,7 +60,7 @@ def _symplectic_isometry(
     If the corner of a quaternion vector is real, its two columns are orthogonal and have their zeros where LAPACK needs
     them, so its reflection is the product of two complex ones. The phases are independent of all else and come last.
     """
-    a, b = (jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype)) for part in jax.random.split(key))
+    a, b = (stored(jnp.tril(gaussian_matrix(part, rows, columns, 2, dtype))) for part in jax.random.split(key))
     square = jnp.abs(a) ** 2 + jnp.abs(b) ** 2
     corner, norm = jnp.sqrt(jnp.diagonal(square)), jnp.sqrt(jnp.sum(square, axis=0))
     scale = like(a, corner + norm)[None]

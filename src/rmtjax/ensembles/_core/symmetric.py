@@ -1,8 +1,9 @@
 """Helpers that build symmetric and antisymmetric matrices from their entries."""
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Shaped
+from jaxtyping import Array, Bool, Float
+
+from rmtjax._stored import stored
 
 
 def mirrored(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
@@ -33,12 +34,3 @@ def with_signs(symmetric: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The antisymmetric matrix with these entries below the diagonal."""
     index = jnp.arange(symmetric.shape[-1], dtype=symmetric.dtype)
     return jnp.sign(index[:, None] - index[None]) * symmetric
-
-
-def stored(x: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
-    """The array itself, forced into memory so that all code that reads it sees the same bits.
-
-    XLA fuses the drawing of random entries into the code that reads them and repeats it for the transpose, where it may
-    round differently. XLA removes optimization barriers before, but it keeps a loop that negates twice.
-    """
-    return jax.lax.fori_loop(0, 2, lambda _, y: ~y if y.dtype == bool else -y, x)

@@ -9,8 +9,9 @@ from jaxtyping import Array, Complex, Float, Int
 
 from rmtjax import _checks
 from rmtjax._promotion import like
+from rmtjax._stored import stored
 from rmtjax._typing import KeyScalar, RealScalarLike
-from rmtjax.ensembles._core.symmetric import both_mirrored, mirrored, stored, with_signs
+from rmtjax.ensembles._core.symmetric import both_mirrored, mirrored, with_signs
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.random.internal import quaternions
