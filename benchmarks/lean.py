@@ -129,7 +129,7 @@ def sparse_density() -> Row:
 
     def ours() -> jax.Array:
         spectrum = rmt.inference.spectral_density_of(
-            product, KEY, n, args=(rows, columns, weights), depth=depth, probes=1
+            product, KEY, n, args=(rows, columns, weights), depth=depth, probes=1, orthogonal=False
         )
         return spectrum.nodes
 

@@ -55,6 +55,7 @@ class SpectralDensityEstimate(AbstractModule):
         complete: whether the vectors of a probe ran out, so that its quadrature is exact for every function.
         n: order of the operator.
         beta: 1 for real and 2 for complex vectors.
+        orthogonal: whether the vectors were kept orthogonal, so that each level is found once.
 
     Example:
         >>> import jax, jax.numpy as jnp, rmtjax as rmt
@@ -74,6 +75,7 @@ class SpectralDensityEstimate(AbstractModule):
     complete: Bool[Array, " probes"]
     n: int = eqx.field(static=True)
     beta: RealOrComplex = eqx.field(static=True)
+    orthogonal: bool = eqx.field(static=True, default=True)
 
     @property
     def resolution(self) -> Float[Array, ""]:
@@ -190,7 +192,13 @@ class SpectralDensityEstimate(AbstractModule):
 
         Returns:
             Levels and residuals; ∓infinity and infinity for values that no probe has.
+
+        Raises:
+            ValueError: the vectors were not kept orthogonal, or an argument is outside its range.
         """
+        if not self.orthogonal:
+            must = "be True in `spectral_density_of` where levels are counted: without it they are found several times"
+            raise _checks.refusal("orthogonal", must, self.orthogonal)
         k = _checks.integer("k", k, at_least=1)
         if k > self.nodes.shape[-1]:
             raise _checks.refusal("k", f"be at most {self.nodes.shape[-1]}, the depth", k)

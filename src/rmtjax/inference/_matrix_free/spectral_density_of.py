@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,7 @@ def spectral_density_of(
     depth: int | None = None,
     probes: int = 8,
     dtype: Any = None,
+    orthogonal: bool = True,
 ) -> SpectralDensityEstimate:
     r"""The spectrum of a symmetric or Hermitian operator from its products with vectors.
 
@@ -70,6 +71,11 @@ def spectral_density_of(
         probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
             that one is enough for a million levels. Static.
         dtype: dtype of the vectors, if n is an order; by default the one that `matvec` makes of JAX's default.
+        orthogonal: whether each product is made orthogonal to all earlier ones; static. Without it two vectors are
+            stored instead of `depth`, and the n · depth² steps are saved that take longer than the products of a sparse
+            matrix. Means of Chebyshev's polynomials of degrees below twice the depth, and so densities, keep all but
+            10 depth eps (measured up to depth 200). But a converged level is found several times, so that
+            `extreme_levels` and `spectral_outliers` refuse the result.
 
     Returns:
         A `SpectralDensityEstimate`, as differentiable in `args` as `matvec`; reverse mode keeps the bases of all steps.
@@ -88,7 +94,7 @@ def spectral_density_of(
 
     References:
         Ubaru, Chen and Saad (2017), SIAM J. Matrix Anal. Appl. 38, 1075; Ghorbani, Krishnan and Xiao (2019), ICML, for
-        Hessians of networks.
+        Hessians of networks; Knizhnerman (1996), Comput. Math. Math. Phys. 36, 1481, for averages if not `orthogonal`.
     """
     key = _checks.typed_key(key)
     if not callable(matvec):
@@ -101,12 +107,13 @@ def spectral_density_of(
     if depth > kind.n:
         raise _checks.refusal("depth", f"be at most {kind.n}, the order", depth)
     probes = _checks.integer("probes", probes, at_least=1)
-    steps = _all_probes(partial(_probe, matvec, kind, depth, not is_staged()), key, probes, args)
+    orthogonal = bool(_checks.choice("orthogonal", orthogonal, Literal[True, False]))
+    steps = _all_probes(partial(_probe, matvec, kind, depth, not is_staged(), orthogonal), key, probes, args)
     valid = _checks.all_kept(_FINITE.kept("matvec", steps.size), _SYMMETRIC.kept("matvec", steps.asymmetry))
     beta = 2 if jnp.iscomplexobj(steps.diagonal) else 1
     quadrature = _quadrature(steps._replace(diagonal=steps.diagonal.real))
     nodes, weights, residuals = _checks.masked(valid, quadrature)
-    return SpectralDensityEstimate(nodes, weights, residuals, steps.complete, kind.n, beta)
+    return SpectralDensityEstimate(nodes, weights, residuals, steps.complete, kind.n, beta, orthogonal)
 
 
 def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, args: tuple) -> Tridiagonal:
@@ -121,7 +128,13 @@ def _all_probes(probe: Callable[..., Tridiagonal], key: KeyScalar, probes: int, 
 
 
 def _probe(
-    matvec: Callable[..., PyTree], kind: VectorKind, depth: int, witnessed: bool, key: KeyScalar, *args: PyTree
+    matvec: Callable[..., PyTree],
+    kind: VectorKind,
+    depth: int,
+    witnessed: bool,
+    orthogonal: bool,
+    key: KeyScalar,
+    *args: PyTree,
 ) -> Tridiagonal:
     """Lanczos' steps from one random vector, with another one as a witness of the symmetry if `witnessed`."""
     product, dtype = kind.flat_product(matvec, args)
@@ -129,7 +142,7 @@ def _probe(
     keys = jax.random.split(unrolled(key))[: 1 + witnessed]
     vectors = jax.vmap(partial(jax.random.normal, shape=(kind.n,), dtype=dtype))(keys)
     vectors = vectors / like(vectors, jnp.linalg.norm(vectors, axis=-1, keepdims=True))
-    return tridiagonalised(product, *vectors, depth=depth)
+    return tridiagonalised(product, *vectors, depth=depth, orthogonal=orthogonal)
 
 
 @compiled

@@ -1,0 +1,76 @@
+"""Steps that keep two vectors: their averages against the levels themselves, and what they cannot tell."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rmtjax as rmt
+from rmtjax.inference import spectral_density_of
+
+N, DEPTH = 2000, 120
+# A bulk, and levels apart that converge after some steps and are then found again.
+LEVELS = np.concatenate([np.linspace(-0.1, 0.1, N - 10), np.linspace(0.4, 1.0, 6), -np.linspace(0.5, 0.9, 4)])
+
+
+def diagonal(v, levels):
+    return levels.astype(v.dtype) * v
+
+
+def estimated(levels, key, **options):
+    return spectral_density_of(diagonal, key, N, args=(levels,), **({"depth": DEPTH, "probes": 2} | options))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_chebyshev_means_below_twice_the_depth_are_those_of_the_probes(getkey, dtype):
+    key, levels = getkey(), jnp.asarray(LEVELS, jnp.zeros(0, dtype).real.dtype)
+    found = estimated(levels, key, orthogonal=False, dtype=dtype)
+    angle = np.arccos(np.clip(np.asarray(found.nodes, float), -1, 1))
+    weights = np.asarray(found.weights, float)
+    for i in range(2):
+        start = jax.random.normal(jax.random.split(jax.random.fold_in(key, i))[0], (N,), dtype)
+        seen = abs(np.asarray(start, complex)) ** 2
+        for k in range(2 * DEPTH):
+            exact = np.cos(k * np.arccos(LEVELS)) @ seen / seen.sum()
+            assert abs(np.cos(k * angle[i]) @ weights[i] - exact) < 10 * DEPTH * jnp.finfo(dtype).eps
+
+
+def test_a_converged_level_is_found_again_and_is_not_counted(getkey):
+    key = getkey()
+    several, one = (estimated(jnp.asarray(LEVELS), key, orthogonal=orthogonal) for orthogonal in (False, True))
+    near = lambda found: (abs(found.nodes[0] - 1.0) < 1e-9).sum()
+    assert near(one) == 1
+    assert near(several) > 1
+    share = lambda found: found.weights[0][abs(found.nodes[0] - 1.0) < 1e-9].sum()
+    np.testing.assert_allclose(share(several), share(one), rtol=1e-9)
+    np.testing.assert_allclose(several.density(LEVELS[::100]).value, one.density(LEVELS[::100]).value, atol=1e-11)
+    assert one.extreme_levels()[0] == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="`orthogonal` must be True"):
+        several.extreme_levels()
+    with pytest.raises(ValueError, match="`orthogonal` must be True"):
+        rmt.inference.spectral_outliers(several, rmt.laws.Semicircle(0.1))
+
+
+def test_no_array_holds_all_vectors(getkey):
+    text = lambda orthogonal: str(
+        jax.make_jaxpr(lambda key: estimated(jnp.asarray(LEVELS), key, orthogonal=orthogonal).nodes)(getkey())
+    )
+    assert f"{DEPTH},{N}]" in text(True)
+    assert f"{DEPTH},{N}]" not in text(False)
+
+
+def test_an_operator_without_symmetry_is_refused(getkey):
+    a = jnp.triu(jax.random.normal(getkey(), (50, 50)))
+    with pytest.raises(ValueError, match="`matvec`"):
+        spectral_density_of(lambda v, a: a @ v, getkey(), 50, args=(a,), depth=10, orthogonal=False)
+
+
+def test_vectors_that_run_out_are_the_end(getkey):
+    found = spectral_density_of(lambda v: 3 * v, getkey(), 50, depth=5, probes=1, orthogonal=False)
+    assert bool(found.complete.all())
+    np.testing.assert_allclose(found.nodes, 3.0)
+
+
+def test_the_choice_is_true_or_false(getkey):
+    with pytest.raises(ValueError, match="`orthogonal` must be one of True, False"):
+        estimated(jnp.asarray(LEVELS), getkey(), orthogonal=None)
