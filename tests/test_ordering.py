@@ -26,6 +26,10 @@ def test_every_number_has_its_place(dtype):
     np.testing.assert_array_equal(jax.vmap(in_order)(jnp.asarray(x).reshape(-1, 2)), np.sort(x.reshape(-1, 2)))
 
 
+def test_whole_numbers_are_sorted_too():
+    np.testing.assert_array_equal(in_order(jnp.asarray([3, -1, 2])), [-1, 2, 3])
+
+
 @kinds
 def test_the_derivative_follows_the_numbers(dtype):
     x = jnp.asarray(np.random.default_rng(1).permutation(20), dtype)

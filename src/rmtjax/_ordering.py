@@ -6,15 +6,18 @@ floating-point numbers, read as integers, have the order of the numbers if those
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int, Real
 
 _INTEGERS = {"float32": jnp.int32, "float64": jnp.int64}
 
 
 @jax.custom_jvp
-def in_order(x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+def in_order(x: Real[Array, "*batch n"]) -> Real[Array, "*batch n"]:
     """The numbers in ascending order along the last axis, NaN last, as by `jnp.sort`; -0 comes before 0."""
-    bits = jax.lax.bitcast_convert_type(jnp.where(jnp.isnan(x), jnp.nan, x), _INTEGERS[x.dtype.name])
+    integers = _INTEGERS.get(x.dtype.name)
+    if integers is None:
+        return jnp.sort(x)
+    bits = jax.lax.bitcast_convert_type(jnp.where(jnp.isnan(x), jnp.nan, x), integers)
     return jax.lax.bitcast_convert_type(_flipped(jnp.sort(_flipped(bits))), x.dtype)
 
 
