@@ -61,6 +61,7 @@ def cases() -> Iterator[Case]:
     """All cases, those of the core first."""
     yield from _scripts()
     yield from _core()
+    yield from _core_in_jit()
     yield from _registry()
 
 
@@ -136,6 +137,26 @@ def _core() -> Iterator[Case]:
     for name, fn in of_scale.items():
         yield Case(f"gradient of {name}", _gradient(fn), gradients)
     yield Case("gradient of eigvalsh(100×100)", _of_matrix(lambda rmt, a: energy(rmt.eigvalsh(a)), True), gradients)
+
+
+def _core_in_jit() -> Iterator[Case]:
+    """Calls inside of a user's own `jit`, which compiles with all passes."""
+    targets = {"eigvalsh(100×100)": 0.2, "GOE(100).count_below": 1.0}
+    for case in _core():
+        if not case.name.startswith("gradient"):
+            yield Case(f"jit of {case.name}", _in_jit(case.prepare), targets.get(case.name, 1.2))
+    counts = _of_tridiagonal(lambda t: t.count_below(0.3))
+    yield Case("jit of SymTridiagonal(100).count_below", _in_jit(counts), 1.0)
+
+
+def _in_jit(prepare: Callable[[], Prepared]) -> Callable[[], Prepared]:
+    def prepared() -> Prepared:
+        import jax
+
+        fn, args = prepare()
+        return jax.jit(fn), args
+
+    return prepared
 
 
 def _of_key(fn: Callable) -> Callable[[], Prepared]:
