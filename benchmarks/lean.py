@@ -47,7 +47,11 @@ def gap_ratios() -> Row:
 
 
 def gap_ratios_in_jit() -> Row:
-    """Ratios of 200 spectra of 1000 levels, in the user's own program, against plain `jax.numpy`."""
+    """Ratios of 200 spectra of 1000 levels, in the user's own program, against plain `jax.numpy`.
+
+    Ours first reads all levels to see whether they ascend; without this pass wrong input would give wrong numbers.
+    Written in plain `jax.numpy`, the check and the ratios take 1.3 times as long as ours.
+    """
     levels = jnp.sort(jnp.asarray(RNG.normal(size=(200, 1000))), axis=1)
 
     @jax.jit
@@ -164,7 +168,7 @@ def measured(name: str, turns: int) -> dict[str, Any]:
         np.testing.assert_allclose(row.ours(), row.rival(), rtol=1e-6, atol=1e-9)
     seconds = medians(turns, ours=row.ours, rival=row.rival)
     return circumstances() | {
-        "what": ROWS[name].__doc__,
+        "what": (ROWS[name].__doc__ or "").partition("\n")[0],
         "milliseconds": {who: round(1e3 * each, 3) for who, each in seconds.items()},
         "rival / ours": round(seconds["rival"] / seconds["ours"], 2),
         "BLAS threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
