@@ -19,6 +19,11 @@ def varying_like(start: Array, *kinds: Any) -> Array:
     return jax.lax.pvary(start, axes)  # pyright: ignore[reportAttributeAccessIssue] # Its name in JAX 0.8.
 
 
+def varies(array: Array) -> bool:
+    """Whether the array may differ between devices."""
+    return bool(_varies_over(jax.typeof(array)))
+
+
 def _varies_over(kind: Any) -> frozenset:
     """Names of the device axes over which arrays of this type differ."""
     if hasattr(kind, "manual_axis_type"):

@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from rmtjax._varying import varies
+
 # Up to this number of values the distribution function is computed exactly, with matrices of twice this order.
 MOST_EXACT = 50
 # From this z = √n d on, Kolmogorov's series with the exact S is better than the expansion: at n = 51 and P = 0.1 its
@@ -38,9 +40,11 @@ def kolmogorov_tail(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Floa
     """
     inside = (n * d > 0.5) & (d < 1)
     safe = jnp.where(inside, d, 0.5)
-    # The expansion does without the sum, which takes as long as the distance of many values.
-    needed = (n <= MOST_EXACT) | (safe * jnp.sqrt(n) >= _BODY_ENDS)
-    side = jax.lax.cond(needed, lambda: _one_sided(safe, n, most), lambda: jnp.zeros_like(safe))
+    if most <= MOST_EXACT or varies(safe) or varies(n):  # `vmap` of `cond` fails inside of `shard_map`
+        side = _one_sided(safe, n, most)
+    else:  # The expansion does without the sum, which takes as long as the distance of many values.
+        needed = (n <= MOST_EXACT) | (safe * jnp.sqrt(n) >= _BODY_ENDS)
+        side = jax.lax.cond(needed, lambda: _one_sided(safe, n, most), lambda: jnp.zeros_like(safe))
     few, many = (lambda: _few(safe, n, side, min(most, MOST_EXACT))), (lambda: _many(safe, n, side))
     found = few() if most <= MOST_EXACT else jax.lax.cond(n <= MOST_EXACT, few, many)
     return jnp.where(inside, jnp.clip(found, 0, 1), jnp.where(d < 1, 1.0, 0.0))

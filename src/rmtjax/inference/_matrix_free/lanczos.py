@@ -96,8 +96,8 @@ def tridiagonalised(
             vectors, once = q[None], image - like(image, state.off_diagonal) * state.vectors[0]
             entry = jnp.vdot(q, once)
             rest = once - entry * q
-            row = jnp.stack([like(entry, state.off_diagonal), entry])
-            expected = row.real
+            row = jnp.stack([jnp.vdot(state.vectors[0], image), entry])
+            expected = jnp.stack([state.off_diagonal, entry.real])
         left, largest = _norm(rest), jnp.maximum(state.largest, _norm(image))
         goes_on = left > _ROUNDING * eps * largest
         if orthogonal:  # Twice is enough (Parlett 1998, section 6.9): a vector that loses length again is rounding.
