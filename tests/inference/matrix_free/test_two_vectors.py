@@ -48,6 +48,8 @@ def test_a_converged_level_is_found_again_and_is_not_counted(getkey):
     with pytest.raises(ValueError, match="`orthogonal` must be True"):
         several.extreme_levels()
     with pytest.raises(ValueError, match="`orthogonal` must be True"):
+        several.cdf_band(0.5)
+    with pytest.raises(ValueError, match="`orthogonal` must be True"):
         rmt.inference.spectral_outliers(several, rmt.laws.Semicircle(0.1))
 
 

@@ -159,6 +159,7 @@ class SpectralDensityEstimate(AbstractModule):
         References:
             Szegő (1975), Orthogonal Polynomials, section 3.41.
         """
+        self._each_level_once()
         x, valid = _checks.points("x", x)
         lower, _, upper = self._run(self._cumulative, x, valid=valid)
         return lower, upper
@@ -196,13 +197,16 @@ class SpectralDensityEstimate(AbstractModule):
         Raises:
             ValueError: the vectors were not kept orthogonal, or an argument is outside its range.
         """
-        if not self.orthogonal:
-            must = "be True in `spectral_density_of` where levels are counted: without it they are found several times"
-            raise _checks.refusal("orthogonal", must, self.orthogonal)
+        self._each_level_once()
         k = _checks.integer("k", k, at_least=1)
         if k > self.nodes.shape[-1]:
             raise _checks.refusal("k", f"be at most {self.nodes.shape[-1]}, the depth", k)
         return self._run(self._extremes, k=k, side=_checks.choice("side", side, Side))
+
+    def _each_level_once(self) -> None:
+        if not self.orthogonal:
+            must = "be True in `spectral_density_of` where levels are counted: without it they are found several times"
+            raise _checks.refusal("orthogonal", must, self.orthogonal)
 
     @property
     def _numbers(self) -> int:

@@ -75,7 +75,7 @@ def spectral_density_of(
             stored instead of `depth`, and the n · depth² steps are saved that take longer than the products of a sparse
             matrix. Means of Chebyshev's polynomials of degrees below twice the depth, and so densities, keep all but
             10 depth eps (measured up to depth 200). But a converged level is found several times, so that
-            `extreme_levels` and `spectral_outliers` refuse the result.
+            `extreme_levels`, `cdf_bracket`, `cdf_band` and `spectral_outliers` refuse the result.
 
     Returns:
         A `SpectralDensityEstimate`, as differentiable in `args` as `matvec`; reverse mode keeps the bases of all steps.
