@@ -14,6 +14,7 @@ import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import rmtjax as rmt
+from rmtjax.inference import kolmogorov_smirnov
 from rmtjax.special.internal import bracketed_root
 from tests.cases import daily, further
 from tests.everything import CASES, ON_HOST, cases_with
@@ -99,6 +100,13 @@ def test_mapped_over_an_explicit_axis(name):
 SYMMETRIZED = rmt.laws.Symmetrized(rmt.laws.MarchenkoPastur(0.5))
 # Known parameters that are checked on the mesh, functions that close over arrays, and loops that begin with constants.
 INSIDE = {
+    **{
+        f"kolmogorov_smirnov of {n} values": (
+            jax.vmap(lambda v: kolmogorov_smirnov(v, rmt.laws.Uniform(), calibration="independent").p_value),
+            (jnp.arange(float(n)) / n)[None],
+        )
+        for n in (20, 60)
+    },
     "a law with rules for known parameters": (SYMMETRIZED.cdf, jnp.array([0.5])),
     "a function with a constant": (
         jax.vmap(lambda a: rmt.linalg.matrix_function(lambda x: jnp.exp(-np.float32(2) * x), a)),

@@ -41,7 +41,7 @@ LARGE = {
 
 
 # Those that were slow, and their kin.
-DAILY = ("AltlandZirnbauer", "GOE", "GSE", "Levy", "VarianceProfile", "Wigner")
+DAILY = ("AltlandZirnbauer", "GOE", "GSE", "GUE", "Levy", "VarianceProfile", "Wigner")
 FURTHER = tuple(name for name in LARGE if name not in DAILY)
 
 
