@@ -36,7 +36,7 @@ COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 REFERENCE = Case("jax.scipy.linalg.eigh_tridiagonal", reference, library=False)
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox")
 HEADER = (
-    f"{'call':44}{'first s':>9}{'cpu s':>8}{'second s':>10}{'cpu s':>9}{'lines':>8}{'compiled':>10}{'ratio':>8}  target"
+    f"{'call':48}{'first s':>9}{'cpu s':>8}{'second s':>10}{'cpu s':>9}{'lines':>8}{'compiled':>10}{'ratio':>8}  target"
 )
 
 
@@ -134,7 +134,7 @@ def line(record: dict[str, Any]) -> str:
     numbers += (
         f"{second['seconds']:10.4f}{second['processor_seconds']:9.4f}{lines:>8}{compiled:>10}{record['ratio']:8.2f}"
     )
-    return f"{record['name']:44}{numbers}  {target}{'' if record['reached'] else '  missed'}"
+    return f"{record['name']:48}{numbers}  {target}{'' if record['reached'] else '  missed'}"
 
 
 def main() -> int:
@@ -170,7 +170,7 @@ def run_all(chosen: list[Case], float64: bool, records: list[dict[str, Any]]) ->
         record = run(case, float64)
         if "failed" in record:
             failed += 1
-            print(f"{case.name:44} failed: {record['failed']}", flush=True)
+            print(f"{case.name:48} failed: {record['failed']}", flush=True)
         elif "absent" not in record:
             records.append(judged(case, record, unit))
             print(line(records[-1]), flush=True)

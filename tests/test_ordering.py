@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rmtjax._ordering import in_order
+from rmtjax._ordering import in_order, of_rank, rank_of
 
 kinds = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
@@ -22,8 +22,19 @@ def _numbers(dtype: str) -> np.ndarray:
 def test_every_number_has_its_place(dtype):
     x = _numbers(dtype)
     assert np.signbit(x[np.isnan(x)]).tolist().count(True) == 1  # both kinds of NaN are there
-    np.testing.assert_array_equal(in_order(jnp.asarray(x)), np.sort(x))
+    found = np.asarray(in_order(jnp.asarray(x)))
+    np.testing.assert_array_equal(found, np.sort(x))
+    assert np.signbit(found[found == 0]).tolist() == [True, False]
     np.testing.assert_array_equal(jax.vmap(in_order)(jnp.asarray(x).reshape(-1, 2)), np.sort(x.reshape(-1, 2)))
+
+
+@kinds
+def test_ranks_count_numbers(dtype):
+    one, zero = jnp.ones((), dtype), jnp.zeros((), dtype)
+    assert int(rank_of(jnp.nextafter(one, zero))) == int(rank_of(one)) - 1
+    assert (int(rank_of(zero)), int(rank_of(-zero))) == (0, -1)
+    x = jnp.asarray(_numbers(dtype))
+    np.testing.assert_array_equal(of_rank(rank_of(x), x.dtype), x)
 
 
 def test_whole_numbers_are_sorted_too():

@@ -13,22 +13,18 @@ from rmtjax.linalg import _lapack, _sturm
 from rmtjax.linalg._decompose import decompose, hermitian_part
 from rmtjax.linalg._tridiagonal import block_eigenvalues
 
-# Up to this n, for real and for complex matrices, levels on a CPU come from LAPACK's driver, and beyond it from the
-# sweeps of this package. For n < 50 the driver takes half the time of the driver with vectors. At n = 100 it takes as
-# long as the sweeps in double precision, and 1.1 to 1.3 times as long in single precision; but its program compiles in
-# 0.1 s instead of 1.1 s.
+# By `dtype.kind`, for real and for complex matrices: up to this n, levels on a CPU come from LAPACK's driver without
+# vectors, and beyond it from the sweeps of this package. For n < 50 the driver takes half the time of the driver with
+# vectors. For real matrices of n = 100 it takes as long as the sweeps in double precision, and 1.1 to 1.3 times as long
+# in single precision; but its program compiles in 0.1 s instead of 1.1 s. For complex matrices it falls behind earlier.
 _LARGEST_DIRECT = {"f": 100, "c": 50}
 
 
+# Compiled here, so that calls outside of `jit` do not compile the loops each time.
 @jax.custom_jvp
+@compiled
 def hermitian_eigenvalues(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     """`eigvalsh` of a matrix that is known to be finite and Hermitian."""
-    return _levels_by_platform(a)
-
-
-# Compiled here, so that calls outside of `jit` do not compile the loops each time.
-@compiled
-def _levels_by_platform(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
     direct = a.shape[-1] <= _LARGEST_DIRECT[a.dtype.kind]
     on_cpu = _lapack.levels if direct else _reduced_levels
     return jax.lax.platform_dependent(a, cpu=on_cpu, default=lambda b: decompose(b)[0])

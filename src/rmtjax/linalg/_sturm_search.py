@@ -158,7 +158,8 @@ def _divide(matrix: _sturm.AbstractSturm, ends: Ends, first: Int[Array, ""], all
 
 
 def _how_many(wanted: Bool[Array, " k"]) -> Int[Array, ""]:
-    """The number of wanted entries; XLA makes three kernels of a sum alone, and one of a sum with a maximum."""
+    """The number of wanted entries."""
+    # XLA makes three kernels of a sum alone. Beside another reduction it makes one; `some` is there for this only.
     parts, start = (wanted.astype(jnp.int32), wanted), (jnp.int32(0), jnp.bool_(False))
     total, some = jax.lax.reduce(parts, start, lambda a, b: (a[0] + b[0], a[1] | b[1]), (0,))
     return jnp.where(some, total, 0)

@@ -156,11 +156,9 @@ def _accepted(key: KeyScalar, b: Float[Array, "..."]) -> tuple[Float[Array, "...
         words, next_key = cut(words, key)
         uniform = (words[width:].astype(b.dtype) + 0.5) * 2.0 ** -jnp.finfo(b.dtype).bits
         new = _proposed(normal_variates(words[:width], b.dtype), uniform, parameters[first, column])
-        return (
-            count + 1,
-            words_and_key(next_key, 2 * width, b.dtype),
-            jnp.where(missing & (row == first[None]), new[None], proposals),
-        )
+        # Drawn for the next round, because a carried array is computed once; those of the last round are not used.
+        next_words = words_and_key(next_key, 2 * width, b.dtype)
+        return count + 1, next_words, jnp.where(missing & (row == first[None]), new[None], proposals)
 
     # A negative excess means that no proposal is accepted yet. Such an element would end with the mode, y = 0.
     start = jax.lax.complex(jnp.zeros_like(parameters), -jnp.ones_like(parameters))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from rmtjax._automatic import mesh_of
+from rmtjax._ordering import of_rank, rank_of
 from rmtjax._promotion import aligned
 from rmtjax._staging import is_staged, opened
 from rmtjax._varying import varying_like
@@ -84,7 +85,7 @@ def _differentiable_jvp(fn: Callable[..., Array], primals: tuple, tangents: tupl
 
 
 def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
-    first, last = _rank(lower), _rank(upper)
+    first, last = rank_of(lower), rank_of(upper)
 
     def unfinished(bracket: tuple) -> Array:
         a, b, middle, _, begins = bracket
@@ -112,15 +113,7 @@ def _bisect(fn: Callable[[Array], Array], lower: Float[Array, ""], upper: Float[
     return jnp.where(jnp.isnan(lower) | jnp.isnan(upper), jnp.nan, _number(rank, lower.dtype))
 
 
-def _rank(x: Float[Array, ""]) -> Int[Array, ""]:
-    """The position of a number in the ordered floating-point numbers, with position 0 for 0.0."""
-    # The bits of negative numbers, read as integers, increase with magnitude.
-    kind = np.dtype(f"int{jnp.finfo(x.dtype).bits}")
-    bits = jax.lax.bitcast_convert_type(x, kind)
-    return jnp.where(bits < 0, np.iinfo(kind).min - bits, bits)
-
-
 def _number(rank: Int[Array, ""], dtype: np.dtype) -> Float[Array, ""]:
-    """The inverse of `_rank`; subnormal numbers, which a processor may treat as 0, become 0."""
-    x = jax.lax.bitcast_convert_type(jnp.where(rank < 0, np.iinfo(rank.dtype).min - rank, rank), dtype)
+    """The inverse of `rank_of`; subnormal numbers, which a processor may treat as 0, become 0."""
+    x = of_rank(rank, dtype)
     return jnp.where(jnp.abs(x) < jnp.finfo(dtype).tiny, 0, x)

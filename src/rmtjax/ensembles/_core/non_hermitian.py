@@ -16,6 +16,7 @@ from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._module import AbstractModule
+from rmtjax._ordering import in_order
 from rmtjax._promotion import complex_dtype, in_one_precision, like
 from rmtjax._typing import KeyScalar, RealLike
 from rmtjax.ensembles._core.joint_density import anywhere
@@ -61,7 +62,7 @@ class AbstractNonHermitianEnsemble(AbstractModule):
         return like(levels, self._unit()) * jnp.sort(levels)
 
     def _moduli(self, key: KeyScalar) -> Float[Array, " n"]:
-        return jnp.sort(jnp.abs(self._eigenvalues(key)))
+        return in_order(jnp.abs(self._eigenvalues(key)))
 
     def _has_density(self) -> Any:
         """Whether the levels have a density in the plane at these parameters; like `_valid`, it raises or is traced."""

@@ -21,6 +21,7 @@ def antisymmetric(entries: Float[Array, "n n"]) -> Float[Array, "n n"]:
 def both_mirrored(entries: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
     """The symmetric matrices of the lower triangle and of the upper one, both with the diagonal."""
     entries = stored(entries)
+    # The parts of a complex matrix read the transpose faster from here than from a copy.
     lower, transpose = _lower(entries), entries.T
     return jnp.where(lower, entries, transpose), jnp.where(lower, transpose, entries)
 

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Complex, Float, Inexact
 
+from rmtjax._ordering import in_order
 from rmtjax._promotion import aligned, like
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
 from rmtjax.inference._covariance.transforms import Number, Transform
@@ -44,9 +45,9 @@ def weighted_rows(
     n = data.shape[-2]
     shares = weights / jnp.sum(weights)
     if not center:
-        return data, n * shares, n * jnp.sort(shares)[::-1]
+        return data, n * shares, n * in_order(shares)[::-1]
     deviations = data - jnp.sum(jnp.multiply(*aligned(shares[:, None], data)), axis=-2, keepdims=True)
-    ordered = jnp.sort(shares)[::-1]
+    ordered = in_order(shares)[::-1]
     upper, lower = ordered[:-1], ordered[1:]
     between = 2 * upper * lower / jnp.where(upper > 0, upper + lower, 1)
     return deviations, n * shares / (1 - jnp.sum(shares**2)), between / jnp.mean(between)

@@ -8,10 +8,10 @@ converged (Giraud, Langou and Rozložník 2005), and T is the exact matrix of an
 The library matfree 0.6 makes vectors orthogonal as often, but goes on where they have run out: for the identity matrix
 its T has off-diagonal entries of 5, and so levels that the matrix does not have.
 
-*Without this*, each product is made orthogonal to the last two vectors only, as for exact numbers. T is then the exact
-matrix of an operator that has a cluster of levels, as wide as some root of rounding, where A has one, and sees each
-cluster as A's vector sees its level (Greenbaum 1989, Linear Algebra Appl. 113, 7). Averages keep their digits
-(Knizhnerman 1996, Comput. Math. Math. Phys. 36, 1481), but a converged level is found several times.
+*Without orthogonality to all vectors*, each product is made orthogonal to the last two only, which would suffice for
+exact numbers. T is then the exact matrix of an operator that has a narrow cluster of levels where A has one, and whose
+vector sees each cluster as A's vector sees its level (Greenbaum 1989, Linear Algebra Appl. 113, 7). Averages keep their
+digits (Knizhnerman 1996, Comput. Math. Math. Phys. 36, 1481), but a converged level is found several times.
 """
 
 from collections.abc import Callable

@@ -51,7 +51,8 @@ class SpectralDensityEstimate(AbstractModule):
     Args:
         nodes: the Ritz values θ of each probe, ascending; if the vectors ran out, followed by copies of the last.
         weights: the weights w of the nodes, of sum 1 for each probe; 0 for copies.
-        residuals: a level lies within this distance of a node; infinite for copies.
+        residuals: if `orthogonal`, a level lies within this distance of a node, else within about twice this distance;
+            infinite for copies.
         complete: whether the vectors of a probe ran out, so that its quadrature is exact for every function.
         n: order of the operator.
         beta: 1 for real and 2 for complex vectors.
@@ -204,6 +205,7 @@ class SpectralDensityEstimate(AbstractModule):
         return self._run(self._extremes, k=k, side=_checks.choice("side", side, Side))
 
     def _each_level_once(self) -> None:
+        """Refuse nodes that may be copies of one level."""
         if not self.orthogonal:
             must = "be True in `spectral_density_of` where levels are counted: without it they are found several times"
             raise _checks.refusal("orthogonal", must, self.orthogonal)

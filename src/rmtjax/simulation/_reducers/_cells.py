@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
+from rmtjax._ordering import rank_of
 from rmtjax._promotion import like
 
 
@@ -56,9 +57,8 @@ def encoded(values: Float[Array, "..."]) -> UInt[Array, "..."]:
     """The codes of numbers that are not NaN."""
     word = unsigned(values.dtype).type
     sign = word(1) << word(8 * values.dtype.itemsize - 1)
-    bits = jax.lax.bitcast_convert_type(values, word)
-    bits = jnp.where(bits == sign, word(0), bits)  # the zeros are equal
-    return jnp.where(bits < sign, bits | sign, ~bits)
+    rank = rank_of(values)
+    return jax.lax.bitcast_convert_type(jnp.where(rank == -1, 0, rank), word) ^ sign  # the zeros are equal
 
 
 def decoded(codes: UInt[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
