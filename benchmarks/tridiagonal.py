@@ -125,8 +125,12 @@ def histogram_of(ensemble: rmt.GaussianBeta | rmt.GOE, edges: jax.Array) -> Call
 
 
 def semicircle_counts(n: int, edges: np.ndarray) -> np.ndarray:
-    x = np.clip(np.asarray(edges, float), -2, 2)
-    return n * np.diff(0.5 + x * np.sqrt(4 - x**2) / (4 * np.pi) + np.arcsin(x / 2) / np.pi)
+    return n * np.diff(semicircle_cdf(edges))
+
+
+def semicircle_cdf(x: np.ndarray) -> np.ndarray:
+    x = np.clip(np.asarray(x, float), -2, 2)
+    return 0.5 + x * np.sqrt((2 - x) * (2 + x)) / (4 * np.pi) + np.arcsin(x / 2) / np.pi
 
 
 def histograms(quick: bool) -> Iterator[Row]:

@@ -1,5 +1,6 @@
 """Symmetric tridiagonal matrices: derivatives, batches, limits and refusals."""
 
+import re
 from functools import partial
 
 import jax
@@ -605,6 +606,19 @@ def test_residuals_of_vectors_that_extend_over_the_whole_matrix():
 def test_zero_matrix_is_counted_at_every_scale():
     zero = SymTridiagonal(np.zeros(3), np.zeros(2))
     np.testing.assert_array_equal(zero.count_below(np.array([-1e-300, 1e-300, 1.0])), [0, 3, 3])
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_no_number_of_128_bits_is_scattered(batch):
+    # A GPU would write these one after the other. More than 256 levels queue for lanes.
+    d = jax.ShapeDtypeStruct((*batch, 300), jnp.float64)
+    e = jax.ShapeDtypeStruct((*batch, 299), jnp.float64)
+    one = lambda d, e: SymTridiagonal(d, e).eigenvalues()
+    levels = jax.vmap(one) if batch else one
+    program = jax.jit(levels).lower(d, e).as_text()
+    types = re.findall(r'"stablehlo.scatter"[\s\S]*?-> (tensor<.*)', program)
+    assert types
+    assert not any("complex" in some for some in types)
 
 
 def test_calls_outside_of_jit_compile_once():

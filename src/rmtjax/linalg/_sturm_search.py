@@ -209,7 +209,7 @@ def _polish(matrix: _sturm.AbstractSturm, ends: Ends) -> Ends:
         else:
             mine = _first(every.open)[: _lanes(size)]
             some = _step(matrix, _Search(*(points.at[mine].get(mode="clip") for points in every)))
-            later = (old.at[mine].set(new, mode="drop") for new, old in zip(some, every, strict=True))
+            later = _scattered(every, mine, some)
         return number + 1, _Search(*later)
 
     def goes_on(carry: tuple[Int[Array, ""], _Search]) -> Bool[Array, ""]:
@@ -221,6 +221,14 @@ def _polish(matrix: _sturm.AbstractSturm, ends: Ends) -> Ends:
     # If rounding gives both ends of a bracket the same sign, the bracket stays as it was, for the second round.
     found = jnp.stack([jnp.minimum(s.a.real, s.b.real), jnp.maximum(s.a.real, s.b.real)])
     return _points(jnp.where(s.across[None], found, ends.real), ends.imag)
+
+
+def _scattered(every: _Search, mine: Int[Array, " lanes"], some: _Search) -> list[Points]:
+    """All points, with those of the levels `mine` replaced."""
+    # XLA scatters complex numbers of 128 bits on a GPU one after the other, each with a few launches.
+    old, new = (jnp.stack([part for p in points for part in (p.real, p.imag)]) for points in (every, some))
+    parts = old.at[:, mine].set(new, mode="drop")
+    return [jax.lax.complex(x, value) for x, value in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def _step(matrix: _sturm.AbstractSturm, s: _Search) -> _Search:
