@@ -100,7 +100,7 @@ def measured(repeats: int) -> dict[str, float]:
     costs = {"meeting": _median(lambda: processes.numbers([0, 0]), repeats)}
     store = Store(Path(tempfile.mkdtemp()) / "checkpoint")
     for size in STATE_BYTES:
-        saved = Saved(0, {}, [np.zeros(size, np.uint8)])
+        saved = Saved(0, 1, {}, [np.zeros(size, np.uint8)])
         costs[f"exchange of {size:,} bytes"] = _median(lambda saved=saved: processes.blobs(packed(saved)), repeats)
         costs[f"checkpoint of {size:,} bytes"] = _median(lambda saved=saved: store.save(saved), repeats)
     return costs

@@ -132,7 +132,7 @@ def checkpoint(turns: int) -> float:
     """The time that a state of 1,000 counts takes to the disk."""
     from rmtjax.simulation._checkpoint import Saved, Store
 
-    store, saved = Store(Path(tempfile.mkdtemp()) / "checkpoint"), Saved(0, {}, [np.arange(1000)])
+    store, saved = Store(Path(tempfile.mkdtemp()) / "checkpoint"), Saved(0, 1, {}, [np.arange(1000)])
     return statistics.median(_seconds(lambda: store.save(saved)) for _ in range(turns))
 
 
