@@ -47,14 +47,21 @@ def test_fit_is_that_of_another_optimiser():
     found = scipy.optimize.minimize_scalar(lambda b: -total(b), bounds=(0.01, 20), options={"xatol": 1e-8})
     np.testing.assert_allclose(fit.value, found.x, rtol=1e-6)
     np.testing.assert_allclose(fit.log_likelihood, -found.fun, rtol=1e-10)
-    # The sandwich formula by differences; ten spectra with one ratio each are ten groups.
+    assert fit.at_boundary  # ten ratios do not exclude β = 0
+    assert np.isnan(fit.standard_error)
+    # In groups of one value the slope has the variance of independent values.
+    lower, upper = fit.interval(0.8)
+    for end in (lower, upper):
+        np.testing.assert_allclose(2 * (total(found.x) - total(end)) * 9 / 10, 1.383029**2, rtol=1e-3)
+    # The sandwich formula by differences, for sixty spectra with one ratio each.
     each = lambda b: np.asarray(InterpolatedGapRatio(b).logpdf(jnp.asarray(RATIOS)))
     step = 1e-4
     slopes = (each(found.x + step) - each(found.x - step)) / (2 * step)
     bend = (each(found.x + step) - 2 * each(found.x) + each(found.x - step)).sum() / step**2
-    np.testing.assert_allclose(fit.standard_error, np.sqrt(10 / 9 * (slopes**2).sum()) / -bend, rtol=1e-4)
-    lower, upper = fit.interval()
-    np.testing.assert_allclose([lower, upper], fit.value + np.array([-1, 1]) * 2.262157 * fit.standard_error, rtol=1e-6)
+    many = fit_beta(triples(np.tile(RATIOS, 6)))
+    assert not many.at_boundary
+    np.testing.assert_allclose(many.value, found.x, rtol=1e-6)
+    np.testing.assert_allclose(many.standard_error, np.sqrt(60 / 59 * 6 * (slopes**2).sum()) / (-6 * bend), rtol=1e-4)
     # The implicit derivative, in the upper levels.
     slope = jax.grad(lambda x: fit_beta(x).value)(levels)[3, 2]
     moved = [fit_beta(levels.at[3, 2].add(h)).value for h in (1e-5, -1e-5)]

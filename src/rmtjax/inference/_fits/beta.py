@@ -6,7 +6,7 @@ $M = n + \beta n (n - 1)/2$ the likelihood is largest at $s^2 = \beta n B/2M$, $
 """
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from rmtjax._typing import RealScalarLike, overload
 from rmtjax._units import unit_of
 from rmtjax.ensembles import GaussianBeta
 from rmtjax.inference._fits.maximum import Errors, Fit, Groups, grouped, maximum, most_likely, usable
+from rmtjax.inference._fits.profile import Profile
 from rmtjax.laws import InterpolatedGapRatio, InterpolatedSpacing
 from rmtjax.special.internal import log_mehta, log_vandermonde
 from rmtjax.spectra import Line, Spectrum
@@ -135,24 +136,32 @@ def _most_likely_levels(levels: Float[Array, "m n"], scale: Float[Array, ""] | N
     levels, scale = levels / unit, None if scale is None else scale / unit
     # The likelihood depends on the levels by two sums, taken as means over spectra.
     sums = jnp.mean(jax.vmap(log_vandermonde)(levels)), jnp.mean(jnp.sum(levels**2, axis=-1))
-    found = maximum(partial(_log_likelihood, n, spectra), (*sums, scale), _POSITIVE_BETAS)
+    profile = Profile(_OfLevels(n, spectra), (*sums, scale), _POSITIVE_BETAS, grouped=False)
+    found = maximum(profile)
     fitted = _log_density(found.place, *sums, n, scale)[1]
     return Fit(
         value=found.place,
-        standard_error=jnp.where(found.inside, jnp.sqrt(-1 / found.curvature), jnp.nan),
+        standard_error=jnp.where(found.at_boundary, jnp.nan, jnp.sqrt(-1 / found.curvature)),
         log_likelihood=found.total - levels.size * jnp.log(unit),
         law=GaussianBeta(n, found.place, fitted * unit),
-        at_boundary=~found.inside,
+        at_boundary=found.at_boundary,
         number=jnp.asarray(levels.size),
         parameter="beta",
         errors="information",
         groups=spectra,
+        profile=profile,
     )
 
 
-def _log_likelihood(n: int, spectra: int, beta: Float[Array, ""], data: tuple) -> Float[Array, ""]:
-    distances, squares, scale = data
-    return spectra * _log_density(beta, distances, squares, n, scale)[0]
+class _OfLevels(NamedTuple):
+    """The log-likelihood of β for some spectra with n levels, as one group of one value."""
+
+    n: int
+    spectra: int
+
+    def __call__(self, beta: Float[Array, ""], data: tuple) -> Float[Array, "1 1"]:
+        distances, squares, scale = data
+        return self.spectra * _log_density(beta, distances, squares, self.n, scale)[0][None, None]
 
 
 def _log_density(

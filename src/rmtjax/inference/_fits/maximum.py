@@ -30,10 +30,13 @@ from rmtjax._automatic import on_automatic_axes
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import common_dtype, like
 from rmtjax._varying import varying_like
-from rmtjax.special.internal import student_interval
+from rmtjax.inference._fits.profile import OfLaw, Profile, interval
+from rmtjax.special.internal import student_multiple
 from rmtjax.spectra import MaskedValues
 from rmtjax.spectra.internal import first_for_rest
 
+# The quantile of 95 % of χ² with one degree of freedom.
+_SIGNIFICANT = 3.841459
 # Errors come from at least this number of groups: fewer spectra are cut into blocks.
 _GROUPS = 20
 
@@ -47,15 +50,17 @@ class Fit(AbstractModule, Generic[FittedLaw]):
 
     Args:
         value: the estimate.
-        standard_error: standard error of the estimate; NaN at a boundary.
+        standard_error: standard error of the estimate; NaN at a boundary, where only `interval` holds.
         log_likelihood: the logarithm of the likelihood of the estimate.
         law: the law with this parameter, or the ensemble if β is fitted to whole spectra.
-        at_boundary: whether the likelihood is largest at an end of the range, where the estimate has no error.
+        at_boundary: whether twice the logarithm of the likelihood ratio to an end of the range is below 3.84, the
+            quantile of 95 % of χ². The data then bound the parameter from one side only.
         number: number of values.
         parameter: the name of the parameter.
         errors: the source of the error: "spectra", the spread of the slopes of the likelihood over independent spectra;
             "blocks", the same over blocks of neighbouring values; "information", the curvature of the likelihood.
         groups: the number of spectra or blocks.
+        profile: the likelihood as a function of the parameter, for `interval`.
 
     Example:
         >>> import jax, rmtjax as rmt
@@ -74,18 +79,28 @@ class Fit(AbstractModule, Generic[FittedLaw]):
     parameter: str = eqx.field(static=True)
     errors: Errors = eqx.field(static=True)
     groups: int = eqx.field(static=True)
+    profile: Profile = eqx.field(repr=False)
 
     def interval(self, confidence: float = 0.95) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """A confidence interval, by Student's distribution with `groups` - 1 degrees of freedom.
+        r"""The confidence interval of the parameters whose likelihood is not significantly smaller.
+
+        Twice the difference of the log-likelihoods is compared with $t^2$, for Student's quantile t with `groups` - 1
+        degrees of freedom, or for a normal t if the error comes from the information. The spread of the slopes over
+        groups accounts for values that depend on each other. The interval is not symmetric, and it holds where the
+        likelihood is far from quadratic. It has one side only where it reaches an end of the range, and holds the truth
+        more often there than it says: with a probability of up to (1 + `confidence`)/2.
 
         Args:
-            confidence: probability that the interval holds the true value, between 0 and 1.
+            confidence: probability that the interval holds the true value, between 0 and 1; static.
 
         Returns:
-            The lower and the upper end, by the normal law if the error comes from the information.
+            The lower and the upper end.
+
+        References:
+            Pace, Salvan and Sartori (2011), Statist. Sinica 21, 129, section 3, for the scale of the statistic.
         """
         freedom = self.groups - 1 if self.errors != "information" else 10**9
-        return student_interval(confidence, self.value, self.standard_error, freedom)
+        return interval(self.profile, self.value, student_multiple(confidence, freedom) ** 2)
 
 
 class Groups(AbstractModule):
@@ -193,47 +208,41 @@ def most_likely(
     """
     # Values that do not count become one in the middle of every law, which gives no NaN.
     groups = Groups(jnp.where(groups.mask, groups.values, 0.5), groups.mask)
-    found = maximum(partial(_log_likelihoods, make), groups, grid, by_differences=by_differences)
+    profile = Profile(OfLaw(make), groups, grid, grouped=True)
+    found = maximum(profile, by_differences=by_differences)
     # Groups without values do not count.
     filled = like(found.slopes, jnp.sum(groups.mask.any(-1)))
     spread = jnp.sqrt(filled / jnp.maximum(filled - 1, 1) * jnp.sum(found.slopes**2))
     return Fit(
         value=found.place,
-        standard_error=jnp.where(found.inside & (filled > 1), spread / -found.curvature, jnp.nan),
+        standard_error=jnp.where(~found.at_boundary & (filled > 1), spread / -found.curvature, jnp.nan),
         log_likelihood=found.total,
         law=make(found.place),
-        at_boundary=~found.inside,
+        at_boundary=found.at_boundary,
         number=jnp.sum(groups.mask),
         parameter=parameter,
         errors=errors,
         groups=groups.values.shape[0],
+        profile=profile,
     )
 
 
-def _log_likelihoods(make: Callable[[Array], Any], theta: Array, groups: Groups) -> Float[Array, " g"]:
-    return jnp.sum(jnp.where(groups.mask, make(theta).logpdf(groups.values), 0), axis=-1)
-
-
 class Maximum(NamedTuple):
-    """The place of the largest sum, whether it is inside, the slopes of the terms there, the curvature, and the sum."""
+    """The place of the largest sum, the slopes of the terms there, the curvature and the sum."""
 
     place: Float[Array, ""]
-    inside: Bool[Array, ""]
+    at_boundary: Bool[Array, ""]
     slopes: Float[Array, " g"]
     curvature: Float[Array, ""]
     total: Float[Array, ""]
 
 
-def maximum(
-    each: Callable[[Array, Any], Array], data: Any, grid: tuple[float, ...], *, by_differences: bool = False
-) -> Maximum:
-    """The largest value of a sum over the interval of the grid, whose place is differentiable in the data.
-
-    The function `each(parameter, data)` gives the log-likelihoods of all groups, and closes over no arrays.
-    """
+def maximum(profile: Profile, *, by_differences: bool = False) -> Maximum:
+    """The largest likelihood over the interval of the grid, whose place is differentiable in the data."""
+    each, data = _of_groups(profile.each), profile.data
     fixed = jax.lax.stop_gradient(data)
     dtype = common_dtype(*(leaf for leaf in jax.tree.leaves(data) if jnp.issubdtype(leaf.dtype, jnp.floating)))
-    points = jnp.asarray(np.asarray(grid), dtype)
+    points = profile.points(dtype)
     heights = jax.lax.map(lambda theta: jnp.sum(each(theta, fixed)), points)
     best = jnp.argmax(jnp.where(jnp.isfinite(heights), heights, -jnp.inf))
     last = points.size - 1
@@ -271,7 +280,13 @@ def maximum(
     inside = ~(at_lower | at_upper)
     place = _implicit(each, theta, jnp.where(inside, curvature, -jnp.inf), data)
     place = jnp.where(at_lower, points[0], jnp.where(at_upper, points[last], place))
-    return Maximum(place, inside, slopes, curvature, jnp.where(inside, total, heights[best]))
+    total = jnp.where(inside, total, heights[best])
+    loss = total - jnp.maximum(heights[0], heights[last])
+    return Maximum(place, ~inside | (2 * loss <= _SIGNIFICANT), slopes, curvature, total)
+
+
+def _of_groups(each: Callable[[Array, Any], Array]) -> Callable[[Array, Any], Array]:
+    return lambda theta, data: jnp.sum(each(theta, data), axis=-1)
 
 
 def _swapped(each: Callable[[Array, Any], Array], data: Any, theta: Array) -> Array:
