@@ -66,9 +66,9 @@ def test_two_weights_against_the_roots_of_a_polynomial(c):
 
     @jax.jit
     def solved(levels, weights):
-        count = counted(levels, n, p)
-        transform = cauchy(levels, 0.1, count)
-        return transform, levels_from(levels, transform, count, n, p, weights, 0.1)
+        count, width = counted(levels, n, p), jnp.array([0.1])
+        transform = cauchy(levels, width, count)
+        return transform, levels_from(levels, transform, count, n, p, weights, width)
 
     (u, v), (found, null) = solved(levels, weights)
     y = min(1, n / p) * (1 - np.asarray(u) + 1j * np.asarray(v))

@@ -21,7 +21,7 @@ References:
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from rmtjax.inference._covariance.transforms import Number, Transform, counted
+from rmtjax.inference._covariance.transforms import Transform, counted
 
 Levels = tuple[Float[Array, "*batch k"], Float[Array, "*batch"]]
 
@@ -50,7 +50,11 @@ def effective_sizes(
 
 
 def null_level(
-    levels: Float[Array, "*batch k"], count: Bool[Array, "*batch k"], n: int, p: int, factor: Number = 1.0
+    levels: Float[Array, "*batch k"],
+    count: Bool[Array, "*batch k"],
+    n: int,
+    p: int,
+    factor: Float[Array, "*batch"] | float = 1.0,
 ) -> Float[Array, "*batch"]:
     """The level d₀ of directions without data, 0 for p ≤ n; a kernel multiplies m₊(0) by the factor."""
     if p <= n:

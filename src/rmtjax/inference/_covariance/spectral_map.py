@@ -11,7 +11,10 @@ Derivative. With $E = V^* \dot S V$, so that $\dot\lambda_i = E_{ii}$, first-ord
 $$\dot{\hat\Sigma} = V (F \circ E + \dot D) V^* + \dot d_0 (1 - V V^*) + W G V^* + V G W^*, \quad
 W = (1 - VV^*) \dot S V,$$
 
-with $F_{ij} = (d_i - d_j)/(\lambda_i - \lambda_j)$, 0 on the diagonal, and $G_i = (d_i - d_0)/\lambda_i$. The rows have
+with $F_{ij} = (d_i - d_j)/(\lambda_i - \lambda_j)$, 0 on the diagonal, and $G_i = (d_i - d_0)/\lambda_i$. For equal
+levels $F_{ij} = \partial d_i/\partial\lambda_i - \partial d_i/\partial\lambda_j$, because the method treats all levels
+alike. So one derivative in the direction $r_i = i$ gives all of these, as $(\dot d_i - \dot d_j)/(r_i - r_j)$: other
+levels change $d_i$ and $d_j$ by the same amount. The rows have
 no component along a vector of level 0, so that its column of W vanishes and its quotient does not matter: the
 derivative is finite where rows or columns repeat, unlike the derivative of a QR decomposition. $\dot S = \frac1n
 \sum_i (z_i y_i^* + y_i z_i^*)$ with $z_i = w_i \dot y_i + \dot w_i y_i / 2$ contains no root of a weight, and is right
@@ -69,7 +72,9 @@ def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tupl
     slopes = jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1))
     (new, null), (new_dot, null_dot) = jax.jvp(method, (levels, *operands), (slopes, *operand_tangents))
     one = lambda size: jax.lax.broadcast_to_rank(jnp.eye(size, dtype=e.dtype), e.ndim)
-    inside = like(e, _quotients(new, levels)) * e + like(e, new_dot)[..., None] * one(levels.shape[-1])
+    ramp = jnp.broadcast_to(jnp.arange(levels.shape[-1], dtype=levels.dtype), levels.shape)
+    risen = jax.jvp(lambda levels: method(levels, *operands)[0], (levels,), (ramp,))[1]
+    inside = like(e, _quotients(new, levels, risen, ramp)) * e + like(e, new_dot)[..., None] * one(levels.shape[-1])
     change = v @ inside @ adjoint(v)
     if v.shape[-2] > v.shape[-1]:
         outside = moved - v @ e
@@ -82,9 +87,22 @@ def _with_levels_of_jvp(method: Method, primals: tuple, tangents: tuple) -> tupl
     return matrix, change
 
 
-def _quotients(new: Float[Array, "*batch k"], levels: Float[Array, "*batch k"]) -> Float[Array, "*batch k k"]:
-    """The divided differences F, 0 for levels that cannot be told apart."""
-    gaps = levels[..., :, None] - levels[..., None, :]
-    resolution = 4 * jnp.finfo(levels.dtype).eps * levels[..., -1:, None]
-    equal = jnp.abs(gaps) <= jax.lax.stop_gradient(resolution)
-    return jnp.where(equal, 0, (new[..., :, None] - new[..., None, :]) / jnp.where(equal, 1, gaps))
+def _quotients(
+    new: Float[Array, "*batch k"],
+    levels: Float[Array, "*batch k"],
+    risen: Float[Array, "*batch k"],
+    ramp: Float[Array, "*batch k"],
+) -> Float[Array, "*batch k k"]:
+    """The divided differences F; `risen` is the derivative of the new levels in the direction `ramp`."""
+    differences = lambda x: x[..., :, None] - x[..., None, :]
+    gaps, size = differences(levels), jnp.max(jnp.abs(new), -1)[..., None, None]
+    # The rounding of k levels, and of sums over these.
+    rounding = 4 * levels.shape[-1] * jnp.finfo(levels.dtype).eps
+    one_level = jnp.abs(gaps) <= rounding * levels[..., -1:, None]
+    safe = jnp.where(one_level, 1, gaps)
+    quotient = differences(new) / safe
+    steps = differences(ramp)
+    limit = differences(risen) / jnp.where(steps == 0, 1, steps)
+    # Close levels lose digits in the quotient; the limit is taken where it is as near as these allow.
+    agrees = jnp.abs(limit - quotient) <= rounding * size / jnp.abs(safe)
+    return jnp.where(jax.lax.stop_gradient(one_level | agrees), limit, quotient)

@@ -12,7 +12,6 @@ from jaxtyping import Array, Bool, Float, Inexact
 
 from rmtjax._promotion import like
 
-Number = float | Float[Array, ""]
 Transform = tuple[Float[Array, "*batch k"], Float[Array, "*batch k"]]
 
 
@@ -37,7 +36,9 @@ def counted(levels: Float[Array, "*batch k"], n: int, p: int) -> Bool[Array, "*b
     return jnp.where(parted, beyond_rounding, levels > 4 * info.tiny**0.5 * top)
 
 
-def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
+def cauchy(
+    levels: Float[Array, "*batch k"], width: Float[Array, "*batch 1"], count: Bool[Array, "*batch k"]
+) -> Transform:
     r"""The transform by the Cauchy kernel: level j is seen from $\lambda_i (1 + ih)$.
 
     $u_i - i v_i = \frac1k\sum_j \frac{\lambda_i (\lambda_i - \lambda_j) - i h \lambda_i^2}{(\lambda_i - \lambda_j)^2 +
@@ -45,17 +46,20 @@ def cauchy(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "
     """
     own = jnp.where(count, levels, 1)[..., :, None]
     gaps = own - levels[..., None, :]
-    weights = like(levels, count)[..., None, :] * own / (gaps**2 + (width * own) ** 2)
+    weights = like(levels, count)[..., None, :] * own / (gaps**2 + (width[..., None] * own) ** 2)
     number = like(levels, jnp.maximum(jnp.sum(count, -1, keepdims=True), 1))
     return jnp.sum(weights * gaps, -1) / number, width * own[..., 0] * jnp.sum(weights, -1) / number
 
 
-def epanechnikov(levels: Float[Array, "*batch k"], width: Number, count: Bool[Array, "*batch k"]) -> Transform:
+def epanechnikov(
+    levels: Float[Array, "*batch k"], width: Float[Array, "*batch 1"], count: Bool[Array, "*batch k"]
+) -> Transform:
     """The transform by Epanechnikov's kernel, of the width h λ_j around each level, and by its Hilbert transform."""
     own = levels[..., :, None]
     others = jnp.where(count, levels, 1)[..., None, :]
-    distance = (own - others) / (width * others)
-    height = like(levels, count)[..., None, :] * own / (width * others)
+    reach = width[..., None] * others
+    distance = (own - others) / reach
+    height = like(levels, count)[..., None, :] * own / reach
     number = like(levels, jnp.maximum(jnp.sum(count, -1, keepdims=True), 1))
     density = jnp.maximum(1 - distance**2 / 5, 0) * (3 / (4 * 5**0.5)) * jnp.pi
     u = jnp.sum(height * kernel_hilbert(distance), -1) / number

@@ -25,7 +25,7 @@ from jaxtyping import Array, Bool, Complex, Float, Inexact
 from rmtjax._ordering import in_order
 from rmtjax._promotion import aligned, like
 from rmtjax.inference._covariance.nonlinear import Levels, filled, null_level, optimal
-from rmtjax.inference._covariance.transforms import Number, Transform
+from rmtjax.inference._covariance.transforms import Transform
 
 # The number of distances from the axis on the way down, and of Newton's steps at each distance and at the end. With
 # half-lives from p/5 on, eight times as many change no level by more than its rounding.
@@ -53,9 +53,12 @@ def weighted_rows(
     return deviations, n * shares / (1 - jnp.sum(shares**2)), between / jnp.mean(between)
 
 
-def effective_number(n: int, weights: Float[Array, " n"] | None) -> Number:
-    r"""The number of rows of equal weight with the same $\sum w^2 / (\sum w)^2$, so that old rows narrow no kernel."""
-    return n if weights is None else n / jnp.mean(weights**2)
+def relative_spread(weights: Float[Array, " n"] | None) -> Float[Array, ""] | float:
+    r"""The variance $\overline{w^2} - 1$ of weights of mean 1.
+
+    n rows count like $n/\overline{w^2}$ rows of equal weight, so that old rows narrow no kernel.
+    """
+    return 0.0 if weights is None else jnp.mean(weights**2) - 1
 
 
 def levels_from(
@@ -65,9 +68,9 @@ def levels_from(
     n: int,
     p: int,
     weights: Float[Array, " n"] | None,
-    width: Number,
-    factor: Number = 1.0,
-    height: Number = 0.0,
+    width: Float[Array, "*batch 1"],
+    factor: Float[Array, "*batch"] | float = 1.0,
+    height: Float[Array, "*batch 1"] | float = 0.0,
 ) -> Levels:
     r"""Optimal levels, and the level of the directions without data.
 
@@ -109,7 +112,7 @@ def _companion(
     y: Complex[Array, "*batch k"],
     count: Bool[Array, "*batch k"],
     weights: Float[Array, "*batch n"],
-    width: Number,
+    width: Float[Array, "*batch 1"],
     c: Float[Array, "*batch 1"],
     fraction: Float[Array, "*batch 1"],
 ) -> Complex[Array, "*batch k"]:
