@@ -74,7 +74,8 @@ def test_a_point_mass_that_depends_on_a_parameter():
 
 def _posterior(model, *args, samples=2000):
     mcmc = MCMC(NUTS(model), num_warmup=500, num_samples=samples, progress_bar=False)
-    mcmc.run(jax.random.key(1), *args)
+    with jax.numpy_dtype_promotion("standard"):  # NumPyro promotes
+        mcmc.run(jax.random.key(1), *args)
     return {name: np.asarray(values) for name, values in mcmc.get_samples().items()}
 
 

@@ -13,6 +13,7 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
+import jax
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -84,4 +85,5 @@ def test_no_type_of_a_public_name_is_unknown(tmp_path):
 
 @pytest.mark.slow
 def test_typical_calls_run():
-    runpy.run_path(str(HERE / "usage.py"))
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        runpy.run_path(str(HERE / "usage.py"))

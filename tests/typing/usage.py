@@ -86,7 +86,7 @@ assert_type(statistics.number_variance(unfolded, [0.5, 1.0]), Array)
 assert_type(statistics.form_factor([0.1, 0.5, 1.7, 2.0], [0.3]).power, Array)
 few = Spectrum([0.1, 0.5, 1.7, 2.0], [True, True, True, False], domain=rmt.Interval(0, 2.5), unfolded=True)
 assert_type(statistics.number_variance(few, 0.5), Array)
-assert_type(unfolded.bulk(20.0, 80.0).middle(0.5), Spectrum)
+assert_type(unfolded.bulk(1.0, 8.0).middle(0.5), Spectrum)
 assert_type(Spectrum.of([[0.1, 0.5], np.array([1.0])]).count, Array)
 
 
