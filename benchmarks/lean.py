@@ -3,11 +3,13 @@
     OPENBLAS_NUM_THREADS=1 python benchmarks/lean.py [--only haar]
 
 Each row is checked against its rival where both compute the same numbers. Times are medians of calls in turns, after
-one of each for warm-up, so that ratios hold on a machine with other work; one BLAS thread is fair to both. The record
-is `benchmarks/results/lean.json`, where a run writes its own rows only.
+one of each for warm-up. XLA may use all cores where NumPy, with one BLAS thread, uses one; the processor time beside
+the elapsed time shows how much of a ratio comes from that, and what is left of it on a machine with other work. The
+record is `benchmarks/results/lean.json`, where a run writes its own rows only.
 """
 
 import os
+import time
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -166,11 +168,15 @@ def measured(name: str, turns: int) -> dict[str, Any]:
     row = ROWS[name]()
     if row.equal:
         np.testing.assert_allclose(row.ours(), row.rival(), rtol=1e-6, atol=1e-9)
-    seconds = medians(turns, ours=row.ours, rival=row.rival)
+    elapsed, processor = (
+        medians(turns, clock, ours=row.ours, rival=row.rival) for clock in (time.perf_counter, time.process_time)
+    )
     return circumstances() | {
         "what": (ROWS[name].__doc__ or "").partition("\n")[0],
-        "milliseconds": {who: round(1e3 * each, 3) for who, each in seconds.items()},
-        "rival / ours": round(seconds["rival"] / seconds["ours"], 2),
+        "milliseconds": {who: round(1e3 * each, 3) for who, each in elapsed.items()},
+        "rival / ours": round(elapsed["rival"] / elapsed["ours"], 2),
+        "processor milliseconds": {who: round(1e3 * each, 3) for who, each in processor.items()},
+        "rival / ours, processor": round(processor["rival"] / processor["ours"], 2),
         "BLAS threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
         "versions": {name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
     }

@@ -590,6 +590,8 @@ def test_bad_intervals(path, every):
 
 
 def test_bad_paths(path):
+    with pytest.raises(ValueError, match="`checkpoint` must be the path of a file"):
+        run(3)
     with pytest.raises(ValueError, match="`checkpoint` must be the path of a file, not of a folder"):
         run(path.parent)
     with pytest.raises(ValueError, match="`checkpoint` must be in a folder that exists"):

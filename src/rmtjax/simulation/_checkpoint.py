@@ -197,7 +197,7 @@ class Store:
         try:
             self.path = Path(path).expanduser().resolve()  # The working directory may change later.
             leads_nowhere = self.path.is_symlink()  # to itself
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, RuntimeError, TypeError, ValueError):
             raise _checks.refusal("checkpoint", must, path) from None
         if leads_nowhere:
             raise _checks.refusal("checkpoint", must, path)

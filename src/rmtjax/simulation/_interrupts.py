@@ -33,7 +33,7 @@ class Interrupts:
             raise KeyboardInterrupt
         self.signal = number
         if number == signal.SIGINT:
-            print("Finishing what is on the devices; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+            print("Stopping as soon as possible; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

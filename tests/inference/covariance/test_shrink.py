@@ -255,8 +255,11 @@ def test_bad_options_are_refused(options, message):
 def test_bad_data_are_refused():
     with pytest.raises(ValueError, match="at least 2 rows"):
         shrink(np.ones((1, 3)))
-    with pytest.raises(ValueError, match="Hermitian matrix"):
-        shrink(np.eye(3))
+    data = _data(50, 20)
+    # NumPy's correlations and inverses are Hermitian up to rounding.
+    for matrix in (np.eye(3), np.corrcoef(data.T), np.linalg.inv(np.cov(data.T)), np.corrcoef(data.T).astype("f")):
+        with pytest.raises(ValueError, match="Hermitian matrix"):
+            shrink(matrix)
     with pytest.raises(ValueError, match=r"1 NaN, first nan at \[0, 0\]"):
         shrink(np.array([[np.nan, 1.0], [1.0, 2.0], [0.0, 1.0]]))
     with pytest.raises(ValueError, match="12 independent rows"):

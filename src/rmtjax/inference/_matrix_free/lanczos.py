@@ -69,12 +69,12 @@ def tridiagonalised(
     depth: int,
     orthogonal: bool = True,
 ) -> Tridiagonal:
-    r"""The first steps from a unit vector; depth ≤ n. If not `orthogonal`, two vectors are kept instead of all.
+    r"""The first steps from a unit vector; depth ≤ n. If not `orthogonal`, a few vectors are kept instead of all.
 
     The steps see only the part of A between their vectors. A single step sees one number, which is symmetric whatever A
-    is. A random unit vector u as a `witness` costs one more product and sees all of A: the numbers
-    $\langle u, A q_0\rangle$ and $\langle A u, q_0\rangle$ have the size of $|A q_0|/\sqrt n$ and differ by the share
-    $\lVert A - A^*\rVert_F/\lVert A\rVert_F$ of it.
+    is; steps that keep few vectors and have a witness see no more. A random unit vector u as a `witness` costs one more
+    product and sees all of A: the numbers $\langle u, A q_0\rangle$ and $\langle A u, q_0\rangle$ have the size of
+    $|A q_0|/\sqrt n$ and differ by the share $\lVert A - A^*\rVert_F/\lVert A\rVert_F$ of it.
     """
     real = start.real.dtype
     place, eps = jnp.arange(depth), jnp.finfo(real).eps
@@ -93,11 +93,17 @@ def tridiagonalised(
             expected = jnp.where(place == k - 1, state.off_diagonal, jnp.where(place == k, row.real, 0))
             entry = row[k]
         else:
-            vectors, once = q[None], image - like(image, state.off_diagonal) * state.vectors[0]
+            before, *its_image = state.vectors
+            once = image - like(image, state.off_diagonal) * before
             entry = jnp.vdot(q, once)
             rest = once - entry * q
-            row = jnp.stack([jnp.vdot(state.vectors[0], image), entry])
-            expected = jnp.stack([state.off_diagonal, entry.real])
+            vectors, row, expected = q[None], entry[None], entry.real[None]
+            if witness is None:
+                # Beside a level far beyond the rest vectors are hardly orthogonal to their second neighbours, and both
+                # numbers are not β.
+                vectors = jnp.stack([q, image])
+                row = jnp.append(row, jnp.vdot(before, image))
+                expected = jnp.append(like(row, expected), jnp.vdot(*its_image, q))
         left, largest = _norm(rest), jnp.maximum(state.largest, _norm(image))
         goes_on = left > _ROUNDING * eps * largest
         if orthogonal:  # Twice is enough (Parlett 1998, section 6.9): a vector that loses length again is rounding.
@@ -113,7 +119,8 @@ def tridiagonalised(
     kinds = jax.typeof(start), jax.typeof(jax.eval_shape(product, start))
     # Made of the vector: JAX does not map a loop over an explicit axis if it carries constants, which have no mesh.
     none = jnp.sum(0 * start.real)
-    kept = jnp.zeros((depth if orthogonal else 1, start.size), start.dtype)
+    number = depth if orthogonal else 1 + (witness is None)
+    kept = jnp.zeros((number, start.size), start.dtype)
     state = _State(none + 1, kept + like(start, none), start, none, none)
     state = jax.tree.map(lambda leaf: varying_like(leaf, *kinds), state)
     steps = place if witness is None else jnp.arange(depth + 1)

@@ -71,7 +71,7 @@ def spectral_density_of(
         probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
             that one is enough for a million levels. Static.
         dtype: dtype of the vectors, if n is an order; by default the one that `matvec` makes of JAX's default.
-        orthogonal: whether each product is made orthogonal to all earlier ones; static. Without it two vectors are
+        orthogonal: whether each product is made orthogonal to all earlier ones; static. Without it a few vectors are
             stored instead of `depth`, and the n · depth² steps are saved that take longer than the products of a sparse
             matrix. Means of Chebyshev's polynomials of degrees below twice the depth, and so densities, are right to
             10 · depth · eps (measured up to depth 800). But a converged level is found several times, so that

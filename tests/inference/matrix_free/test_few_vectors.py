@@ -1,4 +1,4 @@
-"""Steps that keep two vectors: their averages against the levels themselves, and what they cannot tell."""
+"""Steps that keep few vectors: their averages against the levels themselves, and what they cannot tell."""
 
 import jax
 import jax.numpy as jnp
@@ -73,6 +73,18 @@ def test_an_operator_without_symmetry_is_refused(getkey):
         nodes(a)
     assert jnp.isnan(jax.jit(nodes)(a)).all()  # without a witness
     assert jnp.isfinite(jax.jit(nodes)(a + a.T)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_level_far_beyond_the_rest(getkey, dtype):
+    """There vectors lose their orthogonality, to their second neighbours first, which is no asymmetry."""
+    key = getkey()
+    for far in (1e2, 1e4, 1e6) if dtype == "float32" else (1e6, 1e9):
+        levels = jnp.asarray(np.append(np.linspace(0, 1, N - 1), far), dtype)
+        few, all_vectors = (estimated(levels, key, orthogonal=orthogonal, depth=40) for orthogonal in (False, True))
+        np.testing.assert_allclose(few.moment(1).value, all_vectors.moment(1).value, rtol=1e-5)
+    shifted = jnp.asarray(1e3 + np.linspace(0, 1, N), dtype)
+    np.testing.assert_allclose(estimated(shifted, key, orthogonal=False).moment(1).value, 1000.5, rtol=1e-3)
 
 
 def test_vectors_that_run_out_are_the_end(getkey):
