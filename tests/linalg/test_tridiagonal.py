@@ -360,6 +360,19 @@ def test_second_derivatives_of_levels_are_second_order_perturbation_theory(order
     np.testing.assert_allclose(hessian(d, e, np.int32(order))[:, :, -1], difference, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("bands", [TWICE, (np.ones(3), np.zeros(2))], ids=["equal blocks", "identity"])
+def test_second_derivatives_at_equal_levels_are_no_numbers(bands):
+    d, e = map(jnp.asarray, bands)
+    cubes = lambda t: jnp.sum(SymTridiagonal(d, e + t).eigenvalues() ** 3)
+    assert np.isfinite(jax.grad(cubes)(0.0))
+    assert np.isnan(jax.hessian(cubes)(0.0))
+    # Levels that a block does not have are equal to none.
+    padded = lambda t: jnp.sum(
+        _tridiagonal.block_eigenvalues(0, N, CHAIN[0] + t, jnp.asarray(CHAIN[1]), jnp.int32(3))[:3] ** 3
+    )
+    assert np.isfinite(jax.hessian(padded)(0.1))
+
+
 def test_counts_have_the_derivative_zero():
     d, e = map(jnp.asarray, DISTINCT["generic"])
     total = lambda d, e, x: jnp.sum(x * SymTridiagonal(d, e).count_below(x).astype(x.dtype))

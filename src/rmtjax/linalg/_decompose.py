@@ -10,6 +10,10 @@ Inside an eigenspace the basis is arbitrary and $F$ has no value; it is set to 0
 need no $F$: $\sum_i g(\lambda_i)$ has the gradient $V g'(\Lambda) V^*$ at any degeneracy. Derivatives of projectors
 onto whole eigenspaces have no term from inside an eigenspace, so they are right too. The derivative of a matrix
 function $V f(\Lambda) V^*$ has such a term, $f'(\lambda) E_{ij}$, and a rule in `rmtjax.linalg.matrix_function`.
+
+Second derivatives of levels do have a term from inside an eigenspace, $2 |E_{ij}|^2/(\lambda_i - \lambda_j)$. In a
+symmetric function it becomes $2 g''(\lambda) |E_{ij}|^2$ for each pair of equal levels. A rule for levels cannot know
+g, so these second derivatives are NaN.
 """
 
 from collections.abc import Callable
@@ -33,13 +37,19 @@ def hermitian_part(a: Inexact[Array, "*batch n n"]) -> Inexact[Array, "*batch n 
     return a / 2 + adjoint(a) / 2
 
 
-def inverse_gaps(levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"]) -> Real[Array, "*batch n k"]:
-    """The matrix 1/(chosen_j - level_i), with 0 where the two are the same level."""
+def inverse_gaps(
+    levels: Real[Array, "*batch n"], chosen: Real[Array, "*batch k"], *, first: int = 0, at_equal: float = 0.0
+) -> Real[Array, "*batch n k"]:
+    """The matrix 1/(chosen_j - level_i), where the chosen levels are those from number `first` on.
+
+    It is 0 on the diagonal, and a given number where two different levels are equal.
+    """
     gaps = chosen[..., None, :] - levels[..., :, None]
     # The eigenvalues are known to about 4 eps‖A‖ only; levels closer than that cannot be told apart.
     resolution = 4 * jnp.finfo(gaps.dtype).eps * jnp.max(jnp.abs(levels), axis=-1)[..., None, None]
     equal = jnp.abs(gaps) <= jax.lax.stop_gradient(resolution)
-    return jnp.where(equal, 0, 1 / jnp.where(equal, 1, gaps))
+    itself = jax.lax.broadcast_to_rank(jnp.eye(*gaps.shape[-2:], k=-first, dtype=bool), gaps.ndim)
+    return jnp.where(equal, jnp.where(itself, 0, at_equal), 1 / jnp.where(equal, 1, gaps))
 
 
 @jax.custom_jvp
@@ -68,6 +78,33 @@ def _sequential(a: Inexact[Array, "*batch n n"]) -> tuple[Real[Array, "*batch n"
     return single(a)
 
 
+def slopes(
+    a: Inexact[Array, "*batch n n"],
+    levels: Real[Array, "*batch n"],
+    v: Inexact[Array, "*batch n n"],
+    tangent: Inexact[Array, "*batch n n"],
+) -> Real[Array, "*batch n"]:
+    """The derivatives of the levels of A = V Λ V* in a direction."""
+    v = parted(a, levels, v)
+    return jnp.real(jnp.sum(jnp.conj(v) * (tangent @ v), axis=-2))
+
+
+@jax.custom_jvp
+def parted(
+    a: Inexact[Array, "*batch n n"], levels: Real[Array, "*batch n"], v: Inexact[Array, "*batch n n"]
+) -> Inexact[Array, "*batch n n"]:
+    """The vectors v, with derivatives that are NaN inside an eigenspace."""
+    del a, levels
+    return v
+
+
+@parted.defjvp
+def _parted_jvp(primals: tuple, tangents: tuple) -> tuple:
+    a, levels, v = primals
+    e = adjoint(v) @ tangents[0] @ v
+    return parted(a, levels, v), v @ (like(e, inverse_gaps(levels, levels, at_equal=jnp.nan)) * e)
+
+
 def _first_order(
     decomposition: Callable, a: Inexact[Array, "*batch n n"], tangent: Inexact[Array, "*batch n n"]
 ) -> tuple:
@@ -75,7 +112,7 @@ def _first_order(
     eigenvalues, v = decomposition(a)
     e = adjoint(v) @ tangent @ v
     f = inverse_gaps(eigenvalues, eigenvalues)
-    return (eigenvalues, v), (jnp.real(jnp.diagonal(e, axis1=-2, axis2=-1)), v @ (like(e, f) * e))
+    return (eigenvalues, v), (slopes(a, eigenvalues, v, tangent), v @ (like(e, f) * e))
 
 
 decompose.defjvp(lambda primals, tangents: _first_order(decompose, *primals, *tangents))

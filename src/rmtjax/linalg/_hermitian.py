@@ -10,7 +10,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._typing import ArrayLike
 from rmtjax.linalg import _lapack, _sturm
-from rmtjax.linalg._decompose import decompose, hermitian_part
+from rmtjax.linalg._decompose import decompose, hermitian_part, slopes
 from rmtjax.linalg._tridiagonal import block_eigenvalues
 
 # By `dtype.kind`, for real and for complex matrices: up to this n, levels on a CPU come from LAPACK's driver without
@@ -49,7 +49,7 @@ def _reduced_levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
 def _hermitian_eigenvalues_jvp(primals: tuple, tangents: tuple) -> tuple:
     (a,), (tangent,) = primals, tangents
     eigenvalues, v = decompose(a)
-    return eigenvalues, jnp.real(jnp.sum(jnp.conj(v) * (tangent @ v), axis=-2))
+    return eigenvalues, slopes(a, eigenvalues, v, tangent)
 
 
 @compiled
@@ -69,8 +69,9 @@ def eigh(a: Annotated[ArrayLike, "*batch n n"]) -> tuple[Real[Array, "*batch n"]
     first, $A \to (A + A^*)/2$, so an asymmetric argument is read as its Hermitian part.
 
     First and second derivatives are right where the eigenvalues are distinct. Gradients of symmetric functions of the
-    spectrum, and of projectors onto whole eigenspaces, are right even at exact degeneracy. Levels closer than 4 eps‖A‖
-    count as equal. `linalg.matrix_function` differentiates functions of the matrix, V f(Λ) V*.
+    spectrum, and of projectors onto whole eigenspaces, are right even at exact degeneracy, where second derivatives of
+    levels are NaN. Levels closer than 4 eps‖A‖ count as equal. `linalg.matrix_function` differentiates functions of the
+    matrix, V f(Λ) V*.
 
     Args:
         a: finite matrices, batched over leading axes.

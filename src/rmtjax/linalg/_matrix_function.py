@@ -25,7 +25,7 @@ from rmtjax._promotion import aligned, like
 from rmtjax._staging import opened
 from rmtjax._typing import ArrayLike
 from rmtjax._varying import varying_like
-from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part
+from rmtjax.linalg._decompose import adjoint, decompose, hermitian_part, parted
 from rmtjax.special.internal import gauss_legendre
 
 # With five nodes the error of the integral is f⁽¹¹⁾(x-y)¹⁰/3e12. It takes over from the quotient near |x - y| = 1 in
@@ -60,7 +60,8 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
     r"""The function of a Hermitian matrix, $f(A) = V f(\Lambda) V^*$.
 
     The derivative follows Daleckii and Krein and is right at coincident and close eigenvalues. If `f` closes over
-    parameters, it is differentiated in them too. Second derivatives are right for distinct eigenvalues.
+    parameters, it is differentiated in them too. Second derivatives in the matrix are right for distinct eigenvalues,
+    and NaN for coincident ones.
 
     Args:
         f: a JAX function of one real number, e.g. `jnp.exp`, `jnp.log`, `jnp.sqrt`, `jnp.sign`, or
@@ -99,6 +100,7 @@ def matrix_function(f: Callable[[Array], Array], a: Annotated[ArrayLike, "*batch
     def apply_jvp(primals: tuple, tangents: tuple) -> tuple:
         (a, *parameters), (tangent, *parameter_tangents) = primals, tangents
         eigenvalues, v = decompose(a)
+        v = parted(a, eigenvalues, v)
         values, values_dot = jax.jvp(
             lambda *p: elementwise(eigenvalues, *p), tuple(parameters), tuple(parameter_tangents)
         )

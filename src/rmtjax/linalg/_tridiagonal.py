@@ -40,7 +40,8 @@ class SymTridiagonal(AbstractModule):
 
     Derivatives: $\dot\lambda_k = v_k^T \dot T v_k$, forward and reverse, with n numbers in memory for each level.
     Levels closer than rounding count as one degenerate level, where gradients of symmetric functions of the spectrum
-    are right too. Second derivatives are right for distinct levels. Counts have the derivative 0.
+    are right too. Second derivatives are right for distinct levels, and NaN for equal ones. Counts have the derivative
+    0.
 
     Args:
         diagonal: n ≥ 1 entries, batched over leading axes.
@@ -248,7 +249,8 @@ def _differentiable(first: int, last: int, d: Diagonal, e: Beside, order: Order)
 def _differentiable_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     (d, e, _), levels = tangents, block_eigenvalues(first, last, *primals)
     # A cluster of levels may lie across two devices, so each device computes all vectors.
-    return levels, _change(vectors_of_levels(first, last, *primals, gathered(levels)), d, e)
+    # The second derivatives of equal levels have no value, see `_decompose`.
+    return levels, _change(_parted_vectors(first, last, *primals, gathered(levels)), d, e)
 
 
 @jax.jit
@@ -276,8 +278,15 @@ def vectors_of_levels(
     return jnp.where(finite, _tridiagonal_vectors.eigenvectors(d, e, scaled) * like(d, present)[None], jnp.nan)
 
 
-@vectors_of_levels.defjvp
-def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _parted_vectors(
+    first: int, last: int, d: Diagonal, e: Beside, order: Order, levels: Float[Array, " k"]
+) -> Float[Array, "n k"]:
+    """The same vectors; their derivatives are NaN for equal levels."""
+    return vectors_of_levels(first, last, d, e, order, levels)
+
+
+def _vectors_of_levels_jvp(at_equal: float, first: int, last: int, primals: tuple, tangents: tuple) -> tuple:
     """First-order perturbation theory as in `_decompose`, with all levels in the sum over intermediate states.
 
     The levels depend on the entries only, so their own tangent adds nothing.
@@ -285,10 +294,17 @@ def _vectors_of_levels_jvp(first: int, last: int, primals: tuple, tangents: tupl
     (*matrix, levels), (d, e, *_), n = primals, tangents, primals[0].size
     levels = levels if (first, last) == (0, n) else block_eigenvalues(0, n, *matrix)
     every = vectors_of_levels(0, n, *matrix, levels)
-    levels = jnp.where(jnp.isinf(levels), 0, levels)  # their vectors are 0
+    absent = jnp.isinf(levels)  # their vectors are 0
+    levels = jnp.where(absent, 0, levels)
     v = every[:, first:last]
     change = _tridiagonal_vectors.product(d, e, v.T).T
-    return v, every @ (inverse_gaps(levels, levels[first:last]) * (every.T @ change))
+    gaps = inverse_gaps(levels, levels[first:last], first=first, at_equal=at_equal)
+    gaps = jnp.where(absent[:, None] | absent[None, first:last], 0, gaps)
+    return v, every @ (gaps * (every.T @ change))
+
+
+vectors_of_levels.defjvp(partial(_vectors_of_levels_jvp, 0.0))
+_parted_vectors.defjvp(partial(_vectors_of_levels_jvp, math.nan))
 
 
 @compiled

@@ -6,12 +6,18 @@ from jaxtyping import Array, Float, Int
 from rmtjax._promotion import like
 
 
+def log_one_plus(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The value log(1 + x) for x > -1; XLA's log1p loses two digits near -0.41, where 1 + x is exact enough."""
+    near = x > -0.25
+    return jnp.where(near, jnp.log1p(jnp.where(near, x, 0)), jnp.log(jnp.where(near, 1, 1 + x)))
+
+
 def log_one_minus_exp(y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The value log(1 - exp y) for y < 0; XLA's log1p only gets small arguments, as it loses two digits near -0.41."""
+    """The value log(1 - exp y) for y < 0."""
     small = y > -1
     # Each branch sees only arguments of its own side: towards y = 0 the second one has no finite derivative.
     near, far = jnp.where(small, y, -1), jnp.where(small, -1, y)
-    return jnp.where(small, jnp.log(-jnp.expm1(near)), jnp.log1p(-jnp.exp(far)))
+    return jnp.where(small, jnp.log(-jnp.expm1(near)), log_one_plus(-jnp.exp(far)))
 
 
 def t_minus_sin_t(t: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -59,4 +65,4 @@ def log_slope(z: Float[Array, "..."]) -> Float[Array, "..."]:
     series = jnp.zeros_like(z)
     for k in range(9, -1, -1):
         series = 1 / (2 * k + 1) + square * series
-    return jnp.where(near, 2 / (2 + small) * series, jnp.log1p(large) / large)
+    return jnp.where(near, 2 / (2 + small) * series, log_one_plus(large) / large)

@@ -20,7 +20,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array
 
 from rmtjax._promotion import aligned
-from rmtjax.special._elementary import log_one_minus_exp
+from rmtjax.special._elementary import log_one_minus_exp, log_one_plus
 from rmtjax.special._gauss import gauss_legendre
 
 # For parameters from 1/2 to 1000 the integral has an error of 20 ulp with 48 nodes (from the weights), 500 with 32.
@@ -98,7 +98,7 @@ def _tails(above: Array, known: Array) -> tuple[Array, Array]:
 def _excess(u: Array, logarithm: Array) -> Array:
     """The function u - log(1 + u) ≥ 0; the given value of log(1 + u) is only used where u is not small."""
     near = jnp.abs(u) < 0.5
-    return u - jnp.where(near, jnp.log1p(jnp.where(near, u, 0)), logarithm)
+    return u - jnp.where(near, log_one_plus(jnp.where(near, u, 0)), logarithm)
 
 
 def _gamma_integral(a: Array, x: Array, above: Array) -> Array:
@@ -118,8 +118,8 @@ def _beta_integral(a: Array, b: Array, y: Array, z: Array, above: Array) -> Arra
 
     def fall(total: Array, rate: Array, near: Array, far: Array, v: Array) -> Array:
         # The second form of the same function would have the logarithm of 1 minus a number close to 1 if near > far.
-        forward = total * jnp.log1p(far * jnp.expm1(v)) - (total - rate) * v
-        return jnp.where(near > far, forward, total * jnp.log1p(near * jnp.expm1(-v)) + rate * v)
+        forward = total * log_one_plus(far * jnp.expm1(v)) - (total - rate) * v
+        return jnp.where(near > far, forward, total * log_one_plus(near * jnp.expm1(-v)) + rate * v)
 
     bound = (_FALL - (a + b) * jnp.log(far)) / rate
     start = _start(jnp.abs(b * y - a * z), (a + b) * y * z, bound)

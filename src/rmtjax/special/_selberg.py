@@ -9,6 +9,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Inexact, Int
 
 from rmtjax._varying import varying_like
+from rmtjax.special._incomplete import log_gamma_quotient
 
 
 def log_vandermonde(x: Inexact[Array, " n"]) -> Float[Array, ""]:
@@ -71,8 +72,10 @@ def log_selberg(n: int, p: Float[Array, ""], q: Float[Array, ""], beta: Float[Ar
     """
     gamma = beta / 2
     j = jnp.arange(n, dtype=beta.dtype) * gamma
-    above = gammaln(p + j) + gammaln(q + j) + gammaln(1 + gamma + j)
-    return jnp.sum(above - gammaln(p + q + (n - 1) * gamma + j) - gammaln(1 + gamma))
+    # Logarithms of single gamma functions would cancel. The integral is symmetric in p and q.
+    smaller, larger, last = jnp.minimum(p, q), jnp.maximum(p, q), (n - 1) * gamma
+    betas = gammaln(smaller + j) - log_gamma_quotient(larger + last, smaller + j)
+    return jnp.sum(betas - log_gamma_quotient(larger + j, last - j) + log_gamma_quotient(1 + gamma, j))
 
 
 def log_dyson(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:

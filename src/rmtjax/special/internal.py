@@ -14,6 +14,7 @@ from rmtjax.special._classical_weights import LaguerreWeight as LaguerreWeight
 from rmtjax.special._classical_weights import Values as Values
 from rmtjax.special._elementary import exp_slope as exp_slope
 from rmtjax.special._elementary import log_one_minus_exp as log_one_minus_exp
+from rmtjax.special._elementary import log_one_plus as log_one_plus
 from rmtjax.special._elementary import log_slope as log_slope
 from rmtjax.special._elementary import logarithm as logarithm
 from rmtjax.special._elementary import square_root as square_root

@@ -12,6 +12,7 @@ from rmtjax._module import AbstractModule
 from rmtjax._typing import RealLike, RealScalarLike, Side
 from rmtjax._units import quotient
 from rmtjax.laws import AbstractLaw
+from rmtjax.special.internal import log_one_plus
 
 Kind = Literal["soft", "hard"]
 Variable = Literal["level", "log", "logit"]
@@ -19,7 +20,7 @@ Variable = Literal["level", "log", "logit"]
 _VARIABLES: dict[Variable, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "level": (lambda level: level, lambda y: y),
     "log": (jnp.log, jnp.exp),
-    "logit": (lambda level: jnp.log(level) - jnp.log1p(-level), lambda y: 1 / (1 + jnp.exp(-y))),
+    "logit": (lambda level: jnp.log(level) - log_one_plus(-level), lambda y: 1 / (1 + jnp.exp(-y))),
 }
 
 

@@ -18,7 +18,7 @@ from rmtjax.ensembles._laguerre.beta import ABOVE
 from rmtjax.laws import Wachter
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import block_singular_values, block_square_counts
-from rmtjax.special.internal import log_selberg, log_vandermonde
+from rmtjax.special.internal import log_one_plus, log_selberg, log_vandermonde
 
 
 class AbstractJacobi(AbstractEnsemble):
@@ -83,7 +83,7 @@ class AbstractJacobi(AbstractEnsemble):
         p, q, beta = self._parameters()
         inside = jnp.all((levels > 0) & (levels < 1))
         x = jnp.where(inside, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype) / (self.n + 1))
-        weight = (p - 1) * jnp.sum(jnp.log(x)) + (q - 1) * jnp.sum(jnp.log1p(-x))
+        weight = (p - 1) * jnp.sum(jnp.log(x)) + (q - 1) * jnp.sum(log_one_plus(-x))
         height = beta * log_vandermonde(x) + weight - log_selberg(self.n, p, q, beta)
         return jnp.where(inside, height, -jnp.inf)
 

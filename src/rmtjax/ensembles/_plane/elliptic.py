@@ -15,7 +15,7 @@ from rmtjax.ensembles._core.non_hermitian import AbstractNonHermitianEnsemble, l
 from rmtjax.laws import EllipticLaw
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import gaussian_matrix
-from rmtjax.special.internal import square_root
+from rmtjax.special.internal import log_one_plus, square_root
 
 
 class Elliptic(AbstractNonHermitianEnsemble):
@@ -79,7 +79,7 @@ class Elliptic(AbstractNonHermitianEnsemble):
         tau, rate, z = self.correlation, self.beta * self.n / 2, quotient(levels, self.scale)
         log_weight = -rate * (z.real**2 / (1 + tau) + z.imag**2 / (1 - tau))
         a = self.beta * jnp.arange(1, self.n + 1, dtype=z.real.dtype) / 2
-        log_moments = gammaln(a) - a * jnp.log(rate) + jnp.log1p(tau) / 2 + (self.beta - 1) / 2 * jnp.log1p(-tau)
+        log_moments = gammaln(a) - a * jnp.log(rate) + log_one_plus(tau) / 2 + (self.beta - 1) / 2 * log_one_plus(-tau)
         return log_determinantal(z, self.beta, log_weight, log_moments) - 2 * self.n * jnp.log(self.scale)
 
     def _law(self) -> EllipticLaw:

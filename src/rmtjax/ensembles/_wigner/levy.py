@@ -13,6 +13,7 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.symmetric import mirrored
 from rmtjax.laws import AbstractLaw
+from rmtjax.special.internal import log_one_plus
 
 
 class Levy(AbstractEnsemble):
@@ -78,7 +79,7 @@ def _stable(key: KeyScalar, alpha: Float[Array, ""], n: int, dtype: jnp.dtype) -
     # The tails come from the ends of the interval of V, so the distance from an end is drawn, with all its digits.
     angle, cosine = jnp.pi / 2 * (1 - below), jnp.sin(jnp.pi / 2 * below)
     below, above = _uniform(key_exponential, n, dtype)
-    exponential = jnp.where(below < above, -jnp.log1p(-below), -jnp.log(above))
+    exponential = jnp.where(below < above, -log_one_plus(-below), -jnp.log(above))
     ratio = jnp.log(jnp.cos((1 - alpha) * angle)) - jnp.log(exponential)
     # In logarithms the product overflows only where the entry itself does.
     log_size = ((1 - alpha) * ratio - jnp.log(cosine) - jnp.log(jnp.asarray(n, dtype))) / alpha

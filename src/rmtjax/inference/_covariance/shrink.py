@@ -88,9 +88,9 @@ def shrink_covariance(
     A data frame becomes an array here and loses its labels; `adapters.pandas.shrink_covariance` keeps them.
 
     For windows in time, take `jax.vmap` of this function over `jax.lax.dynamic_slice`. Derivatives with respect to the
-    data are derivatives of the whole matrix; they are right for equal levels too, as whitened data have them, and always
-    finite. `"clipping"` and `"spiked"` jump where a level crosses the edge, and `"rie"` has a corner where the smallest
-    levels are equal.
+    data are derivatives of the whole matrix, always finite, and right for equal levels too, as whitened data have them.
+    `"clipping"` and `"spiked"` jump where a level crosses the edge, and `"rie"` has a corner where the smallest levels
+    are equal.
 
     Args:
         data: n observations of p variables, batched over leading axes.

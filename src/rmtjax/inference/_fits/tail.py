@@ -25,6 +25,7 @@ from rmtjax.inference._fits.tail_alternatives import (
 )
 from rmtjax.inference._fits.tail_candidates import Tail, best_distance, fit_best, fit_from
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
+from rmtjax.special.internal import log_one_plus
 from rmtjax.statistics import Estimate
 
 # The level of all tests in a verdict, and the drift of the exponent below which a tail may be a power law.
@@ -259,7 +260,7 @@ def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarr
     n = y.size
     # One call of the generator gives all, because each call is a large part of the program.
     choice, excess, place = jax.random.uniform(key, (3, n), y.dtype)
-    tail = found.start - jnp.log1p(-excess) / found.rate
+    tail = found.start - log_one_plus(-excess) / found.rate
     below = jnp.maximum(n - found.size, 1)
     body = y[jnp.minimum((place * like(y, below)).astype(below.dtype), below - 1)]
     return best_distance(in_order(jnp.where(choice * n < like(y, found.size), tail, body)), places)

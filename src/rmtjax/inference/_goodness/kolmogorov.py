@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from rmtjax._varying import varies
+from rmtjax.special.internal import log_one_plus
 
 # Up to this number of values the distribution function is computed exactly, with matrices of twice this order.
 MOST_EXACT = 50
@@ -72,7 +73,7 @@ def _one_sided(d: Float[Array, ""], n: Float[Array, ""], most: int) -> Float[Arr
     deviance = sizes * _excess(jnp.stack([n * d / ones, -jnp.where(counts, n * d, 0) / others]), quotients)
     exponent = _stirling(n) - jnp.sum(_stirling(sizes) + deviance, axis=0)
     terms = jnp.exp(exponent) * jnp.sqrt(n / (2 * np.pi * ones * others)) * (n * d / (n * d + j))
-    return jnp.exp(n * jnp.log1p(-d)) + jnp.sum(jnp.where(counts, terms, 0))
+    return jnp.exp(n * log_one_plus(-d)) + jnp.sum(jnp.where(counts, terms, 0))
 
 
 def _excess(u: Float[Array, "..."], quotient: Float[Array, "..."]) -> Float[Array, "..."]:

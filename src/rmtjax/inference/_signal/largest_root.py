@@ -18,7 +18,7 @@ from rmtjax.inference._core.data import observations, without_mean
 from rmtjax.inference._signal.exact import ABOVE, BELOW, LAST, Recurrence, log_probability, nodes
 from rmtjax.linalg import eigvalsh
 from rmtjax.linalg.internal import adjoint
-from rmtjax.special.internal import JacobiWeight
+from rmtjax.special.internal import JacobiWeight, log_one_plus
 
 _INSIDE = _checks.Rule(lambda root: (root >= 0) & (root <= 1), "lie in [0, 1]; of a root of H/E it is root/(1 + root)")
 
@@ -193,7 +193,7 @@ def _exact(root: Float[Array, "..."], p: int, hypothesis: int, error: int, beta:
 
     def one(value: Float[Array, ""]) -> Float[Array, ""]:
         inner = jnp.clip(value, 0, 1 - jnp.finfo(value.dtype).eps)
-        logit = jnp.log(jnp.where(inner > 0, inner, 1)) - jnp.log1p(-inner)
+        logit = jnp.log(jnp.where(inner > 0, inner, 1)) - log_one_plus(-inner)
         logit = jnp.where(inner > 0, jnp.maximum(logit, lowest), lowest)
         lower = angle(logit)
         upper = angle(jnp.maximum(logit, centre) + ABOVE * scale + LAST / (weight.b + 1))

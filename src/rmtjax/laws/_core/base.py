@@ -13,7 +13,7 @@ from rmtjax._typing import KeyScalar, RealLike
 from rmtjax._units import times_power
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.scaled import AbstractScaledLaw
-from rmtjax.special.internal import logarithm
+from rmtjax.special.internal import log_one_plus, logarithm
 
 # Moments up to this order are computed for the law in its own unit, where nothing overflows in single precision.
 FEW = 8
@@ -209,7 +209,7 @@ class AbstractLaw(AbstractScaledLaw):
         values = law._on_support(_normal(x) * (1 / unit), quantity=quantity)
         if quantity == "logpdf":
             return values - jnp.log(unit)
-        return values * (1 / unit) if quantity == "pdf" else values
+        return values * (1 / unit) if quantity == "pdf" else jax.tree.map(_RANGES[quantity], values)
 
     def _promised_ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         law, unit = self._in_unit()
@@ -314,6 +314,20 @@ def _normal(x: Float[Array, "..."]) -> Float[Array, "..."]:
     return x - jax.lax.stop_gradient(jnp.where(jnp.abs(x) < jnp.finfo(x.dtype).tiny, x, 0))
 
 
+def _probability(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """A probability that rounding may have moved out of [0, 1]."""
+    return jnp.where(x > 1, 1, jnp.where(x < 0, 0, x))
+
+
+def _log_probability(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.where(x > 0, 0, x)
+
+
+# What brings a quantity into its range.
+_RANGES = {"cdf": _probability, "sf": _probability, "tails": _probability}
+_RANGES |= {"logcdf": _log_probability, "logsf": _log_probability}
+
+
 def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""]:
     """A finite point strictly between the ends: their midpoint, or 1 away from the only finite end, or 0."""
     low, high = jnp.isfinite(lower), jnp.isfinite(upper)
@@ -324,6 +338,6 @@ def _inside(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, ""
 
 def _log_of_one_of_two(probability: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:
     """The logarithm of a probability; near 1 it comes from the complement, because only this has the digits there."""
-    near_one = probability > 0.75  # XLA's log1p loses two digits near -0.41
+    near_one = probability > 0.75
     far = logarithm(jnp.where(near_one, 1, probability))
-    return jnp.where(near_one, jnp.log1p(-jnp.where(near_one, rest, 0)), far)
+    return jnp.where(near_one, log_one_plus(-jnp.where(near_one, rest, 0)), far)

@@ -25,6 +25,7 @@ from rmtjax.special.internal import (
     chebyshev_nodes,
     chebyshev_series,
     log_one_minus_exp,
+    log_one_plus,
     piecewise_chebyshev,
 )
 
@@ -263,7 +264,7 @@ def _expansions(s: Float[Array, "..."], a: Float[Array, ""]) -> tuple[Float[Arra
     r = jnp.sqrt(s)
     c = a / r
     w = 1 / (s * (1 - c) ** 3)
-    corrections = -jnp.log1p(-c) / 8 + c * w * (3 / 128 + 9 / 1024 * (2 * c + 5) * w)
+    corrections = -log_one_plus(-c) / 8 + c * w * (3 / 128 + 9 / 1024 * (2 * c + 5) * w)
     log_product = -s / 4 + a * r - a**2 / 4 * jnp.log(s) + corrections
     u = jnp.sqrt(1 - c)
     first = -(2 * u + 1) / (24 * u**3 * (1 + u) ** 2)
@@ -307,9 +308,7 @@ def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float
     values, vectors = decompose_one_by_one(a)
     # Towards a = -1 rounding makes the largest eigenvalue exceed 1.
     rest = jnp.maximum(1 - values, jnp.finfo(a.dtype).eps)
-    # XLA's log1p loses two digits near -0.41, where 1 - v is exact enough.
-    small = values < 0.25
-    logarithms = jnp.where(small, jnp.log1p(-jnp.where(small, values, 0)), jnp.log(rest))
+    logarithms = jnp.where(values < 0.25, log_one_plus(-jnp.minimum(values, 0.25)), jnp.log(rest))
     inverse = jnp.matmul(vectors / rest[..., None, :], jnp.matrix_transpose(vectors), precision="highest")
     return jnp.sum(logarithms, axis=-1), inverse
 

@@ -26,7 +26,7 @@ from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
-from rmtjax.special.internal import erf_ratio, erfcx, exp_slope
+from rmtjax.special.internal import erf_ratio, erfcx, exp_slope, log_one_plus
 
 
 class BerryRobnik(AbstractLaw):
@@ -96,7 +96,7 @@ class BerryRobnik(AbstractLaw):
         far = x > 1
         s = jnp.where(far, x, 1)
         tail = jnp.log(regular * erfcx(a * s) + chaotic) - regular * s - (a * s) ** 2
-        return jnp.where(far, tail, jnp.log1p(-self._cdf(jnp.where(far, 1, x))))
+        return jnp.where(far, tail, log_one_plus(-self._cdf(jnp.where(far, 1, x))))
 
     def _mean_density(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The quotient P(S ≤ x)/x, which does not underflow with x."""
@@ -112,7 +112,7 @@ class BerryRobnik(AbstractLaw):
         far = x > 1
         near = jnp.where(far, 1, x)
         return jnp.where(
-            far, jnp.log1p(-self._sf(jnp.where(far, x, 1))), jnp.log(near) + jnp.log(self._mean_density(near))
+            far, log_one_plus(-self._sf(jnp.where(far, x, 1))), jnp.log(near) + jnp.log(self._mean_density(near))
         )
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:

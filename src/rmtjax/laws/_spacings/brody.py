@@ -13,7 +13,7 @@ from rmtjax._promotion import like
 from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.laws._core.positive_axis import power
-from rmtjax.special.internal import log_one_minus_exp
+from rmtjax.special.internal import log_one_minus_exp, log_one_plus
 
 
 class Brody(AbstractLogarithmicLaw):
@@ -68,7 +68,7 @@ class Brody(AbstractLogarithmicLaw):
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         log_s = jnp.log(x) - self._log_scale()
-        return jnp.log1p(self.q) - self._log_scale() + self.q * log_s - self._hazard(x)
+        return log_one_plus(self.q) - self._log_scale() + self.q * log_s - self._hazard(x)
 
     def _logsf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         return -self._hazard(x)
@@ -84,7 +84,7 @@ class Brody(AbstractLogarithmicLaw):
 
     def _ppf(self, p: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
         lower = p <= 0.5
-        hazard = -jnp.where(lower, jnp.log1p(-jnp.where(lower, p, 0.5)), jnp.log(q))
+        hazard = -jnp.where(lower, log_one_plus(-jnp.where(lower, p, 0.5)), jnp.log(q))
         return jnp.exp(self._log_scale()) * hazard ** (1 / (self.q + 1))
 
     def _moment(self, k: int) -> Float[Array, ""]:

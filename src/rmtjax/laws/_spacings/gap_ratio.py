@@ -26,7 +26,7 @@ from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
 from rmtjax.random import gamma
-from rmtjax.special.internal import log_beta_tails, log_gamma_step
+from rmtjax.special.internal import log_beta_tails, log_gamma_step, log_one_plus
 
 
 class GapRatioSurmise(AbstractLogarithmicLaw):
@@ -76,7 +76,7 @@ class GapRatioSurmise(AbstractLogarithmicLaw):
         a, rest = (self.beta + 1) / 2, cosine**2 / q**3
         # Near r = 1 the two logarithms would cancel, which matters for large β.
         near = rest < 0.5
-        logarithm = jnp.where(near, jnp.log1p(-jnp.where(near, rest, 0)), 2 * jnp.log(sine) - 3 * jnp.log(q))
+        logarithm = jnp.where(near, log_one_plus(-jnp.where(near, rest, 0)), 2 * jnp.log(sine) - 3 * jnp.log(q))
         return a, 0 * a + 0.5, sine**2 / q**3, rest, logarithm
 
     def _support(self) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ from rmtjax._typing import RealScalarLike
 from rmtjax.laws._core import fallbacks
 from rmtjax.laws._core.base import AbstractLaw
 from rmtjax.laws._core.tabulated import load
-from rmtjax.special.internal import chebyshev_series, gauss_legendre
+from rmtjax.special.internal import chebyshev_series, gauss_legendre, log_one_plus
 
 # The unit τ of β. Ratios of 10⁶ spacings at β = 0.1 and 12 exclude 0.6 and 1, but decide nothing between these.
 _RATIO_UNIT, _SPACING_UNIT = 0.8, 1.0
@@ -99,7 +99,7 @@ class InterpolatedGapRatio(AbstractLaw):
 
     def _log_density(self, v: Float[Array, "..."], series: list[Array]) -> Float[Array, "..."]:
         """The logarithm of the density in v, up to a constant."""
-        return self.beta * (jnp.log(v) + jnp.log1p(-v)) + chebyshev_series(series, 2 * (1 - 2 * v) ** 2 - 1)
+        return self.beta * (jnp.log(v) + log_one_plus(-v)) + chebyshev_series(series, 2 * (1 - 2 * v) ** 2 - 1)
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         weights = _weights(self.beta, _RATIO_UNIT, (1, 2, 4))

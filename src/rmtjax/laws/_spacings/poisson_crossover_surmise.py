@@ -36,7 +36,7 @@ from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.laws._core import positive_axis
 from rmtjax.laws._core.log_space import AbstractLogarithmicLaw
-from rmtjax.special.internal import erfcx, gauss_hermite, gauss_legendre, log_one_minus_exp
+from rmtjax.special.internal import erfcx, gauss_hermite, gauss_legendre, log_one_minus_exp, log_one_plus
 
 # The series are used up to this t, where they need so many terms.
 _SPLIT, _NUM_TERMS = 6.5, 120
@@ -173,7 +173,7 @@ def _last_quotient(coupling: Float[Array, ""], n: int) -> Float[Array, ""]:
     """The quotient ρ_n: the mean of ξ under the n-th integrand, by the trapezoidal rule around its maximum."""
     top = n / (coupling + jnp.sqrt(coupling**2 + 2 * n))
     d = jnp.arange(-8, 8.25, 0.5, top.dtype) / jnp.sqrt(n + 2 * top**2)
-    weights = jnp.exp(n * (jnp.log1p(d) - d) - (top * d) ** 2)
+    weights = jnp.exp(n * (log_one_plus(d) - d) - (top * d) ** 2)
     return top * (1 + (weights @ d) / jnp.sum(weights))
 
 

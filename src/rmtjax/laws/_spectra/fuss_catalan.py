@@ -32,7 +32,7 @@ from rmtjax import _checks
 from rmtjax._promotion import complex_dtype
 from rmtjax.laws._core.orders import as_number
 from rmtjax.laws._core.spectral import AbstractSpectralLaw, upper_sqrt
-from rmtjax.special.internal import t_minus_sin_t
+from rmtjax.special.internal import log_one_plus, t_minus_sin_t
 
 _STEPS = 8  # Newton steps; up to order 20, five steps reach rounding from every guess below.
 _LARGEST_ORDER = 32  # Beyond this order powers leave the range of float32.
@@ -112,10 +112,10 @@ def _angles_at(s: int, x: Float[Array, "..."]) -> Angles:
     end = _upper_end(s)
     rounded = Fraction(float(jnp.finfo(x.dtype).dtype.type(float(end))))
     distance = jnp.where(lower, middle, x) - float(rounded)
-    depth = -jnp.log1p(distance / float(end) - float((end - rounded) / end))
+    depth = -log_one_plus(distance / float(end) - float((end - rounded) / end))
 
     def phi_step(phi: Array, psi: Array) -> Array:
-        minus_log_sinc = lambda t: -jnp.log1p(-t_minus_sin_t(t) / t)
+        minus_log_sinc = lambda t: -log_one_plus(-t_minus_sin_t(t) / t)
         reached = (s + 1) * minus_log_sinc((s + 1) * phi) - minus_log_sinc(phi) - s * minus_log_sinc(s * phi)
         return (depth / reached) ** (_rate(s, phi, psi) * reached / phi)
 

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 from rmtjax._typing import KeyScalar
 from rmtjax.linalg.internal import AbstractEntries
 from rmtjax.random.internal import log_ratio
+from rmtjax.special.internal import log_one_plus
 
 # Rounds of the search for a tilt that agrees with its own mean. Each round at least halves the distance. The estimate
 # is unbiased for any tilt.
@@ -153,7 +154,7 @@ def _log_tilted_determinants(
 def _log_normalisations(entries: AbstractEntries, rows: _Rows) -> Float[Array, " m"]:
     """The logarithms of the likelihood ratios at the tilted means."""
     (first, second), (tilt, other_tilt) = rows.shapes, rows.tilts
-    gamma = lambda shape, tilt: -shape * (jnp.log1p(-tilt) + tilt / (1 - tilt))
+    gamma = lambda shape, tilt: -shape * (log_one_plus(-tilt) + tilt / (1 - tilt))
     return (-(tilt**2) / 2 if entries.normal_diagonal else gamma(first, tilt)) + gamma(second, other_tilt)
 
 
