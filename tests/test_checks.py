@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
+import scipy.stats
 
 import rmtjax as rmt
 
@@ -132,3 +134,31 @@ def test_what_single_precision_does_not_tell_apart_is_named_as_such():
                 continue
             with pytest.raises(ValueError, match=rf"`{name}` must be numbers that float32 tells apart .*0{{7}}3"):
                 make(ends)
+
+
+GOE = rmt.GOE(4)
+LEVELS = np.array([-1.1, 0.2, 0.9, 1.4])
+SPARSE = scipy.sparse.csr_matrix(np.diag(LEVELS))
+KEY = jax.random.key(0)
+WORDS = {
+    "sparse data": (lambda: rmt.inference.shrink_covariance(SPARSE), r"`\.toarray\(\)` makes an array"),
+    "sparse matrix": (lambda: rmt.eigvalsh(SPARSE), r"`\.toarray\(\)` makes an array"),
+    "swapped": (lambda: rmt.simulate(GOE.eigenvalues, 10, KEY), "got a random key|typed key"),  # pyright: ignore
+    "over samples": (lambda: rmt.statistics.over_samples(LEVELS[None], np.mean), "which comes before the samples"),  # pyright: ignore
+    "ensemble": (lambda: rmt.simulate(GOE, KEY, 10), r"such as a method of an ensemble \(`goe\.eigenvalues`\)"),  # pyright: ignore
+    "bins": (lambda: rmt.Histogram(50), r"`jnp\.linspace\(low, high, 51\)` for 50 bins"),  # pyright: ignore
+    **{
+        f"SciPy's {name}": (
+            lambda law=law: rmt.inference.kolmogorov_smirnov(LEVELS, law, calibration="independent"),
+            r"`law` must .* test `cdf\(levels\)` against `laws\.Uniform\(\)`",
+        )
+        for name, law in {"law": scipy.stats.norm, "frozen": scipy.stats.norm(), "cdf": scipy.stats.norm.cdf}.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_an_error_says_what_to_write_instead(name):
+    call, message = WORDS[name]
+    with pytest.raises(ValueError, match=message):
+        call()

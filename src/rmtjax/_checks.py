@@ -298,7 +298,7 @@ def edges(name: str, value: object) -> Array:
     """The edges of at least one bin, for `STRICTLY_ASCENDING`."""
     array = real(name, value)
     if array.ndim != 1 or array.size < 2:
-        raise refusal(name, "be at least two numbers", value)
+        raise refusal(name, "be at least two numbers, such as `jnp.linspace(low, high, 51)` for 50 bins", value)
     in_range(name, value, array)
     told_apart(name, value, array)
     return array

@@ -35,12 +35,16 @@ def plain(value: object) -> object:
         return [*map(plain, value)] if len(value) <= MOST_SHOWN else Words(f"a list of length {len(value)}")
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return Words(f"an integer of {int(math.log10(abs(value))) + 1} digits")
+    if hasattr(value, "toarray"):
+        return Words(f"a sparse matrix of shape {getattr(value, 'shape', None)} (`.toarray()` makes an array of it)")
     if not isinstance(value, jax.Array | np.ndarray) or isinstance(value, Tracer):
         return value
     if is_deleted(value):
         return Words("a deleted array")
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return Words("a random key" if value.ndim == 0 else f"random keys of shape {value.shape}")
     if not jnp.issubdtype(value.dtype, jnp.number) or (isinstance(value, jax.Array) and not value.is_fully_addressable):
-        return value  # keys have no numbers
+        return value
     if value.shape == ():
         return value.item()
     return value if value.size <= MOST_SHOWN else _summary(np.asarray(value))

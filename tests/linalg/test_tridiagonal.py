@@ -198,6 +198,11 @@ def test_no_level_of_a_diagonal_matrix_is_below_itself(dtype):
     d = np.random.default_rng(2).permutation(40)
     below = SymTridiagonal(d.astype(dtype), np.zeros(39, dtype)).count_below(d.astype(dtype))
     np.testing.assert_array_equal(below, d)
+    # Equal neighbours, which the floor would couple.
+    twice = np.repeat([0.0, 1.0, 1.25], [5, 2, 3]).astype(dtype)
+    matrix = SymTridiagonal(twice, np.zeros(9, dtype))
+    np.testing.assert_array_equal(matrix.count_below(np.array([-1e-3, 0, 0.5, 1, 1.25, 2], dtype)), [0, 0, 5, 5, 7, 10])
+    assert SymTridiagonal(np.zeros(5, dtype), np.zeros(4, dtype)).count_below(0.0) == 0
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)

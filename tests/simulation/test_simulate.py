@@ -309,7 +309,7 @@ def test_draws_that_cannot_be_kept(getkey, monkeypatch):
         ({"fn": lambda key: (uniform(key), "text")}, "`fn` must return arrays or numbers, got 'text'"),
         ({"fn": lambda key: uniform}, "`fn` must return arrays or numbers, got <function uniform"),
         ({"fn": lambda key: key}, "`fn` must return numbers, for a key those of jax.random.key_data, got key<fry>"),
-        ({"fn": rmt.GOE(3)}, "`fn` must be a function of a key, got GOE"),
+        ({"fn": rmt.GOE(3)}, "`fn` must be a function of a key, such as a method of an ensemble .*, got GOE"),
         ({"args": 2.0}, "`args` must be a tuple, got 2.0"),
         (
             {"reduce": rmt.Histogram},
@@ -339,3 +339,10 @@ def test_bad_input(arguments, message):
 def test_other_errors_of_the_function_are_its_own(getkey):
     with pytest.raises(TypeError, match="unsupported operand"):
         rmt.simulate(lambda key: uniform(key) + "1", getkey(), 3)
+
+
+def test_draws_that_do_not_use_the_key_are_told():
+    generator = np.random.default_rng(0)
+    with pytest.warns(RuntimeWarning, match="`fn` does not use its key"):
+        draws = rmt.simulate(lambda key: jnp.asarray(generator.normal(size=2)), jax.random.key(0), 3, progress=False)
+    assert (draws == draws[:1]).all()

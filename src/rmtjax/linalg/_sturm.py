@@ -106,6 +106,9 @@ class Tridiagonal(AbstractSturm):
     exponent: Int[Array, ""]
     lower: Float[Array, ""] | float
     upper: Float[Array, ""] | float
+    # The floor under the off-diagonal δ spreads equal entries of a diagonal matrix over (-2δ, 2δ). Where counts are the
+    # result, 2δ is added to every pivot, so that none of them is below itself.
+    ties_are_above: bool = eqx.field(static=True, default=False)
     factors: ClassVar[int] = 1
     behind: ClassVar[int] = 1
 
@@ -117,7 +120,8 @@ class Tridiagonal(AbstractSturm):
 
     def block(self, row: Float[Array, "2 block"], ratio: Numbers, shift: Shift) -> BlockResult:
         (ratio, lift), (x,) = cut(ratio), shift
-        offset = row.dtype.type(2.0 ** _RANGES[np.dtype(row.dtype)].offset)
+        limits = _RANGES[np.dtype(row.dtype)]
+        offset = row.dtype.type(2.0 ** (1 + (limits.floor + 1) // 2 if self.ties_are_above else limits.offset))
         minors = [jnp.broadcast_to(lift, ratio.shape), ratio * lift]
         for j in range(row.shape[1]):
             minors.append((row[0, j] - x + offset) * minors[-1] - row[1, j] * minors[-2])

@@ -1,5 +1,6 @@
 """Real symmetric tridiagonal matrices: exact counts and spectra at any size."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
@@ -207,6 +208,7 @@ def block_counts(d: Diagonal, e: Beside, order: Order, x: Float[Array, "*shape"]
     """Number of eigenvalues of the trailing block, whose order may be traced, strictly below each x."""
     d, e, x = jax.lax.stop_gradient((d, e, x))
     matrix, _ = _sturm.prepare(*_inside(d, e, order))
+    matrix = dataclasses.replace(matrix, ties_are_above=True)
     return _sturm.total_count(matrix, _sturm.shifts(x.astype(d.dtype), matrix.exponent))
 
 

@@ -134,7 +134,8 @@ def _named_laws(law: Any) -> Mapping[str, AbstractLaw]:
     laws = {} if law is None else law if isinstance(law, Mapping) else {"law": law}
     for each in laws.values():
         if not isinstance(each, AbstractLaw):
-            raise _checks.refusal("law", "be a law such as `rmt.laws.Semicircle()`, or laws by labels", each)
+            must = "be a law such as `rmt.laws.Semicircle()` or `ensemble.law()`, or laws by labels"
+            raise _checks.refusal("law", must, each)
     return laws
 
 

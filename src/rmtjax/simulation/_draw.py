@@ -39,6 +39,7 @@ class Trace:
     leaves: list[jax.ShapeDtypeStruct]
     structure: Any
     lapack: bool
+    uses_key: bool
     digest: str | None  # of the operations, only of a fresh trace
     waiting: list[Callable]
 
@@ -109,7 +110,9 @@ def _trace(draw: Structure, operands: tuple, key: jax.ShapeDtypeStruct, *, fresh
     leaves = [jax.ShapeDtypeStruct(out.shape, out.dtype) for out in program.out_avals]
     again = lambda operands, key: jax.tree.unflatten(structure, run(*operands, key))
     digest = of_program(program) if fresh else None
-    return Trace(max(1, peak_bytes(program.jaxpr)), leaves, structure, uses_lapack(program.jaxpr), digest, [again])
+    jaxpr = program.jaxpr
+    uses_key = any(jaxpr.invars[-1] in each for each in (jaxpr.outvars, *(eqn.invars for eqn in jaxpr.eqns)))
+    return Trace(max(1, peak_bytes(jaxpr)), leaves, structure, uses_lapack(jaxpr), uses_key, digest, [again])
 
 
 def _program(

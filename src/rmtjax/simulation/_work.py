@@ -94,7 +94,7 @@ def prepared(
     key = _checks.typed_key(key)
     num_samples = _checks.integer("num_samples", num_samples, at_least=1)
     if not callable(fn):
-        raise _checks.refusal("fn", "be a function of a key", fn)
+        raise _checks.refusal("fn", "be a function of a key, such as a method of an ensemble (`goe.eigenvalues`)", fn)
     if not isinstance(args, tuple):
         raise _checks.refusal("args", "be a tuple", args)
     if reduce is not None:
@@ -121,6 +121,9 @@ def prepared(
         digest=trace.digest,
     )
     empty = None if reduce is None else _reduction.init(reduce, trace.output)
+    if not trace.uses_key:
+        text = "All draws are equal, as `fn` does not use its key. NumPy draws random numbers once, while JAX traces."
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
     if empty is None:
         _warn_of_size(trace, num_samples, mesh)
     return Work(fn, args, reduce, key, operands, draw, trace, plan, empty, wanted, at_once)

@@ -182,6 +182,8 @@ def over_samples(
     References:
         Efron and Stein (1981), Ann. Statist. 9, 586; Miller (1974), Biometrika 61, 1, for the jackknife.
     """
+    if not callable(statistic):
+        raise _checks.refusal("statistic", "be a function, which comes before the samples", statistic)
     lengths = {np.shape(leaf)[0] if np.ndim(leaf) else 0 for leaf in jax.tree.leaves(samples)}
     if len(lengths) != 1 or min(lengths) < 2:
         got = _checks.Words(f"axes of length {sorted(lengths)}")

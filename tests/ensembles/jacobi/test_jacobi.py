@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -232,6 +233,15 @@ def test_one_level_has_the_beta_density():
     ensemble = rmt.JacobiBeta(1, 0.3, 2.2, 1.5)
     got = [float(ensemble.joint_logpdf(x[i : i + 1])) for i in range(3)]
     np.testing.assert_allclose(got, scipy.stats.beta(0.3, 2.2).logpdf(x), rtol=1e-12)
+    # Logarithms of single gamma functions would lose two digits where p and q are far apart.
+    with mpmath.workdps(40):
+        factors = [
+            mpmath.loggamma(mpmath.mpf(0.5) + j) + mpmath.loggamma(2000 + j) + mpmath.loggamma(2 + j) for j in range(3)
+        ]
+        exact = float(sum(factors) - sum(mpmath.loggamma(mpmath.mpf(2002.5) + j) for j in range(3)))
+    for dtype in (np.float32, np.float64):
+        found = log_selberg(3, *(jnp.asarray(each, dtype) for each in (0.5, 2000, 2)))
+        np.testing.assert_allclose(found, exact, rtol=8 * jnp.finfo(dtype).eps)
     np.testing.assert_allclose(log_selberg(1, *map(jnp.asarray, (0.3, 2.2, 1.5))), betaln(0.3, 2.2), rtol=1e-14)
 
 

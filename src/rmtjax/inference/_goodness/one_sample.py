@@ -224,6 +224,9 @@ def _tested(
     sample = checked_values(levels)
     if sample.values.size == 0:
         raise _checks.refusal("levels", "have at least one number", sample.values.shape)
+    if type(getattr(law, "__self__", law)).__module__.startswith("scipy."):
+        must = "be a law of `rmtjax.laws`; for a law of SciPy test `cdf(levels)` against `laws.Uniform()`"
+        raise _checks.refusal("law", must, law)
     if not (isinstance(law, AbstractLaw) or callable(law)) or (isinstance(law, type) and issubclass(law, AbstractLaw)):
         raise _checks.refusal(
             "law", "be a law of `rmtjax.laws` with its parameters, or a function of levels that fits one", law

@@ -163,8 +163,11 @@ class InterpolatedSpacing(AbstractLaw):
     def _log_density(self, s: Float[Array, "..."], series: list[Array], poisson: Array, beyond: Array) -> Array:
         """The logarithm of the density up to a constant, before the stretch."""
         inside = jnp.minimum(s, _REACH)
-        difference = chebyshev_series(series, 2 * inside / _REACH - 1) + beyond * (s**2 - inside**2)
-        return self.beta * jnp.log(s) - _decay(self.beta) * s**2 + difference + poisson * (s**2 / math.pi - s)
+        difference = chebyshev_series(series, 2 * inside / _REACH - 1) - beyond * inside**2
+        # One term, as far out the square is infinite; it vanishes for β = 0.
+        bend = jnp.minimum(poisson / math.pi - _decay(self.beta) + beyond, 0)
+        square = jnp.where(bend == 0, 0, bend * s**2)
+        return self.beta * jnp.log(s) + square + difference - poisson * s
 
     def _logpdf(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         poisson, *others = _weights(self.beta, _SPACING_UNIT, (0, 1, 2, 4))
