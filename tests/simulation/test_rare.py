@@ -280,7 +280,14 @@ def test_new_values_do_not_compile_again(getkey):
 def test_thresholds_inside_of_the_bulk_of_a_wishart_matrix(getkey):
     run = lambda t, key: rmt.simulate_rare(rmt.Wishart(3, 5), key, "largest", t, 100)
     with pytest.raises(ValueError, match="`threshold` must lie beyond the end of the bulk"):
-        run(1.0, getkey())
+        rmt.simulate_rare(rmt.Wishart(3, 5), getkey(), "largest", 1.0, 100, method="importance")
+    # Where it may choose, splitting takes over.
+    key = getkey()
+    for threshold in (1.0, 2.5):
+        event = run(threshold, key)
+        assert event.method == "splitting"
+        named = rmt.simulate_rare(rmt.Wishart(3, 5), key, "largest", threshold, 100, method="splitting")
+        assert event.log_probability == named.log_probability
     found = jax.jit(jax.vmap(run, (0, None)))(jnp.array([1.0, 6.0]), getkey()).log_probability
     assert jnp.isnan(found).tolist() == [True, False]
 

@@ -146,6 +146,33 @@ def test_image_with_a_map_of_its_noise_or_a_mask(monkeypatch):
     np.testing.assert_allclose(denoise_image(y, patch=(3, 2, 3), mask=alone).image[0, 0, 0], every[0, 0, 0], atol=1e-10)
 
 
+def test_a_map_of_noise_may_be_given_back():
+    """Beyond the mask it is 0 in a result, and may be NaN in data."""
+    _, y = decays(9, 8, k=5)
+    mask = np.add.outer(np.arange(9), np.arange(8)) < 11
+    found = denoise_image(y, patch=(3, 3), mask=mask)
+    again = [denoise_image(y, patch=(3, 3), mask=mask, noise=np.where(mask, found.noise, x)) for x in (0, np.nan, 99)]
+    for each in again:
+        np.testing.assert_array_equal(each.image, again[0].image)
+        np.testing.assert_allclose(each.noise[mask], found.noise[mask], rtol=0.3)
+        assert not np.asarray(each.noise)[~mask].any()
+    with pytest.raises(ValueError, match="`noise` must be"):
+        denoise_image(y, patch=(3, 3), mask=mask, noise=np.where(mask, 0, found.noise))
+
+
+def test_the_size_of_a_patch_is_automatic():
+    """The smallest odd one with a voxel for each measurement, as far as the image reaches; also for whole numbers."""
+    for shape, patch in (
+        ((8, 7, 9, 20), (3, 3, 3)),
+        ((8, 7, 9, 30), (5, 5, 5)),
+        ((6, 9, 20), (5, 5)),
+        ((4, 9, 20), (4, 5)),
+    ):
+        image = np.random.default_rng(0).integers(-100, 100, shape)
+        found, named = denoise_image(image), denoise_image(image.astype(float), patch=patch)
+        np.testing.assert_array_equal(found.image, named.image)
+
+
 def test_single_precision_is_near_double():
     signal, y = decays(7, 7, k=8)
     single, double = (denoise_image(jnp.asarray(y + 10, dtype), patch=(4, 4)) for dtype in ("float32", "float64"))
@@ -179,7 +206,7 @@ def test_residual_of_an_image_is_noise(getkey):
     """The residual has no structure, and the level of the noise without its part in the components that are kept."""
     signal, _ = decays(14, 14, 14, k=20)
     noise = 0.05 * np.asarray(jax.random.normal(getkey(), signal.shape))
-    found = denoise_image(signal + noise)
+    found = denoise_image(signal + noise, patch=(5, 5, 5))
     error, residual = np.asarray(found.image) - signal, signal + noise - np.asarray(found.image)
     assert np.std(error) < 0.35 * 0.05
     np.testing.assert_allclose(np.mean(found.noise), 0.05, rtol=0.01)

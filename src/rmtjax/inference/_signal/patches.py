@@ -1,11 +1,12 @@
 """Denoising of batches of small matrices, and of images by overlapping patches."""
 
+import itertools
 import math
 from functools import partial
 from typing import Annotated, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Inexact, Int
+from jaxtyping import Array, Bool, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._compile import compiled
@@ -156,7 +157,7 @@ def _patches(
 def denoise_image(
     image: Annotated[ArrayLike, "*space k"],
     *,
-    patch: tuple[int, ...] = (5, 5, 5),
+    patch: tuple[int, ...] | None = None,
     rule: Rule = "mp-pca",
     noise: RealLike | None = None,
     mask: Annotated[MaskLike, "*space"] | None = None,
@@ -177,10 +178,12 @@ def denoise_image(
 
     Args:
         image: space × measurements, `(x, y, z, k)`, or with another number of axes of space if `patch` has it; real or
-            complex, finite, with at least 2 measurements.
-        patch: a tuple with the size along each axis of space, with more voxels than measurements if possible; static.
+            complex, or whole numbers, finite, with at least 2 measurements.
+        patch: a tuple with the size along each axis of space; static. None for the smallest odd size, from 3 on and the
+            same along all axes, with at least as many voxels as measurements, as far as the image reaches.
         rule: as for `denoise_patches`; static.
         noise: σ > 0 if it is known, a number or a map over space, of which a patch takes the root of the mean square.
+            Beyond `mask` a map may hold anything, such as the 0 of an earlier result.
         mask: booleans of the shape of space, such as which voxels are brain; elsewhere the result is 0. It saves no
             time. A voxel near the end of the image may be in no patch around a voxel of the mask; it then gets the mean
             over all patches that contain it.
@@ -209,6 +212,8 @@ def denoise_image(
     """
     _checks.choice("rule", rule, Rule)
     data = _checks.numbers("image", image)
+    if patch is None and data.ndim > 1 and 0 not in data.shape:
+        patch = _patch(data.shape)
     if not isinstance(patch, tuple | list):
         raise _checks.refusal("patch", "be a tuple with one size for each axis of space", patch)
     sizes = tuple(_checks.integer("patch", each, at_least=1) for each in patch)
@@ -231,10 +236,27 @@ def denoise_image(
         if mask.shape != space:
             got = _checks.Words(f"{mask.dtype.name} of shape {mask.shape}")
             raise _checks.refusal("mask", f"be booleans of the shape {space} of space (such as `mask > 0`)", got)
+    if shape and mask is not None:
+        level = _inside(level, mask)
     sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)
     positive = positive if positive is True else positive.all()
     result = DenoisedImage(*_image(data, sigma, mask, sizes, rule, noise is not None))
     return _checks.masked(_checks.all_kept(valid, positive), result)
+
+
+def _patch(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The smallest odd size with at least as many voxels as measurements, as far as the image reaches."""
+    *space, k = shape
+    side = next(side for side in itertools.count(3, 2) if side ** len(space) >= k)
+    return tuple(min(side, length) for length in space)
+
+
+@compiled
+def _inside(level: Float[Array, "*space"], mask: Bool[Array, "*space"]) -> Float[Array, "*space"]:
+    """A map of noise whose levels beyond the mask are the root of the mean square of those inside."""
+    # Without any voxel inside, nothing depends on the level.
+    mean = jnp.mean(level**2, where=mask)
+    return jnp.where(mask, level, jnp.sqrt(jnp.where(mask.any(), mean, 1)))
 
 
 _image = compiled(denoised_image, static_argnums=(3, 4, 5))

@@ -136,17 +136,20 @@ def simulate_rare(
     valid = _checks.all_kept(ensemble._valid(), ensemble._has_density(), _checks.FINITE.kept("threshold", level))
     dtype = common_dtype(entries.beta, entries.unit, level)
     entries, level = jax.tree.map(lambda leaf: leaf.astype(dtype), (entries, level))
-    if method == "splitting" or not able:
+    way = None
+    if able and method != "splitting":
+        if statistic == "smallest":  # the levels of the Gaussian ensembles are symmetric about 0
+            level, above = -level, not above
+        way = _way(entries, level)
+        if way is None and method == "importance":
+            raise _checks.refusal("threshold", "lie beyond the end of the bulk for the method 'importance'", threshold)
+    if way is None:
         method, groups = "splitting", max(_FEWEST_GROUPS, -(-num_samples // splitting.GROUP))
         of_matrix = statistic if callable(statistic) else _NAMED[statistic]
         result = mean_and_error(splitting.log_weights(entries, of_matrix, level, key, groups, above=above))
         num_samples = groups * splitting.GROUP
     else:
-        if statistic == "smallest":  # the levels of the Gaussian ensembles are symmetric about 0
-            level, above = -level, not above
-        method, way = "importance", _way(entries, level)
-        if way is None:
-            raise _checks.refusal("threshold", "lie beyond the end of the bulk for the method 'importance'", threshold)
+        method = "importance"
         if way != "pulled":
             num_samples = pushed.GROUP * max(_FEWEST_GROUPS, -(-num_samples // pushed.GROUP))
         small = is_small((entries, level, key), entries.n, work=_STEPS * num_samples * entries.n)
