@@ -100,21 +100,36 @@ def _hard_threshold(sample: Sample) -> Verdict:
 def _parallel_analysis(
     sample: Sample, spectrum: SampleSpectrum, rows: Inexact[Array, "*batch n p"], *, deflate: bool
 ) -> Verdict:
-    """The edges are those of noise whose columns have the mean squares of the rows.
+    r"""The edges are those of noise whose columns have the mean squares of the rows.
 
-    With `deflate` there is an edge for each level: the mean squares are without what all larger levels have explained.
+    With `deflate` there is an edge for each level: the mean squares are without the part λ - e of each larger level λ,
+    where e is the edge without the whole level. The whole level would take its noise away too. Then each level of noise
+    that is above its edge by chance lowers the next edge by more than the next level falls, and up to all levels pass.
     """
-    squares = jnp.mean(jnp.abs(rows) ** 2, axis=-2)[..., None, :]
-    left = squares
-    if deflate:
-        shares = spectrum.levels[..., None] * jnp.abs(jnp.swapaxes(spectrum.vectors, -1, -2)) ** 2
-        before = jnp.cumsum(shares[..., ::-1, :][..., : sample.tests - 1, :], axis=-2)
-        left = left - jnp.concatenate([jnp.zeros_like(left), before], axis=-2)
-        # A column that is explained to rounding has no noise that could be seen.
-        left = jnp.maximum(left, 4 * jnp.finfo(left.dtype).eps * squares)
-    flat = left.reshape(-1, left.shape[-1])
+    squares = jnp.mean(jnp.abs(rows) ** 2, axis=-2)
+    flat = squares.reshape(-1, squares.shape[-1])
     edge = lambda population: GeneralMarchenkoPastur(population.shape[-1] / sample.n, population).support()[1]
-    return _above(sample, jax.lax.map(edge, flat).reshape(left.shape[:-1]))
+    if not deflate:
+        return _above(sample, jax.lax.map(edge, flat).reshape(*squares.shape[:-1], 1))
+    k = spectrum.levels.shape[-1]
+    levels, shares = spectrum.levels[..., ::-1], jnp.abs(jnp.swapaxes(spectrum.vectors, -1, -2)[..., ::-1, :]) ** 2
+    levels = levels.reshape(-1, k)[:, : sample.tests]
+    shares = shares.reshape(-1, k, flat.shape[-1])[:, : sample.tests]
+
+    def edges(matrix: tuple) -> Float[Array, " t"]:
+        whole, *each = matrix
+
+        def step(left: Float[Array, " p"], part: tuple) -> tuple[Float[Array, " p"], Float[Array, ""]]:
+            level, share = part
+            found = edge(left)
+            # A column that is explained to rounding has no noise that could be seen.
+            without = lambda size: jnp.maximum(left - size * share, 4 * jnp.finfo(left.dtype).eps * whole)
+            signal = jnp.maximum(level - edge(without(level)), 0)
+            return jnp.where(level > found, without(signal), left), found
+
+        return jax.lax.scan(step, whole, tuple(each))[1]
+
+    return _above(sample, jax.lax.map(edges, (flat, levels, shares)).reshape(*squares.shape[:-1], -1))
 
 
 _REFUSAL = "parallel analysis, which takes it from each column"

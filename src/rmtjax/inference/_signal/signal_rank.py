@@ -39,8 +39,9 @@ def signal_rank(
       noise must be known. Each level takes $O(\min(n, p)^3)$ operations, so ask for a few by `max_rank`.
     - `"parallel-analysis"`: a level is signal if it is above the upper edge of `laws.GeneralMarchenkoPastur` for the
       mean squares of the columns, which need not be equal (derandomised parallel analysis).
-    - `"deflated-parallel-analysis"`: the same for columns from which all that larger levels explain is taken away, so
-      that strong signals do not hide weak ones.
+    - `"deflated-parallel-analysis"`: the same for columns without the part of larger levels above the edge of the
+      noise, so that strong signals do not hide weak ones. (Dobriban and Owen take whole levels away. Noise that passes
+      by chance then lowers the next edge, and in a few per cent of matrices all levels pass.)
     - `"hard-threshold"`: a level is signal if it is above the square of the threshold of Gavish and Donoho, which takes
       the median singular value where the noise is not known.
 
