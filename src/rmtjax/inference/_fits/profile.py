@@ -66,7 +66,7 @@ def interval(profile: Profile, value: Float[Array, "*batch"], bound: float) -> t
     """The lower and the upper end of {W ≤ bound}, for the most likely parameter of each profile of a batch."""
     batch = value.ndim
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[batch:]), (profile, value))
-    ends = jax.lax.map(lambda one: _interval(*one, bound), flat)
+    ends = jax.lax.map(lambda one: _interval(one[0], one[1], bound), flat)
     return ends[:, 0].reshape(value.shape), ends[:, 1].reshape(value.shape)
 
 

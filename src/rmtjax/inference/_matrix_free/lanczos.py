@@ -93,7 +93,7 @@ def tridiagonalised(
             expected = jnp.where(place == k - 1, state.off_diagonal, jnp.where(place == k, row.real, 0))
             entry = row[k]
         else:
-            before, *its_image = state.vectors
+            before, its_image = state.vectors[0], state.vectors[-1]
             once = image - like(image, state.off_diagonal) * before
             entry = jnp.vdot(q, once)
             rest = once - entry * q
@@ -103,7 +103,7 @@ def tridiagonalised(
                 # numbers are not β.
                 vectors = jnp.stack([q, image])
                 row = jnp.append(row, jnp.vdot(before, image))
-                expected = jnp.append(like(row, expected), jnp.vdot(*its_image, q))
+                expected = jnp.append(like(row, expected), jnp.vdot(its_image, q))
         left, largest = _norm(rest), jnp.maximum(state.largest, _norm(image))
         goes_on = left > _ROUNDING * eps * largest
         if orthogonal:  # Twice is enough (Parlett 1998, section 6.9): a vector that loses length again is rounding.

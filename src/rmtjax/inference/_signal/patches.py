@@ -236,7 +236,7 @@ def denoise_image(
         if mask.shape != space:
             got = _checks.Words(f"{mask.dtype.name} of shape {mask.shape}")
             raise _checks.refusal("mask", f"be booleans of the shape {space} of space (such as `mask > 0`)", got)
-    if shape and mask is not None:
+    if level is not None and shape and mask is not None:
         level = _inside(level, mask)
     sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)
     positive = positive if positive is True else positive.all()
