@@ -48,8 +48,11 @@ def signal_rank(
     The last three methods have no p-values and are no tests: about every sixth real matrix of noise alone has a level
     above the edge of parallel analysis.
 
-    *What the rate needs.* Columns that were divided by their own standard deviations make the tests conservative, as
-    their trace no longer fluctuates. At the nominal 5 % noise alone is then taken for signal in 1.5 to 2 % of the
+    *What the rate needs.* The entries of the noise have to be nearly normal, because heavy tails make the largest level
+    larger. At the nominal 5 % noise alone is taken for signal in 40 % of the matrices with Student's distribution of 5
+    degrees of freedom, in 20 % with Laplace's, 9 % with Student's of 10, and 2 % with uniform entries or random signs
+    (measured at 100 × 50 and 200 × 20). Columns that were divided by their own standard deviations make the tests
+    conservative, as their trace no longer fluctuates. Noise alone is then taken for signal in 1.5 to 2 % of the
     matrices (measured at 120 × 40, 200 × 20 and 1000 × 20; 1 % without Nadler's correction, as the largest level
     fluctuates less too). Divide by scales that are known from elsewhere, or do not divide.
     Where the noise is unknown, several signals of about the same size raise the sum that the first one is compared

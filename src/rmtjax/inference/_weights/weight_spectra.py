@@ -106,8 +106,8 @@ def weight_spectra(
     - two thirds of the singular values are 0;
     - all singular values are nearly equal, as in orthogonal initial weights.
 
-    A matrix as it was initialised, with independent entries, has outliers with the probability `alpha`, 2 of 40
-    matrices by default.
+    A matrix as it was initialised, with independent normal entries, has outliers with the probability `alpha`, 2 of 40
+    matrices by default; with uniform entries, the default of most libraries, with half of it (2.2 % at 100 × 60).
 
     Args:
         tree: weights, such as an Equinox module or a dict of arrays. Leaves that are not arrays of numbers (functions)
