@@ -47,6 +47,10 @@ def clean_cross_covariance(
     and y are independent. Here each singular value is multiplied by the factor, not negative, that brings the matrix
     nearest to the true one with the same singular vectors. Derivatives are right also where singular values are equal.
 
+    Where the true matrix is small, the matrix 0 may be nearer. With 100 observations and five common factors the error
+    over that of 0 is 0.86 for 40 + 40 variables, 1.00 for 150 + 150 and 1.04 for 300 + 300; with factors of three times
+    the variance it is 0.56, 0.83 and 0.93, and that of the sample matrix 0.8, 2.5 and 4.7.
+
     Convention: an unknown mean costs an observation, and n is then one less than the number of rows.
 
     Args:
