@@ -47,8 +47,12 @@ def test_fit_is_that_of_another_optimiser():
     found = scipy.optimize.minimize_scalar(lambda b: -total(b), bounds=(0.01, 20), options={"xatol": 1e-8})
     np.testing.assert_allclose(fit.value, found.x, rtol=1e-6)
     np.testing.assert_allclose(fit.log_likelihood, -found.fun, rtol=1e-10)
-    assert fit.at_boundary  # ten ratios do not exclude β = 0
-    assert np.isnan(fit.standard_error)
+    assert 3.841459 < 2 * (total(found.x) - total(0.0)) < 5  # ten ratios hardly exclude β = 0
+    assert not fit.at_boundary
+    few = fit_beta(triples(RATIOS[:9]))
+    assert few.at_boundary
+    assert np.isnan(few.standard_error)
+    assert few.interval()[0] == 0
     # In groups of one value the slope has the variance of independent values.
     lower, upper = fit.interval(0.8)
     for end in (lower, upper):
