@@ -174,7 +174,9 @@ COVERED = [
 @pytest.mark.parametrize(("fit", "law", "parameter"), COVERED)
 def test_coverage(getkey, fit, law, parameter):
     """An interval of 95 % holds the truth in 93 to 97 % of data sets, or says that it has one side only."""
-    draws, size = (1000, 300) if law is not PoissonCrossoverSurmise else (400, 200)
+    # These laws take long: one to fit, and two to draw from.
+    sizes = {PoissonCrossoverSurmise: (400, 200), InterpolatedSpacing: (400, 100), InterpolatedGapRatio: (400, 100)}
+    draws, size = sizes.get(law, (1000, 300))
     values = law(parameter).sample(getkey(), (draws, size))
     if law is InterpolatedGapRatio:
         levels = jnp.stack([0 * values, 1 + 0 * values, 1 + values], axis=-1)
