@@ -82,11 +82,10 @@ def slopes(
     a: Inexact[Array, "*batch n n"],
     levels: Real[Array, "*batch n"],
     v: Inexact[Array, "*batch n n"],
-    tangent: Inexact[Array, "*batch n n"],
+    moved: Inexact[Array, "*batch n n"],
 ) -> Real[Array, "*batch n"]:
-    """The derivatives of the levels of A = V Λ V* in a direction."""
-    v = parted(a, levels, v)
-    return jnp.real(jnp.sum(jnp.conj(v) * (tangent @ v), axis=-2))
+    """The derivatives of the levels of A = V Λ V* in a direction, whose product with V is `moved`."""
+    return jnp.real(jnp.sum(jnp.conj(parted(a, levels, v)) * moved, axis=-2))
 
 
 @jax.custom_jvp
@@ -110,9 +109,10 @@ def _first_order(
 ) -> tuple:
     """A decomposition and its derivative."""
     eigenvalues, v = decomposition(a)
-    e = adjoint(v) @ tangent @ v
+    moved = tangent @ v
+    e = adjoint(v) @ moved
     f = inverse_gaps(eigenvalues, eigenvalues)
-    return (eigenvalues, v), (slopes(a, eigenvalues, v, tangent), v @ (like(e, f) * e))
+    return (eigenvalues, v), (slopes(a, eigenvalues, v, moved), v @ (like(e, f) * e))
 
 
 decompose.defjvp(lambda primals, tangents: _first_order(decompose, *primals, *tangents))

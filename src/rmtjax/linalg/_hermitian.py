@@ -49,7 +49,7 @@ def _reduced_levels(a: Inexact[Array, "*batch n n"]) -> Real[Array, "*batch n"]:
 def _hermitian_eigenvalues_jvp(primals: tuple, tangents: tuple) -> tuple:
     (a,), (tangent,) = primals, tangents
     eigenvalues, v = decompose(a)
-    return eigenvalues, slopes(a, eigenvalues, v, tangent)
+    return eigenvalues, slopes(a, eigenvalues, v, tangent @ v)
 
 
 @compiled

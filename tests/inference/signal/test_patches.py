@@ -171,6 +171,8 @@ def test_the_size_of_a_patch_is_automatic():
         image = np.random.default_rng(0).integers(-100, 100, shape)
         found, named = denoise_image(image), denoise_image(image.astype(float), patch=patch)
         np.testing.assert_array_equal(found.image, named.image)
+    with pytest.raises(ValueError, match="`image` must have axes of space and one of measurements"):
+        denoise_image(np.ones(9))
 
 
 def test_single_precision_is_near_double():

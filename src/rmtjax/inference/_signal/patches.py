@@ -212,7 +212,9 @@ def denoise_image(
     """
     _checks.choice("rule", rule, Rule)
     data = _checks.numbers("image", image)
-    if patch is None and data.ndim > 1 and 0 not in data.shape:
+    if patch is None:
+        if data.ndim < 2 or 0 in data.shape:
+            raise _checks.refusal("image", "have axes of space and one of measurements", data.shape)
         patch = _patch(data.shape)
     if not isinstance(patch, tuple | list):
         raise _checks.refusal("patch", "be a tuple with one size for each axis of space", patch)

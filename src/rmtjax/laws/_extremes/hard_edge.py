@@ -307,8 +307,8 @@ def _determinant(a: Float[Array, "... q q"]) -> tuple[Float[Array, "..."], Float
     """Log det(1 - A) of a symmetric matrix, to relative accuracy where A is small, and the inverse of 1 - A."""
     values, vectors = decompose_one_by_one(a)
     # Towards a = -1 rounding makes the largest eigenvalue exceed 1.
-    rest = jnp.maximum(1 - values, jnp.finfo(a.dtype).eps)
-    logarithms = jnp.where(values < 0.25, log_one_plus(-jnp.minimum(values, 0.25)), jnp.log(rest))
+    values = jnp.minimum(values, 1 - float(jnp.finfo(a.dtype).eps))
+    rest, logarithms = 1 - values, log_one_plus(-values)
     inverse = jnp.matmul(vectors / rest[..., None, :], jnp.matrix_transpose(vectors), precision="highest")
     return jnp.sum(logarithms, axis=-1), inverse
 
