@@ -39,6 +39,7 @@ def methods(instance: Any) -> dict[str, tuple]:
     return {name: args for base, of in OF.items() if isinstance(instance, base) for name, args in of.items()}
 
 
+OF_A_POPULATION = {"logpdf": (jnp.eye(3),), "cholesky": (KEY,), "mean": ()}
 # Further methods, which every object of the kind refuses to run with a bad parameter.
 FURTHER = {
     rmt.laws.AbstractLaw: {"support": (), "breakpoints": (), "atoms": (), "moment": (2,)},
@@ -46,9 +47,12 @@ FURTHER = {
     rmt.ensembles.AbstractEnsemble: {"law": (), "largest_eigenvalues": (KEY,), "smallest_eigenvalues": (KEY,)},
     rmt.ensembles.AbstractUnitaryEnsemble: {"law": ()},
     rmt.ensembles.AbstractNonHermitianEnsemble: {"law": ()},
-    rmt.GOE: {"tridiagonal": (KEY,), "edge_levels": (KEY, 1), "soft_edge": ()},
+    rmt.GOE: {"tridiagonal": (KEY,), "edge_levels": (KEY, 1), "soft_edge": (), "logpdf": (jnp.eye(4),)},
     rmt.GaussianBeta: {"tridiagonal": (KEY,), "edge_levels": (KEY, 1), "soft_edge": ()},
     rmt.Wishart: {"soft_edge": (), "hard_edge": ()},
+    rmt.InverseWishart: {"logpdf": (jnp.eye(3),)},
+    rmt.SampleCorrelation: {"logpdf": (jnp.eye(4),)},
+    **dict.fromkeys((rmt.CorrelatedWishart, rmt.CorrelatedInverseWishart), OF_A_POPULATION),
     rmt.Spiked: {"outliers": ()},
     rmt.Mixed: {"law": (), "periodic_eigenvalues": (KEY, "random")},
 }

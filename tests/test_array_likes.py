@@ -114,6 +114,7 @@ CASES: dict[str, Callable[[Callable], Any]] = {
     "counts of phases": lambda c: rmt.CUE(4).count_below(KEY, c(POINTS)),
     "counts of moduli": lambda c: rmt.Ginibre(4, 2).count_below(KEY, c(POINTS)),
     "joint density": lambda c: rmt.GOE(3).joint_logpdf(c(SPECTRUM)),
+    "density of matrices": lambda c: rmt.GOE(3).logpdf(c(SYMMETRIC)),
     "joint density of phases": lambda c: rmt.CUE(3).joint_logpdf(c(SPECTRUM)),
     "joint density in the plane": lambda c: rmt.Ginibre(3, 2).joint_logpdf(c(SPECTRUM.astype(complex) + 0.5j)),
     "edge": lambda c: rmt.GOE(9).soft_edge().standardize(c(POINTS)),

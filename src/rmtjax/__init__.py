@@ -31,6 +31,7 @@ from rmtjax.ensembles import AltlandZirnbauer as AltlandZirnbauer
 from rmtjax.ensembles import Banded as Banded
 from rmtjax.ensembles import Bures as Bures
 from rmtjax.ensembles import CircularBeta as CircularBeta
+from rmtjax.ensembles import CorrelatedInverseWishart as CorrelatedInverseWishart
 from rmtjax.ensembles import CorrelatedWishart as CorrelatedWishart
 from rmtjax.ensembles import Deformed as Deformed
 from rmtjax.ensembles import Elliptic as Elliptic

@@ -28,6 +28,7 @@ REPULSION = [
         (rmt.InverseWishart(60, 90, 4), 4),
         (rmt.SampleCorrelation(60, 90), 1),
         (rmt.CorrelatedWishart(jnp.diag(jnp.linspace(1.0, 2.0, 60)), 90, 2), 2),
+        (rmt.CorrelatedInverseWishart(jnp.diag(jnp.linspace(1.0, 2.0, 60)), 90.5), 1),
         (rmt.Jacobi(60, 70, 90, 1), 1),
         (rmt.Deformed(rmt.GUE(60), jnp.linspace(-1.0, 1.0, 60)), 2),
         (rmt.Spiked(rmt.GOE(60), [2.0]), 1),
@@ -186,7 +187,8 @@ def of_dtype(one):
     for symmetry in ("AII", "AIII", "BDI", "CII", "D", "DIII", "C", "CI"):
         yield rmt.AltlandZirnbauer(symmetry, 4, scale=one)
     for beta in (1, 2, 4):
-        yield from (rmt.CorrelatedWishart(matrix, 4, beta), rmt.Elliptic(3, one / 2, beta, one))
+        yield from (rmt.CorrelatedWishart(matrix, 4, beta), rmt.CorrelatedInverseWishart(matrix, 4, beta))
+        yield from (rmt.SampleCorrelation(3, 4 * one, beta), rmt.Elliptic(3, one / 2, beta, one))
         yield from (rmt.Ginibre(3, beta, one), rmt.GinibreProduct(3, 2, beta, one), rmt.InducedGinibre(3, 4, beta, one))
 
 

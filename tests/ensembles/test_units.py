@@ -21,7 +21,8 @@ _LINEAR = ("AltlandZirnbauer", "Banded", "Elliptic", "GOE", "GSE", "GUE", "Gauss
 _LINEAR += ("InducedGinibre", "Levy", "RosenzweigPorter", "VarianceProfile", "Wigner")
 DEGREES: dict[str, dict[str, int]] = {name: {"scale": 1} for name in _LINEAR}
 DEGREES |= {name: {"scale": 2} for name in ("InverseWishart", "LaguerreBeta", "Wishart")}
-DEGREES |= {"CorrelatedWishart": {"covariance": 1}, "Deformed": {"base": 1, "levels": 1}, "Mixed": {"base": 1}}
+DEGREES |= {name: {"covariance": 1} for name in ("CorrelatedInverseWishart", "CorrelatedWishart")}
+DEGREES |= {"Deformed": {"base": 1, "levels": 1}, "Mixed": {"base": 1}}
 DEGREES |= {"Spiked": {"base": 1, "spikes": 1}}
 # Spectra in a fixed unit: phases, correlations, density matrices, graphs.
 WITHOUT = {

@@ -26,6 +26,7 @@ from rmtjax.ensembles._gaussian.matrices import GUE as GUE
 from rmtjax.ensembles._jacobi.beta import JacobiBeta as JacobiBeta
 from rmtjax.ensembles._jacobi.matrices import Jacobi as Jacobi
 from rmtjax.ensembles._laguerre.beta import LaguerreBeta as LaguerreBeta
+from rmtjax.ensembles._laguerre.correlated_inverse import CorrelatedInverseWishart as CorrelatedInverseWishart
 from rmtjax.ensembles._laguerre.inverse_wishart import InverseWishart as InverseWishart
 from rmtjax.ensembles._laguerre.sample_covariance import CorrelatedWishart as CorrelatedWishart
 from rmtjax.ensembles._laguerre.sample_covariance import SampleCorrelation as SampleCorrelation

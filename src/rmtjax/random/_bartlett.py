@@ -21,7 +21,7 @@ def lower_band(
 
 
 def triangular_band(
-    key: KeyScalar, n: int, m: int, beta: int, width: int, dtype: jnp.dtype
+    key: KeyScalar, n: int, m: Float[Array, ""] | int, beta: int, width: int, dtype: jnp.dtype, rank: int | None = None
 ) -> Inexact[Array, "rows columns"]:
     r"""The band form of an n×m matrix whose normal entries have β components, each N(0, 1).
 
@@ -30,13 +30,18 @@ def triangular_band(
     w-th diagonal below it, and independent normal entries between the two. Only min(n, m + w) rows and min(n, m)
     columns are not 0. Width n gives Bartlett's decomposition, and width 1 the bidiagonal Laguerre model.
 
+    In this form m need not be an integer. Then the number of columns, `rank`, must be given.
+
     References:
         Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 3.2.14; Bloemendal and Virág (2016), Ann.
         Probab. 44, 2726, section 2.
     """
-    rows, columns = min(n, m + width), min(n, m)
+    columns = min(n, int(m)) if rank is None else rank
+    rows = min(n, columns + width)
     key_inner, key_rims = jax.random.split(key)
     column = jnp.arange(columns, dtype=dtype)
     inner = jax.random.normal(key_inner, (beta, width, columns), dtype)
-    diagonal, edge = unchecked_chi(key_rims, beta * jnp.stack([m - column, jnp.maximum(n - width - column, 0)]))
+    diagonal, edge = unchecked_chi(
+        key_rims, beta * jnp.stack([jnp.asarray(m, dtype) - column, jnp.maximum(n - width - column, 0)])
+    )
     return lower_band(inner.at[:, 0].set(0).at[0, 0].set(diagonal), edge, rows)

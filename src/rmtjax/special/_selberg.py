@@ -85,3 +85,16 @@ def log_dyson(n: int, beta: Float[Array, ""]) -> Float[Array, ""]:
     equation 1.13).
     """
     return n * math.log(2 * math.pi) + gammaln(1 + beta * n / 2) - n * gammaln(1 + beta / 2)
+
+
+def log_flags(n: int, beta: int) -> float:
+    r"""Logarithm of the volume c in Weyl's formula for the eigenvalues of self-adjoint matrices, β = 1, 2 or 4.
+
+    $$\int f(H)\,dH = c \int f(\mathrm{diag}\,\lambda) \prod_{i<j} |\lambda_i - \lambda_j|^\beta\,d\lambda, \qquad
+    c = \pi^{\beta n(n-1)/4} \prod_{j=1}^n \frac{\Gamma(1 + \beta/2)}{\Gamma(1 + j\beta/2)},$$
+
+    for functions f of the n eigenvalues, integrated over $\mathbb{R}^n$ (Forrester 2010, Log-Gases and Random Matrices,
+    section 1.3; with Mehta's integral it follows from $f = e^{-\operatorname{tr} H^2/2}$).
+    """
+    angles = (math.lgamma(1 + beta / 2) - math.lgamma(1 + j * beta / 2) for j in range(1, n + 1))
+    return beta * n * (n - 1) / 4 * math.log(math.pi) + sum(angles)

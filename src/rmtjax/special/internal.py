@@ -39,6 +39,7 @@ from rmtjax.special._root import bracketed_root as bracketed_root
 from rmtjax.special._root import implicit_root as implicit_root
 from rmtjax.special._selberg import log_circular_vandermonde as log_circular_vandermonde
 from rmtjax.special._selberg import log_dyson as log_dyson
+from rmtjax.special._selberg import log_flags as log_flags
 from rmtjax.special._selberg import log_laguerre as log_laguerre
 from rmtjax.special._selberg import log_mehta as log_mehta
 from rmtjax.special._selberg import log_selberg as log_selberg

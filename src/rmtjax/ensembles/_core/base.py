@@ -1,7 +1,7 @@
 """The abstract ensembles: every public method once, and the hooks that an ensemble fills in."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -14,7 +14,7 @@ from rmtjax import _checks
 from rmtjax._mesh import on_all_devices, spread_over
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import in_one_precision
-from rmtjax._typing import IntegerLike, KeyScalar, RealLike, Side
+from rmtjax._typing import ArrayLike, IntegerLike, KeyScalar, RealLike, Side
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.joint_density import anywhere
 from rmtjax.ensembles._core.with_law import Law, WithLaw
@@ -22,6 +22,7 @@ from rmtjax.laws import AbstractLaw
 from rmtjax.laws.internal import ClassicalSpectrum
 from rmtjax.linalg import PaddedMatrix, eigvalsh
 from rmtjax.linalg.internal import AbstractEntries, hermitian_part, leading_block_spectrum
+from rmtjax.random.internal import self_dual_part
 from rmtjax.spectra import Spectrum
 from rmtjax.spectra.internal import count_below, inside_block
 
@@ -30,9 +31,9 @@ class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
     A subclass defines `_sample`; `_law` if one is known; `_eigenvalues` or `_count_below` if it knows an exact model
-    cheaper than the dense matrix; `_joint_logpdf` if it knows the joint density; and `_independent_levels` if symmetry
-    leaves fewer than n independent levels. Public methods are final and take one typed key; `jax.vmap` over keys makes
-    batches.
+    cheaper than the dense matrix; `_joint_logpdf` if it knows the joint density; `_components` and `_logpdf` if it
+    knows the density of the matrices; and `_independent_levels` if symmetry leaves fewer than n independent levels.
+    Public methods are final and take one typed key; `jax.vmap` over keys makes batches.
 
     For one key, `count_below` counts the levels that `eigenvalues` returns. The count is exact for every x that differs
     from each level by more than its rounding error, 4 eps of the norm. `sample` with the same key is a different draw:
@@ -100,6 +101,14 @@ class AbstractEnsemble(AbstractModule):
 
     def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
+
+    def _components(self) -> int:
+        """The number β of real components of an entry, for `logpdf`; raises if the matrices have no known density."""
+        raise NotImplementedError(f"The matrices of {type(self).__name__} have no density, or none that is known.")
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        """The density of a Hermitian matrix, made of exact quaternion blocks for β = 4."""
+        raise NotImplementedError(f"The matrices of {type(self).__name__} have no density, or none that is known.")
 
     def sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         """A matrix drawn from the ensemble."""
@@ -257,6 +266,38 @@ class AbstractEnsemble(AbstractModule):
 
     def _anywhere_joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         return anywhere(self._joint_logpdf, levels)
+
+    def logpdf(self, matrix: Annotated[ArrayLike, "rows rows"]) -> Float[Array, ""]:
+        r"""Logarithm of the density of a matrix; `joint_logpdf` is the density of its eigenvalues.
+
+        The density is with respect to the real numbers that the matrix is made of: the n entries of the diagonal, and
+        the 1, 2 or 4 components of each entry above it (β = 1, 2, 4). It is differentiable in the matrix and in the
+        parameters.
+
+        Args:
+            matrix: n×n, or 2n×2n with a 2×2 block for each quaternion if β = 4; replaced by its Hermitian part. The
+                result is $-\infty$ outside of the support, for instance for a Wishart matrix that is not positive
+                definite.
+
+        Raises:
+            NotImplementedError: the matrices have no density, as they are singular or have entries that are fixed, or
+                the density is not known.
+            ValueError: `matrix` has another shape, is complex for β = 1, or is not finite.
+        """
+        beta = self._components()
+        rows, a = (2 if beta == 4 else 1) * self.n, _checks.numbers("matrix", matrix, "hold real or complex numbers")
+        if a.shape != (rows, rows):
+            several = " (use `jax.vmap` for several)" if a.shape[-2:] == (rows, rows) else ""
+            raise _checks.refusal("matrix", f"have the shape ({rows}, {rows}){several}", a.shape)
+        if beta == 1 and jnp.iscomplexobj(a):
+            raise _checks.refusal("matrix", "be real for beta = 1", a.dtype.name)
+        _checks.in_range("matrix", matrix, a)
+        valid = _checks.all_kept(_checks.ALL_FINITE.kept("matrix", a), self._has_density())
+        return self._run(self._hermitian_logpdf, a, valid=valid)
+
+    def _hermitian_logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        h = hermitian_part(matrix)
+        return self._logpdf(self_dual_part(h) if self._components() == 4 else h)
 
 
 class AbstractNestedEnsemble(AbstractEnsemble):

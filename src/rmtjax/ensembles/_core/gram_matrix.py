@@ -21,7 +21,6 @@ def gram(a: Inexact[Array, "rows columns"], beta: int) -> Inexact[Array, "rows r
 class AbstractGram(AbstractEnsemble):
     """Matrices A A*. Their eigenvalues are computed as squared singular values of A, which are more accurate."""
 
-    m: eqx.AbstractVar[int]
     beta: eqx.AbstractVar[int]
 
     @abstractmethod

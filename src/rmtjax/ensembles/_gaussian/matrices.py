@@ -1,16 +1,18 @@
 """The three Gaussian ensembles of full matrices: orthogonal, unitary and symplectic."""
 
+import math
 from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex, Float, Int
+from jaxtyping import Array, Complex, Float, Inexact, Int
 
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._stored import stored
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax._units import quotient
 from rmtjax.ensembles._core.symmetric import both_mirrored, mirrored, with_signs
 from rmtjax.ensembles._gaussian.beta import AbstractGaussian, number_of_levels
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
@@ -26,6 +28,18 @@ class AbstractMatrices(AbstractGaussian):
         # In this unit the orthogonal polynomials have Hermite's weight.
         unit = self.scale * ((1 if beta == 4 else 2) / self.n) ** 0.5
         return ClassicalSpectrum(ClassicalEnsemble(HermiteWeight(), self.n, beta), unit)
+
+    def _components(self) -> int:
+        return int(self._beta())
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        beta, n = self._components(), self.n
+        # The standard deviation of an entry of the diagonal; components off the diagonal have half the variance.
+        unit = self._component_scale() * 2**0.5
+        x = quotient(matrix, like(matrix, unit))
+        squares = jnp.sum(jnp.abs(x) ** 2) / (2 if beta == 4 else 1)
+        components = n + beta * n * (n - 1) // 2
+        return -squares / 2 - components * (jnp.log(unit) + math.log(math.pi) / 2) - n / 2 * math.log(2)
 
     def _component_scale(self) -> Float[Array, ""]:
         """The standard deviation of a real component of an entry off the diagonal, s/√(βn)."""

@@ -7,12 +7,13 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._typing import DysonIndex, KeyScalar
 from rmtjax.ensembles._core.gram_matrix import gram
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, log_diagonal
 from rmtjax.ensembles._jacobi.beta import AbstractJacobi
 from rmtjax.laws import Wachter
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
 from rmtjax.linalg.internal import adjoint
 from rmtjax.random.internal import haar_isometry
-from rmtjax.special.internal import JacobiWeight
+from rmtjax.special.internal import JacobiWeight, log_flags, log_selberg
 
 
 class Jacobi(AbstractJacobi):
@@ -74,6 +75,19 @@ class Jacobi(AbstractJacobi):
         isometry = haar_isometry(key, self.m1 + self.m2, self.n, self.beta, dtype)
         rows = 2 * self.m1 if self.beta == 4 else self.m1
         return gram(adjoint(isometry[:rows]), self.beta)
+
+    def _components(self) -> int:
+        if min(self.m1, self.m2) < self.n:
+            raise NotImplementedError(f"Jacobi matrices with m1 or m2 < n = {self.n} have no density.")
+        return self.beta
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        p, q, beta = self._parameters()
+        identity = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
+        (x, positive), (y, below) = cholesky_factor(matrix), cholesky_factor(identity - matrix)
+        of_x, of_y = (2 * jnp.sum(log_diagonal(factor, self.beta)) for factor in (x, y))
+        height = (p - 1) * of_x + (q - 1) * of_y - log_selberg(self.n, p, q, beta) - log_flags(self.n, self.beta)
+        return jnp.where(positive & below, height, -jnp.inf)
 
     def _law(self) -> Wachter:
         return Wachter(self.m1 / self.n, self.m2 / self.n)

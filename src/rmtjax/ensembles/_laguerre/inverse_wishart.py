@@ -13,6 +13,7 @@ from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_inverse_bartlett
 from rmtjax.ensembles._laguerre.wishart import Wishart
 from rmtjax.laws import InverseMarchenkoPastur
 from rmtjax.linalg.internal import adjoint
@@ -29,7 +30,8 @@ class InverseWishart(AbstractEnsemble):
     Convention: $E|X_{ij}|^2 = 1$, so the mean is $s^2 m/(m - n + 1 - 2/\beta)$ times the identity where it exists. The
     law is the law of $s^2/Y$, where Y has Marčenko and Pastur's law with the ratio n/m; for m = n its support is
     unbounded and `law` raises `NotImplementedError`. For the inverse of the scatter matrix $XX^*$ use `scale=m**-0.5`.
-    A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
+    For a scale matrix or real degrees of freedom see `CorrelatedInverseWishart`. A sample at β = 4 is a 2n×2n complex
+    matrix that has every eigenvalue twice.
 
     Args:
         n: number of variables, n ≥ 1; static.
@@ -83,6 +85,15 @@ class InverseWishart(AbstractEnsemble):
         x = quotient(self.scale**2, jnp.where(positive, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype)))
         height = self._wishart()._joint_logpdf(x) + 2 * jnp.sum(jnp.log(x)) - 2 * self.n * jnp.log(self.scale)
         return jnp.where(positive, height, -jnp.inf)
+
+    def _components(self) -> int:
+        return self.beta
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        factor, known = cholesky_factor(matrix)
+        unit = self.n * jnp.log(self.scale)
+        height = log_inverse_bartlett(factor / like(factor, self.scale), like(self.scale, self.m), self.beta)
+        return jnp.where(known, height - exponent(self.n, self.beta) * unit, -jnp.inf)
 
     def _degree_in_scale(self) -> int:
         return 2

@@ -1,55 +1,48 @@
 """Sample covariance and correlation matrices of normal data, beyond the white Wishart ensemble."""
 
-import weakref
-from typing import Annotated, Any
+import math
+from typing import Annotated
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks
 from rmtjax._promotion import aligned, like
-from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar
+from rmtjax._typing import ArrayLike, DysonIndex, KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.gram_matrix import AbstractGram, gram
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_bartlett, log_diagonal, whitened
+from rmtjax.ensembles._laguerre.correlated import (
+    DEFINITE,
+    WISHART_DEGREES,
+    AbstractCorrelated,
+    components,
+    population,
+    rank,
+)
 from rmtjax.laws import GeneralMarchenkoPastur, MarchenkoPastur
-from rmtjax.linalg.internal import hermitian_part
 from rmtjax.random.internal import triangular_band
-
-# Covariances known to be positive definite, keyed by `id`: the test takes a large part of the time of a draw.
-_DEFINITE: dict[int, weakref.ref] = {}
+from rmtjax.special.internal import log_gamma_quotient
 
 
-def _is_definite(covariance: Any) -> Any:
-    if not isinstance(covariance, np.ndarray):
-        return jnp.isfinite(_root(covariance)).all()
-    identity = id(covariance)
-    known = _DEFINITE.get(identity)
-    if known is None or known() is not covariance:
-        try:
-            np.linalg.cholesky(covariance / 2 + covariance.conj().T / 2)
-        except np.linalg.LinAlgError:
-            return False
-        if not np.isfinite(covariance).all():
-            return False
-        _DEFINITE[identity] = weakref.ref(covariance, lambda _: _DEFINITE.pop(identity, None))
-    return True
-
-
-class CorrelatedWishart(AbstractGram):
+class CorrelatedWishart(AbstractCorrelated):
     r"""Wishart matrices with a population covariance: $W = \Sigma^{1/2} (X X^*/m)\, \Sigma^{1/2}$.
 
     W is the sample covariance matrix of m independent observations from N(0, Σ), real for β = 1, complex for β = 2 and
-    quaternion for β = 4. Bartlett's decomposition draws it from O(n²) variates for any number of observations.
+    quaternion for β = 4. Bartlett's decomposition draws it from O(n²) variates for any number of observations, which
+    may be any real m > n - 1, the degrees of freedom. The density is, with $\kappa = \tfrac\beta2 (n - 1) + 1$,
 
-    Convention: E W = Σ, and X is as in `Wishart`, which is the case Σ = s². For n > m, n - m eigenvalues are exactly 0.
-    A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different
-    ones. The limit law is `GeneralMarchenkoPastur` with the ratio n/m and the eigenvalues of Σ. See `Spiked` for a
-    population spectrum that is 1 except for a few levels.
+    $$\propto \det W^{\beta m/2 - \kappa} \exp\big(-\tfrac{\beta m}2 \operatorname{tr} \Sigma^{-1} W\big).$$
+
+    Convention: E W = Σ, and X is as in `Wishart`, which is the case Σ = s². The scatter matrix m W with df = m and the
+    scale matrix V, $W_n(\mathrm{df}, V)$, is `CorrelatedWishart(df * V, df)`. For an integer m < n, n - m eigenvalues
+    are exactly 0, and there is no density. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice;
+    `eigenvalues` returns the n different ones. The limit law is `GeneralMarchenkoPastur` with the ratio n/m and the
+    eigenvalues of Σ. See `Spiked` for a population spectrum that is 1 except for a few levels.
 
     Args:
         covariance: Σ, n×n, positive definite, replaced by its Hermitian part; complex for β = 2 only. Differentiable.
-        m: number of observations, m ≥ 1; static.
+        m: number of observations or degrees of freedom, m > n - 1, differentiable; or a known integer from 1 to n - 1.
         beta: 1, 2 or 4; static.
 
     Raises:
@@ -63,51 +56,64 @@ class CorrelatedWishart(AbstractGram):
          [1. 2.]]
 
     References:
-        Muirhead (1982), Aspects of Multivariate Statistical Theory, theorems 3.2.4 and 3.2.14.
+        Muirhead (1982), Aspects of Multivariate Statistical Theory, theorems 3.2.1, 3.2.4 and 3.2.14; Goodman (1963),
+        Ann. Math. Statist. 34, 152, for the complex density.
     """
 
     n: int = eqx.field(static=True)
-    m: int = eqx.field(static=True)
+    rank: int = eqx.field(static=True, repr=False)
     beta: DysonIndex = eqx.field(static=True)
-    covariance: Annotated[Inexact[Array, "n n"], _checks.Rule(_is_definite, "be positive definite")]
+    m: Annotated[Float[Array, ""], WISHART_DEGREES, "n", "rank"]
+    covariance: Annotated[Inexact[Array, "n n"], DEFINITE]
 
-    def __init__(self, covariance: Annotated[ArrayLike, "n n"], m: int, beta: DysonIndex = 1):
-        sigma = _checks.square_matrix("covariance", covariance)
-        self.m = _checks.integer("m", m, at_least=1)
+    def __init__(self, covariance: Annotated[ArrayLike, "n n"], m: RealScalarLike, beta: DysonIndex = 1):
         self.beta = _checks.dyson_index(beta)
-        if sigma.ndim != 2:
-            raise _checks.refusal("covariance", "be one matrix", sigma.shape)
-        if jnp.iscomplexobj(sigma) and beta != 2:
-            raise _checks.refusal("covariance", f"be real for beta = {beta}", sigma.dtype.name)
-        self.n = sigma.shape[0]
-        self.covariance = sigma
+        self.covariance = population(covariance, self.beta)
+        self.n = self.covariance.shape[0]
+        self.m = _checks.scalar("m", m)
+        self.rank = rank(self.m, self.n)
 
     def _factor(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
-        root = _root(self.covariance)
-        band = triangular_band(key, self.n, self.m, self.beta, self.n, jnp.finfo(root.dtype).dtype)
-        if self.beta == 4:
-            root = jnp.kron(root, jnp.eye(2, dtype=root.dtype))
-        return jnp.matmul(*aligned(root, band)) / (self.beta * self.m) ** 0.5
+        root = self._population_root()
+        dtype = jnp.finfo(root.dtype).dtype
+        band = triangular_band(key, self.n, self.m, self.beta, self.n, dtype, rank=self.rank)
+        return jnp.matmul(*aligned(root, band)) / like(band, jnp.sqrt(self.beta * self.m))
+
+    def _mean_factor(self) -> Float[Array, ""]:
+        return jnp.ones_like(self.m)
+
+    def _components(self) -> int:
+        return components(self)
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        (factor, known), root = cholesky_factor(matrix), self._population_root()
+        height = log_bartlett(whitened(*aligned(factor, root)), self.m, self.beta)
+        unit = exponent(self.n, self.beta) * jnp.sum(log_diagonal(root, self.beta))
+        return jnp.where(known, height - unit, -jnp.inf)
 
     def _law(self) -> GeneralMarchenkoPastur:
-        # Squared singular values of the root, unlike computed eigenvalues of Σ, are never negative.
-        return GeneralMarchenkoPastur(self.n / self.m, jnp.linalg.svd(_root(self.covariance), compute_uv=False) ** 2)
+        return GeneralMarchenkoPastur(self.n / self.m, self._populations())
 
 
 class SampleCorrelation(AbstractGram):
     r"""Sample correlation matrices of independent normal variables: Wishart matrices scaled to a unit diagonal.
 
     $R_{ij} = W_{ij} / \sqrt{W_{ii} W_{jj}}$ for a `Wishart(n, m, beta)` matrix; these are the inner products of n
-    independent unit vectors, uniform on the sphere in m dimensions. For β = 1 and n ≤ m the density is
-    $\propto \det R^{(m-n-1)/2}$.
+    independent unit vectors, uniform on the sphere in m dimensions. As in `CorrelatedWishart`, m may be any real number
+    above n - 1, the degrees of freedom. The density is, with $\kappa = \tfrac\beta2 (n - 1) + 1$,
+
+    $$\propto \det R^{\beta m/2 - \kappa}.$$
+
+    For β = 1 this is the law of Lewandowski, Kurowicka and Joe (LKJ) with $\eta = (m - n + 1)/2$.
 
     Convention: R has a unit diagonal and $E|R_{ij}|^2 = 1/m$ off it; the law is Marčenko and Pastur's with the ratio
     n/m and scale 1. If sample means are subtracted from the data, m is the number of observations minus 1. For n > m,
-    n - m eigenvalues are exactly 0. A sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice.
+    n - m eigenvalues are exactly 0, and there is no density. A sample at β = 4 is a 2n×2n complex matrix that has every
+    eigenvalue twice. `logpdf` is the density of the entries above the diagonal; those on it are taken to be 1.
 
     Args:
         n: number of variables, n ≥ 1; static.
-        m: number of observations, m ≥ 1; static.
+        m: number of observations or degrees of freedom, m > n - 1, differentiable; or a known integer from 1 to n - 1.
         beta: 1, 2 or 4; static.
 
     Raises:
@@ -119,30 +125,44 @@ class SampleCorrelation(AbstractGram):
         [1. 1. 1.]
 
     References:
-        Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 5.1.3; Jiang (2004), Sankhyā 66, 35.
+        Muirhead (1982), Aspects of Multivariate Statistical Theory, theorem 5.1.3; Jiang (2004), Sankhyā 66, 35;
+        Lewandowski, Kurowicka and Joe (2009), J. Multivar. Anal. 100, 1989.
     """
 
     n: int = eqx.field(static=True)
-    m: int = eqx.field(static=True)
+    rank: int = eqx.field(static=True, repr=False)
     beta: DysonIndex = eqx.field(static=True)
+    m: Annotated[Float[Array, ""], WISHART_DEGREES, "n", "rank"]
 
-    def __init__(self, n: int, m: int, beta: DysonIndex = 1):
+    def __init__(self, n: int, m: RealScalarLike, beta: DysonIndex = 1):
         self.n = _checks.integer("n", n, at_least=1)
-        self.m = _checks.integer("m", m, at_least=1)
         self.beta = _checks.dyson_index(beta)
+        self.m = _checks.scalar("m", m)
+        self.rank = rank(self.m, self.n)
 
     def _factor(self, key: KeyScalar) -> Inexact[Array, "rows columns"]:
-        x = triangular_band(key, self.n, self.m, self.beta, self.n, jnp.result_type(float))
+        x = triangular_band(key, self.n, self.m, self.beta, self.n, self.m.dtype, rank=self.rank)
         return x / like(x, jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=1, keepdims=True)))
 
     def _sample(self, key: KeyScalar) -> Inexact[Array, "rows rows"]:
-        r = gram(self._factor(key), self.beta)
-        return jnp.where(jnp.eye(r.shape[0], dtype=bool), 1, r)
+        return _with_unit_diagonal(gram(self._factor(key), self.beta))
+
+    def _components(self) -> int:
+        return components(self)
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        factor, known = cholesky_factor(_with_unit_diagonal(matrix))
+        a = self.beta * self.m / 2
+        row = jnp.arange(self.n, dtype=a.dtype)
+        # The normalisation is a quotient of gamma functions whose arguments may be large.
+        norm = jnp.sum(log_gamma_quotient(a, -self.beta / 2 * row))
+        norm = norm + self.beta * self.n * (self.n - 1) / 4 * math.log(math.pi)
+        power = 2 * a - exponent(self.n, self.beta)
+        return jnp.where(known, power * jnp.sum(log_diagonal(factor, self.beta)) - norm, -jnp.inf)
 
     def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(self.n / self.m)
 
 
-def _root(covariance: Inexact[Array, "n n"]) -> Inexact[Array, "n n"]:
-    """The lower triangular Cholesky factor, or NaN if there is none."""
-    return jnp.linalg.cholesky(hermitian_part(covariance), symmetrize_input=False)
+def _with_unit_diagonal(matrix: Inexact[Array, "rows rows"]) -> Inexact[Array, "rows rows"]:
+    return jnp.where(jnp.eye(matrix.shape[0], dtype=bool), 1, matrix)

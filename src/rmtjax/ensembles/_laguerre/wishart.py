@@ -12,6 +12,7 @@ from rmtjax._typing import DysonIndex, KeyScalar, RealScalarLike
 from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractNestedEnsemble
 from rmtjax.ensembles._core.gram_matrix import gram
+from rmtjax.ensembles._core.matrix_density import cholesky_factor, exponent, log_bartlett
 from rmtjax.ensembles._laguerre.beta import AbstractLaguerre
 from rmtjax.laws import AbstractLaw, MarchenkoPastur
 from rmtjax.laws.internal import ClassicalEnsemble, ClassicalSpectrum
@@ -32,7 +33,7 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     on $s^2 (1 \pm \sqrt{n/m})^2$. If n > m, n - m eigenvalues are exactly 0. For the scatter matrix $X X^*$ use
     `scale=sqrt(m)`. The leading k×k block is the Wishart matrix of the first k variables, without any rescaling. A
     sample at β = 4 is a 2n×2n complex matrix that has every eigenvalue twice; `eigenvalues` returns the n different
-    ones. For a population covariance see `CorrelatedWishart` and `Spiked`.
+    ones. For a population covariance or real degrees of freedom see `CorrelatedWishart`; see also `Spiked`.
 
     Args:
         n: number of variables, rows of X, n ≥ 1; static.
@@ -72,6 +73,17 @@ class Wishart(AbstractLaguerre, AbstractNestedEnsemble):
     def _sample(self, key: KeyScalar) -> Inexact[Array, "n n"]:
         x = gaussian_matrix(key, self.n, self.m, self.beta, self.scale.dtype)
         return like(x, self.scale**2 / self.m) * gram(x, self.beta)
+
+    def _components(self) -> int:
+        if self.n > self.m:
+            raise NotImplementedError(f"Wishart matrices of rank {self.m} < n = {self.n} have no density.")
+        return self.beta
+
+    def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
+        factor, known = cholesky_factor(matrix)
+        height = log_bartlett(factor / like(factor, self.scale), like(self.scale, self.m), self.beta)
+        unit = self.n * exponent(self.n, self.beta) * jnp.log(self.scale)
+        return jnp.where(known, height - unit, -jnp.inf)
 
     def _degree_in_scale(self) -> int:
         return 2
