@@ -329,7 +329,7 @@ def test_laws():
     ("make", "message"),
     [
         (lambda: rmt.Jacobi(5, 2, 2), "`m2` must be at least n - m1 = 3, got 2"),
-        (lambda: rmt.JacobiBeta(3, 2.0, 2.0, float("inf")), "`beta` must be positive and finite, got inf"),
+        (lambda: rmt.JacobiBeta(3, 2.0, 2.0, float("inf")), "`beta` must be finite and not negative, got inf"),
         (
             lambda: rmt.JacobiBeta(3, 1.0, 2.0, 1.0),
             r"`a` must be finite and larger than \(n - 1\) beta/2 with n = 3 and beta = 1.0, got 1",

@@ -157,7 +157,7 @@ def test_laws():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rmt.LaguerreBeta(3, 1.0, float("inf")), "`beta` must be positive and finite, got inf"),
+        (lambda: rmt.LaguerreBeta(3, 1.0, float("inf")), "`beta` must be finite and not negative, got inf"),
         (
             lambda: rmt.LaguerreBeta(3, 1.0, 1.0),
             r"`a` must be finite and larger than \(n - 1\) beta/2 with n = 3 and beta = 1.0, got 1",

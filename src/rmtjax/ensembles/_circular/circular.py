@@ -12,11 +12,14 @@ from jaxtyping import Array, Complex, Float, Int
 from rmtjax import _checks
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealScalarLike
+from rmtjax.ensembles._core.joint_density import repulsion
 from rmtjax.ensembles._core.unitary import AbstractUnitaryEnsemble
 from rmtjax.laws import Uniform
 from rmtjax.linalg.internal import Verblunsky, eigenphase_counts, eigenphases
 from rmtjax.random.internal import dual, haar_isometry, self_dual_part
 from rmtjax.special.internal import log_circular_vandermonde, log_dyson
+
+_NONNEGATIVE_OR_INFINITE = _checks.Rule(lambda beta: beta >= 0, "not be negative")
 
 
 class AbstractCircular(AbstractUnitaryEnsemble):
@@ -38,7 +41,9 @@ class AbstractCircular(AbstractUnitaryEnsemble):
         boundary = jax.random.uniform(key_boundary, (), dtype, maxval=2 * math.pi)
         angle = jax.random.uniform(key_angle, shape, dtype, minval=-math.pi, maxval=math.pi)
         # 1 - |α|² = U^{2/(βj)} for |α|² ~ Beta(1, βj/2): a smooth function of β at a fixed key.
-        logarithm = -2 * jax.random.exponential(key_modulus, shape, dtype) / (beta * jnp.arange(1, self.n, dtype=dtype))
+        rate, depth = beta * jnp.arange(1, self.n, dtype=dtype), jax.random.exponential(key_modulus, shape, dtype)
+        # At β = 0 all |α| are 1: the matrix is diagonal, and its phases are independent.
+        logarithm = jnp.where(rate > 0, -2 * depth / jnp.where(rate > 0, rate, 1), -jnp.inf)
         square = -jnp.expm1(logarithm)
         present = square > 0
         modulus = jnp.where(present, jnp.sqrt(jnp.where(present, square, 1)), 0)
@@ -58,7 +63,7 @@ class AbstractCircular(AbstractUnitaryEnsemble):
 
     def _joint_logpdf(self, phases: Float[Array, " n"]) -> Float[Array, ""]:
         beta = self._beta()
-        return beta * log_circular_vandermonde(phases) - log_dyson(self.n, beta)
+        return repulsion(beta, log_circular_vandermonde(phases)) - log_dyson(self.n, beta)
 
 
 class COE(AbstractCircular):
@@ -165,15 +170,15 @@ class CSE(AbstractCircular):
 
 
 class CircularBeta(AbstractCircular):
-    r"""The circular β-ensemble for every β > 0.
+    r"""The circular β-ensemble for every β ≥ 0.
 
     The n phases have the joint density $\propto \prod_{j<k} |e^{i\theta_j} - e^{i\theta_k}|^\beta$. β = 1, 2, 4 give
-    the spectra of COE, CUE and CSE, and β = ∞ gives n equidistant phases. `sample` returns the five-diagonal CMV matrix
-    of random Verblunsky coefficients.
+    the spectra of COE, CUE and CSE, and β = ∞ gives n equidistant phases. At β = 0 they are independent and uniform.
+    `sample` returns the five-diagonal CMV matrix of random Verblunsky coefficients.
 
     Args:
         n: number of phases, n ≥ 1; static.
-        beta: Dyson index β in (0, ∞]. Phases can be differentiated with respect to it.
+        beta: Dyson index β in [0, ∞]. Phases can be differentiated with respect to it.
 
     Raises:
         ValueError: an argument is outside its range.
@@ -189,7 +194,7 @@ class CircularBeta(AbstractCircular):
     """
 
     n: int = eqx.field(static=True)
-    beta: Annotated[Float[Array, ""], _checks.POSITIVE_OR_INFINITE]
+    beta: Annotated[Float[Array, ""], _NONNEGATIVE_OR_INFINITE]
 
     def __init__(self, n: int, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)

@@ -153,6 +153,11 @@ class GaussianBeta(AbstractGaussian):
     \exp\big(-\tfrac{\beta n}{4 s^2} \sum_i \lambda_i^2\big)$. β = 1, 2, 4 give the spectra of GOE, GUE and GSE; at
     β = ∞ the levels are scaled zeros of a Hermite polynomial. `sample` returns the tridiagonal model, made dense.
 
+    As β → 0 levels become independent and normal, with the variance $2 s^2/(\beta n)$. So at a fixed scale there is no
+    limit, and β = 0 is refused. `scale=sigma * sqrt(beta * n / 2)` gives them the standard deviation σ for every small
+    β. Where βn = 2c stays fixed, the density lies between the normal law and the semicircle (Allez, Bouchaud and
+    Guionnet 2012).
+
     Convention: the spectrum fills [-2s, 2s] as n → ∞ for every β; the entries of the model have $E T_{i,i+1}^2 =
     s^2 (n - i)/n$ off the diagonal and $E T_{ii}^2 = 2 s^2/(\beta n)$ on it.
 
@@ -170,7 +175,8 @@ class GaussianBeta(AbstractGaussian):
         [-0.707  0.707]
 
     References:
-        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 2.12.
+        Dumitriu and Edelman (2002), J. Math. Phys. 43, 5830, theorem 2.12; Allez, Bouchaud and Guionnet (2012), Phys.
+        Rev. Lett. 109, 094102, for β of the order 1/n.
     """
 
     n: int = eqx.field(static=True)

@@ -13,8 +13,9 @@ from rmtjax._typing import KeyScalar, RealScalarLike
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import jacobi_hard_edge, jacobi_soft_edge
+from rmtjax.ensembles._core.joint_density import repulsion
 from rmtjax.ensembles._jacobi.bidiagonal import Entries, bidiagonals
-from rmtjax.ensembles._laguerre.beta import ABOVE
+from rmtjax.ensembles._laguerre.beta import ABOVE, refuse_independent
 from rmtjax.laws import Wachter
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import block_singular_values, block_square_counts
@@ -84,16 +85,17 @@ class AbstractJacobi(AbstractEnsemble):
         inside = jnp.all((levels > 0) & (levels < 1))
         x = jnp.where(inside, levels, jnp.arange(1, self.n + 1, dtype=levels.dtype) / (self.n + 1))
         weight = (p - 1) * jnp.sum(jnp.log(x)) + (q - 1) * jnp.sum(log_one_plus(-x))
-        height = beta * log_vandermonde(x) + weight - log_selberg(self.n, p, q, beta)
+        height = repulsion(beta, log_vandermonde(x)) + weight - log_selberg(self.n, p, q, beta)
         return jnp.where(inside, height, -jnp.inf)
 
 
 class JacobiBeta(AbstractJacobi):
-    r"""The Jacobi β-ensemble for every β > 0.
+    r"""The Jacobi β-ensemble for every β ≥ 0.
 
     The n levels lie in [0, 1] and have the joint density $\propto \prod_{i<j} |x_i - x_j|^\beta \prod_i
     x_i^{a - (n-1)\beta/2 - 1} (1 - x_i)^{b - (n-1)\beta/2 - 1}$. With a = βm₁/2, b = βm₂/2 and β = 1, 2, 4 they are the
-    levels of `Jacobi(n, m1, m2, beta)`. `sample` returns $C^T C$ as a dense tridiagonal matrix.
+    levels of `Jacobi(n, m1, m2, beta)`. `sample` returns $C^T C$ as a dense tridiagonal matrix. At β = 0 it
+    is diagonal, and the levels are independent beta variates of the parameters a and b (see `LaguerreBeta`).
 
     Convention: a and b are as in `LaguerreBeta`; the mean of the levels is a/(a + b) for every β. The law is Wachter's
     with 2a/(nβ) and 2b/(nβ). Their sum must be at least 1, which is always true for n > 1.
@@ -102,7 +104,7 @@ class JacobiBeta(AbstractJacobi):
         n: number of levels, n ≥ 1; static.
         a: a > (n - 1)β/2, differentiable.
         b: b > (n - 1)β/2, differentiable.
-        beta: Dyson index β > 0, differentiable.
+        beta: Dyson index β ≥ 0, differentiable.
 
     Raises:
         ValueError: an argument is outside its range.
@@ -120,7 +122,7 @@ class JacobiBeta(AbstractJacobi):
     n: int = eqx.field(static=True)
     a: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
     b: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
-    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
+    beta: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
 
     def __init__(self, n: int, a: RealScalarLike, b: RealScalarLike, beta: RealScalarLike):
         self.n = _checks.integer("n", n, at_least=1)
@@ -141,5 +143,6 @@ class JacobiBeta(AbstractJacobi):
         return SymTridiagonal(on_diagonal, diagonal[:-1] * beside).todense()
 
     def _law(self) -> Wachter:
+        refuse_independent("JacobiBeta", self.beta)
         unit = self.n * self.beta / 2
         return Wachter(self.a / unit, self.b / unit)

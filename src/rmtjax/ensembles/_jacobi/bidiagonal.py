@@ -21,6 +21,9 @@ from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar
 from rmtjax.random.internal import log_ratio
 
+# A gamma variate of this shape is below every number, as one of the shape 0 is, which c' has for β = 0.
+_SMALLEST_SHAPE = 1e-30
+
 Scalar = Float[Array, ""]
 Entries = tuple[Float[Array, " n"], Float[Array, " n-1"]]
 
@@ -36,7 +39,7 @@ def bidiagonals(
     steps = (i - 1) * beta / 2
     # For a beta variate x, x/(1 - x) is the quotient of two gamma variates. These are drawn as logarithms relative to
     # their parameters, because both may underflow, and all at once, because each call takes seconds to compile.
-    a = jnp.concatenate([p + steps, i[1:] * beta / 2])
+    a = jnp.maximum(jnp.concatenate([p + steps, i[1:] * beta / 2]), _SMALLEST_SHAPE)
     b = jnp.concatenate([q + steps, p + q + steps[1:]])
     x, y = jnp.split(log_ratio(key, jnp.concatenate([a, b])), 2)
     logit = x - y + jnp.log(a / b)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from rmtjax import _checks
@@ -15,6 +16,7 @@ from rmtjax._units import quotient
 from rmtjax.ensembles._core.base import AbstractEnsemble
 from rmtjax.ensembles._core.edge import Edge
 from rmtjax.ensembles._core.edge_constants import laguerre_hard_edge, laguerre_soft_edge
+from rmtjax.ensembles._core.joint_density import repulsion
 from rmtjax.laws import MarchenkoPastur
 from rmtjax.linalg import SymTridiagonal
 from rmtjax.linalg.internal import LaguerreEntries, block_singular_values, block_square_counts
@@ -29,7 +31,8 @@ def bidiagonal_entries(
     row = jnp.arange(k, dtype=a.dtype)
     # Both are drawn at once, because each call costs seconds of compilation.
     df = jnp.concatenate([2 * a - beta * row, beta * (k - 1 - row[: k - 1])])
-    entries = jnp.sqrt(df / (2 * a)) * unit_chi(key, df)
+    # At β = 0 the entries below the diagonal are 0, where a square root has no derivative.
+    entries = jnp.sqrt(jnp.where(df > 0, df, 1) / (2 * a)) * unit_chi(key, df)
     return entries[:k], entries[k:]
 
 
@@ -91,7 +94,7 @@ class AbstractLaguerre(AbstractEnsemble):
 
     def _independent_entries(self) -> LaguerreEntries:
         n, a, beta, unit = self._parameters()
-        return LaguerreEntries(n, a, beta, 2 * unit)
+        return LaguerreEntries(n, a, _checks.POSITIVE("beta", beta), 2 * unit)
 
     def _joint_logpdf(self, levels: Float[Array, " n"]) -> Float[Array, ""]:
         if self._zeros():
@@ -100,7 +103,7 @@ class AbstractLaguerre(AbstractEnsemble):
         positive = jnp.all(levels > 0)
         x = quotient(jnp.where(positive, levels, jnp.arange(1, n + 1, dtype=levels.dtype)), unit)
         power = a - (n - 1) * beta / 2 - 1
-        height = beta * log_vandermonde(x) + power * jnp.sum(jnp.log(x)) - jnp.sum(x) / 2
+        height = repulsion(beta, log_vandermonde(x)) + power * jnp.sum(jnp.log(x)) - jnp.sum(x) / 2
         return jnp.where(positive, height - log_laguerre(n, a, beta) - n * jnp.log(unit), -jnp.inf)
 
 
@@ -111,21 +114,33 @@ ABOVE = _checks.Rule(
 )
 
 
+def refuse_independent(name: str, beta: Float[Array, ""]) -> None:
+    """Refuse β = 0 where it is known: the limit law is one of levels that repel each other."""
+    if not isinstance(beta, Tracer) and float(beta) == 0:
+        raise NotImplementedError(
+            f"The levels of {name} with beta = 0 are independent, with the density of `joint_logpdf`."
+        )
+
+
 class LaguerreBeta(AbstractLaguerre):
-    r"""The Laguerre β-ensemble for every β > 0.
+    r"""The Laguerre β-ensemble for every β ≥ 0.
 
     The n levels have the joint density $\propto \prod_{i<j} |\lambda_i - \lambda_j|^\beta \prod_i
     \lambda_i^{a - (n-1)\beta/2 - 1} e^{-a\lambda_i/s^2}$. With a = βm/2 and β = 1, 2, 4 they are the levels of
     `Wishart(n, m, beta)`. `sample` returns $B B^T$ as a dense tridiagonal matrix.
 
+    At β = 0 the matrix is diagonal and the levels are independent: gamma variates with the shape a and the mean s².
+    Spectra of β → 0 at fixed a tend to it. As entries below the diagonal are 0 there, so is their derivative in β, and
+    gradients of expectations in β are unbiased for β > 0 only.
+
     Convention: the sum of the levels has the mean $n s^2$ for all a and β, as for $X X^*/m$ with $E|X_{ij}|^2 = s^2$.
-    The law is Marčenko and Pastur's with the ratio nβ/(2a). For the weight $e^{-\lambda/2}$, without a unit, use
-    `scale=sqrt(2 * a)`.
+    The law is Marčenko and Pastur's with the ratio nβ/(2a), and none for β = 0. For the weight $e^{-\lambda/2}$,
+    without a unit, use `scale=sqrt(2 * a)`.
 
     Args:
         n: number of levels, n ≥ 1; static.
         a: a > (n - 1)β/2, differentiable.
-        beta: Dyson index β > 0, differentiable.
+        beta: Dyson index β ≥ 0, differentiable.
         scale: s > 0, differentiable.
 
     Raises:
@@ -143,7 +158,7 @@ class LaguerreBeta(AbstractLaguerre):
 
     n: int = eqx.field(static=True)
     a: Annotated[Float[Array, ""], ABOVE, "n", "beta"]
-    beta: Annotated[Float[Array, ""], _checks.POSITIVE]
+    beta: Annotated[Float[Array, ""], _checks.NONNEGATIVE]
     scale: Annotated[Float[Array, ""], _checks.POSITIVE]
 
     def __init__(self, n: int, a: RealScalarLike, beta: RealScalarLike, scale: RealScalarLike = 1.0):
@@ -166,4 +181,5 @@ class LaguerreBeta(AbstractLaguerre):
         return 2
 
     def _law(self) -> MarchenkoPastur:
+        refuse_independent("LaguerreBeta", self.beta)
         return MarchenkoPastur(self.n * self.beta / (2 * self.a), self.scale)
