@@ -74,7 +74,7 @@ def test_matrices_of_one_entry(beta):
 def test_total_mass_of_two_rows(beta):
     # W = [[x, r √(xy)], [r̄ √(xy), y]] with x = u², y = v² and |r| < 1: dW = (xy)^{β/2} dx dy dr.
     sigma = np.array([[1.0, 0.4], [0.4, 0.7]]) + (0.2j * np.array([[0, 1], [-1, 0]]) if beta == 2 else 0)
-    ensemble = rmt.CorrelatedWishart(sigma, 4.0, beta)
+    ensemble = rmt.CorrelatedWishart(sigma, 5.0, beta)
     nodes, weights = np.polynomial.legendre.leggauss(24)
     u, du = 1.7 * (nodes + 1), 1.7 * weights
     if beta == 1:
@@ -87,7 +87,7 @@ def test_total_mass_of_two_rows(beta):
     rows = np.stack([np.stack([u**2 + 0 * r, r * u * v], -1), np.stack([r.conj() * u * v, v**2 + 0 * r], -1)], -2)
     density = np.exp(jax.jit(jax.vmap(ensemble.logpdf))(rows.reshape(-1, 2, 2))).reshape(r.shape)
     total = np.einsum("ijk,i,j,k", density * (u * v) ** beta * 4 * u * v, du, du, dr)
-    np.testing.assert_allclose(total, 1, rtol=1e-4)
+    np.testing.assert_allclose(total, 1, rtol=1e-7)
 
 
 @pytest.mark.parametrize("beta", [1, *further(2, 4)])
