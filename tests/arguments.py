@@ -174,6 +174,11 @@ FUNCTIONS: dict[str, Arguments] = {
     ),
     "rmtjax.statistics.power_spectrum": _of_unfolded(statistics.power_spectrum, frequencies=POINTS),
     "rmtjax.statistics.rigidity": _of_unfolded(statistics.rigidity, lengths=POINTS),
+    "rmtjax.statistics.shared_density": _with(
+        statistics.shared_density,
+        levels=[[float(i) for i in range(24)], [1.1 * i for i in range(24)], [1.2 * i for i in range(24)]],
+        alpha=0.5,
+    ),
     "rmtjax.statistics.spacings": _of_levels(statistics.spacings, order=1),
     "rmtjax.statistics.spectral_ergodicity": _with(
         statistics.spectral_ergodicity, levels=SPECTRA, edges=[0.0, 20.0, 70.0]

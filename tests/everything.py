@@ -348,6 +348,9 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         )
         for statistic in ("cramer-von-mises", "kolmogorov-smirnov", "energy")
     },
+    "rmtjax.statistics.shared_density": lambda cast: st.shared_density(
+        cast(jnp.arange(24.0)[None] * jnp.array([[0.9], [1.0], [1.1]]))
+    ),
     "rmtjax.inference.spectral_density_of": lambda cast: of_the_density(cast(SYMMETRIC)),
     "rmtjax.inference.spectral_density_of a complex matrix": lambda cast: inf.spectral_density_of(
         lambda v: cast(HERMITIAN) @ v, KEY, 3, probes=2, dtype=cast(HERMITIAN).dtype
@@ -517,6 +520,7 @@ EXEMPT = {
     "rmtjax.special.FredholmDeterminant": _MADE,
     "rmtjax.statistics.LevelRepulsion": _MADE,
     "rmtjax.statistics.PolynomialDegree": _MADE,
+    "rmtjax.statistics.SharedDensity": _MADE,
     "rmtjax.spectra.Line": "the domain of every array of levels",
     "rmtjax.spectra.Unfolding": _MADE,
 }

@@ -95,6 +95,12 @@ def symmetric_product(v: Any, a: Any) -> Any:
     return (a + a.T) @ v / 2
 
 
+def bent_fences(levels: Any) -> rmt.Spectrum:
+    """Unfolded spectra that differ in long waves."""
+    place = jnp.arange(24, dtype=levels.dtype)[None]
+    return rmt.Spectrum(place + 2 * jnp.sin(0.03 * levels[:, None] * place), unfolded=True)
+
+
 def product_determinant(z: Any) -> Any:
     """The determinant of the kernel xy on (0, 1), 1 - z/3."""
     return rmt.special.fredholm_det(lambda x, y: x * y, (0.0, 1.0), coupling=z, num_nodes=6).value
@@ -411,6 +417,10 @@ PUBLIC: dict[str, Any] = {
         (LEVELS,),
     ),
     "rmtjax.statistics.rigidity": Call(lambda levels: rmt.statistics.rigidity(below(levels), 0.7), (LEVELS,)),
+    "rmtjax.statistics.shared_density": Call(
+        lambda levels: rmt.statistics.shared_density(bent_fences(levels)).variances, (LEVELS,)
+    ),
+    "rmtjax.statistics.SharedDensity": Elsewhere("statistics/unfolding/test_shared.py"),
     "rmtjax.statistics.spacings": Call(lambda levels: rmt.statistics.spacings(below(levels)).mean() ** 2, (LEVELS,)),
     "rmtjax.statistics.spectral_ergodicity": Call(
         lambda levels: rmt.statistics.spectral_ergodicity(

@@ -601,6 +601,7 @@ SHIFTED: dict[str, Shifted] = {
     "statistics.polynomial_degree": Shifted(
         lambda x, _: statistics.polynomial_degree(x, (1, 3), folds=2).scores, UNFOLDED, 1e4
     ),
+    "statistics.shared_density": Shifted(lambda x, _: jax.tree.leaves(statistics.shared_density(x)), UNFOLDED, 1e4),
     "statistics.over_samples": Shifted(lambda x, _: statistics.over_samples(lambda x: x, x).standard_error, GRID),
     "inference.compare_spectra": Shifted(
         lambda x, _: (

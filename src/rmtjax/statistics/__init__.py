@@ -32,6 +32,8 @@ from rmtjax.statistics._unfolding.degree import PolynomialDegree as PolynomialDe
 from rmtjax.statistics._unfolding.degree import polynomial_degree as polynomial_degree
 from rmtjax.statistics._unfolding.kernel import unfold_kernel as unfold_kernel
 from rmtjax.statistics._unfolding.polynomial import unfold_polynomial as unfold_polynomial
+from rmtjax.statistics._unfolding.shared import SharedDensity as SharedDensity
+from rmtjax.statistics._unfolding.shared import shared_density as shared_density
 from rmtjax.statistics._unfolding.unfold import unfold as unfold
 from rmtjax.statistics._unfolding.unfold import unfold_local as unfold_local
 from rmtjax.statistics._unfolding.unfold import unfold_phases as unfold_phases
