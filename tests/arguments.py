@@ -13,6 +13,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
 
 import rmtjax as rmt
 from rmtjax import inference, laws, linalg, special, statistics
@@ -281,6 +283,9 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.inference.signal_rank": _with(inference.signal_rank, "data", data=DATA, alpha=0.05, noise=2.0, max_rank=2),
     "rmtjax.inference.signal_rank_of_levels": _with(
         partial(inference.signal_rank_of_levels, n=9), levels=LEVELS, p=6, noise=2.0, max_rank=2
+    ),
+    "rmtjax.inference.levels_near": _with(
+        inference.levels_near, matrix=scipy.sparse.diags(np.arange(6.0)), energy=2.2, number=3
     ),
     "rmtjax.inference.spectral_density_of": _with(
         inference.spectral_density_of, matvec=lambda v: 2 * v, n=3, key=KEY, depth=2, probes=2

@@ -521,6 +521,7 @@ EXEMPT = {
     "rmtjax.statistics.LevelRepulsion": _MADE,
     "rmtjax.statistics.PolynomialDegree": _MADE,
     "rmtjax.statistics.SharedDensity": _MADE,
+    "rmtjax.inference.levels_near": "computed by SciPy, outside of all programs",
     "rmtjax.spectra.Line": "the domain of every array of levels",
     "rmtjax.spectra.Unfolding": _MADE,
 }

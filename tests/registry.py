@@ -284,6 +284,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.signal_rank_of_levels": Call(
         lambda levels: rmt.inference.signal_rank_of_levels(levels, 9, 6, noise=1.0).p_values[:3], (LEVELS,)
     ),
+    "rmtjax.inference.levels_near": Elsewhere("inference/matrix_free/test_sparse.py"),
     "rmtjax.inference.spectral_density_of": Call(
         # With all of its products it finds the levels, whatever the vectors are.
         lambda a: rmt.inference.spectral_density_of(symmetric_product, jax.random.key(0), 3, args=(a,), probes=2).nodes,

@@ -403,6 +403,7 @@ CASES: dict[str, Scaled] = {
 # Public names of the packages whose results have no unit, or are those of another name.
 WITHOUT = {
     "statistics.linear_statistic": "the user's function has the unit",
+    "inference.levels_near": "a sparse matrix is no array: `inference/matrix_free/test_sparse.py`",
     "statistics.log_determinant": "a logarithm, which a unit moves: `test_logarithms`",
     "inference.log_likelihood": "likewise, and the law has the unit",
     "statistics.unfold_phases": "angles have no unit",

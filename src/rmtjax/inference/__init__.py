@@ -21,6 +21,7 @@ from rmtjax.inference._goodness.one_sample import cramer_von_mises as cramer_von
 from rmtjax.inference._goodness.one_sample import kolmogorov_smirnov as kolmogorov_smirnov
 from rmtjax.inference._goodness.two_samples import SpectraComparison as SpectraComparison
 from rmtjax.inference._goodness.two_samples import compare_spectra as compare_spectra
+from rmtjax.inference._matrix_free.levels_near import levels_near as levels_near
 from rmtjax.inference._matrix_free.outliers import SpectralOutliers as SpectralOutliers
 from rmtjax.inference._matrix_free.outliers import spectral_outliers as spectral_outliers
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate as SpectralDensityEstimate

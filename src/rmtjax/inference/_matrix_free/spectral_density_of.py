@@ -17,6 +17,7 @@ from rmtjax._staging import is_staged
 from rmtjax._threefry import unrolled
 from rmtjax._typing import KeyScalar, PyTree
 from rmtjax.inference._matrix_free.lanczos import Tridiagonal, tridiagonalised
+from rmtjax.inference._matrix_free.sparse import SparseMatrix, is_sparse, operands, product, rows_of
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate
 from rmtjax.inference._matrix_free.vectors import VectorKind, vector_kind
 from rmtjax.linalg import SymTridiagonal, eigh
@@ -39,9 +40,9 @@ _SYMMETRIC = _checks.Rule(
 
 
 def spectral_density_of(
-    matvec: Callable[..., PyTree],
+    matvec: Callable[..., PyTree] | SparseMatrix,
     key: KeyScalar,
-    n: int | PyTree,
+    n: int | PyTree | None = None,
     *,
     args: tuple[Any, ...] = (),
     depth: int | None = None,
@@ -62,10 +63,11 @@ def spectral_density_of(
     but a new lambda is compiled at each call.
 
     Args:
-        matvec: the product, a linear function of JAX of a vector and of `args`.
+        matvec: the product, a linear function of JAX of a vector and of `args`; or a sparse matrix of SciPy, whose
+            entries become the `args` of a product in JAX, so that matrices with as many entries share one program.
         key: a typed key.
         n: order of the operator, or an example of its vectors: a pytree of arrays of one dtype, such as the parameters
-            of a network.
+            of a network. A matrix brings its own.
         args: further arguments of `matvec`, pytrees of arrays.
         depth: products of a probe, at most the order; by default 80, or the order if it is smaller. Static.
         probes: number of random vectors, at least 1. Averages are uncertain by the square root of 2/(n · probes), so
@@ -97,8 +99,15 @@ def spectral_density_of(
         Hessians of networks; Knizhnerman (1996), Comput. Math. Math. Phys. 36, 1481, for averages if not `orthogonal`.
     """
     key = _checks.typed_key(key)
+    if is_sparse(matvec):
+        if n is not None or args != ():
+            raise _checks.refusal("n, args", "be left out for a sparse matrix", (n, args))
+        rows = rows_of("matvec", matvec)
+        matvec, n, args = product, rows.shape[0], operands(rows)
     if not callable(matvec):
-        raise _checks.refusal("matvec", "be a function of a vector", matvec)
+        raise _checks.refusal("matvec", "be a function of a vector, or a sparse matrix of SciPy", matvec)
+    if n is None:
+        raise _checks.refusal("n", "be the order of the operator, or an example of its vectors", n)
     if not isinstance(args, tuple):
         raise _checks.refusal("args", "be a tuple", args)
     _checks.passed_on("args", args)
