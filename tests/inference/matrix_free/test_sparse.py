@@ -108,7 +108,7 @@ def test_single_precision_takes_levels_with_digits():
     np.testing.assert_allclose(found.values, nearest(matrix, 0.5, 10)[0], atol=1e-5)
     far = matrix + 1e6 * scipy.sparse.identity(343)
     if found.values.dtype == jnp.float32:
-        with pytest.raises(ValueError, match="single precision"):
+        with pytest.raises(ValueError, match="keep their spacings in float32"):
             levels_near(far, 1e6 + 0.5, 10)
     else:
         np.testing.assert_allclose(levels_near(far, 1e6 + 0.5, 10).values - 1e6, found.values, atol=1e-5)

@@ -37,8 +37,8 @@ def unfold_polynomial(levels: LevelsLike, degree: int, *, pooled: bool = True, d
         levels: ascending levels, `(..., n)`, or a `Spectrum`.
         degree: degree of the polynomial, at least 1; static. It must be below the number of distinct levels that count,
             in the pool or in at least one spectrum.
-        pooled: if true, one fit to all spectra of the batch, which must have the same normalised density. Otherwise
-            one fit to each.
+        pooled: if true, one fit to all spectra of the batch, which must have the same normalised density
+            (`shared_density` tests that). Otherwise one fit to each.
         drop: share of each spectrum, or of its interval, to drop at either end, where polynomials fit worst; in
             [0, 1/2).
 
