@@ -215,7 +215,8 @@ def mask_of(name: str, mask: object, shape: tuple[int, ...]) -> Bool[Array | np.
 
 def _of_spectrum(spectrum: AbstractSpectrum, name: str) -> Levels:
     values, mask = _zeroed(spectrum.values, spectrum.mask)
-    return Levels(values, mask, VALID.kept(name, spectrum._is_valid), spectrum._padded, spectrum.domain)
+    rule = _VALID_UNFOLDED if spectrum.unfolded else VALID
+    return Levels(values, mask, rule.kept(name, spectrum._is_valid), spectrum._padded, spectrum.domain)
 
 
 def _at(wrong: np.ndarray) -> str:
@@ -226,6 +227,10 @@ VALID = _checks.Rule(
     lambda valid: valid,
     "be spectra of ascending numbers in their domain",
     lambda valid: f"{(~valid).sum()} of {valid.size} that are not{_at(~valid)}",
+)
+
+_VALID_UNFOLDED = VALID._replace(
+    must=f"{VALID.must} (take a lower degree or a wider kernel where a report is not `monotone`)"
 )
 
 

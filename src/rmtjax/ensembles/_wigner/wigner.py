@@ -77,6 +77,9 @@ class Wigner(AbstractSemicircular):
         self.n = _checks.integer("n", n, at_least=1)
         self.scale = _checks.scalar("scale", scale, nonzero=True)
         self.diagonal_variance = _checks.scalar("diagonal_variance", diagonal_variance)
+        if not callable(entries) and not isinstance(entries, str):
+            must = "be a name or a function, such as `lambda key, shape: jax.random.t(key, 5.0, shape)`"
+            raise _checks.refusal("entries", must, entries)
         self.entries = entries if callable(entries) else _checks.choice("entries", entries, Name)
 
     def _sample(self, key: KeyScalar) -> Float[Array, "n n"]:

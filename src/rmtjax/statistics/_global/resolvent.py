@@ -27,7 +27,8 @@ def stieltjes(levels: LevelsLike, z: ArrayLike) -> Complex[Array, "..."]:
         z: points of any shape off the spectrum.
 
     Returns:
-        Complex values of the shape of the batch followed by the shape of `z`.
+        Complex values of the shape of the batch followed by the shape of `z`. A point less than the smallest normal
+        number from a level (2.2e-308; float32: 1.2e-38), which counts as 0, is on the spectrum and has inf and NaN.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,7 +1,7 @@
 """The degree of a polynomial staircase, by its residuals in spectra that it was not fitted to."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -86,6 +86,8 @@ def polynomial_degree(
     if spectra.values.ndim != 2:
         raise _checks.refusal("levels", "have an axis of spectra and one of levels", spectra.values.shape)
     number, n = spectra.values.shape
+    if not isinstance(degrees, Iterable):
+        raise _checks.refusal("degrees", "be a sequence of candidates, such as `range(1, 11)`", degrees)
     ladder = tuple(_checks.integer("degrees", degree, at_least=1) for degree in degrees)
     if not ladder or ladder[-1] >= n or any(b <= a for a, b in itertools.pairwise(ladder)):
         raise _checks.refusal("degrees", f"ascend, and be below the number of levels, {n}", ladder)
