@@ -332,6 +332,12 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
     "rmtjax.inference.fit_tail with a bootstrap": lambda cast: inf.fit_tail(
         cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, resamples=9
     ),
+    "rmtjax.inference.fit_tail of whole numbers": lambda cast: inf.fit_tail(
+        cast(jnp.ceil(jnp.exp(LEVELS))), discrete=True, minimum=1.0, cut_off=True, key=KEY, resamples=2
+    ),
+    "rmtjax.inference.fit_tail up to a maximum": lambda cast: inf.fit_tail(
+        cast(jnp.append(LEVELS, 7 + LEVELS)), maximum=99.0, candidates=4
+    ),
     "rmtjax.inference.fit_tail of a batch": lambda cast: inf.fit_tail(cast(jnp.concatenate([BATCH, 7 + BATCH], 1))),
     "rmtjax.inference.log_likelihood of a batch": lambda cast: inf.log_likelihood(
         laws.Spacing(1), st.spacings(cast(BATCH))
@@ -513,6 +519,7 @@ EXEMPT = {
     "rmtjax.inference.Spectra": _MADE,
     "rmtjax.inference.Spectral": _MADE,
     "rmtjax.inference.SpikeEstimates": _MADE,
+    "rmtjax.inference.TailCutOff": _MADE,
     "rmtjax.inference.TailFit": _MADE,
     "rmtjax.inference.WeightSpectra": _MADE,
     "rmtjax.inference.spectral_outliers": "run by `rmtjax.inference.spectral_density_of`",

@@ -290,6 +290,16 @@ def test_power_law(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_zipf_words(tmp_path, capsys):
+    output = tmp_path / "zipf_words.png"
+    load("zipf_words.py")["main"]([f"--output={output}"])
+    assert_is_a_picture(output)
+    whole, real = capsys.readouterr().out.split("exponent")[1:3]
+    assert abs(float(whole.split()[0]) - 1.96) < 0.02
+    assert abs(float(real.split()[0]) - 2.65) < 0.02
+
+
+@pytest.mark.slow
 def test_portfolio_covariance(tmp_path, capsys):
     output = tmp_path / "portfolio.png"
     load("portfolio_covariance.py")["main"](["--assets=100", "--days=125", f"--output={output}"])

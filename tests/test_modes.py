@@ -56,6 +56,7 @@ def lowered(call: Thunk) -> None:
 WITH_NAN = (
     "rmtjax.inference.fit_berry_robnik",
     "rmtjax.inference.fit_tail",
+    "rmtjax.inference.fit_tail up to a maximum",
     "rmtjax.inference.signal_rank_of_levels",
     "rmtjax.statistics.complex_spacing_ratios",
     "rmtjax.statistics.spacings of a masked spectrum",
@@ -67,6 +68,7 @@ WITH_NAN = (
 WITH_KEYS = (
     "rmtjax.Mixed.periodic_eigenvalues",
     "rmtjax.SampleCorrelation.sample",
+    "rmtjax.inference.fit_tail of whole numbers",
     "rmtjax.inference.fit_tail with a bootstrap",
     "rmtjax.inference.spectral_density_of a complex matrix",
     "rmtjax.laws.BinomialSemicircle.sample",

@@ -33,12 +33,14 @@ POWERLAW = [
     (2.5160564673026675, 1.0024972674843038, 300, 0.03972924624884122, 67.41771970820405, 0.009352388385333928),
     (2.597934148267109, 2.4660200238145356, 54, 0.04146093979040627, 14.101291513983522, 0.0324536224858673),
     (2.2703823251345145, 1.462700128267112, 105, 0.07330265209324621, 6.526241176032314, 0.3589926791248841),
-    (2.8278041726955436, 4.15, 35, 0.03949394015281038, 7.281563064370642, 0.050165726038103),
+    # With ties powerlaw looks at one side of each step; this distance is that of Clauset's `plfit`, and the rest is by
+    # powerlaw from there on.
+    (2.8141587369483347, 4.2, 34, 0.04079848091190175, 6.9136716098187945, 0.05431944374421129),
 ]
 
 
 def test_fits_are_those_of_powerlaw():
-    fit = fit_tail(jnp.asarray(np.stack(list(samples().values()))))
+    fit = fit_tail(jnp.asarray(np.stack(list(samples().values()))), discrete=False)
     for i, expected in enumerate(POWERLAW):
         found = fit.exponent.value[i], fit.minimum[i], fit.tail_size[i], fit.distance[i]
         np.testing.assert_allclose(found, expected[:4], rtol=1e-12)
@@ -147,7 +149,7 @@ def test_p_value_is_that_of_the_bootstrap():
 
 @pytest.mark.float32(only=True)
 def test_single_precision():
-    fit = fit_tail(jnp.asarray(np.stack(list(samples().values())), jnp.float32))
+    fit = fit_tail(jnp.asarray(np.stack(list(samples().values())), jnp.float32), discrete=False)
     for i, expected in enumerate(POWERLAW):
         np.testing.assert_allclose(fit.exponent.value[i], expected[0], rtol=1e-4)
     for leaf in (fit.exponent.value, fit.distance, fit.log_normal.p_value, fit.drift):

@@ -1,7 +1,8 @@
 """Power laws in the tail of a spectrum, and tests of them."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import equinox as eqx
 import jax
@@ -16,6 +17,7 @@ from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
 from rmtjax._units import unit_of
+from rmtjax.inference._fits import tail_candidates, tail_supports, tail_values
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
     LikelihoodRatio,
@@ -23,7 +25,9 @@ from rmtjax.inference._fits.tail_alternatives import (
     against_log_normal,
     largest_drift,
 )
-from rmtjax.inference._fits.tail_candidates import Tail, best_distance, fit_best, fit_from
+from rmtjax.inference._fits.tail_candidates import Tail
+from rmtjax.inference._fits.tail_families import TailCutOff, comparisons
+from rmtjax.inference._fits.tail_supports import Point, Support
 from rmtjax.inference._goodness.p_value import monte_carlo_p_value
 from rmtjax.special.internal import log_one_plus
 from rmtjax.statistics import Estimate
@@ -39,7 +43,7 @@ class TailFit(AbstractModule):
 
     Args:
         exponent: α of the density $\propto x^{-\alpha}$, with its standard error for independent values,
-            $(\alpha - 1)/\sqrt m$.
+            $(\alpha - 1)/\sqrt m$; for whole numbers or up to a maximum by the information.
         minimum: $x_{\min}$, where the tail begins.
         tail_size: the number m of values in the tail.
         distance: the Kolmogorov distance of the tail from the power law.
@@ -48,6 +52,8 @@ class TailFit(AbstractModule):
         log_normal: the power law against a log-normal law of the tail; the ratio is never positive.
         drift: bound on the relative change of α - 1 along the tail, with a confidence of 95 %.
         size: the number of all values.
+        discrete: whether the values were fitted as whole numbers.
+        cut_off: the power law against one with an exponential cut-off, or None if it was not asked for.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,6 +71,8 @@ class TailFit(AbstractModule):
     log_normal: LikelihoodRatio
     drift: Float[Array, "*batch"]
     size: int = eqx.field(static=True)
+    discrete: bool = eqx.field(static=True)
+    cut_off: TailCutOff | None = None
 
     _derived = ("verdict",)
 
@@ -72,7 +80,8 @@ class TailFit(AbstractModule):
     def verdict(self) -> str | np.ndarray:
         """The answer in words, or an array of words for a batch. It needs known numbers.
 
-        - "not a power law" if a test at 5 % rejects it, by the distance, an exponential law or a log-normal law;
+        - "not a power law" if a test at 5 % rejects it, by the distance, an exponential law, a log-normal law, or a
+          cut-off if it was asked for;
         - "power law" if no test rejects it, the exponential law is significantly worse, the distance has a p-value, and
           `drift` is below 0.7, which takes about 500 values in the tail;
         - "undecided" otherwise.
@@ -82,6 +91,8 @@ class TailFit(AbstractModule):
         exponential, log_normal = (jax.tree.map(np.asarray, test) for test in (self.exponential, self.log_normal))
         settled = exponential.p_value < _LEVEL
         rejected = (p_value < _LEVEL) | (settled & (exponential.log_ratio < 0)) | (log_normal.p_value < _LEVEL)
+        if self.cut_off is not None:
+            rejected |= np.asarray(self.cut_off.p_value) < _LEVEL
         accepted = settled & (p_value >= _LEVEL) & (drift < _MOST_DRIFT)
         codes = np.where(rejected, 1, np.where(accepted, 0, 2))
         return np.asarray(VERDICTS)[codes] if codes.ndim else VERDICTS[int(codes)]
@@ -91,6 +102,9 @@ def fit_tail(
     values: Annotated[RealLike, "*batch n"],
     *,
     minimum: RealScalarLike | None = None,
+    maximum: RealScalarLike | None = None,
+    discrete: bool | None = None,
+    cut_off: bool = False,
     candidates: int | None = None,
     key: KeyScalar | None = None,
     resamples: int = 400,
@@ -119,6 +133,18 @@ def fit_tail(
     log-normal samples of 500 to 10,000 values, up to a half would pass for a power law without this condition, and 7 %
     or less do with it.
 
+    *Whole numbers*, such as counts, follow the law $k^{-\alpha}/\zeta(\alpha, k_{\min})$. Its most likely exponent has
+    no closed form, and the law of real numbers gives a wrong one: 4.5 for Zipf's law with the exponent 2.5 from 1 on.
+    The exponential law becomes a geometric one, and the log-normal law is $\propto e^{\eta_1 z + \eta_2 z^2}$ on the
+    same whole numbers. The distance is the largest one at whole numbers, and samples are whole. With a known minimum
+    the distance depends on α a little, so the p-value is that of the fitted α.
+
+    *Up to a maximum* every law ends there, and α may be any real number. Then the tail may also ascend.
+
+    *Equal values* do not occur among real numbers. If whole numbers times a step are fitted as real numbers, the
+    exponent is too large, and the steps of the distribution function pass for a distance. So values that are not whole
+    are refused if one of them occurs more than $\sqrt m$ times among m. The distance counts both sides of each step.
+
     *Levels are no independent sample.* Neighbouring levels of one matrix repel each other, so their distribution
     function is nearer to the law than for independent values. P-values are then too large, never too small, and errors
     are too large; a rejection stands, but a "power law" says less. The largest levels of heavy-tailed matrices are
@@ -127,7 +153,11 @@ def fit_tail(
 
     Args:
         values: n ≥ 10 values on the last axis, in any order, not negative, of which zeros are in no tail; batched.
-        minimum: $x_{\min}$ > 0, if it is known.
+        minimum: $x_{\min}$ > 0, if it is known; of whole numbers the next one.
+        maximum: where the law ends, if it does; no value is larger.
+        discrete: whether the values are whole numbers; static. None for yes if they have an integer dtype, or if all
+            are known to be whole and some are equal. A batch is of one kind.
+        cut_off: whether to test for a cut-off $x^{-\alpha} e^{-\lambda x}$ as well; static.
         candidates: how many values are tried as the minimum, evenly spaced in the logarithm of the size of the tail;
             None for all. Each sample costs O(n · candidates). Static.
         key: a typed key for the p-value; None for a fit without one.
@@ -138,6 +168,7 @@ def fit_tail(
 
     Raises:
         ValueError: `values` are fewer than 10, or negative, or not finite.
+        ValueError: `values` are not whole numbers although `discrete` says so, or too many are equal.
         ValueError: fewer than 3 different values are positive (and at least the minimum).
         ValueError: another argument is outside its range.
 
@@ -149,14 +180,22 @@ def fit_tail(
         True power law
 
     References:
-        Clauset, Shalizi and Newman (2009), SIAM Rev. 51, 661, equation 3.1 and sections 3.3, 4.1 and 5; Vuong (1989),
-        Econometrica 57, 307; del Castillo and Puig (1999), J. Amer. Stat. Assoc. 94, 529, for the log-normal law;
-        Soshnikov (2004), Electron. Commun. Probab. 9, 82, for the largest levels of heavy-tailed matrices.
+        Clauset, Shalizi and Newman (2009), SIAM Rev. 51, 661, equations 3.1 and 3.5, sections 3.3, 4.1 and 5; Vuong
+        (1989), Econometrica 57, 307; del Castillo and Puig (1999), J. Amer. Stat. Assoc. 94, 529, for the log-normal
+        law; Soshnikov (2004), Electron. Commun. Probab. 9, 82, for the largest levels of heavy-tailed matrices.
     """
     array, valid = positive_values("values", values, 10)
     start = None if minimum is None else jnp.asarray(_checks.positive("minimum", minimum), array.dtype)
+    end = None if maximum is None else jnp.asarray(_checks.positive("maximum", maximum), array.dtype)
+    if end is not None:
+        valid = _checks.all_kept(valid, tail_values.NOT_ABOVE.kept("values", array, end))
     lowest = jnp.zeros((), array.dtype) if start is None else start
-    valid = _checks.all_kept(valid, _VARIED.kept("values", array, lowest))
+    valid = _checks.all_kept(valid, tail_values.VARIED.kept("values", array, lowest))
+    whole = tail_values.are_counts(values, array) if discrete is None else bool(discrete)
+    if whole:
+        valid = _checks.all_kept(valid, tail_values.WHOLE.kept("values", array))
+    elif discrete is None:
+        valid = _checks.all_kept(valid, tail_values.FINE.kept("values", array, lowest))
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
     resamples = _checks.integer("resamples", resamples, at_least=1)
     if key is None:
@@ -164,21 +203,8 @@ def fit_tail(
     else:
         _checks.typed_key(key)
     compared = resamples * array.size * (1 if start is not None else _places(array.shape[-1], number).size)
-    fit = _programs(is_small((array, start, key), work=compared))
-    return _checks.masked(valid, fit(array, start, key, number, resamples))
-
-
-def _varied(values: Any, minimum: Any) -> Any:
-    """Whether three different values are in the tail."""
-    xp = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
-    ordered = xp.sort(values, axis=-1)
-    rises = (ordered[..., 1:] > ordered[..., :-1]) & (ordered[..., :-1] > 0) & (ordered[..., :-1] >= minimum)
-    return rises.sum(-1) >= 2
-
-
-_VARIED = _checks.Rule(
-    _varied, lambda minimum: f"have at least 3 different positive numbers{f' from {minimum} on' if minimum > 0 else ''}"
-)
+    fit = _programs(is_small((array, start, end, key), work=compared))
+    return _checks.masked(valid, fit(array, start, end, key, number, resamples, whole, bool(cut_off)))
 
 
 def _places(n: int, number: int | None) -> Int[np.ndarray, " c"]:
@@ -191,34 +217,41 @@ def _places(n: int, number: int | None) -> Int[np.ndarray, " c"]:
 def _fit(
     values: Float[Array, "*batch n"],
     minimum: Float[Array, ""] | None,
+    maximum: Float[Array, ""] | None,
     key: KeyScalar | None,
     candidates: int | None,
     resamples: int,
+    discrete: bool,
+    cut_off: bool,
 ) -> TailFit:
-    one = partial(_fit_one, places=_places(values.shape[-1], candidates), resamples=resamples)
-    return for_each(one, values, minimum, key=key)
+    fit = _fit_power if maximum is None and not discrete else partial(_fit_supported, discrete=discrete)
+    options = {"places": _places(values.shape[-1], candidates), "resamples": resamples, "cut_off": cut_off}
+    return for_each(partial(fit, **options), values, minimum, maximum, key=key)
 
 
-_programs = programs(_fit, static_argnums=(3, 4), nan_is_an_answer=True)
+_programs = programs(_fit, static_argnums=(4, 5, 6, 7), nan_is_an_answer=True)
 
 
-def _fit_one(
+def _fit_power(
     values: Float[Array, " n"],
     minimum: Float[Array, ""] | None,
+    maximum: None,
     key: KeyScalar | None = None,
     *,
     places: Int[np.ndarray, " c"],
     resamples: int,
+    cut_off: bool,
 ) -> TailFit:
-    ascending = in_order(values)
-    positive = ascending > 0
-    unit = unit_of(ascending[-1])
-    y = jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
+    """The power law of real numbers without end, in closed form."""
+    del maximum
+    unit, y = _logarithms(in_order(values))
     start = None if minimum is None else _log_in(minimum, unit)
-    found = fit_best(y, places) if start is None else fit_from(y, start)
+    found = tail_candidates.fit_best(y, places) if start is None else tail_candidates.fit_from(y, start)
     inside = y >= found.start
     z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
     p_value = jnp.full((), jnp.nan, y.dtype) if key is None else _p_value(key, y, found, start, places, resamples)
+    begin = Point(found.start, found.start)
+    general = tail_supports.Tail(found.rate, begin, found.size, found.distance)
     return TailFit(
         exponent=Estimate(1 + found.rate, found.rate / jnp.sqrt(jnp.asarray(found.size, y.dtype))),
         minimum=jnp.exp(found.start) * unit,
@@ -229,7 +262,90 @@ def _fit_one(
         log_normal=against_log_normal(z, inside),
         drift=largest_drift(z, inside),
         size=values.size,
+        discrete=False,
+        cut_off=comparisons(Support(False, None), Point(y, y), general, unit, True).cut_off if cut_off else None,
     )
+
+
+def _fit_supported(
+    values: Float[Array, " n"],
+    minimum: Float[Array, ""] | None,
+    maximum: Float[Array, ""] | None,
+    key: KeyScalar | None = None,
+    *,
+    places: Int[np.ndarray, " c"],
+    resamples: int,
+    cut_off: bool,
+    discrete: bool,
+) -> TailFit:
+    """The power law of whole numbers, or up to a largest value."""
+    ascending = in_order(values)
+    if discrete:
+        unit, x = jnp.ones((), values.dtype), _whole(ascending)
+        point = lambda value: Point(value, jnp.log(value))
+        start = None if minimum is None else point(jnp.ceil(minimum))
+        end = None if maximum is None else point(jnp.floor(maximum) + 1)
+    else:
+        unit, y = _logarithms(ascending)
+        x = Point(y, y)
+        point = lambda value: Point(*2 * (_log_in(value, unit),))
+        start, end = (None if each is None else point(each) for each in (minimum, maximum))
+    support = Support(discrete, end)
+    if start is None:
+        found = tail_supports.fit_best(support, x, places)
+    else:
+        found = tail_supports.fit_from(support, x, start)
+    p_value = jnp.full((), jnp.nan, values.dtype)
+    if key is not None:
+        fixed = jax.lax.stop_gradient((x, found))
+        draw = partial(_distance_of_draw, support, *fixed, None if start is not None else places)
+        p_value = _share(found.distance, draw, key, resamples)
+    tests = comparisons(support, x, found, unit, cut_off)
+    return TailFit(
+        exponent=tests.exponent,
+        minimum=found.begin.value if discrete else jnp.exp(found.begin.log) * unit,
+        tail_size=found.size,
+        distance=found.distance,
+        p_value=p_value,
+        exponential=tests.exponential,
+        log_normal=tests.log_normal,
+        drift=tests.drift,
+        size=values.size,
+        discrete=discrete,
+        cut_off=tests.cut_off,
+    )
+
+
+def _logarithms(ascending: Float[Array, " n"]) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+    """A unit near the largest value and the logarithms in it; that of 0 is -inf."""
+    positive = ascending > 0
+    unit = unit_of(ascending[-1])
+    return unit, jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
+
+
+def _whole(ascending: Float[Array, " n"]) -> Point:
+    positive = ascending > 0
+    return Point(ascending, jnp.where(positive, jnp.log(jnp.where(positive, ascending, 1)), -jnp.inf))
+
+
+def _distance_of_draw(
+    support: Support, x: Point, found: tail_supports.Tail, places: Int[np.ndarray, " c"] | None, key: KeyScalar
+) -> Array:
+    """Distance of a resample; without places that of a tail of the same size and beginning."""
+    n = x.log.size
+    choice, excess, place = jax.random.uniform(key, (3, n), x.log.dtype)
+    tail = tail_supports.draw(support, found, excess).value
+    if places is None:
+        body, chosen = -jnp.inf, jnp.arange(n) < found.size
+    else:
+        below = jnp.maximum(n - found.size, 1)
+        body = x.value[jnp.minimum((place * like(place, below)).astype(below.dtype), below - 1)]
+        chosen = choice * n < like(choice, found.size)
+    value = in_order(jnp.where(chosen, tail, body))
+    sample = _whole(value) if support.discrete else Point(value, value)
+    if places is None:
+        return tail_supports.fit_from(support, sample, found.begin).distance
+    return tail_supports.best_distance(support, sample, places)
 
 
 def _log_in(values: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
@@ -250,9 +366,15 @@ def _p_value(
     """The share of samples from the fit, the data included, that are at least as far from their own fit."""
     y, found = jax.lax.stop_gradient((y, found))
     draw = partial(_distance_of_tail, y, found) if start is not None else partial(_distance_of_sample, y, found, places)
+    return _share(found.distance, draw, key, resamples)
+
+
+def _share(distance: Array, draw: Callable[[KeyScalar], Array], key: KeyScalar, resamples: int) -> Float[Array, ""]:
+    """The p-value of a distance among those of the samples from the fit."""
+    distance = jax.lax.stop_gradient(distance)
     # JAX's check of reused keys takes a mapped loop over keys for a second use of them.
     distances = jax.lax.map(lambda i: draw(jax.random.fold_in(key, i)), jnp.arange(resamples))
-    return monte_carlo_p_value(found.distance, distances).astype(y.dtype)
+    return monte_carlo_p_value(distance, distances).astype(distance.dtype)
 
 
 def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarray, " c"], key: KeyScalar) -> Array:
@@ -263,11 +385,11 @@ def _distance_of_sample(y: Float[Array, " n"], found: Tail, places: Int[np.ndarr
     tail = found.start - log_one_plus(-excess) / found.rate
     below = jnp.maximum(n - found.size, 1)
     body = y[jnp.minimum((place * like(y, below)).astype(below.dtype), below - 1)]
-    return best_distance(in_order(jnp.where(choice * n < like(y, found.size), tail, body)), places)
+    return tail_candidates.best_distance(in_order(jnp.where(choice * n < like(y, found.size), tail, body)), places)
 
 
 def _distance_of_tail(y: Float[Array, " n"], found: Tail, key: KeyScalar) -> Array:
     """Distance of a resampled tail of the same size, which does not depend on its beginning and rate."""
     excess = jax.random.exponential(key, y.shape, y.dtype)
     z = in_order(jnp.where(jnp.arange(y.size) < found.size, excess, -jnp.inf))
-    return fit_from(z, jnp.zeros((), y.dtype)).distance
+    return tail_candidates.fit_from(z, jnp.zeros((), y.dtype)).distance

@@ -32,7 +32,7 @@ def fit_from(y: Float[Array, " n"], start: Float[Array, ""]) -> Tail:
     size = jnp.sum(tail)
     total = jnp.sum(jnp.where(tail, y - start, 0))
     rate = like(y, size) / total
-    steps = _below(y) - (y.size - size)
+    steps = jnp.arange(y.size) - (y.size - size)
     return Tail(rate, start, size, _distance(y, start, rate, steps, size, tail))
 
 
@@ -62,8 +62,7 @@ def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Fl
     sizes = jnp.arange(n, 0, -1)
     numbers = like(y, sizes)
     totals = numbers * depth - jnp.flip(jnp.cumsum(jnp.flip(depth)))
-    below = _below(y)
-    usable = known & (below == jnp.arange(n)) & (y < y[-1])
+    usable = known & jnp.concatenate([jnp.ones(1, bool), y[1:] > y[:-1]]) & (y < y[-1])
     rates = jnp.where(usable, numbers / jnp.where(usable, totals, 1), 1)
 
     # Blocks have one size, because a rest would be a second program. The last candidate fills the last block.
@@ -72,16 +71,10 @@ def _distances(y: Float[Array, " n"], places: Int[np.ndarray, " c"]) -> tuple[Fl
     def distances(block: Int[Array, " b"]) -> Float[Array, " b"]:
         begin = block[:, None]
         tail = jnp.arange(n)[None] >= begin
-        return _distance(y[None], y[begin], rates[begin], below[None] - begin, sizes[begin], tail)
+        return _distance(y[None], y[begin], rates[begin], jnp.arange(n)[None] - begin, sizes[begin], tail)
 
     found = jax.lax.stop_gradient(jax.lax.map(distances, jnp.asarray(blocks))).ravel()
     return jnp.where(usable[blocks.ravel()], found, jnp.inf), jnp.asarray(blocks.ravel())
-
-
-def _below(y: Float[Array, " n"]) -> Int[Array, " n"]:
-    """How many of the ascending values are strictly below each."""
-    first = jnp.concatenate([jnp.ones(1, bool), y[1:] > y[:-1]])
-    return jax.lax.cummax(jnp.where(first, jnp.arange(y.size), 0))
 
 
 def _distance(
@@ -92,6 +85,9 @@ def _distance(
     size: Int[Array, "..."],
     tail: Bool[Array, "*b n"],
 ) -> Float[Array, "*b"]:
-    """The largest distance of the distribution functions just below each value, as in Clauset's program."""
+    """The largest distance of the distribution functions just below each value, as in Clauset's program.
+
+    Equal values are taken one after the other. So both sides of a higher step count, up to 1/size.
+    """
     law = -jnp.expm1(-rate * jnp.where(tail, y - start, 0))
     return jnp.max(jnp.where(tail, jnp.abs(law - like(y, steps) / like(y, size)), 0), axis=-1)

@@ -201,7 +201,7 @@ def _fill(
     fit = fit_marchenko_pastur(known, n, p, beta=beta)
     p_values = np.asarray(_p_values(known, fit.outliers, n, p, beta))
     count = np.cumprod(p_values < alpha, axis=-1).sum(-1)
-    tail = fit_tail(known, candidates=_CANDIDATES, key=key, resamples=resamples)
+    tail = fit_tail(known, discrete=False, candidates=_CANDIDATES, key=key, resamples=resamples)
     variance = np.asarray(fit.variance.value) * unit
     columns: dict[str, Any] = {
         "variance": variance,

@@ -1,0 +1,74 @@
+"""What the values of a tail must be, and whether they are whole numbers."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array
+
+from rmtjax import _checks
+
+
+def are_counts(values: Any, array: Array) -> bool:
+    """Whether numbers are known to be whole: by their type, or because all are and some are equal."""
+    kind = getattr(values, "dtype", None)
+    if kind is not None and jnp.issubdtype(kind, jnp.integer):
+        return True
+    if isinstance(array, Tracer):
+        return False
+    known = np.sort(np.asarray(array), axis=-1)
+    equal = (known[..., 1:] == known[..., :-1]) & (known[..., 1:] > 0)
+    # Beyond this number there are no others.
+    return bool(equal.any() and known.max() < 2 / np.finfo(known.dtype).eps and (known == np.floor(known)).all())
+
+
+def _varied(values: Any, minimum: Any) -> Any:
+    """Whether three different values are in the tail."""
+    xp = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
+    ordered = xp.sort(values, axis=-1)
+    rises = (ordered[..., 1:] > ordered[..., :-1]) & (ordered[..., :-1] > 0) & (ordered[..., :-1] >= minimum)
+    return rises.sum(-1) >= 2
+
+
+def _occur(values: Any, minimum: Any) -> tuple[Any, Any, Any]:
+    """The ascending values, whether each occurs in the tail more often than chance would have it, and the tail's size.
+
+    A value is too frequent if it has more than the root of the size: the step there is as high as the distance of a
+    sample from its law.
+    """
+    xp = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
+    ordered = xp.sort(values, axis=-1)
+    tail = (ordered > 0) & (ordered >= minimum)
+    size = tail.sum(-1, keepdims=True)
+    most = xp.maximum(xp.floor(xp.sqrt(size)), 3).astype(int)
+    place = xp.cumsum(xp.ones_like(ordered, dtype=int), axis=-1) - 1 + most
+    last = ordered.shape[-1] - 1
+    same = xp.take_along_axis(ordered, xp.minimum(place, last), axis=-1) == ordered
+    return ordered, same & (place <= last) & tail, size
+
+
+def _repeated(values: np.ndarray, minimum: np.ndarray) -> str:
+    ordered, often, size = _occur(values, minimum)
+    vector = int(np.argmax(often.any(-1).ravel()))
+    one = ordered.reshape(-1, ordered.shape[-1])[vector]
+    found, number = np.unique(one[one >= max(minimum, np.finfo(one.dtype).tiny)], return_counts=True)
+    return f"{number.max()} of {size.ravel()[vector]} values equal to {found[number.argmax()]:.6g}"
+
+
+VARIED = _checks.Rule(
+    _varied, lambda minimum: f"have at least 3 different positive numbers{f' from {minimum} on' if minimum > 0 else ''}"
+)
+FINE = _checks.Rule(
+    lambda values, minimum: ~_occur(values, minimum)[1].any(-1),
+    "not be rounded so coarsely (divide by the step and pass whole numbers with `discrete=True`; or take a larger "
+    "`minimum`; or `discrete=False` takes them as they are)",
+    _repeated,
+)
+WHOLE = _checks.Rule(
+    lambda values: (values == jnp.floor(values)).all(-1),
+    "be whole numbers where `discrete` is True (or an integer dtype)",
+)
+NOT_ABOVE = _checks.Rule(
+    lambda values, maximum: (values <= maximum).all(-1), lambda maximum: f"not exceed the `maximum` {maximum}"
+)
