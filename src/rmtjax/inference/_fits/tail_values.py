@@ -25,7 +25,7 @@ def are_counts(values: Any, array: Array) -> bool:
 
 def _varied(values: Any, minimum: Any) -> Any:
     """Whether three different values are in the tail."""
-    xp = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
+    xp: Any = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
     ordered = xp.sort(values, axis=-1)
     rises = (ordered[..., 1:] > ordered[..., :-1]) & (ordered[..., :-1] > 0) & (ordered[..., :-1] >= minimum)
     return rises.sum(-1) >= 2
@@ -37,7 +37,7 @@ def _occur(values: Any, minimum: Any) -> tuple[Any, Any, Any]:
     A value is too frequent if it has more than the root of the size: the step there is as high as the distance of a
     sample from its law.
     """
-    xp = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
+    xp: Any = np if isinstance(values, np.ndarray) and isinstance(minimum, np.ndarray) else jnp
     ordered = xp.sort(values, axis=-1)
     tail = (ordered > 0) & (ordered >= minimum)
     size = tail.sum(-1, keepdims=True)
