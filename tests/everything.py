@@ -333,7 +333,12 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, resamples=9
     ),
     "rmtjax.inference.fit_tail of whole numbers": lambda cast: inf.fit_tail(
-        cast(jnp.ceil(jnp.exp(LEVELS))), discrete=True, minimum=1.0, cut_off=True, key=KEY, resamples=2
+        cast(jnp.ceil(jnp.exp(jnp.append(LEVELS, 7 + LEVELS)))),
+        discrete=True,
+        minimum=1.0,
+        cut_off=True,
+        key=KEY,
+        resamples=2,
     ),
     "rmtjax.inference.fit_tail up to a maximum": lambda cast: inf.fit_tail(
         cast(jnp.append(LEVELS, 7 + LEVELS)), maximum=99.0, candidates=4
