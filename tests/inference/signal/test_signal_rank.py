@@ -220,8 +220,7 @@ def test_one_compilation_serves_all_numbers_of_observations():
         ({"noise": 0.0}, "`noise` must be positive"),
         ({"noise": np.ones(4)}, r"`noise` must be a number, or have the shape \(\) of the batch"),
         ({"max_rank": 5}, r"`max_rank` must be at most min\(n, p\) = 4"),
-        ({"method": "exact"}, '`noise` must be known for method="exact"'),
-        ({"method": "exact", "noise": 1.0, "n": 8.5}, '`n` must be an integer for method="exact"'),
+        ({"method": "exact", "n": 8.5}, '`n` must be an integer for method="exact"'),
         ({"method": "parallel-analysis", "noise": 1.0}, "`noise` must be None for parallel analysis"),
     ],
 )

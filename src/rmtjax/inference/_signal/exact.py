@@ -30,7 +30,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from rmtjax._promotion import like
 from rmtjax.ensembles.internal import largest_laguerre_level
@@ -62,23 +62,20 @@ def log_probability(
 ) -> Float[Array, ""]:
     """Logarithm of the probability that none of `count` levels is in J.
 
-    The recurrence serves as many functions as the largest count. At the nodes x of `_rule` on J, of this length in the
+    The recurrence serves as many functions as the largest count. At the nodes x of `rule` on J, of this length in the
     variable y, `root_f` is √f and `log_weight` the logarithm of w.
     """
-    _, weights, beyond = _rule()
+    _, weights, beyond = rule()
     weights, beyond = (length * jnp.asarray(each, x.dtype) for each in (weights, beyond))
-    functions = _functions(recurrence, x, log_weight)
+    functions = functions_of(recurrence.a, recurrence.b, x, log_weight)
     inside = jnp.arange(functions.shape[0]) < count
-    row = weights[None]
     functions = jnp.where(inside[:, None], functions, 0)
     if beta == 2:
-        return _log_determinant(-(row * root_f[None] * functions) @ functions.T)
+        return _log_determinant(-(weights[None] * root_f[None] * functions) @ functions.T)
     whole, totals = _whole(recurrence)
     totals = jnp.where(inside, totals, 0)
-    tails, tail = functions @ beyond.T, functions @ weights
-    primitives, primitive = totals[:, None] / 2 - tails, totals / 2 - tail
-    half = _skew((row * primitives) @ functions.T)
-    change = _skew(jnp.outer(totals / 2, primitive)) - half
+    tail = functions @ weights
+    change = change_below(functions, totals, weights, functions @ beyond.T, tail)
     odd = like(totals, count % 2)
     matrix = _bordered(jnp.where(inside[:, None] & inside[None], whole, 0), odd * totals)
     diagonal = jnp.append(like(matrix, ~inside), 1 - odd)
@@ -86,23 +83,38 @@ def log_probability(
     return _log_determinant(jnp.linalg.solve(matrix, _bordered(change, -odd * tail))) / 2
 
 
+def change_below(
+    functions: Inexact[Array, "m q"],
+    totals: Inexact[Array, " m"],
+    weights: Inexact[Array, " q"],
+    tails: Inexact[Array, "m q"],
+    tail: Inexact[Array, " m"],
+) -> Inexact[Array, "m m"]:
+    """The matrix W - H, from the integrals of ψ over the whole, beyond each node, and over J."""
+    primitives, primitive = totals[:, None] / 2 - tails, totals / 2 - tail
+    half = _skew((weights[None] * primitives) @ functions.T)
+    return _skew(jnp.outer(totals / 2, primitive)) - half
+
+
 def nodes(lower: Float[Array, ""], upper: Float[Array, ""]) -> Float[Array, " q"]:
     """The nodes of the rule on an interval of the variable y."""
-    return lower + (upper - lower) * jnp.asarray(_rule()[0], lower.dtype)
+    return lower + (upper - lower) * jnp.asarray(rule()[0], lower.dtype)
 
 
 @functools.cache
-def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rule(num_nodes: int = _NUM_NODES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes on (0, 1), twice the weights, and the matrix that gives twice the integrals beyond each node."""
-    t, w = gauss_legendre(_NUM_NODES)
-    legendre = np.polynomial.legendre.legvander(t, _NUM_NODES)
-    degree = np.arange(1, _NUM_NODES)
+    t, w = gauss_legendre(num_nodes)
+    legendre = np.polynomial.legendre.legvander(t, num_nodes)
+    degree = np.arange(1, num_nodes)
     from_node = np.column_stack([1 - t, (legendre[:, :-2] - legendre[:, 2:]) / (2 * degree + 1)])
-    of_values = (np.arange(_NUM_NODES) + 0.5)[:, None] * legendre[:, :-1].T * w
+    of_values = (np.arange(num_nodes) + 0.5)[:, None] * legendre[:, :-1].T * w
     return (t + 1) / 2, w, from_node @ of_values
 
 
-def _functions(recurrence: Recurrence, x: Float[Array, " q"], log_weight: Float[Array, " q"]) -> Float[Array, "m q"]:
+def functions_of(
+    a: Inexact[Array, " m"], b: Inexact[Array, " m+1"], x: Inexact[Array, " q"], log_weight: Inexact[Array, " q"]
+) -> Inexact[Array, "m q"]:
     """The functions φ; each polynomial has its own power of 2 as a unit."""
 
     def step(state: tuple, row: tuple) -> tuple:
@@ -111,13 +123,13 @@ def _functions(recurrence: Recurrence, x: Float[Array, " q"], log_weight: Float[
         after = ((x - a) * now - b * before) / b_next
         size = jax.lax.stop_gradient(jnp.abs(now) + jnp.abs(after))
         mantissa, shift = jnp.frexp(size)
-        unit = mantissa / size
+        unit = like(now, mantissa / size)
         return (unit * now, unit * after, exponent + shift), now * jnp.exp(
             log_weight / 2 + math.log(2) * like(x, exponent)
         )
 
     start = (jnp.zeros_like(x), jnp.ones_like(x), jnp.zeros_like(x, jnp.int32))
-    return jax.lax.scan(step, start, (recurrence.a, recurrence.b[:-1], recurrence.b[1:]))[1]
+    return jax.lax.scan(step, start, (a, b[:-1], b[1:]))[1]
 
 
 def _whole(recurrence: Recurrence) -> tuple[Float[Array, "m m"], Float[Array, " m"]]:
@@ -135,7 +147,7 @@ def _whole(recurrence: Recurrence) -> tuple[Float[Array, "m m"], Float[Array, " 
     )
 
 
-def _skew(matrix: Float[Array, "m m"]) -> Float[Array, "m m"]:
+def _skew(matrix: Inexact[Array, "m m"]) -> Inexact[Array, "m m"]:
     return matrix - matrix.T
 
 

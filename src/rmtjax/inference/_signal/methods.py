@@ -12,6 +12,7 @@ from rmtjax._typing import RankMethod, RealOrComplex
 from rmtjax.inference._core.noise_law import median_level
 from rmtjax.inference._core.sample_spectrum import SampleSpectrum
 from rmtjax.inference._signal.exact import wishart_p_values
+from rmtjax.inference._signal.exact_ratio import exact_ratio_p_values
 from rmtjax.inference._signal.hard_threshold import known_noise, ratio
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values
 from rmtjax.laws import GeneralMarchenkoPastur
@@ -58,7 +59,6 @@ class Method(NamedTuple):
 
     # A function of the sample and, if the method needs columns, of the spectrum of S and the rows of mean 0.
     judge: Callable[..., Verdict]
-    needs_noise: bool = False
     # Ends the sentence "`noise` must be None for …" where the noise must not be given.
     refuses_noise: str = ""
     needs_integer_n: bool = False
@@ -78,7 +78,10 @@ def _tracy_widom(sample: Sample) -> Verdict:
 
 
 def _exact(sample: Sample) -> Verdict:
-    return _by_p_values(sample, wishart_p_values(sample.over_noise, sample.integer_n, sample.p, sample.beta))
+    sizes = (sample.integer_n, sample.p, sample.beta)
+    if sample.noise is None:
+        return _by_p_values(sample, exact_ratio_p_values(sample.levels, sample.rest, *sizes))
+    return _by_p_values(sample, wishart_p_values(sample.over_noise, *sizes))
 
 
 def _above(sample: Sample, edges: Float[Array, "*batch _"]) -> Verdict:
@@ -137,7 +140,7 @@ _of_columns = partial(Method, refuses_noise=_REFUSAL, needs_columns=True, refuse
 
 METHODS: dict[RankMethod, Method] = {
     "tracy-widom": Method(_tracy_widom),
-    "exact": Method(_exact, needs_noise=True, needs_integer_n=True),
+    "exact": Method(_exact, needs_integer_n=True),
     "hard-threshold": Method(_hard_threshold),
     "parallel-analysis": _of_columns(partial(_parallel_analysis, deflate=False)),
     "deflated-parallel-analysis": _of_columns(partial(_parallel_analysis, deflate=True)),
