@@ -127,7 +127,10 @@ def _less_than_half(
     w = 1 / jnp.clip(u, lowest, 0.5)
     fixed = jax.lax.stop_gradient(w)
     tau = jnp.arange(nodes, dtype=u.dtype) * noise.step
-    z = jax.lax.complex(jnp.broadcast_to(_saddle(fixed, noise), tau.shape), tau)
+    zeta = _saddle(fixed, noise)
+    # Beyond, S could overflow where the whole term is 0.
+    counts = (noise.rest + 1) / 2 * jnp.log1p((tau / zeta) ** 2) < 1.25 * _EXPONENT
+    z = jax.lax.complex(jnp.broadcast_to(zeta, tau.shape), jnp.where(counts, tau, 0))
     survival = jax.vmap(functools.partial(_survival, noise=noise, size=size, excess=excess, beta=beta))
 
     def values(chunk: tuple) -> Complex[Array, " c"]:
@@ -138,7 +141,7 @@ def _less_than_half(
     found = jax.lax.map(values, (points, jnp.arange(0, nodes, _CHUNK))).reshape(-1)
     change = w / fixed
     terms = found * jnp.exp(like(z, noise.shape) * (z * like(z, change) - 1 - jnp.log(z)))
-    whole = jnp.sum(jnp.real(terms)) - jnp.real(terms[0]) / 2
+    whole = jnp.sum(jnp.where(counts, jnp.real(terms), 0)) - jnp.real(terms[0]) / 2
     return jnp.clip(noise.norm * noise.step / math.pi * change ** (1 - noise.shape) * whole, 0, 1)
 
 
