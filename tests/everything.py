@@ -299,6 +299,15 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         )
         for method in ("tracy-widom", "exact", "hard-threshold", "parallel-analysis", "deflated-parallel-analysis")
     },
+    **{
+        f"rmtjax.inference.signal_rank by {method}": lambda cast, method=method: inf.signal_rank(
+            cast(DATA), method=method, max_rank=2, key=jax.random.key(0), resamples=19
+        )
+        for method in ("permutation", "random-signs")
+    },
+    "rmtjax.inference.signal_rank and its noise": lambda cast: [
+        (found.kurtosis, found.noise_spread) for found in map(inf.signal_rank, (cast(WIDE), cast(COMPLEX_DATA)))
+    ],
     "rmtjax.inference.signal_rank of a batch": lambda cast: inf.signal_rank(cast(WIDE), noise=1.0, max_rank=2),
     "rmtjax.inference.signal_rank_of_levels by exact": lambda cast: inf.signal_rank_of_levels(
         cast(LEVELS), 9, 6, method="exact", noise=1.0, max_rank=2

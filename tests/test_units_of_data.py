@@ -129,6 +129,11 @@ def signal_rank(x: Any, *noise: Any, **options: Any) -> dict[int, Any]:
     return {0: (found.rank, found.p_values, cosines), 1: (found.noise, spikes.singular), 2: second}
 
 
+def noise_of_ranks(x: Any) -> dict[int, Any]:
+    found = inference.signal_rank(x)
+    return {0: (found.kurtosis, found.noise_spread)}
+
+
 def denoise(x: Any, *noise: Any, **options: Any) -> dict[int, Any]:
     found = inference.denoise(x, noise=noise[0] if noise else None, **options)
     return {0: found.rank, 1: (found.matrix, found.singular_values, found.shrunk_values, found.noise)}
@@ -304,6 +309,13 @@ CASES: dict[str, Scaled] = {
         f"inference.signal_rank by {method}": Scaled(partial(signal_rank, method=method, max_rank=3), (DATA,), 1e4)
         for method in ("tracy-widom", "hard-threshold", "parallel-analysis", "deflated-parallel-analysis")
     },
+    **{
+        f"inference.signal_rank by {method}": Scaled(
+            partial(signal_rank, method=method, max_rank=1, key=jax.random.key(0), resamples=19), (DATA,), 1e4
+        )
+        for method in ("permutation", "random-signs")
+    },
+    "inference.signal_rank and its noise": Scaled(noise_of_ranks, (DATA,), 1e4),
     "inference.signal_rank of complex data": Scaled(
         partial(signal_rank, max_rank=3), (DATA + 1j * np.sin(9 * DATA),), 1e4
     ),

@@ -70,6 +70,11 @@ def test_components_are_those_of_pca_and_as_many_as_are_signal():
     assert list(found.get_feature_names_out()) == ["randommatrixpca0", "randommatrixpca1"]
 
 
+def test_methods_with_draws_are_refused():
+    with pytest.raises(ValueError, match="`method` must be one of 'tracy-widom'"):
+        RandomMatrixPCA(method="permutation").fit(_data(45, 20))
+
+
 def test_constant_columns_are_no_variables_of_the_test():
     rng = np.random.default_rng(0)
     data = rng.normal(size=(60, 20)) + 4 * rng.normal(size=(60, 2)) @ np.eye(2, 20) + 1

@@ -11,7 +11,7 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmtjax import _checks
-from rmtjax._typing import RankMethod, ShrinkageMethod, SpikedLoss
+from rmtjax._typing import RankMethodWithoutKey, ShrinkageMethod, SpikedLoss
 from rmtjax.inference import shrink_covariance, signal_rank
 
 
@@ -105,7 +105,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     leave out what noise explains. Columns that are constant in the data of `fit` are not tested; their loadings are 0.
 
     Args:
-        method: a method of `signal_rank`.
+        method: a method of `signal_rank` without draws.
         alpha: significance level of each test, between 0 and 1.
         noise: σ, if it is known.
         min_components: how many components are kept even if none is signal, as the next step of a pipeline needs data.
@@ -132,13 +132,13 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        method: RankMethod = "tracy-widom",
+        method: RankMethodWithoutKey = "tracy-widom",
         *,
         alpha: float = 0.05,
         noise: float | None = None,
         min_components: int = 1,
     ):
-        self.method: RankMethod = method
+        self.method: RankMethodWithoutKey = method
         self.alpha = alpha
         self.noise = noise
         self.min_components = min_components
@@ -153,6 +153,7 @@ class RandomMatrixPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         least = self.min_components
         if not isinstance(least, Integral) or least < 0:
             raise _checks.refusal("min_components", "be an integer of at least 0", least)
+        _checks.choice("method", self.method, RankMethodWithoutKey)
         data = np.asarray(validate_data(self, X, ensure_min_samples=3), np.float64)
         self.mean_ = data.mean(axis=0)
         varies = (data != data[0]).any(axis=0)

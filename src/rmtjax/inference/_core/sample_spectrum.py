@@ -50,12 +50,16 @@ def sample_covariance(rows: Inexact[Array, "*batch n p"]) -> Inexact[Array, "*ba
 
 def sample_levels(data: Inexact[Array, "*batch n p"], *, center: bool) -> Float[Array, "*batch k"]:
     """The min(n, p) ascending levels of S, right to eps times the largest; negative roundings become 0."""
-    return jnp.maximum(hermitian_eigenvalues(each_alone(partial(_smaller_side, center=center), data)), 0)
+    side = partial(_of_data, center=center)
+    return jnp.maximum(hermitian_eigenvalues(each_alone(side, data)), 0)
 
 
-def _smaller_side(data: Inexact[Array, "n p"], *, center: bool) -> Inexact[Array, "k k"]:
+def _of_data(data: Inexact[Array, "n p"], *, center: bool) -> Inexact[Array, "k k"]:
+    return smaller_side(without_mean(data) if center else data)
+
+
+def smaller_side(rows: Inexact[Array, "n p"]) -> Inexact[Array, "k k"]:
     """S, or the Gram matrix of the rows, which has the same levels, if it is smaller."""
-    rows = without_mean(data) if center else data
     n, p = rows.shape
     return sample_covariance(rows) if p <= n else rows @ adjoint(rows) / n
 

@@ -2,29 +2,45 @@
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Inexact, Int
 
-from rmtjax._compile import compiled
+from rmtjax._compile import compiled, is_small, programs
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, like
-from rmtjax._typing import RankMethod, RealOrComplex
+from rmtjax._typing import KeyScalar, RankMethod, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.ensembles.internal import largest_laguerre_level
 from rmtjax.inference._core.data import in_unit, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
 from rmtjax.inference._signal.largest_level import remaining
 from rmtjax.inference._signal.methods import METHODS, Sample, Verdict
+from rmtjax.inference._signal.noise_check import NoiseCheck, checked_noise, warnings
 from rmtjax.inference._signal.repeated import repeated_columns, repeated_rows
+from rmtjax.inference._signal.resampled import Draws
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
+
+
+class Seen(NamedTuple):
+    """The data behind a record, and how they were judged."""
+
+    data: Inexact[Array, "*batch n p"]
+    center: bool
+    method: RankMethod
 
 
 class SignalRank(AbstractModule):
     """The number of components that are signal, as `signal_rank` returns it, with what it rests on.
+
+    As text it is one line, and a line for each of its `warnings`. `kurtosis`, `noise_spread` and `warnings` look at the
+    noise of the data, when they are asked for, so the record keeps the data in memory. A record from levels has None
+    for them, and so has one that is the result of a function under a transformation: ask for them inside of it.
 
     Args:
         rank: how many levels are signal; -1 where the data are not valid.
@@ -42,6 +58,8 @@ class SignalRank(AbstractModule):
         >>> found = rmt.inference.signal_rank(jax.random.normal(jax.random.key(0), (50, 8)) + 3.0)
         >>> print(found.n, found.p, found.p_values.shape)
         49 8 (8,)
+        >>> print(found.warnings)
+        ()
     """
 
     rank: Int[Array, "*batch"]
@@ -52,6 +70,55 @@ class SignalRank(AbstractModule):
     spikes: SpikeEstimates
     n: int | Float[Array, ""]
     p: int = eqx.field(static=True)
+
+    _derived = ("warnings",)
+    # Set by `signal_rank`. It is not a leaf: data are not copied, and records derived from this one do not inherit it.
+    _seen = None
+
+    @property
+    def kurtosis(self) -> Float[Array, "*batch"] | None:
+        r"""The excess kurtosis of the noise, 0 for normal noise: of what is left of the data without the signal.
+
+        It is the mean over the columns, each in its own unit. For complex data it is $E|x|^4/(E|x|^2)^2 - 2$. For
+        normal noise its mean is 0 and its standard deviation about $\sqrt{24/np}$, or $\sqrt{4/np}$ if it is complex.
+        """
+        check = self._check()
+        return None if check is None else check.kurtosis
+
+    @property
+    def noise_spread(self) -> Float[Array, "*batch"] | None:
+        """The coefficient of variation of the variances of the noise over the columns; 0 for white noise.
+
+        It is estimated from what is left of the data without the signal. What the finite number of rows adds is taken
+        away, so in half of the matrices of white noise it is 0.
+        """
+        check = self._check()
+        return None if check is None else check.spread
+
+    @property
+    def warnings(self) -> tuple[str, ...] | None:
+        """What the noise is like that the method assumes not to be like that, in words, and which method holds for it.
+
+        Normal noise of equal columns is warned of by chance in 1 % of the matrices for heavy or light tails and in 1 %
+        for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. It needs known
+        numbers.
+        """
+        if self._seen is None:
+            return None
+        np.asarray(self.rank)  # refused under a transformation, before anything is computed
+        needs = METHODS[self._seen.method]
+        known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
+        return warnings(self._check(), **known)
+
+    def _check(self) -> NoiseCheck | None:
+        return None if self._seen is None else checked_noise(self._seen.data, self.rank, self._seen.center)
+
+    def __str__(self) -> str:
+        if isinstance(self.rank, Tracer) or self.rank.ndim:
+            return repr(self)
+        found = f"{int(self.rank)} of {self.levels.shape[-1]} levels are signal; n = {self.n:.6g}, p = {self.p}"
+        lines = [f"{found}, noise {float(self.noise):.4g}", *(f"warning: {each}" for each in self.warnings or ())]
+        return "\n".join(lines)
 
 
 class Findings(NamedTuple):
@@ -64,8 +131,7 @@ class Findings(NamedTuple):
     repeated_rows: Int[Array, "*batch n-1"] | None = None
 
 
-@functools.partial(compiled, static_argnums=(4, 5, 6, 7), nan_is_an_answer=True)
-def judged_data(
+def _judged_data(
     data: Inexact[Array, "*batch n p"],
     n: Float[Array, ""],
     alpha: Float[Array, ""],
@@ -74,6 +140,8 @@ def judged_data(
     tests: int,
     integer_n: int,
     center: bool,
+    resamples: int,
+    key: KeyScalar | None,
 ) -> tuple[SignalRank, Findings]:
     """The result, and what is wrong with the data; `integer_n` is n for a method that needs it, and 0 for others."""
     needs = METHODS[method]
@@ -92,9 +160,21 @@ def judged_data(
     else:
         levels, of_columns = sample_levels(data, center=center), ()
     beta = 2 if jnp.iscomplexobj(data) else 1
-    sample = Sample(levels, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n)
+    draws = None if key is None else Draws(key, resamples, center)
+    sample = Sample(levels, tests, n, p, beta, alpha, None if noise is None else noise / unit, integer_n, draws)
     result = _record(sample, needs.judge(sample, *of_columns))
     return _with_unit(unit, result, _findings(levels, count, constant, columns, rows))
+
+
+_judging = programs(_judged_data, static_argnums=(4, 5, 6, 7, 8), nan_is_an_answer=True)
+# A draw takes about as many steps for each entry.
+_STEPS = 32
+
+
+@functools.wraps(_judged_data)
+def judged_data(data: Inexact[Array, "*batch n p"], *args: Any) -> tuple[SignalRank, Findings]:
+    resamples = args[7]
+    return _judging(is_small((data, *args), work=_STEPS * resamples * data.size))(data, *args)
 
 
 @functools.partial(compiled, static_argnums=(4, 5, 6, 7, 8), nan_is_an_answer=True)

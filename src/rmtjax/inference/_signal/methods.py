@@ -15,6 +15,7 @@ from rmtjax.inference._signal.exact import wishart_p_values
 from rmtjax.inference._signal.exact_ratio import exact_ratio_p_values
 from rmtjax.inference._signal.hard_threshold import known_noise, ratio
 from rmtjax.inference._signal.largest_level import known_noise_p_values, ratio_p_values
+from rmtjax.inference._signal.resampled import Draw, Draws, permuted, resampled, with_signs
 from rmtjax.laws import GeneralMarchenkoPastur
 
 
@@ -29,6 +30,7 @@ class Sample(NamedTuple):
     alpha: Float[Array, ""]  # the rate of false alarms of each test
     noise: Any  # σ of each matrix, or None where it is not known
     integer_n: int = 0  # n, for a method that needs an integer
+    draws: Draws | None = None  # for a method that needs a key
 
     @property
     def levels(self) -> Float[Array, "*batch t"]:
@@ -59,11 +61,16 @@ class Method(NamedTuple):
 
     # A function of the sample and, if the method needs columns, of the spectrum of S and the rows of mean 0.
     judge: Callable[..., Verdict]
-    # Ends the sentence "`noise` must be None for …" where the noise must not be given.
+    # Ends the sentence "`noise` must be None for …" where the noise must not be given; so does the next one for `n`.
     refuses_noise: str = ""
+    refuses_n: str = ""
     needs_integer_n: bool = False
     needs_columns: bool = False
     refuses_repeats: bool = True  # whether repeated columns and rows would be taken for signal
+    needs_key: bool = False
+    # What the noise has to be, for the warnings of the record.
+    assumes_normal: bool = True
+    assumes_equal_columns: bool = True
 
 
 def _by_p_values(sample: Sample, p_values: Float[Array, "*batch t"]) -> Verdict:
@@ -135,8 +142,26 @@ def _parallel_analysis(
     return _above(sample, jax.lax.map(edges, (flat, levels, shares)).reshape(*squares.shape[:-1], -1))
 
 
+def _resampled(sample: Sample, spectrum: SampleSpectrum, rows: Inexact[Array, "*batch n p"], *, draw: Draw) -> Verdict:
+    """A p-value equal to alpha is significant here, and p-values behind the first that is not are not computed."""
+    p_values, centres = resampled(draw, sample.draws, sample.levels, spectrum.vectors, rows, sample.alpha)
+    room = 1 + 4 * float(jnp.finfo(p_values.dtype).eps)
+    return Verdict(p_values <= sample.alpha * room, p_values, centres)
+
+
 _REFUSAL = "parallel analysis, which takes it from each column"
-_of_columns = partial(Method, refuses_noise=_REFUSAL, needs_columns=True, refuses_repeats=False)
+_of_columns = partial(
+    Method, refuses_noise=_REFUSAL, needs_columns=True, refuses_repeats=False, assumes_equal_columns=False
+)
+_of_draws = partial(
+    Method,
+    refuses_noise="a method that takes it from the entries",
+    refuses_n="a method of independent rows",
+    needs_columns=True,
+    needs_key=True,
+    assumes_normal=False,
+    assumes_equal_columns=False,
+)
 
 METHODS: dict[RankMethod, Method] = {
     "tracy-widom": Method(_tracy_widom),
@@ -144,4 +169,6 @@ METHODS: dict[RankMethod, Method] = {
     "hard-threshold": Method(_hard_threshold),
     "parallel-analysis": _of_columns(partial(_parallel_analysis, deflate=False)),
     "deflated-parallel-analysis": _of_columns(partial(_parallel_analysis, deflate=True)),
+    "permutation": _of_draws(partial(_resampled, draw=permuted)),
+    "random-signs": _of_draws(partial(_resampled, draw=with_signs)),
 }

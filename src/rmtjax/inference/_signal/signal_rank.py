@@ -9,9 +9,9 @@ import numpy as np
 from jax.core import Tracer
 
 from rmtjax import _checks
-from rmtjax._typing import ArrayLike, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
+from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
 from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
-from rmtjax.inference._signal.judge import SignalRank, judged_data, judged_levels
+from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
 
@@ -25,6 +25,8 @@ def signal_rank(
     center: bool = True,
     n: RealLike | None = None,
     max_rank: int | None = None,
+    key: KeyScalar | None = None,
+    resamples: int = 199,
 ) -> SignalRank:
     r"""The number of components of a data matrix that are signal, by tests of its levels from the largest on.
 
@@ -45,17 +47,26 @@ def signal_rank(
       by chance then lowers the next edge, and in a few per cent of matrices all levels pass.)
     - `"hard-threshold"`: a level is signal if it is above the square of the threshold of Gavish and Donoho, which takes
       the median singular value where the noise is not known.
+    - `"permutation"`: p-values for noise that need not be normal, from the largest levels of draws whose entries are
+      permuted within each column. The first p-value is exact where the rows are exchangeable and the columns
+      independent, each with a law of its own. Later ones, for what is left without all larger levels, are asymptotic. A
+      component in a single column is no signal here, but the variance of this column.
+    - `"random-signs"`: the same with random signs of the entries instead, for independent entries with symmetric laws
+      and any variances, also of the rows. The first p-value is exact with `center=False`, and asymptotic where the mean
+      of each column is taken away from the data and again from the draws.
 
-    The last three methods have no p-values and are no tests: about every sixth real matrix of noise alone has a level
-    above the edge of parallel analysis.
+    Parallel analysis and the hard threshold have no p-values and are no tests: about every sixth real matrix of noise
+    alone has a level above the edge of parallel analysis.
 
     *What the rate needs.* The entries of the noise have to be nearly normal, because heavy tails make the largest level
     larger. At the nominal 5 % noise alone is taken for signal in 40 % of the matrices with Student's distribution of 5
-    degrees of freedom, in 20 % with Laplace's, 9 % with Student's of 10, and 2 % with uniform entries or random signs
+    degrees of freedom, in 20 % with Laplace's, 9 % with Student's of 10, and 2 % with uniform entries or entries ±1
     (measured at 100 × 50 and 200 × 20). Columns that were divided by their own standard deviations make the tests
     conservative, as their trace no longer fluctuates. Noise alone is then taken for signal in 1.5 to 2 % of the
     matrices (measured at 120 × 40, 200 × 20 and 1000 × 20; 1 % without Nadler's correction, as the largest level
-    fluctuates less too). Divide by scales that are known from elsewhere, or do not divide.
+    fluctuates less too). Divide by scales that are known from elsewhere, or do not divide. With strong factors it is
+    worse, as columns of much signal keep little noise: of three factors in 500 × 100 the default makes 5 to 12, and
+    deflated parallel analysis and the methods of draws 3. `warnings` of the record name what they see of this.
     Where the noise is unknown, several signals of about the same size raise the sum that the first one is compared
     with, and can hide each other from all tests: with 13 equal strong ones in 60 × 40 the rank is 0. A known `noise`
     finds all 13. Parallel analysis has the same trap.
@@ -68,16 +79,20 @@ def signal_rank(
 
     Args:
         data: real or (circular) complex, with observations in rows, batched over leading axes.
-        method: one of the five; static. By default it is `"exact"` if $\min(n, p) \le 5$, $\max(n, p) \le 100$ and no
+        method: one of the seven; static. By default it is `"exact"` if $\min(n, p) \le 5$, $\max(n, p) \le 100$ and no
             `n` is given, and `"tracy-widom"` otherwise.
         alpha: significance level of each test, between 0 and 1.
         noise: σ > 0 if it is known, a number for all matrices or one for each matrix of the batch.
         center: whether the mean of each column is unknown and is taken away, at the price of one observation; static.
         n: an effective number of observations instead of the number of rows.
         max_rank: how many levels are judged, by default all $\min(n, p)$; static.
+        key: a typed key, for the draws of `"permutation"` and `"random-signs"`.
+        resamples: number R of these draws for each level, static. No p-value is smaller than $1/(R + 1)$. They end with
+            the first p-value above `alpha`, and later ones are NaN.
 
     Returns:
-        A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken.
+        A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken. Its
+        `warnings` say in words where the noise is not what the method assumes, after `kurtosis` and `noise_spread`.
 
     Raises:
         ValueError: `data` are not a matrix of at least two rows of finite numbers, or are a covariance matrix.
@@ -88,7 +103,8 @@ def signal_rank(
         ValueError: `data` have dependent columns or rows, so that more than 1 + 2 % of the levels are 0 to rounding.
         ValueError: `alpha`, `n` or `max_rank` is outside its range.
         ValueError: `noise` is not positive, or has another shape.
-        ValueError: `noise` is given for parallel analysis.
+        ValueError: `noise` is given for parallel analysis or a method of draws.
+        ValueError: `key` is missing for a method of draws, `n` is given for one, or `resamples` is not positive.
 
     Example:
         >>> import jax
@@ -102,7 +118,9 @@ def signal_rank(
         Johnstone (2001), Ann. Statist. 29, 295; El Karoui (2006), Ann. Probab. 34, 2077; Ma (2012), Bernoulli 18, 322;
         Nadler (2011), J. Multivariate Anal. 102, 363; Kritchman and Nadler (2009), IEEE Trans. Signal Process. 57,
         3930; Chiani (2014), J. Multivariate Anal. 129, 69; Dobriban and Owen (2019), J. R. Stat. Soc. B 81, 163; Gavish
-        and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040.
+        and Donoho (2014), IEEE Trans. Inf. Theory 60, 5040; Buja and Eyuboglu (1992), Multivariate Behav. Res. 27, 509,
+        and Dobriban (2020), Ann. Statist. 48, 2824, for permutations; Hong, Sheng and Dobriban (2020),
+        arXiv:2012.02985, for random signs.
     """
     array, valid = observations(data)
     center, batch = bool(center), array.shape[:-2]
@@ -110,11 +128,14 @@ def signal_rank(
     smaller = min(rows, array.shape[-1])
     count = _number_of_levels(max_rank, smaller)
     method = _usual_method(rows if n is None else None, array.shape[-1]) if method is None else method
-    n = rows if n is None else n
     method = _checks.choice("method", method, RankMethod)
-    static = (method, count, _integer_n(method, n, noise), center)
+    if METHODS[method].refuses_n and n is not None:
+        raise _checks.refusal("n", f"be None for {METHODS[method].refuses_n}", n)
+    n = rows if n is None else n
+    key, resamples = _draws(method, key, resamples)
+    rest = (method, count, _integer_n(method, n, noise), center, resamples, key)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
-    result, findings = judged_data(array, *numbers, *static)
+    result, findings = judged_data(array, *numbers, *rest)
     fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
     known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, alpha, noise, findings)))
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
@@ -122,11 +143,13 @@ def signal_rank(
             double = lambda value: jnp.asarray(np.asarray(value, np.float64))
             wide = jnp.asarray(np.asarray(data, np.result_type(array.dtype, np.float64)))
             sigma = None if noise is None else jnp.broadcast_to(double(noise), batch)
-            found, findings = judged_data(wide, double(n), double(alpha), sigma, *static)
+            found, findings = judged_data(wide, double(n), double(alpha), sigma, *rest)
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
     repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
     resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
-    return _finished(_checks.all_kept(valid, fit, resolved), result, n)
+    found = _finished(_checks.all_kept(valid, fit, resolved), result, n)
+    object.__setattr__(found, "_seen", Seen(array, center, method))
+    return found
 
 
 def signal_rank_of_levels(
@@ -216,6 +239,16 @@ def _integer_n(method: RankMethod, n: Any, noise: Any) -> int:
     if needs.refuses_noise and noise is not None:
         raise _checks.refusal("noise", f"be None for {needs.refuses_noise}", noise)
     return whole if needs.needs_integer_n else 0
+
+
+def _draws(method: RankMethod, key: KeyScalar | None, resamples: int) -> tuple[KeyScalar | None, int]:
+    """Key and number of the draws, which are None and 0 for methods without draws."""
+    resamples = _checks.integer("resamples", resamples, at_least=1)
+    if not METHODS[method].needs_key:
+        return None, 0
+    if key is None:
+        raise _checks.refusal("key", f'be a typed key from `jax.random.key(seed)` for method="{method}"', key)
+    return _checks.typed_key(key), resamples
 
 
 def _ascending(levels: Any) -> Any:
