@@ -103,12 +103,13 @@ class SignalRank(AbstractModule):
         for unequal columns. Departures that hardly change the rate of false alarms are left unsaid. It needs known
         numbers.
         """
-        if self._seen is None:
-            return None
         np.asarray(self.rank)  # refused under a transformation, before anything is computed
+        check = self._check()
+        if check is None or self._seen is None:
+            return None
         needs = METHODS[self._seen.method]
         known = {"assumes_normal": needs.assumes_normal, "assumes_equal_columns": needs.assumes_equal_columns}
-        return warnings(self._check(), **known)
+        return warnings(check, **known)
 
     def _check(self) -> NoiseCheck | None:
         return None if self._seen is None else checked_noise(self._seen.data, self.rank, self._seen.center)

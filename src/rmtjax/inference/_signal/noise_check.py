@@ -95,8 +95,10 @@ def checked_noise(data: Inexact[Array, "*batch n p"], rank: Int[Array, "*batch"]
     equal = jnp.std(total, axis=-1) < 0.01 * (2 / (beta * n)) ** 0.5 * jnp.mean(total, axis=-1)
     enough = (k >= 0) & (nu >= 2) & (q >= 2)
     known = lambda value: jnp.where(enough, value, jnp.nan)
-    measured = map(known, (kurtosis, kurtosis_score, spread, spread_score, shift))
-    return NoiseCheck(*measured, equal & enough & (p > 2))
+    kurtosis, kurtosis_score, spread, spread_score, shift = map(
+        known, (kurtosis, kurtosis_score, spread, spread_score, shift)
+    )
+    return NoiseCheck(kurtosis, kurtosis_score, spread, spread_score, shift, equal & enough & (p > 2))
 
 
 def _square(x: Inexact[Array, "..."]) -> Float[Array, "..."]:
@@ -176,16 +178,16 @@ _STANDARDISED = (
 
 def warnings(check: NoiseCheck, *, assumes_normal: bool, assumes_equal_columns: bool) -> tuple[str, ...]:
     """What is wrong with the noise for a method of these assumptions, in sentences that name a method that holds."""
-    check = NoiseCheck(*map(np.asarray, check))
-    clear = (np.abs(check.kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(check.kurtosis) > _LEAST_KURTOSIS)
-    unequal = (check.spread_score > _SPREAD_SCORE) & (check.shift > _LEAST_SHIFT)
+    kurtosis, kurtosis_score, spread, spread_score, shift, standardised = map(np.asarray, check)
+    clear = (np.abs(kurtosis_score) > _KURTOSIS_SCORE) & (np.abs(kurtosis) > _LEAST_KURTOSIS)
+    unequal = (spread_score > _SPREAD_SCORE) & (shift > _LEAST_SHIFT)
     said = []
     if assumes_normal:
-        said += _said(clear & (check.kurtosis > 0), check.kurtosis, _HEAVY)
-        said += _said(clear & (check.kurtosis < 0), check.kurtosis, _LIGHT)
+        said += _said(clear & (kurtosis > 0), kurtosis, _HEAVY)
+        said += _said(clear & (kurtosis < 0), kurtosis, _LIGHT)
     if assumes_equal_columns:
-        said += _said(unequal, 100 * check.spread, _UNEQUAL)
-        said += _said(check.standardised, check.spread, _STANDARDISED)
+        said += _said(unequal, 100 * spread, _UNEQUAL)
+        said += _said(standardised, spread, _STANDARDISED)
     return tuple(said)
 
 

@@ -31,7 +31,7 @@ class Draws(NamedTuple):
     """How many draws are made, from which key, and whether the mean of each column was taken away."""
 
     key: KeyScalar
-    count: int
+    number: int
     center: bool
 
 
@@ -108,14 +108,14 @@ def _of_one(
             drawn = draw(jax.random.fold_in(key_of_level, i), left, draws.center)
             return hermitian_eigenvalues(smaller_side(drawn))[-1] * (drawn.shape[0] / n)
 
-        null = grown[k] * jax.lax.map(largest, jnp.arange(draws.count))
+        null = grown[k] * jax.lax.map(largest, jnp.arange(draws.number))
         count = like(null, 1 + jnp.sum(null >= levels[k]))
         # The p-value alpha itself is significant; its rounding does not decide.
         room = 1 + 4 * float(jnp.finfo(null.dtype).eps)
         return _State(
             k + 1,
-            count <= alpha * (draws.count + 1) * room,
-            state.p_values.at[k].set(count / (draws.count + 1)),
+            count <= alpha * (draws.number + 1) * room,
+            state.p_values.at[k].set(count / (draws.number + 1)),
             state.centres.at[k].set(jnp.median(null)),
         )
 
