@@ -233,6 +233,9 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.laws.soft_edge_gap_probabilities": _with(laws.soft_edge_gap_probabilities, s=POINTS, beta=1, max_count=2),
     # Inference
     "rmtjax.inference.anderson_darling": _goodness(inference.anderson_darling),
+    "rmtjax.inference.biwhiten": _with(
+        inference.biwhiten, "data", data=DATA, variances=[[1.0 + value**2 for value in row] for row in DATA]
+    ),
     "rmtjax.inference.clean_cross_covariance": _with(
         inference.clean_cross_covariance, "x", "y", x=DATA, y=[row[:2] for row in DATA]
     ),
@@ -281,6 +284,9 @@ FUNCTIONS: dict[str, Arguments] = {
         inference.shrink_covariance, "data", data=DATA, method="sample", half_life=3.0
     ),
     "rmtjax.inference.signal_rank": _with(inference.signal_rank, "data", data=DATA, alpha=0.05, noise=2.0, max_rank=2),
+    "rmtjax.inference.signal_rank_above_noise": _with(
+        inference.signal_rank_above_noise, "data", "noise", data=DATA, noise=DATA[::-1], alpha=0.05
+    ),
     "rmtjax.inference.signal_rank_of_levels": _with(
         partial(inference.signal_rank_of_levels, n=9), levels=LEVELS, p=6, noise=2.0, max_rank=2
     ),

@@ -287,6 +287,19 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         for loss in ("frobenius", "operator", "nuclear")
     },
     "rmtjax.inference.denoise with unknown noise": lambda cast: inf.denoise(cast(COMPLEX_DATA), center=True),
+    "rmtjax.inference.denoise in correlated noise": lambda cast: inf.denoise(
+        cast(DATA), noise_covariance=cast(SYMMETRIC @ SYMMETRIC.T), center=True
+    ),
+    "rmtjax.inference.denoise_patches in correlated noise": lambda cast: inf.denoise_patches(
+        cast(DATA), noise_covariance=cast(SYMMETRIC @ SYMMETRIC.T)
+    ),
+    "rmtjax.inference.signal_rank in correlated noise": lambda cast: inf.signal_rank(
+        cast(DATA), noise_covariance=cast(SYMMETRIC @ SYMMETRIC.T), max_rank=2
+    ),
+    "rmtjax.inference.signal_rank_above_noise of a batch": lambda cast: inf.signal_rank_above_noise(
+        cast(DATA[None]), cast(jnp.sin(3 * DATA))
+    ),
+    "rmtjax.inference.biwhiten": lambda cast: inf.biwhiten(cast(DATA**2)).back(cast(DATA)),
     "rmtjax.inference.denoise_image": lambda cast: inf.denoise_image(cast(IMAGE), patch=(2, 2)),
     "rmtjax.inference.denoise_image by frobenius": lambda cast: inf.denoise_image(
         cast(IMAGE), patch=(2, 2), rule="frobenius", noise=0.4, mask=np.ones((4, 4), bool)

@@ -219,6 +219,8 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.LargestRootTest": Elsewhere("inference/signal/test_largest_root.py"),
     "rmtjax.inference.LikelihoodRatio": Elsewhere("inference/fits/test_tail.py"),
     "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
+    "rmtjax.inference.Biwhitened": Elsewhere("inference/signal/test_biwhiten.py"),
+    "rmtjax.inference.RankAboveNoise": Elsewhere("inference/signal/test_above_noise.py"),
     "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
     "rmtjax.inference.SpectraComparison": Elsewhere("inference/goodness/test_two_samples.py"),
     "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
@@ -232,6 +234,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
     "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
     "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
+    "rmtjax.inference.biwhiten": Call(lambda v: rmt.inference.biwhiten(DATA, variances=v**2 + 0.1).scaled, (DATA,)),
     "rmtjax.inference.denoise_image": Elsewhere("inference/signal/test_patches.py"),
     "rmtjax.inference.denoise_patches": Call(
         lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
@@ -278,6 +281,11 @@ PUBLIC: dict[str, Any] = {
         second_derivative=False,
     ),
     "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
+    "rmtjax.inference.signal_rank_above_noise": Call(
+        lambda data: rmt.inference.signal_rank_above_noise(data, jnp.sin(3 * DATA)).levels,
+        (DATA,),
+        second_derivative=False,
+    ),
     "rmtjax.inference.signal_rank": Call(
         lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
     ),

@@ -236,6 +236,26 @@ def test_mri_patches(tmp_path, capsys):
     assert abs(number("signal is ")) < 5
 
 
+@pytest.mark.slow
+def test_single_cell_counts(tmp_path, capsys):
+    output = tmp_path / "cells.png"
+    load("single_cell_counts.py")["main"](["--cells=300", f"--output={output}"])
+    assert_is_a_picture(output)
+    ranks = [int(line.split("rank ")[1].split()[0]) for line in capsys.readouterr().out.splitlines()]
+    assert ranks[0] > 20
+    assert ranks[1] > ranks[2]
+    assert abs(ranks[2] - 6) <= 1
+
+
+@pytest.mark.slow
+def test_fmri_noise(tmp_path, capsys):
+    output = tmp_path / "fmri.png"
+    load("fmri_noise.py")["main"](["--size=24", f"--output={output}"])
+    assert_is_a_picture(output)
+    errors = [float(line.split("error ")[1]) for line in capsys.readouterr().out.splitlines()[:3]]
+    assert errors[2] < 0.8 * errors[1] < errors[0]
+
+
 def test_multi_host_on_one(tmp_path, capsys):
     options = ["--n=20", "--draws=200", f"--checkpoint={tmp_path / 'gue'}"]
     load("multi_host.py")["main"](options)

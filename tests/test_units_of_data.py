@@ -320,6 +320,9 @@ CASES: dict[str, Scaled] = {
         partial(signal_rank, max_rank=3), (DATA + 1j * np.sin(9 * DATA),), 1e4
     ),
     "inference.signal_rank of known noise": Scaled(partial(signal_rank, max_rank=3), (DATA, NOISE), 1e4),
+    "inference.signal_rank_above_noise": Scaled(
+        lambda x: {0: jax.tree.leaves(inference.signal_rank_above_noise(x, x[::2]))}, (DATA,), 1e4
+    ),
     "inference.signal_rank, exact": Scaled(
         partial(signal_rank, method="exact", max_rank=2), (DATA, NOISE), 1e5, exact=False
     ),
@@ -425,6 +428,7 @@ WITHOUT = {
     "inference.fit_crossover": "unfolded levels have the unit 1",
     "inference.largest_root_test": "a squared cosine has no unit",
     "inference.optimal_hard_threshold": "sizes have no unit",
+    "inference.biwhiten": "counts have no unit; data with variances are in its own tests",
     "simulation.AbstractReducer": "is no reducer",
     "simulation.Collect": "keeps draws as they are",
     "simulation.Part": "has the unit of its reducer",
@@ -621,6 +625,9 @@ SHIFTED: dict[str, Shifted] = {
             inference.compare_spectra(x[:2], x[1:], key=jax.random.key(0), statistic="energy", resamples=19).statistic
         ),
         UNFOLDED,
+    ),
+    "inference.signal_rank_above_noise": Shifted(
+        lambda x, _: inference.signal_rank_above_noise(x, 2 * x).levels, GRID, 1e4
     ),
     **{
         f"inference.signal_rank by {method}": Shifted(

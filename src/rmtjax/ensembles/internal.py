@@ -3,4 +3,5 @@
 Nothing here checks its arguments or is part of the public interface; each docstring is the contract.
 """
 
+from rmtjax.ensembles._core.edge_constants import largest_jacobi_level as largest_jacobi_level
 from rmtjax.ensembles._core.edge_constants import largest_laguerre_level as largest_laguerre_level

@@ -27,6 +27,10 @@ from rmtjax.inference._matrix_free.outliers import SpectralOutliers as SpectralO
 from rmtjax.inference._matrix_free.outliers import spectral_outliers as spectral_outliers
 from rmtjax.inference._matrix_free.spectral_density_estimate import SpectralDensityEstimate as SpectralDensityEstimate
 from rmtjax.inference._matrix_free.spectral_density_of import spectral_density_of as spectral_density_of
+from rmtjax.inference._signal.above_noise import RankAboveNoise as RankAboveNoise
+from rmtjax.inference._signal.above_noise import signal_rank_above_noise as signal_rank_above_noise
+from rmtjax.inference._signal.biwhiten import Biwhitened as Biwhitened
+from rmtjax.inference._signal.biwhiten import biwhiten as biwhiten
 from rmtjax.inference._signal.denoise import Denoised as Denoised
 from rmtjax.inference._signal.denoise import denoise as denoise
 from rmtjax.inference._signal.effective_size import effective_sample_size as effective_sample_size

@@ -92,10 +92,27 @@ def jacobi_soft_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) 
     """The edges of n levels in the variable log(x/(1 - x)) (Johnstone 2008, Ann. Statist. 36, 2638, theorem 1)."""
     n_, near, far = _sides(n, m1, m2, beta, upper)
     near = n_ + _SOFT("|m - n|", near - n_)
-    gamma, phi = (2 * jnp.arcsin(jnp.sqrt(size / (near + far))) for size in (n_, far))
+    centre, scale = _jacobi_constants(n_, far, near)
+    return _soft_edge(beta, centre if upper else -centre, scale, upper, "logit")
+
+
+def largest_jacobi_level(
+    n: Numbers, m1: Numbers, m2: Numbers, beta: int
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    r"""Centre and scale of the law of the logit of the largest level of `Jacobi(n, m1, m2)`, elementwise in the sizes.
+
+    They are the constants of `jacobi_soft_edge` for arrays of sizes with m2 > n, and symmetric in n and m1.
+    """
+    n, m1, m2 = (jnp.asarray(size + (0.5 - 1 / beta)) for size in (n, m1, m2))
+    return _jacobi_constants(n, m1, m2)
+
+
+def _jacobi_constants(n: Array, far: Array, near: Array) -> tuple[Array, Array]:
+    """Centre and scale of an edge from effective sizes."""
+    gamma, phi = (2 * jnp.arcsin(jnp.sqrt(size / (near + far))) for size in (n, far))
     centre = 2 * jnp.log(jnp.tan((gamma + phi) / 2))
     scale = jnp.cbrt(16 / ((near + far) * jnp.sin(gamma + phi)) ** 2 / (jnp.sin(gamma) * jnp.sin(phi)))
-    return _soft_edge(beta, centre if upper else -centre, scale, upper, "logit")
+    return centre, scale
 
 
 def jacobi_hard_edge(n: int, m1: Number, m2: Number, beta: Number, upper: bool) -> Edge:

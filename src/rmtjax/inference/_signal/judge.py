@@ -17,11 +17,12 @@ from rmtjax._promotion import aligned, like
 from rmtjax._typing import KeyScalar, RankMethod, RealOrComplex
 from rmtjax._units import unit_of
 from rmtjax.ensembles.internal import largest_laguerre_level
-from rmtjax.inference._core.data import in_unit, without_mean
+from rmtjax.inference._core.data import departures, in_unit, without_mean
 from rmtjax.inference._core.sample_spectrum import sample_levels, sample_spectrum
 from rmtjax.inference._signal.largest_level import remaining
 from rmtjax.inference._signal.methods import METHODS, Sample, Verdict
 from rmtjax.inference._signal.noise_check import NoiseCheck, checked_noise, warnings
+from rmtjax.inference._signal.noise_covariance import roots
 from rmtjax.inference._signal.repeated import repeated_columns, repeated_rows
 from rmtjax.inference._signal.resampled import Draws
 from rmtjax.inference._signal.spikes import SpikeEstimates, estimates
@@ -33,6 +34,7 @@ class Seen(NamedTuple):
     data: Inexact[Array, "*batch n p"]
     center: bool
     method: RankMethod
+    covariance: Inexact[Array, "..."] | None  # of the noise of a row
 
 
 class SignalRank(AbstractModule):
@@ -112,7 +114,12 @@ class SignalRank(AbstractModule):
         return warnings(check, **known)
 
     def _check(self) -> NoiseCheck | None:
-        return None if self._seen is None else checked_noise(self._seen.data, self.rank, self._seen.center)
+        if self._seen is None:
+            return None
+        data, center, _, covariance = self._seen
+        if covariance is not None:
+            data = (departures(data) if center else data) @ roots(covariance).white
+        return checked_noise(data, self.rank, center)
 
     def __str__(self) -> str:
         if isinstance(self.rank, Tracer) or self.rank.ndim:
@@ -137,6 +144,7 @@ def _judged_data(
     n: Float[Array, ""],
     alpha: Float[Array, ""],
     noise: Float[Array, "..."] | None,
+    covariance: Inexact[Array, "..."] | None,
     method: RankMethod,
     tests: int,
     integer_n: int,
@@ -154,6 +162,9 @@ def _judged_data(
     if needs.refuses_repeats:
         rows = repeated_rows(data, center=center) if count <= p else None
         columns = repeated_columns(data, center=center)
+    if covariance is not None:
+        data, size = in_unit((departures(data) if center else data) @ roots(covariance).white)
+        unit = unit * size[..., 0, 0]
     if needs.needs_columns:
         centered = without_mean(data) if center else data
         spectrum = sample_spectrum(centered)
@@ -167,14 +178,14 @@ def _judged_data(
     return _with_unit(unit, result, _findings(levels, count, constant, columns, rows))
 
 
-_judging = programs(_judged_data, static_argnums=(4, 5, 6, 7, 8), nan_is_an_answer=True)
+_judging = programs(_judged_data, static_argnums=(5, 6, 7, 8, 9), nan_is_an_answer=True)
 # A draw takes about as many steps for each entry.
 _STEPS = 32
 
 
 @functools.wraps(_judged_data)
 def judged_data(data: Inexact[Array, "*batch n p"], *args: Any) -> tuple[SignalRank, Findings]:
-    resamples = args[7]
+    resamples = args[8]
     return _judging(is_small((data, *args), work=_STEPS * resamples * data.size))(data, *args)
 
 

@@ -12,7 +12,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._typing import ArrayLike, MaskLike, RealLike
-from rmtjax._units import times
+from rmtjax._units import over, times
 from rmtjax.inference._core.data import (
     departures,
     in_unit,
@@ -24,6 +24,7 @@ from rmtjax.inference._core.data import (
 )
 from rmtjax.inference._signal.noise_argument import noise_level
 from rmtjax.inference._signal.noise_bulk import Rule, keeping_filter
+from rmtjax.inference._signal.noise_covariance import covariance_of_noise, roots
 from rmtjax.inference._signal.tiles import denoised_image
 from rmtjax.linalg.internal import adjoint
 
@@ -34,7 +35,7 @@ class DenoisedPatches(AbstractModule):
     Args:
         patches: the estimates, of the shape of the data.
         rank: how many components of each patch were kept, besides the mean.
-        noise: the noise level σ of each patch.
+        noise: the noise level σ of each patch; with a covariance Σ the noise of a voxel has the covariance σ²Σ.
 
     Example:
         >>> import jax
@@ -53,7 +54,7 @@ class DenoisedImage(AbstractModule):
 
     Args:
         image: the estimate, of the shape of the data.
-        noise: the noise level σ around each voxel.
+        noise: the noise level σ around each voxel; with a covariance Σ the noise of a voxel has the covariance σ²Σ.
         rank: the mean number of components that were kept around each voxel, besides the mean.
 
     Example:
@@ -74,6 +75,7 @@ def denoise_patches(
     *,
     rule: Rule = "mp-pca",
     noise: Annotated[RealLike, "*batch"] | None = None,
+    noise_covariance: Annotated[ArrayLike, "*batch k k"] | None = None,
     center: bool = True,
 ) -> DenoisedPatches:
     r"""Small matrices of voxels × measurements without their noise, each by its own spectrum (MP-PCA).
@@ -100,6 +102,9 @@ def denoise_patches(
         rule: `"mp-pca"`, or a loss of `denoise`: `"frobenius"`, `"operator"`, `"nuclear"` or `"hard"`; static.
         noise: σ > 0, a number or one for each patch, if it is known; the rule `"mp-pca"` then keeps singular values
             above $(\sqrt N + \sqrt q)\,\sigma$.
+        noise_covariance: Σ, where the noise of a voxel is correlated over the measurements, or has different levels.
+            Its covariance then is σ²Σ. Rules and losses are those of the white measurements, and the result is brought
+            back. Positive definite, `(k, k)`, or one for each patch.
         center: whether the mean over the voxels is kept as it is and only the departures from it are denoised; static.
 
     Returns:
@@ -108,6 +113,7 @@ def denoise_patches(
     Raises:
         ValueError: `patches` are not finite matrices of at least two rows (three with `center`).
         ValueError: `rule` is unknown, or `noise` is not positive.
+        ValueError: `noise_covariance` is not positive definite, or has another shape.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -127,30 +133,41 @@ def denoise_patches(
     if center and data.shape[-2] < 3:
         raise _checks.refusal("patches", "have at least 3 rows if their mean is taken away", data.shape)
     batch = data.shape[:-2]
+    data, covariance, definite = covariance_of_noise(noise_covariance, data, batch)
     sigma, positive = noise_level(noise, batch, jnp.finfo(data.dtype).dtype)
-    result = _patches(data, sigma, rule, noise is not None, center)
-    return masked_each(_checks.all_kept(valid, positive), len(batch), result)
+    result = _patches(data, sigma, covariance, rule, noise is not None, center)
+    return masked_each(_checks.all_kept(valid, positive, definite), len(batch), result)
 
 
-@partial(compiled, static_argnums=(2, 3, 4))
+@partial(compiled, static_argnums=(3, 4, 5))
 def _patches(
-    data: Inexact[Array, "*batch m k"], noise: Float[Array, "*batch"], rule: str, known: bool, center: bool
+    data: Inexact[Array, "*batch m k"],
+    noise: Float[Array, "*batch"],
+    covariance: Inexact[Array, "..."] | None,
+    rule: str,
+    known: bool,
+    center: bool,
 ) -> DenoisedPatches:
     m, k = data.shape[-2:]
     # Squares of the entries may leave the range of their precision.
     data, unit = in_unit(data)
     noise = noise / unit[..., 0, 0]
-    wide = k > m - center
+    wide, back = k > m - center, None
     mean, rows = jnp.zeros_like(data[..., :1, :]), data
     if center:
         mean, rows = mean_row(data), departures(data)
         rows = without_mean(data) if wide else rows - jnp.mean(rows, axis=-2, keepdims=True)
+    if covariance is not None:
+        white, back = roots(covariance)
+        rows, size = in_unit(rows @ white)
+        mean, noise, unit = over(mean, size), noise / size[..., 0, 0], unit * size
     gram = rows @ adjoint(rows) if wide else adjoint(rows) @ rows
     of_one = partial(keeping_filter, larger=max(m - center, k), rule=rule, known=known)
     nothing = jnp.zeros_like(noise)
     keep, kept, sigma = jnp.vectorize(of_one, signature="(k,k),(),()->(k,k),(q),()")(gram, noise, nothing)
     signal = keep @ rows if wide else rows @ keep
     signal = of_mean_zero(signal) if center and wide else signal
+    signal = signal if back is None else signal @ back
     return DenoisedPatches(times(signal + mean, unit), jnp.sum(kept > 0, axis=-1), sigma * unit[..., 0, 0])
 
 
@@ -160,6 +177,7 @@ def denoise_image(
     patch: tuple[int, ...] | None = None,
     rule: Rule = "mp-pca",
     noise: RealLike | None = None,
+    noise_covariance: Annotated[ArrayLike, "k k"] | None = None,
     mask: Annotated[MaskLike, "*space"] | None = None,
 ) -> DenoisedImage:
     r"""An image with several measurements in each voxel without its noise, by `denoise_patches` around every voxel.
@@ -184,6 +202,7 @@ def denoise_image(
         rule: as for `denoise_patches`; static.
         noise: σ > 0 if it is known, a number or a map over space, of which a patch takes the root of the mean square.
             Beyond `mask` a map may hold anything, such as the 0 of an earlier result.
+        noise_covariance: Σ, k × k, as for `denoise_patches`, the same for all voxels; `noise` may vary beside it.
         mask: booleans of the shape of space, such as which voxels are brain; elsewhere the result is 0. It saves no
             time. A voxel near the end of the image may be in no patch around a voxel of the mask; it then gets the mean
             over all patches that contain it.
@@ -196,6 +215,7 @@ def denoise_image(
         ValueError: `patch` is larger than the image or has fewer than three voxels.
         ValueError: `rule` is unknown.
         ValueError: `noise` is not positive, or has another shape.
+        ValueError: `noise_covariance` is not positive definite, or has another shape.
         ValueError: `mask` is not boolean, or has another shape.
 
     Example:
@@ -238,12 +258,13 @@ def denoise_image(
         if mask.shape != space:
             got = _checks.Words(f"{mask.dtype.name} of shape {mask.shape}")
             raise _checks.refusal("mask", f"be booleans of the shape {space} of space (such as `mask > 0`)", got)
+    data, covariance, definite = covariance_of_noise(noise_covariance, data, ())
     if level is not None and shape and mask is not None:
         level = _inside(level, mask)
     sigma, positive = noise_level(level, shape, jnp.finfo(data.dtype).dtype)
     positive = positive if positive is True else positive.all()
-    result = DenoisedImage(*_image(data, sigma, mask, sizes, rule, noise is not None))
-    return _checks.masked(_checks.all_kept(valid, positive), result)
+    result = DenoisedImage(*_image(data, sigma, mask, covariance, sizes, rule, noise is not None))
+    return _checks.masked(_checks.all_kept(valid, positive, definite), result)
 
 
 def _patch(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -261,4 +282,19 @@ def _inside(level: Float[Array, "*space"], mask: Bool[Array, "*space"]) -> Float
     return jnp.where(mask, level, jnp.sqrt(jnp.where(mask.any(), mean, 1)))
 
 
-_image = compiled(denoised_image, static_argnums=(3, 4, 5))
+@partial(compiled, static_argnums=(4, 5, 6))
+def _image(
+    image: Inexact[Array, "*space k"],
+    noise: Float[Array, "..."],
+    mask: Bool[Array, "*space"] | None,
+    covariance: Inexact[Array, "k k"] | None,
+    sizes: tuple[int, ...],
+    rule: str,
+    known: bool,
+) -> tuple[Inexact[Array, "*space k"], Float[Array, "*space"], Float[Array, "*space"]]:
+    """The denoised image, noise and rank."""
+    if covariance is None:
+        return denoised_image(image, noise, mask, sizes, rule, known)
+    white, back = roots(covariance)
+    image, *maps = denoised_image(image @ white, noise, mask, sizes, rule, known)
+    return image @ back, *maps

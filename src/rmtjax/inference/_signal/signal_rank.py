@@ -14,6 +14,7 @@ from rmtjax.inference._core.data import masked_each, observations, range_of_squa
 from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
+from rmtjax.inference._signal.noise_covariance import covariance_of_noise
 
 
 def signal_rank(
@@ -22,6 +23,7 @@ def signal_rank(
     method: RankMethod | None = None,
     alpha: RealLike = 0.05,
     noise: RealLike | None = None,
+    noise_covariance: Annotated[ArrayLike, "*batch p p"] | None = None,
     center: bool = True,
     n: RealLike | None = None,
     max_rank: int | None = None,
@@ -83,6 +85,11 @@ def signal_rank(
             `n` is given, and `"tracy-widom"` otherwise.
         alpha: significance level of each test, between 0 and 1.
         noise: σ > 0 if it is known, a number for all matrices or one for each matrix of the batch.
+        noise_covariance: Σ, where the noise of the columns is correlated or has known different levels. The noise of a
+            row then has the covariance σ²Σ, and everything is said of the rows with white noise: levels, edge and
+            spikes are those of $L^{-1} S L^{-*}$, $\Sigma = LL^*$. Positive definite, `(p, p)`, or one for each matrix.
+            An estimate from a few observations of noise alone makes false alarms, in 13 % of matrices instead of 5 %
+            even for 100 p observations. `signal_rank_above_noise` takes the observations themselves.
         center: whether the mean of each column is unknown and is taken away, at the price of one observation; static.
         n: an effective number of observations instead of the number of rows.
         max_rank: how many levels are judged, by default all $\min(n, p)$; static.
@@ -104,6 +111,7 @@ def signal_rank(
         ValueError: `alpha`, `n` or `max_rank` is outside its range.
         ValueError: `noise` is not positive, or has another shape.
         ValueError: `noise` is given for parallel analysis or a method of draws.
+        ValueError: `noise_covariance` is not positive definite, or has another shape.
         ValueError: `key` is missing for a method of draws, `n` is given for one, or `resamples` is not positive.
 
     Example:
@@ -123,6 +131,7 @@ def signal_rank(
         arXiv:2012.02985, for random signs.
     """
     array, valid = observations(data)
+    array, covariance, definite = covariance_of_noise(noise_covariance, array, array.shape[:-2])
     center, batch = bool(center), array.shape[:-2]
     rows = array.shape[-2] - center
     smaller = min(rows, array.shape[-1])
@@ -135,20 +144,22 @@ def signal_rank(
     key, resamples = _draws(method, key, resamples)
     rest = (method, count, _integer_n(method, n, noise), center, resamples, key)
     numbers, fit = _checked_numbers(n, alpha, noise, array.dtype, batch)
-    result, findings = judged_data(array, *numbers, *rest)
+    result, findings = judged_data(array, *numbers, covariance, *rest)
     fit = _checks.all_kept(fit, _kept("data", (_VARYING, findings.constant), (_IN_RANGE, findings.largest)))
-    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((data, n, alpha, noise, findings)))
+    inputs = data, n, alpha, noise, covariance
+    known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((inputs, findings)))
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
             double = lambda value: jnp.asarray(np.asarray(value, np.float64))
             wide = jnp.asarray(np.asarray(data, np.result_type(array.dtype, np.float64)))
             sigma = None if noise is None else jnp.broadcast_to(double(noise), batch)
-            found, findings = judged_data(wide, double(n), double(alpha), sigma, *rest)
+            shape = None if covariance is None else jnp.asarray(np.asarray(covariance), wide.dtype)
+            found, findings = judged_data(wide, double(n), double(alpha), sigma, shape, *rest)
         result = jax.tree.map(lambda leaf, single: jnp.asarray(np.asarray(leaf), single.dtype), found, result)
     repeated = (_NO_REPEATED_COLUMN, findings.repeated_columns), (_NO_REPEATED_ROW, findings.repeated_rows)
     resolved = _kept("data", *repeated, (_RESOLVED, findings.unresolved, smaller, findings.largest))
-    found = _finished(_checks.all_kept(valid, fit, resolved), result, n)
-    object.__setattr__(found, "_seen", Seen(array, center, method))
+    found = _finished(_checks.all_kept(valid, fit, resolved, definite), result, n)
+    object.__setattr__(found, "_seen", Seen(array, center, method, covariance))
     return found
 
 

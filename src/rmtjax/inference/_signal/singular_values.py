@@ -44,7 +44,8 @@ def shrunk(
 ) -> Float[Array, "..."]:
     """The best new singular values by the formulas at the top of the file, 0 inside of the bulk of the noise.
 
-    The scale is the root of c; at 0 nothing is shrunk.
+    The scale is the root of c; at 0 nothing is shrunk. Two more shrinkers serve correlated noise: `"larger side"` is
+    `"operator"` with c instead of βc, and `"vectors"` is 1.
     """
     root = jnp.sqrt(jnp.asarray(beta, s.dtype))
     upper, lower = (1 + root) * scale, (1 - root) * scale
@@ -57,6 +58,10 @@ def shrunk(
     signal = (safe**2 - (1 + root**2) * scale**2 + distance) / 2
     if loss == "operator":
         best = (signal + (root * scale) ** 2) / safe
+    elif loss == "larger side":
+        best = (signal + scale**2) / safe
+    elif loss == "vectors":
+        best = jnp.ones_like(s)
     elif loss == "nuclear":
         best = jnp.maximum(distance / safe - root * scale**2 / jnp.sqrt(signal), 0)
     else:
@@ -113,4 +118,5 @@ def _values_at(
     # Without any noise the edge is the largest rounding of a singular value of 0.
     least = rounding_of_zero(size, x.dtype) / (1 + beta**0.5) * largest
     unit = unit_of(largest)
-    return unit * shrunk(x / unit, jnp.maximum(scale, least) / unit, beta, loss)
+    new = shrunk(x / unit, jnp.maximum(scale, least) / unit, beta, loss)
+    return new if loss == "vectors" else unit * new
