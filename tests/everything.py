@@ -267,6 +267,15 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         for method in METHODS_OF_COVARIANCE
     },
     "rmtjax.inference.shrink_covariance of a batch": lambda cast: inf.shrink_covariance(cast(WIDE), standardize=True),
+    **{
+        f"rmtjax.inference.shrink_covariance of pairs by {method}": lambda cast, method=method: inf.shrink_covariance(
+            cast(DATA).at[0, 0].set(jnp.nan), method=method, missing="pairwise"
+        )
+        for method in ("qis", "ledoit-wolf", "spiked")
+    },
+    "rmtjax.inference.shrink_covariance of pairs of weighted rows": lambda cast: inf.shrink_covariance(
+        cast(WIDE).at[..., 0, 0].set(jnp.nan), half_life=3.0, standardize=True, missing="pairwise"
+    ),
     "rmtjax.inference.shrink_covariance of weighted rows": lambda cast: inf.shrink_covariance(
         cast(DATA), method="sample", weights=cast(jnp.arange(1.0, 6.0))
     ),

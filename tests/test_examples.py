@@ -328,3 +328,13 @@ def test_portfolio_covariance(tmp_path, capsys):
     realised = {line.split()[0]: float(line.split()[-2]) for line in lines[:4]}
     best = float(lines[4].split()[2])
     assert best < realised["oracle"] < 1.02 * realised["QIS"] < realised["Ledoit-Wolf"] < 0.8 * realised["sample"]
+
+
+@pytest.mark.slow
+def test_late_starting_assets(tmp_path, capsys):
+    output = tmp_path / "late.png"
+    load("late_starting_assets.py")["main"](["--assets=60", "--days=160", f"--output={output}"])
+    assert_is_a_picture(output)
+    lines = capsys.readouterr().out.splitlines()
+    complete, pairwise, dropped, sample = (float(line.split()[-1]) for line in lines[:4])
+    assert complete < pairwise < min(dropped, sample)

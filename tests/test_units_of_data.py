@@ -355,6 +355,9 @@ CASES: dict[str, Scaled] = {
             ("sample", WIDE),
         )
     },
+    "inference.shrink_covariance of pairs": Scaled(
+        lambda x: {2: inference.shrink_covariance(x.at[0, 0].set(jnp.nan), missing="pairwise")}, (DATA,), 1e4
+    ),
     "inference.shrink_covariance, weighted": Scaled(
         lambda x: {2: inference.shrink_covariance(x, half_life=9.0)}, (DATA,), 1e4
     ),

@@ -63,3 +63,15 @@ def test_what_is_no_number_is_refused():
         faces.shrink_covariance(frame.to_numpy())
     with pytest.raises(ValueError, match="1 NaN"):
         faces.shrink_covariance(frame.where(frame != frame.iloc[0, 0]))
+
+
+def test_missing_values_are_nan_or_na():
+    frame = _frame().mask(np.arange(25 * 4).reshape(25, 4) % 9 == 4)
+    found = faces.shrink_covariance(frame, missing="pairwise", standardize=True)
+    np.testing.assert_allclose(np.diag(found), frame.var(), rtol=1e-10)
+    pd.testing.assert_frame_equal(
+        faces.shrink_covariance(frame.convert_dtypes(), missing="pairwise"),
+        faces.shrink_covariance(frame, missing="pairwise"),
+    )
+    dropped = faces.shrink_covariance(frame.dropna())
+    pd.testing.assert_frame_equal(faces.shrink_covariance(frame, missing="drop"), dropped)

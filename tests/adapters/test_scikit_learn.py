@@ -96,3 +96,17 @@ def test_noise_keeps_the_least_number_of_components():
     assert found.transform(noise).shape == (60, 0)
     with pytest.raises(ValueError, match="`min_components` must be an integer"):
         RandomMatrixPCA(min_components=-1).fit(noise)
+
+
+def test_samples_with_gaps():
+    data = np.random.default_rng(0).normal(size=(30, 4)) + 5
+    gaps = np.where(np.arange(120).reshape(30, 4) % 11 == 3, np.nan, data)
+    found = RandomMatrixCovariance(missing="pairwise").fit(gaps)
+    np.testing.assert_allclose(found.location_, np.nanmean(gaps, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.covariance_, rmt.inference.shrink_covariance(gaps, missing="pairwise"), rtol=1e-6)
+    complete = gaps[~np.isnan(gaps).any(axis=1)]
+    dropped, expected = RandomMatrixCovariance(missing="drop").fit(gaps), RandomMatrixCovariance().fit(complete)
+    np.testing.assert_allclose(dropped.location_, expected.location_, rtol=1e-12)
+    np.testing.assert_allclose(dropped.covariance_, expected.covariance_, rtol=1e-12)
+    with pytest.raises(ValueError, match="contains NaN"):
+        RandomMatrixCovariance().fit(gaps)

@@ -1,6 +1,7 @@
 """Functions of `rmtjax.inference` for data frames: labels go in, labels come out.
 
-Rows are observations and columns are variables, numeric and without missing values. Each function takes the options of
+Rows are observations and columns are variables, numeric. Missing values, NaN or NA, are refused unless the function has
+an option `missing` that says what to do with them. Each function takes the options of
 the function of the same name in `rmtjax.inference`, raises the same errors, and computes in double precision.
 """
 
@@ -20,7 +21,8 @@ def shrink_covariance(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
     Args:
         frame: observations × variables.
-        options: options of that function; `standardize=True` shrinks correlations and keeps `frame.var()`.
+        options: options of that function; `standardize=True` shrinks correlations and keeps `frame.var()`, also with
+            `missing="pairwise"`.
 
     Returns:
         A frame with the columns of `frame` as its index and its columns.
@@ -128,7 +130,7 @@ def _arrays(*frames: Any) -> list[np.ndarray]:
         if text:
             raise _checks.refusal("frame", "have numeric columns only", text)
     return [
-        frame.to_numpy(np.complex128 if any(kind.kind == "c" for kind in frame.dtypes) else np.float64)
+        frame.to_numpy(np.complex128 if any(kind.kind == "c" for kind in frame.dtypes) else np.float64, na_value=np.nan)
         for frame in frames
     ]
 

@@ -11,7 +11,7 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmtjax import _checks
-from rmtjax._typing import RankMethodWithoutKey, ShrinkageMethod, SpikedLoss
+from rmtjax._typing import Missing, RankMethodWithoutKey, ShrinkageMethod, SpikedLoss
 from rmtjax.inference import shrink_covariance, signal_rank
 
 
@@ -29,6 +29,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         loss: the loss for `method="spiked"`.
         noise: for `method="spiked"`, the standard deviation of variables without spikes.
         standardize: whether correlations are shrunk and variances restored, as is right for features in several units.
+        missing: what `fit` does with NaN, as in `shrink_covariance`; `score` and its relatives need complete samples.
 
     Attributes after `fit`: `covariance_`, `precision_`, `location_`, `n_features_in_` and `feature_names_in_`.
 
@@ -48,6 +49,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         "loss": [str, None],
         "noise": [Real, None],
         "standardize": ["boolean"],
+        "missing": [str, None],
     }
 
     location_: np.ndarray
@@ -62,6 +64,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         loss: SpikedLoss | None = None,
         noise: float | None = None,
         standardize: bool = False,
+        missing: Missing | None = None,
     ):
         super().__init__(store_precision=store_precision, assume_centered=assume_centered)
         self.method: ShrinkageMethod = method
@@ -69,6 +72,13 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         self.loss: SpikedLoss | None = loss
         self.noise = noise
         self.standardize = standardize
+        self.missing: Missing | None = missing
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect; NaN only with `missing`."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing is not None
+        return tags
 
     def fit(self, X: Any, y: Any = None) -> "RandomMatrixCovariance":
         """Estimate the matrix.
@@ -78,12 +88,19 @@ class RandomMatrixCovariance(EmpiricalCovariance):
             y: not used.
         """
         self._validate_params()
-        data = np.asarray(validate_data(self, X, ensure_min_samples=2), np.float64)
+        finite = True if self.missing is None else "allow-nan"
+        data = np.asarray(validate_data(self, X, ensure_min_samples=2, ensure_all_finite=finite), np.float64)
         if self.assume_centered:
             self.location_ = np.zeros(data.shape[1])
         else:
-            weights = None if self.half_life is None else 0.5 ** (np.arange(len(data))[::-1] / self.half_life)
-            self.location_ = np.average(data, axis=0, weights=weights)
+            age = np.arange(len(data))[::-1]
+            weights = np.ones(len(data)) if self.half_life is None else 0.5 ** (age / self.half_life)
+            there = ~np.isnan(data)
+            if self.missing == "drop":
+                there &= there.all(axis=1, keepdims=True)
+            shares = weights[:, None] * there
+            total = shares.sum(axis=0)  # a column without numbers is refused below, with the reason
+            self.location_ = np.where(there, data * shares, 0).sum(axis=0) / np.where(total > 0, total, 1)
         with jax.enable_x64(True):
             covariance = shrink_covariance(
                 jnp.asarray(data),
@@ -93,6 +110,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
                 loss=self.loss,
                 noise=self.noise,
                 standardize=self.standardize,
+                missing=self.missing,
             )
         self._set_covariance(np.array(covariance))
         return self

@@ -274,3 +274,19 @@ def test_columns_beside_a_large_mean_are_compared_whole():
     data[:, 7] = data[:, 300] + 3
     with pytest.raises(ValueError, match=r"have no column that repeats another one.* got column 300"):
         signal_rank(jnp.asarray(data, jnp.float32), max_rank=3)
+
+
+def test_rows_with_gaps_are_left_out():
+    data = np.random.default_rng(0).normal(size=(40, 6))
+    data[:, 0] *= 9
+    gaps = data.copy()
+    gaps[[3, 9, 30], [1, 5, 0]] = np.nan
+    expected = signal_rank(np.delete(data, [3, 9, 30], axis=0))
+    for each in (gaps, np.ma.masked_invalid(gaps)):
+        found = signal_rank(each, missing="drop")
+        assert (found.rank, found.n) == (1, 36)
+        np.testing.assert_array_equal(found.p_values, expected.p_values)
+    with pytest.raises(ValueError, match=r'3 NaN, first nan at .*; `missing="drop"` leaves 3 of 40 rows out'):
+        signal_rank(gaps)
+    with pytest.raises(ValueError, match="`missing` must be one of 'drop', got 'pairwise'"):
+        signal_rank(gaps, missing="pairwise")

@@ -9,6 +9,7 @@ $\sum_i y_i y_i^* = \sum_i d_i d_i^*$, and rows of independent normal observatio
 formula for observations of mean 0 then holds for the rows y, and none needs to know about the mean.
 """
 
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -22,19 +23,23 @@ from rmtjax import _checks, _units
 T = TypeVar("T")
 
 
-def _missing(data: np.ndarray) -> str:
-    """What is wrong with a matrix that is not finite, and what to do about it."""
+def _missing(data: np.ndarray, *, choices: tuple[str, ...] = ()) -> str:
+    """What is wrong with a matrix that is not finite, and what to do about it, by a choice of `missing` if any."""
     missing = np.isnan(data)
     if missing.any():
         rows, columns = int(missing.any(-1).sum()), int(missing.any(-2).sum())
         number, word = (rows, "row") if rows <= columns else (columns, "column")
         fewer = f"this {word}" if number == 1 else f"these {number} {word}s"
         found = f"{missing.sum()} NaN, first {_checks.entry(data, missing)}"
+        if choices:
+            pairs = '`missing="pairwise"` takes what is there, ' if "pairwise" in choices else ""
+            return f'{found}; {pairs}`missing="drop"` leaves {rows} of {data.shape[-2]} rows out'
         return f"{found}; leave {fewer} out, or impute what is missing"
     return f"{np.isinf(data).sum()} infinite numbers, first {_checks.entry(data, np.isinf(data))}"
 
 
 _COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be finite", _missing)
+_NOT_INFINITE = _checks.Rule(lambda data: ~(abs(data) == jnp.inf).any((-2, -1)), "not be infinite", _missing)
 
 
 def _covariance_passed(array: Array) -> bool:
@@ -48,20 +53,28 @@ def _covariance_passed(array: Array) -> bool:
     return bool(0 < largest < np.inf and asymmetry.max() <= data.shape[-1] * jnp.finfo(data.dtype).eps * largest)
 
 
-def observations(data: Any, *, name: str = "data", hermitian: bool = False) -> tuple[Inexact[Array, "*batch n p"], Any]:
+def observations(
+    data: Any, *, name: str = "data", hermitian: bool = False, gaps: bool = False, choices: tuple[str, ...] = ()
+) -> tuple[Inexact[Array, "*batch n p"], Any]:
     """Data matrices of at least two rows, and whether each is finite.
+
+    With `gaps` they may have NaN or masked entries, which become NaN; `choices` are those of an argument `missing`.
 
     Raises:
         ValueError: `data` are not matrices of numbers, have fewer than two rows, or are Hermitian without leave.
         ValueError: `data` lose how a column varies in single precision, or are known to hold NaN or infinity.
     """
+    if gaps and isinstance(data, np.ma.MaskedArray):
+        data = data.astype(np.result_type(data.dtype, np.float32)).filled(np.nan)
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
         must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"
         raise _checks.refusal(name, must, array.shape)
     _checks.in_range(name, data, array)
-    valid = _COMPLETE.kept(name, array)
-    _checks.deviations_kept(name, data, array, -2)
+    rule = _NOT_INFINITE if gaps else _COMPLETE._replace(fault=partial(_missing, choices=choices))
+    valid = rule.kept(name, array)
+    there = ~np.isnan(np.asarray(array)) if gaps and not isinstance(array, Tracer) else True
+    _checks.deviations_kept(name, data, array, -2, there)
     if not hermitian and _covariance_passed(array):
         kind = _checks.Words(f"a Hermitian matrix of shape {array.shape}, such as a covariance or correlation matrix")
         raise _checks.refusal(name, "be observations × variables", kind)
@@ -81,8 +94,8 @@ def range_of_squares(dtype: Any) -> tuple[float, float]:
 
 
 def _largest(data: Any) -> Any:
-    """The largest entry of each matrix."""
-    return abs(data).max((-2, -1))
+    """The largest entry of each matrix that is not missing."""
+    return abs(data).max((-2, -1), initial=0, where=data == data)
 
 
 def _squares_fit(data: Any) -> Any:

@@ -13,13 +13,15 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks, _units
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import ArrayLike, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
+from rmtjax._typing import ArrayLike, Missing, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
 from rmtjax._units import times
-from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, observations, without_mean
+from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, without_mean
+from rmtjax.inference._core.missing import with_gaps
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
 from rmtjax.inference._covariance.nonlinear import Levels
+from rmtjax.inference._covariance.pairwise import PAIRWISE, pairwise
 from rmtjax.inference._covariance.qis import qis
 from rmtjax.inference._covariance.rie import rie
 from rmtjax.inference._covariance.spectral_map import with_levels_of
@@ -48,6 +50,7 @@ def shrink_covariance(
     noise: RealScalarLike | None = None,
     unit_diagonal: bool = False,
     standardize: bool = False,
+    missing: Missing | None = None,
 ) -> Inexact[Array, "*batch p p"]:
     r"""An estimate of a covariance matrix whose levels are nearer to the truth than the levels of the sample.
 
@@ -75,6 +78,15 @@ def shrink_covariance(
         squared error of `"qis"` is above the error of the best levels by 5 % for half-lives from p/5 on, and by 20 % at
         p/20. For `"analytical"` it is 12 % at p/5 and 110 % at p/20 (measured with p = 100 and levels 1, 3 and 10 of
         Σ). With fewer rows of weight the smallest levels are far too small to be inverted.
+
+    Missing entries: with `missing="pairwise"` each entry of the sample matrix is a mean over the rows in which both
+        columns are there, and the noise of each pair is taken into account. This has no bias where what is missing does
+        not depend on the values. Missing at random or late columns are noise that an estimate cannot remove: with p =
+        100, n = 200 and the levels 1, 3 and 10 of Σ the squared error of `"qis"` over the error of the best levels for
+        complete data is 1.05 for complete data, 1.10 with 10 % missing at random, 1.18 with 30 %, and 1.16 if a third
+        of the columns starts at half, where leaving out the rows gives 1.71. For columns of different lengths and
+        p > n the law of the spectrum is not known well enough: at n = 60 `"qis"` has 1.37, and 1.26 without the rows;
+        take `"ledoit-wolf"` there, which has 1.17.
 
     Constant and repeated columns leave directions in which the sample has no variance. For p < n all methods but the
     linear ones keep these levels at 0 and count one variable less for each, also in means, medians and edges. For p > n
@@ -107,6 +119,10 @@ def shrink_covariance(
             and after shrinkage the diagonal is made 1 again.
         standardize: whether to shrink this correlation matrix and then restore the variances of the sample. The result
             is a covariance matrix with the diagonal of the sample. Constant columns have covariances 0.
+        missing: what to do with NaN and with masked entries of NumPy; static. By default they are refused. `"drop"`
+            leaves rows with missing entries out, so that the values must be known: not under `jit` or `vmap`.
+            `"pairwise"` takes what is there, by all methods, but `"spiked"` only with the Frobenius loss. The
+            derivative with respect to a missing entry is 0.
 
     Returns:
         Hermitian matrices of shape `(*batch, p, p)`.
@@ -115,6 +131,7 @@ def shrink_covariance(
         ValueError: `data` have fewer than 2 rows, have entries that are not finite or whose covariances over- or
             underflow in their precision, or are a covariance matrix.
         ValueError: `weights` or `half_life` leave fewer than 2 rows with a weight.
+        ValueError: `data` have NaN without `missing`, or a pair of columns has fewer than 2 rows in common.
         ValueError: a name is unknown, or an option does not belong to the method or to another option.
 
     Example:
@@ -128,13 +145,14 @@ def shrink_covariance(
         Ledoit and Wolf (2022), Bernoulli 28, 1519 (`"qis"`); (2020), Ann. Statist. 48, 3043 (`"analytical"`); (2004),
         J. Multivariate Anal. 88, 365. Chen et al. (2010), IEEE Trans. Signal Process. 58, 5016, equation 23 (`"oas"`).
         Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8 (`"rie"`). Donoho, Gavish and Johnstone (2018),
-        Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights.
+        Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights. Lounici
+        (2014), Bernoulli 20, 1029, and Jurczak and Rohde (2017), Bernoulli 23, 2466, for missing entries.
     """
-    array, valid = observations(data)
+    array, valid, rows = with_gaps(data, missing)
     if not unit_diagonal:  # correlations have no unit
         valid = _checks.all_kept(valid, SQUARES.kept("data", array))
     method = _checks.choice("method", method, ShrinkageMethod)
-    shares, valid_weights = _shares(weights, half_life, array.shape[-2])
+    shares, valid_weights = _shares(weights, half_life, array.shape[-2] if rows is None else rows.size, rows)
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
         array, shares = array[..., kept, :], shares[kept]
     n, p = array.shape[-2] - bool(center), array.shape[-1]
@@ -151,27 +169,41 @@ def shrink_covariance(
             raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
     if unit_diagonal and standardize:
         raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
+    gaps = missing == "pairwise"
+    if gaps and method not in PAIRWISE:
+        raise _checks.refusal("method", f"be one of {PAIRWISE} for pairwise moments", method)
+    if gaps and loss not in (None, "frobenius"):
+        raise _checks.refusal(
+            "loss", 'be "frobenius" for pairwise moments, whose noise is not that of other losses', loss
+        )
     sigma = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
     loss = "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)
-    matrix = _shrunk(array, shares, sigma, method, bool(center), bool(unit_diagonal), bool(standardize), loss)
+    matrix = _shrunk(array, shares, sigma, method, bool(center), bool(unit_diagonal), bool(standardize), loss, gaps)
     return masked_each(_checks.all_kept(valid, valid_weights), array.ndim - 2, matrix)
 
 
-def _shares(weights: Any, half_life: Any, n: int) -> tuple[Float[Array, " n"] | None, Any]:
-    """Weights of rows in any scale, None where all rows count the same, and whether they are valid."""
+def _shares(weights: Any, half_life: Any, n: int, rows: Any) -> tuple[Float[Array, " n"] | None, Any]:
+    """Weights of n rows in any scale, None where all rows count the same, and whether they are valid.
+
+    If `rows` is not None, it says which rows have not been left out.
+    """
     if weights is not None and half_life is not None:
         raise _checks.refusal("half_life", "be left out where `weights` are given", half_life)
     if weights is not None:
-        shares, _ = _units.in_unit(_checks.of_shape("weights", weights, (n,)), 0)
+        shares, _ = _units.in_unit(_of_rows(_checks.of_shape("weights", weights, (n,)), rows), 0)
         return shares, _SOME_WEIGHT.kept("weights", shares)
     if half_life is None:
         return None, True
     half_life = _checks.positive("half_life", half_life)
-    shares = jnp.exp2(-like(half_life, jnp.arange(n))[::-1] / half_life)
+    shares = _of_rows(jnp.exp2(-like(half_life, jnp.arange(n))[::-1] / half_life), rows)
     return shares, _SOME_WEIGHT.kept("half_life", shares)
 
 
-@partial(compiled, static_argnums=(3, 4, 5, 6, 7))
+def _of_rows(shares: Float[Array, " n"], rows: Any) -> Float[Array, " m"]:
+    return shares if rows is None else shares[rows]
+
+
+@partial(compiled, static_argnums=(3, 4, 5, 6, 7, 8))
 def _shrunk(
     data: Inexact[Array, "*batch n p"],
     weights: Float[Array, " n"] | None,
@@ -181,33 +213,14 @@ def _shrunk(
     unit_diagonal: bool,
     standardize: bool,
     loss: SpikedLoss,
+    gaps: bool,
 ) -> Inexact[Array, "*batch p p"]:
-    n, p = data.shape[-2] - center, data.shape[-1]
-    if center:
-        # Constant columns become 0 exactly; the rounding of a mean would leave levels of its square.
-        data = departures(data)
-    # Formulas contain squares of levels, fourth powers of the data, so the largest entry is the unit. Columns to be
-    # standardized have a unit each, because the squares of small ones would vanish beside those of others.
-    data, unit = _units.in_unit(data, -2) if unit_diagonal or standardize else in_unit(data)
-    weights = None if weights is None else weights.astype(data.real.dtype)
-    deviations = None
-    if unit_diagonal or standardize:
-        data, deviations = _standardized(data, weights, center=center)
-    rows = without_mean(data) if center else data
-    shrink, operands = _METHODS[method], ()
-    if weights is not None:
-        rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
-        operands = () if method == "sample" else (independent,)
-    elif method == "ledoit-wolf":
-        # The source divides by the number of rows for its intensity, even where the mean is unknown.
-        n, operands = data.shape[-2], (linear.fourth_moment(data, center=center),)
-    elif method == "oas":
-        shrink = partial(shrink, real=not jnp.iscomplexobj(data))
-    elif method == "spiked":
-        shrink = partial(shrink, loss=loss)
-        if noise is not None:
-            operands = (noise / unit[..., 0, 0] if deviations is None else noise,)
-    matrix = with_levels_of(lambda levels, *operands: shrink(levels, n, p, *operands), rows, weights, *operands)
+    scaled = unit_diagonal or standardize
+    if gaps:
+        shrink = partial(_METHODS[method], **_static_options(method, data, loss))
+        matrix, unit, deviations = pairwise(data, weights, noise, method, shrink, center=center, standardize=scaled)
+    else:
+        matrix, unit, deviations = _complete(data, weights, noise, method, center, scaled, loss)
     if deviations is None:
         return times(matrix, unit**2)
     matrix = _correlation(matrix)
@@ -215,6 +228,48 @@ def _shrunk(
         return matrix
     scale = like(matrix, deviations * unit[..., 0, :])
     return matrix * scale[..., :, None] * scale[..., None, :]
+
+
+def _complete(
+    data: Inexact[Array, "*batch n p"],
+    weights: Float[Array, " n"] | None,
+    noise: Float[Array, ""] | None,
+    method: ShrinkageMethod,
+    center: bool,
+    standardize: bool,
+    loss: SpikedLoss,
+) -> tuple[Inexact[Array, "*batch p p"], Float[Array, "*batch 1 _"], Float[Array, "*batch p"] | None]:
+    """The estimate, the unit of the data, and the deviations of the columns if these were standardized."""
+    n, p = data.shape[-2] - center, data.shape[-1]
+    if center:
+        # Constant columns become 0 exactly; the rounding of a mean would leave levels of its square.
+        data = departures(data)
+    # Formulas contain squares of levels, fourth powers of the data, so the largest entry is the unit. Columns to be
+    # standardized have a unit each, because the squares of small ones would vanish beside those of others.
+    data, unit = _units.in_unit(data, -2) if standardize else in_unit(data)
+    weights = None if weights is None else weights.astype(data.real.dtype)
+    deviations = None
+    if standardize:
+        data, deviations = _standardized(data, weights, center=center)
+    rows = without_mean(data) if center else data
+    shrink, operands = partial(_METHODS[method], **_static_options(method, data, loss)), ()
+    if weights is not None:
+        rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
+        operands = () if method == "sample" else (independent,)
+    elif method == "ledoit-wolf":
+        # The source divides by the number of rows for its intensity, even where the mean is unknown.
+        n, operands = data.shape[-2], (linear.fourth_moment(data, center=center),)
+    elif noise is not None:
+        operands = (noise / unit[..., 0, 0] if deviations is None else noise,)
+    matrix = with_levels_of(lambda levels, *operands: shrink(levels, n, p, *operands), rows, weights, *operands)
+    return matrix, unit, deviations
+
+
+def _static_options(method: ShrinkageMethod, data: Array, loss: SpikedLoss) -> dict[str, Any]:
+    """The static options of a method."""
+    if method == "oas":
+        return {"real": not jnp.iscomplexobj(data)}
+    return {"loss": loss} if method == "spiked" else {}
 
 
 def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:

@@ -43,14 +43,21 @@ def weighted_rows(
     weights.
     """
     n = data.shape[-2]
-    shares = weights / jnp.sum(weights)
+    shares, independent = weights / jnp.sum(weights), of_independent_rows(weights, center=center)
     if not center:
-        return data, n * shares, n * in_order(shares)[::-1]
+        return data, n * shares, independent
     deviations = data - jnp.sum(jnp.multiply(*aligned(shares[:, None], data)), axis=-2, keepdims=True)
-    ordered = in_order(shares)[::-1]
+    return deviations, n * shares / (1 - jnp.sum(shares**2)), independent
+
+
+def of_independent_rows(weights: Float[Array, " n"], *, center: bool) -> Float[Array, " m"]:
+    """The weights of independent rows in `weighted_rows`, descending and of mean 1."""
+    ordered = in_order(weights / jnp.sum(weights))[::-1]
+    if not center:
+        return weights.shape[0] * ordered
     upper, lower = ordered[:-1], ordered[1:]
     between = 2 * upper * lower / jnp.where(upper > 0, upper + lower, 1)
-    return deviations, n * shares / (1 - jnp.sum(shares**2)), between / jnp.mean(between)
+    return between / jnp.mean(between)
 
 
 def relative_spread(weights: Float[Array, " n"] | None) -> Float[Array, ""] | float:

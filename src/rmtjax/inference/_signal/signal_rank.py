@@ -1,7 +1,7 @@
 """Number of components of a data matrix that are signal: the levels that noise does not explain."""
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,8 @@ from jax.core import Tracer
 
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
-from rmtjax.inference._core.data import masked_each, observations, range_of_squares, rounding
+from rmtjax.inference._core.data import masked_each, range_of_squares, rounding
+from rmtjax.inference._core.missing import with_gaps
 from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
 from rmtjax.inference._signal.noise_argument import noise_level
@@ -29,6 +30,7 @@ def signal_rank(
     max_rank: int | None = None,
     key: KeyScalar | None = None,
     resamples: int = 199,
+    missing: Literal["drop"] | None = None,
 ) -> SignalRank:
     r"""The number of components of a data matrix that are signal, by tests of its levels from the largest on.
 
@@ -96,6 +98,9 @@ def signal_rank(
         key: a typed key, for the draws of `"permutation"` and `"random-signs"`.
         resamples: number R of these draws for each level, static. No p-value is smaller than $1/(R + 1)$. They end with
             the first p-value above `alpha`, and later ones are NaN.
+        missing: `"drop"` leaves out rows with NaN or masked entries of NumPy, which are refused by default; static. The
+            values must be known: not under `jit` or `vmap`. Moments of pairs would not do, because entries that are
+            missing spread a strong component over further levels.
 
     Returns:
         A record with `rank`, `p_values`, `edge`, `noise`, `levels` and `spikes`, and n and p as they were taken. Its
@@ -130,7 +135,7 @@ def signal_rank(
         and Dobriban (2020), Ann. Statist. 48, 2824, for permutations; Hong, Sheng and Dobriban (2020),
         arXiv:2012.02985, for random signs.
     """
-    array, valid = observations(data)
+    array, valid, kept = with_gaps(data, missing, Literal["drop"])
     array, covariance, definite = covariance_of_noise(noise_covariance, array, array.shape[:-2])
     center, batch = bool(center), array.shape[:-2]
     rows = array.shape[-2] - center
@@ -151,7 +156,8 @@ def signal_rank(
     if known and jnp.finfo(array.dtype).bits == 32 and np.any(np.asarray(findings.unresolved) > smaller // 50):
         with jax.enable_x64(True):
             double = lambda value: jnp.asarray(np.asarray(value, np.float64))
-            wide = jnp.asarray(np.asarray(data, np.result_type(array.dtype, np.float64)))
+            wide = np.asarray(data, np.result_type(array.dtype, np.float64))
+            wide = jnp.asarray(wide if kept is None else wide[kept])
             sigma = None if noise is None else jnp.broadcast_to(double(noise), batch)
             shape = None if covariance is None else jnp.asarray(np.asarray(covariance), wide.dtype)
             found, findings = judged_data(wide, double(n), double(alpha), sigma, shape, *rest)
