@@ -94,8 +94,8 @@ def range_of_squares(dtype: Any) -> tuple[float, float]:
 
 
 def _largest(data: Any) -> Any:
-    """The largest entry of each matrix that is not missing."""
-    return abs(data).max((-2, -1), initial=0, where=data == data)
+    """The largest entry of each matrix."""
+    return abs(data).max((-2, -1))
 
 
 def _squares_fit(data: Any) -> Any:

@@ -14,8 +14,8 @@ of $a_{jk}$ are $c_{jk}$ and the covariances of $x_{ij}$ with $\bar x_k$, of $\b
 $\bar x_j$ with $\bar x_k$. With nothing missing and equal weights $a_{jk} = n - 1$.
 
 The variance of $S_{jk}$ is $(e_{jk}/c_{jk}^2)(\Sigma_{jj} \Sigma_{kk} + |\Sigma_{jk}|^2)$ for real normal data. So it
-is $R_{jk} = (e_{jk}/c_{jk}^2) / (\sum_i w_i^2/(\sum_i w_i)^2)$ times as large as with nothing missing. For equal weights R
-is $n/n_{jk}$ with the number $n_{jk}$ of rows in which both are there.
+is $R_{jk} = (e_{jk}/c_{jk}^2) / (\sum_i w_i^2/(\sum_i w_i)^2)$ times as large as with nothing missing. For equal
+weights R is $n/n_{jk}$ with the number $n_{jk}$ of rows in which both are there.
 
 References:
     Lounici (2014), Bernoulli 20, 1029; Little and Rubin (2019), Statistical Analysis with Missing Data, section 3.4.
@@ -80,7 +80,7 @@ def with_gaps(
             raise _checks.refusal("missing", must, missing)
         return array, _checks.all_kept(valid, _TOGETHER.kept("data", array)), None
     gaps = np.asarray(gaps)
-    kept = ~(gaps.any(-1) if missing == "drop" else gaps.all(-1))
+    kept: Any = ~(gaps.any(-1) if missing == "drop" else gaps.all(-1))
     if array.ndim > 2:
         if missing == "drop":
             must = 'not be "drop" for a batch, whose matrices may lose different rows'
@@ -94,6 +94,11 @@ def with_gaps(
     if missing == "pairwise":
         valid = _checks.all_kept(valid, _TOGETHER.kept("data", array))
     return array, valid, None if kept.all() else kept
+
+
+def filled(data: Inexact[Array, "*batch n p"]) -> Any:
+    """The data with 0 for missing entries, on the host where they are known, as nothing is compiled there."""
+    return jnp.where(data == data, data, 0) if isinstance(data, Tracer) else np.nan_to_num(np.asarray(data), nan=0.0)
 
 
 def entries(data: Inexact[Array, "*batch n p"], *, center: bool) -> tuple[Inexact[Array, "*batch n p"], Array]:

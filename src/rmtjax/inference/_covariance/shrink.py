@@ -16,7 +16,7 @@ from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike, Missing, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
 from rmtjax._units import times
 from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, without_mean
-from rmtjax.inference._core.missing import with_gaps
+from rmtjax.inference._core.missing import filled, with_gaps
 from rmtjax.inference._covariance import linear, spiked, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
@@ -150,7 +150,7 @@ def shrink_covariance(
     """
     array, valid, rows = with_gaps(data, missing)
     if not unit_diagonal:  # correlations have no unit
-        valid = _checks.all_kept(valid, SQUARES.kept("data", array))
+        valid = _checks.all_kept(valid, SQUARES.kept("data", filled(array) if missing else array))
     method = _checks.choice("method", method, ShrinkageMethod)
     shares, valid_weights = _shares(weights, half_life, array.shape[-2] if rows is None else rows.size, rows)
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
