@@ -248,6 +248,7 @@ FUNCTIONS: dict[str, Arguments] = {
         inference.denoise_image, "image", image=[[[*row, row[0] - row[1]] for row in DATA]] * 2, patch=(2, 2), noise=2.0
     ),
     "rmtjax.inference.denoise_patches": _with(inference.denoise_patches, "patches", patches=DATA, noise=2.0),
+    "rmtjax.inference.detone": _with(inference.detone, "matrix", matrix=COVARIANCE, modes=1),
     "rmtjax.inference.effective_sample_size": _with(inference.effective_sample_size, "data", data=DATA),
     "rmtjax.inference.fit_berry_robnik": _of_unfolded(inference.fit_berry_robnik),
     "rmtjax.inference.fit_beta": _with(inference.fit_beta, levels=MANY),
@@ -282,6 +283,9 @@ FUNCTIONS: dict[str, Arguments] = {
     ),
     "rmtjax.inference.shrink_covariance": _with(
         inference.shrink_covariance, "data", data=DATA, method="sample", half_life=3.0
+    ),
+    "rmtjax.inference.shrink_levels": _with(
+        inference.shrink_levels, levels=LEVELS, n=9, p=6, method="spiked", noise=2.0
     ),
     "rmtjax.inference.signal_rank": _with(inference.signal_rank, "data", data=DATA, alpha=0.05, noise=2.0, max_rank=2),
     "rmtjax.inference.signal_rank_above_noise": _with(

@@ -105,7 +105,7 @@ REDUCERS: dict[str, Callable[[], Any]] = {
     "Part": lambda: sim.Part(lambda draw: draw**2, rmt.Moments()),
     "Quantiles": lambda: sim.Quantiles([0.25, 0.5], size=16),
 }
-METHODS_OF_COVARIANCE = ("qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
+METHODS_OF_COVARIANCE = ("qis", "lis", "gis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
 COMPLEX_DATA = jax.lax.complex(DATA, DATA[::-1])
 WIDE = jnp.stack([DATA.T, DATA.T**2])
 
@@ -266,6 +266,22 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         )
         for method in METHODS_OF_COVARIANCE
     },
+    **{
+        f"rmtjax.inference.shrink_covariance towards {target}": lambda cast, target=target: inf.shrink_covariance(
+            cast(COMPLEX_DATA), method="ledoit-wolf", target=target
+        )
+        for target in ("diagonal", "constant-correlation", "one-factor", "two-parameter")
+    },
+    **{
+        f"rmtjax.inference.shrink_levels by {method}": lambda cast, method=method: inf.shrink_levels(
+            cast(LEVELS), 20, method=method
+        )
+        for method in ("gis", "analytical", "oas", "rie", "clipping", "spiked")
+    },
+    "rmtjax.inference.shrink_levels of few rows": lambda cast: inf.shrink_levels(
+        cast(LEVELS), 6, 9, method="spiked", noise=0.7
+    ),
+    "rmtjax.inference.detone to a correlation": lambda cast: inf.detone(cast(SYMMETRIC), 2, unit_diagonal=True),
     "rmtjax.inference.shrink_covariance of a batch": lambda cast: inf.shrink_covariance(cast(WIDE), standardize=True),
     **{
         f"rmtjax.inference.shrink_covariance of pairs by {method}": lambda cast, method=method: inf.shrink_covariance(

@@ -239,6 +239,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.denoise_patches": Call(
         lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
     ),
+    "rmtjax.inference.detone": Call(rmt.inference.detone, (SYMMETRIC + 5 * jnp.eye(3),), second_derivative=False),
     "rmtjax.inference.effective_sample_size": Call(
         lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
     ),
@@ -286,6 +287,7 @@ PUBLIC: dict[str, Any] = {
         (DATA,),
         second_derivative=False,
     ),
+    "rmtjax.inference.shrink_levels": Call(lambda levels: rmt.inference.shrink_levels(levels, 9), (LEVELS,)),
     "rmtjax.inference.signal_rank": Call(
         lambda data: rmt.inference.signal_rank(data, max_rank=2).p_values, (DATA,), second_derivative=False
     ),

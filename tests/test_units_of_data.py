@@ -346,6 +346,8 @@ CASES: dict[str, Scaled] = {
         )
         for method, x in (
             ("qis", DATA),
+            ("lis", DATA),
+            ("gis", DATA),
             ("analytical", DATA),
             ("ledoit-wolf", DATA),
             ("oas", WIDE),
@@ -357,6 +359,26 @@ CASES: dict[str, Scaled] = {
     },
     "inference.shrink_covariance of pairs": Scaled(
         lambda x: {2: inference.shrink_covariance(x.at[0, 0].set(jnp.nan), missing="pairwise")}, (DATA,), 1e4
+    ),
+    **{
+        f"inference.shrink_covariance towards {target}": Scaled(
+            lambda x, target=target: {2: inference.shrink_covariance(x, method="ledoit-wolf", target=target)},
+            (DATA,),
+            1e4,
+        )
+        for target in ("diagonal", "constant-correlation", "one-factor", "two-parameter")
+    },
+    "inference.shrink_levels": Scaled(
+        lambda x: {1: inference.shrink_levels(x, 40)}, (np.sort(SAMPLE)[-20:] ** 2,), 1e4
+    ),
+    "inference.shrink_levels of known noise": Scaled(
+        lambda x, s: {2: inference.shrink_levels(x**2, 40, method="spiked", noise=s)},
+        (np.sort(SAMPLE)[-20:], NOISE),
+        1e4,
+    ),
+    "inference.detone": Scaled(lambda s: {1: inference.detone(s)}, (POPULATION + np.eye(9),), 1e4),
+    "inference.detone to a correlation": Scaled(
+        lambda s: {0: inference.detone(s, unit_diagonal=True)}, (POPULATION + np.eye(9),), 1e4
     ),
     "inference.shrink_covariance, weighted": Scaled(
         lambda x: {2: inference.shrink_covariance(x, half_life=9.0)}, (DATA,), 1e4
@@ -655,6 +677,9 @@ SHIFTED: dict[str, Shifted] = {
         )
         for method in ("qis", "ledoit-wolf", "spiked")
     },
+    "inference.shrink_covariance towards one-factor": Shifted(
+        lambda x, _: inference.shrink_covariance(x, method="ledoit-wolf", target="one-factor"), GRID, 1e4
+    ),
     "inference.shrink_covariance, weighted": Shifted(
         lambda x, _: inference.shrink_covariance(x, half_life=9.0), GRID, 1e4
     ),

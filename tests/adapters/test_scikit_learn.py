@@ -45,6 +45,9 @@ def test_options_reach_the_function():
     np.testing.assert_allclose(
         np.diagonal(found.covariance_), np.average(data**2, axis=0, weights=0.5 ** (np.arange(60)[::-1] / 30))
     )
+    found = RandomMatrixCovariance("ledoit-wolf", target="one-factor").fit(data)
+    expected = rmt.inference.shrink_covariance(data, method="ledoit-wolf", target="one-factor")
+    np.testing.assert_allclose(found.covariance_, expected, rtol=1e-10)
     with pytest.raises(ValueError, match="`method` must be one of"):
         RandomMatrixCovariance("best").fit(data)
 

@@ -11,7 +11,7 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rmtjax import _checks
-from rmtjax._typing import Missing, RankMethodWithoutKey, ShrinkageMethod, SpikedLoss
+from rmtjax._typing import Missing, RankMethodWithoutKey, ShrinkageMethod, ShrinkageTarget, SpikedLoss
 from rmtjax.inference import shrink_covariance, signal_rank
 
 
@@ -26,6 +26,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         assume_centered: whether the mean is known to be 0.
         store_precision: whether `fit` computes the inverse as well.
         half_life: the number of rows after which a weight is halved; the last row is the newest.
+        target: the target for `method="ledoit-wolf"`.
         loss: the loss for `method="spiked"`.
         noise: for `method="spiked"`, the standard deviation of variables without spikes.
         standardize: whether correlations are shrunk and variances restored, as is right for features in several units.
@@ -46,6 +47,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         **EmpiricalCovariance._parameter_constraints,
         "method": [str],
         "half_life": [Real, None],
+        "target": [str, None],
         "loss": [str, None],
         "noise": [Real, None],
         "standardize": ["boolean"],
@@ -61,6 +63,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         assume_centered: bool = False,
         store_precision: bool = True,
         half_life: float | None = None,
+        target: ShrinkageTarget | None = None,
         loss: SpikedLoss | None = None,
         noise: float | None = None,
         standardize: bool = False,
@@ -69,6 +72,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
         super().__init__(store_precision=store_precision, assume_centered=assume_centered)
         self.method: ShrinkageMethod = method
         self.half_life = half_life
+        self.target: ShrinkageTarget | None = target
         self.loss: SpikedLoss | None = loss
         self.noise = noise
         self.standardize = standardize
@@ -107,6 +111,7 @@ class RandomMatrixCovariance(EmpiricalCovariance):
                 method=self.method,
                 center=not self.assume_centered,
                 half_life=self.half_life,
+                target=self.target,
                 loss=self.loss,
                 noise=self.noise,
                 standardize=self.standardize,

@@ -1,6 +1,8 @@
 """Decisions from data and spectra: goodness of fit, fits, signal and noise, covariance, spectra of large operators."""
 
 from rmtjax.inference._covariance.cross import clean_cross_covariance as clean_cross_covariance
+from rmtjax.inference._covariance.detone import detone as detone
+from rmtjax.inference._covariance.levels import shrink_levels as shrink_levels
 from rmtjax.inference._covariance.oracle import minimum_variance_loss as minimum_variance_loss
 from rmtjax.inference._covariance.oracle import oracle_covariance as oracle_covariance
 from rmtjax.inference._covariance.shrink import shrink_covariance as shrink_covariance

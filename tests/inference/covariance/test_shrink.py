@@ -15,12 +15,13 @@ shrink = rmt.inference.shrink_covariance
 
 # p below, at and above n after the mean is taken off.
 SHAPES = [(25, 8), (21, 20), (20, 31)]
-METHODS = ("qis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
+METHODS = ("qis", "lis", "gis", "analytical", "ledoit-wolf", "oas", "rie", "clipping", "spiked", "sample")
 # To compile all methods for the three shapes takes 15 s.
 FEW = [
     (method, shape) if method == "qis" and shape == SHAPES[2] else pytest.param(method, shape, marks=pytest.mark.slow)
     for method in METHODS
     for shape in SHAPES
+    if method not in ("lis", "gis") or shape != SHAPES[2]
 ]
 
 
@@ -213,7 +214,7 @@ def test_correlations_are_shrunk_and_variances_given_back():
 
 @pytest.mark.parametrize("method", ["qis", *further(*METHODS[1:-1])])
 def test_single_precision_has_its_digits_and_range(method):
-    data = _data(20, 31)
+    data = _data(*SHAPES[0 if method in ("lis", "gis") else 2])
     expected, found = (shrink(jnp.asarray(data, dtype), method=method) for dtype in ("float64", "float32"))
     assert found.dtype == jnp.float32
     np.testing.assert_allclose(found, expected, atol=3e-5 * float(abs(expected).max()))

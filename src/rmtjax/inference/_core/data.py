@@ -87,6 +87,14 @@ def rounding(levels: Any) -> Any:
     return 8 * levels.shape[-1] * eps * abs(levels).max(-1, keepdims=True)
 
 
+def _ascending(levels: Any) -> Any:
+    steps = (levels[..., 1:] >= levels[..., :-1]).all(-1)
+    return steps & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(-1)
+
+
+LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
+
+
 def range_of_squares(dtype: Any) -> tuple[float, float]:
     """The range in which squares lose no digits to underflow and up to 64 of them can be added without overflow."""
     info = jnp.finfo(dtype)

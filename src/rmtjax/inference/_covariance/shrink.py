@@ -13,16 +13,16 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks, _units
 from rmtjax._compile import compiled
 from rmtjax._promotion import like
-from rmtjax._typing import ArrayLike, Missing, RealLike, RealScalarLike, ShrinkageMethod, SpikedLoss
+from rmtjax._typing import ArrayLike, Missing, RealLike, RealScalarLike, ShrinkageMethod, ShrinkageTarget, SpikedLoss
 from rmtjax._units import times
 from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, without_mean
 from rmtjax.inference._core.missing import filled, with_gaps
-from rmtjax.inference._covariance import linear, spiked, weighted
+from rmtjax.inference._covariance import linear, spiked, targets, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
 from rmtjax.inference._covariance.nonlinear import Levels
 from rmtjax.inference._covariance.pairwise import PAIRWISE, pairwise
-from rmtjax.inference._covariance.qis import qis
+from rmtjax.inference._covariance.qis import POSITIVE_ONLY, gis, lis, qis
 from rmtjax.inference._covariance.rie import rie
 from rmtjax.inference._covariance.spectral_map import with_levels_of
 
@@ -46,6 +46,7 @@ def shrink_covariance(
     center: bool = True,
     weights: Annotated[RealLike, "n"] | None = None,
     half_life: RealScalarLike | None = None,
+    target: ShrinkageTarget | None = None,
     loss: SpikedLoss | None = None,
     noise: RealScalarLike | None = None,
     unit_diagonal: bool = False,
@@ -60,8 +61,10 @@ def shrink_covariance(
     decides how $d_i$ depends on all sample levels:
 
     - `"qis"`: optimal without assumptions on Σ, by a kernel on inverse levels; positive for every p and n;
-    - `"analytical"`: the same by another kernel; it needs 12 independent rows if p > n;
-    - `"ledoit-wolf"`: levels are moved towards their mean, by an intensity from fourth moments;
+    - `"lis"`: by the kernel of `"qis"`, the best levels for Stein's loss, which are smaller; for p ≤ n;
+    - `"gis"`: between the two, the best levels for the symmetrized Kullback-Leibler divergence; for p ≤ n;
+    - `"analytical"`: that of `"qis"` by another kernel; it needs 12 independent rows if p > n;
+    - `"ledoit-wolf"`: the matrix is moved towards `target`, by an intensity from fourth moments;
     - `"oas"`: levels are moved towards their mean, by an intensity for normal data;
     - `"rie"`: optimal by the transform near the axis; small levels are raised as is right for the inverse Wishart law;
     - `"clipping"`: levels up to the Marčenko-Pastur edge become their mean, the others stay;
@@ -72,6 +75,17 @@ def shrink_covariance(
     matrix is divided by n - 1, and n - 1 stands for n in all formulas. `"ledoit-wolf"` is n/(n - 1) times
     `sklearn.covariance.ledoit_wolf`, and equal to it with `center=False`. Scikit-learn leaves a term 2/p out of the
     intensity of `"oas"`.
+
+    Targets: with `"ledoit-wolf"` the estimate is $(1 - \rho) S + \rho T$. The target T has, from the sample,
+
+    - `"identity"`: the mean variance, and covariances 0, so that vectors stay and levels move towards their mean;
+    - `"diagonal"`: all variances, and covariances 0;
+    - `"constant-correlation"`: all variances, and the mean correlation for all pairs;
+    - `"one-factor"`: all variances, and the covariances that come from the mean of the columns, the market, alone;
+    - `"two-parameter"`: the mean variance, and the mean covariance for all pairs.
+
+    All but the first give other vectors. Their estimate is n/(n - 1) times that of the authors' programs for data
+    without their mean. A program that divides by n - 1 inside of its intensity differs from it by about ρ/n.
 
     Weights: $S = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^* / (1 - \sum_i w_i^2)$ with weights of sum 1 and the weighted
         mean. Optimal levels then depend on the law of the weights as well, and each solves an equation of its own. The
@@ -111,6 +125,7 @@ def shrink_covariance(
         weights: one for each row, not negative, in any scale; for `"qis"`, `"analytical"` and `"sample"`. Rows without
             a weight beyond rounding are left out, except under a transformation, where weights are not known.
         half_life: instead of weights, the number of rows after which a weight is halved; the last row is the newest.
+        target: for `"ledoit-wolf"`, a name of the list of targets; by default `"identity"`.
         loss: for `"spiked"`, one of `"frobenius"` (the default), `"operator"`, `"nuclear"`, `"stein"`, `"entropy"`,
             `"divergence"`, `"frechet"`.
         noise: for `"spiked"`, the standard deviation σ > 0 of the variables without spikes, standardized ones with
@@ -142,11 +157,13 @@ def shrink_covariance(
         0.6 1.9
 
     References:
-        Ledoit and Wolf (2022), Bernoulli 28, 1519 (`"qis"`); (2020), Ann. Statist. 48, 3043 (`"analytical"`); (2004),
-        J. Multivariate Anal. 88, 365. Chen et al. (2010), IEEE Trans. Signal Process. 58, 5016, equation 23 (`"oas"`).
-        Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1, section 8 (`"rie"`). Donoho, Gavish and Johnstone (2018),
-        Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol (2024), arXiv:2410.14413, for weights. Lounici
-        (2014), Bernoulli 20, 1029, and Jurczak and Rohde (2017), Bernoulli 23, 2466, for missing entries.
+        Ledoit and Wolf (2022), Bernoulli 28, 1519 (`"qis"`, `"lis"`, `"gis"`); (2020), Ann. Statist. 48, 3043
+        (`"analytical"`); (2004), J. Multivariate Anal. 88, 365. Targets: (2003), J. Empir. Finance 10, 603
+        (`"one-factor"`); (2004), J. Portf. Manag. 30(4), 110 (`"constant-correlation"`). Chen et al. (2010), IEEE
+        Trans. Signal Process. 58, 5016, equation 23 (`"oas"`). Bun, Bouchaud and Potters (2017), Phys. Rep. 666, 1,
+        section 8 (`"rie"`). Donoho, Gavish and Johnstone (2018), Ann. Statist. 46, 1742, table 2 (`"spiked"`). Oriol
+        (2024), arXiv:2410.14413, for weights. Lounici (2014), Bernoulli 20, 1029, and Jurczak and Rohde (2017),
+        Bernoulli 23, 2466, for missing entries.
     """
     array, valid, rows = with_gaps(data, missing)
     if not unit_diagonal:  # correlations have no unit
@@ -156,12 +173,11 @@ def shrink_covariance(
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
         array, shares = array[..., kept, :], shares[kept]
     n, p = array.shape[-2] - bool(center), array.shape[-1]
-    if method == "analytical" and p > n < FEWEST:
-        few = f"have at least {FEWEST} independent rows for `analytical` with more columns than rows"
-        raise _checks.refusal("data", few, array.shape)
+    check_sizes("data", array.shape, method, n, p)
     for name, value, methods in (
         ("weights", weights, _WEIGHTED),
         ("half_life", half_life, _WEIGHTED),
+        ("target", target, ("ledoit-wolf",)),
         ("loss", loss, ("spiked",)),
         ("noise", noise, ("spiked",)),
     ):
@@ -178,8 +194,21 @@ def shrink_covariance(
         )
     sigma = None if noise is None else _checks.positive("noise", noise).astype(array.real.dtype)
     loss = "frobenius" if loss is None else _checks.choice("loss", loss, SpikedLoss)
-    matrix = _shrunk(array, shares, sigma, method, bool(center), bool(unit_diagonal), bool(standardize), loss, gaps)
+    target = "identity" if target is None else _checks.choice("target", target, ShrinkageTarget)
+    if gaps and target != "identity":
+        raise _checks.refusal("target", 'be "identity" for pairwise moments', target)
+    static = method, bool(center), bool(unit_diagonal), bool(standardize), loss, target, gaps
+    matrix = _shrunk(array, shares, sigma, *static)
     return masked_each(_checks.all_kept(valid, valid_weights), array.ndim - 2, matrix)
+
+
+def check_sizes(name: str, value: Any, method: ShrinkageMethod, n: int, p: int) -> None:
+    """Refuse too few independent rows for a method; the name and the value are those of the caller's argument."""
+    if method == "analytical" and p > n < FEWEST:
+        few = f"have at least {FEWEST} independent rows for `analytical` with more columns than rows"
+        raise _checks.refusal(name, few, value)
+    if method in POSITIVE_ONLY and p > n:
+        raise _checks.refusal(name, f"have as many independent rows as columns for `{method}`", value)
 
 
 def _shares(weights: Any, half_life: Any, n: int, rows: Any) -> tuple[Float[Array, " n"] | None, Any]:
@@ -203,7 +232,7 @@ def _of_rows(shares: Float[Array, " n"], rows: Any) -> Float[Array, " m"]:
     return shares if rows is None else shares[rows]
 
 
-@partial(compiled, static_argnums=(3, 4, 5, 6, 7, 8))
+@partial(compiled, static_argnums=(3, 4, 5, 6, 7, 8, 9))
 def _shrunk(
     data: Inexact[Array, "*batch n p"],
     weights: Float[Array, " n"] | None,
@@ -213,17 +242,18 @@ def _shrunk(
     unit_diagonal: bool,
     standardize: bool,
     loss: SpikedLoss,
+    target: ShrinkageTarget,
     gaps: bool,
 ) -> Inexact[Array, "*batch p p"]:
     scaled = unit_diagonal or standardize
     if gaps:
-        shrink = partial(_METHODS[method], **_static_options(method, data, loss))
+        shrink = partial(METHODS[method], **_static_options(method, data, loss))
         matrix, unit, deviations = pairwise(data, weights, noise, method, shrink, center=center, standardize=scaled)
     else:
-        matrix, unit, deviations = _complete(data, weights, noise, method, center, scaled, loss)
+        matrix, unit, deviations = _complete(data, weights, noise, method, center, scaled, loss, target)
     if deviations is None:
         return times(matrix, unit**2)
-    matrix = _correlation(matrix)
+    matrix = correlation(matrix, matrix)
     if unit_diagonal:
         return matrix
     scale = like(matrix, deviations * unit[..., 0, :])
@@ -238,6 +268,7 @@ def _complete(
     center: bool,
     standardize: bool,
     loss: SpikedLoss,
+    target: ShrinkageTarget,
 ) -> tuple[Inexact[Array, "*batch p p"], Float[Array, "*batch 1 _"], Float[Array, "*batch p"] | None]:
     """The estimate, the unit of the data, and the deviations of the columns if these were standardized."""
     n, p = data.shape[-2] - center, data.shape[-1]
@@ -251,8 +282,10 @@ def _complete(
     deviations = None
     if standardize:
         data, deviations = _standardized(data, weights, center=center)
+    if target != "identity":
+        return targets.towards(target, data, center=center), unit, deviations
     rows = without_mean(data) if center else data
-    shrink, operands = partial(_METHODS[method], **_static_options(method, data, loss)), ()
+    shrink, operands = partial(METHODS[method], **_static_options(method, data, loss)), ()
     if weights is not None:
         rows, weights, independent = weighted.weighted_rows(data, weights, center=center)
         operands = () if method == "sample" else (independent,)
@@ -276,8 +309,10 @@ def _sample(levels: Float[Array, "*batch k"], n: int, p: int) -> Levels:
     return levels, jnp.zeros(levels.shape[:-1], levels.dtype)
 
 
-_METHODS: dict[ShrinkageMethod, Callable[..., Levels]] = {
+METHODS: dict[ShrinkageMethod, Callable[..., Levels]] = {
     "qis": qis,
+    "lis": lis,
+    "gis": gis,
     "analytical": analytical,
     "ledoit-wolf": linear.ledoit_wolf,
     "oas": linear.oas,
@@ -303,10 +338,12 @@ def _standardized(
     return departures * like(data, inverse), (variance * inverse)[..., 0, :] * bias**-0.5
 
 
-def _correlation(matrix: Inexact[Array, "*batch p p"]) -> Inexact[Array, "*batch p p"]:
-    """The matrix with its rows and columns scaled to a diagonal of 1, also where it was 0 up to rounding."""
-    diagonal = jnp.real(jnp.diagonal(matrix, axis1=-2, axis2=-1))
-    rounding = matrix.shape[-1] * jnp.finfo(diagonal.dtype).eps * jnp.max(diagonal, -1, keepdims=True)
+def correlation(
+    matrix: Inexact[Array, "*batch p p"], computed_from: Inexact[Array, "*batch p p"]
+) -> Inexact[Array, "*batch p p"]:
+    """The matrix with its rows and columns scaled to a diagonal of 1, also where it is the rounding of another one."""
+    diagonal, before = (jnp.real(jnp.diagonal(each, axis1=-2, axis2=-1)) for each in (matrix, computed_from))
+    rounding = matrix.shape[-1] * jnp.finfo(diagonal.dtype).eps * jnp.max(before, -1, keepdims=True)
     present = diagonal > rounding
     scale = like(matrix, jnp.where(present, jax.lax.rsqrt(jnp.where(present, diagonal, 1)), 0))
     scaled = matrix * scale[..., :, None] * scale[..., None, :]

@@ -10,7 +10,7 @@ from jax.core import Tracer
 
 from rmtjax import _checks
 from rmtjax._typing import ArrayLike, KeyScalar, RankMethod, RankMethodOfLevels, RealLike, RealOrComplex
-from rmtjax.inference._core.data import masked_each, range_of_squares, rounding
+from rmtjax.inference._core.data import LEVELS, masked_each, range_of_squares
 from rmtjax.inference._core.missing import with_gaps
 from rmtjax.inference._signal.judge import Seen, SignalRank, judged_data, judged_levels
 from rmtjax.inference._signal.methods import METHODS
@@ -215,7 +215,7 @@ def signal_rank_of_levels(
     rows = _whole(n) or array.shape[-1]
     if min(rows, p) > array.shape[-1]:
         raise _checks.refusal("levels", f"be all of the min(n, p) = {min(rows, p)} levels", array.shape)
-    valid = _LEVELS.kept("levels", array)
+    valid = LEVELS.kept("levels", array)
     # What rounding makes negative is 0.
     array = jnp.maximum(array[..., -min(rows, array.shape[-1]) :], 0)
     smaller = array.shape[-1]
@@ -266,14 +266,6 @@ def _draws(method: RankMethod, key: KeyScalar | None, resamples: int) -> tuple[K
     if key is None:
         raise _checks.refusal("key", f'be a typed key from `jax.random.key(seed)` for method="{method}"', key)
     return _checks.typed_key(key), resamples
-
-
-def _ascending(levels: Any) -> Any:
-    steps = (levels[..., 1:] >= levels[..., :-1]).all(-1)
-    return steps & ((levels >= -rounding(levels)) & (levels < jnp.inf)).all(-1)
-
-
-_LEVELS = _checks.Rule(_ascending, "be ascending, finite and not negative")
 
 
 def _named(kind: str, numbers: np.ndarray) -> str:
