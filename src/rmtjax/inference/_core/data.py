@@ -65,7 +65,7 @@ def observations(
         ValueError: `data` lose how a column varies in single precision, or are known to hold NaN or infinity.
     """
     if gaps and isinstance(data, np.ma.MaskedArray):
-        data = data.astype(np.result_type(data.dtype, np.float32)).filled(np.nan)
+        data = np.ma.filled(data.astype(np.result_type(data.dtype, np.float32)), np.nan)
     array = _checks.numbers(name, data)
     if array.ndim < 2 or array.shape[-2] < 2 or array.shape[-1] < 1:
         must = "have at least 2 rows (observations) and 1 column (variables; `x[:, None]` makes one)"

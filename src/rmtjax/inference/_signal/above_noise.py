@@ -21,7 +21,7 @@ from rmtjax import _checks
 from rmtjax._compile import compiled
 from rmtjax._module import AbstractModule
 from rmtjax._promotion import aligned, in_one_precision
-from rmtjax._typing import ArrayLike, RealLike
+from rmtjax._typing import ArrayLike, RealScalarLike
 from rmtjax._units import largest_part
 from rmtjax.ensembles.internal import largest_jacobi_level
 from rmtjax.inference._core.data import masked_each, observations, without_mean
@@ -61,7 +61,7 @@ def signal_rank_above_noise(
     data: Annotated[ArrayLike, "*batch n p"],
     noise: Annotated[ArrayLike, "*batch m p"],
     *,
-    alpha: RealLike = 0.05,
+    alpha: RealScalarLike = 0.05,
     center: bool = True,
 ) -> RankAboveNoise:
     r"""The number of components of a data matrix that are not in observations of noise alone, of any covariance.

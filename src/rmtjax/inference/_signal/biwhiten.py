@@ -153,7 +153,7 @@ _NOT_NEGATIVE = _checks.Rule(lambda values: ((values >= 0) & (values < jnp.inf))
 
 def _no_zero(kind: str, axis: int) -> _checks.Rule:
     def found(values: np.ndarray) -> str:
-        zero = (values <= 0).all(axis)
+        zero: Any = (values <= 0).all(axis)
         numbers = np.flatnonzero(zero.reshape(-1, zero.shape[-1]).any(0))
         shown = ", ".join(map(str, numbers[:5]))
         more = f" and {numbers.size - 5} more" if numbers.size > 5 else ""

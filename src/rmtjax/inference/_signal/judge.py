@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -75,7 +75,7 @@ class SignalRank(AbstractModule):
 
     _derived = ("warnings",)
     # Set by `signal_rank`. It is not a leaf: data are not copied, and records derived from this one do not inherit it.
-    _seen = None
+    _seen: ClassVar[Seen | None] = None
 
     @property
     def kurtosis(self) -> Float[Array, "*batch"] | None:

@@ -144,6 +144,7 @@ def _parallel_analysis(
 
 def _resampled(sample: Sample, spectrum: SampleSpectrum, rows: Inexact[Array, "*batch n p"], *, draw: Draw) -> Verdict:
     """A p-value equal to alpha is significant here, and p-values behind the first that is not are not computed."""
+    assert sample.draws is not None
     p_values, centres = resampled(draw, sample.draws, sample.levels, spectrum.vectors, rows, sample.alpha)
     room = 1 + 4 * float(jnp.finfo(p_values.dtype).eps)
     return Verdict(p_values <= sample.alpha * room, p_values, centres)

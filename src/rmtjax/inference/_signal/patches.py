@@ -296,5 +296,5 @@ def _image(
     if covariance is None:
         return denoised_image(image, noise, mask, sizes, rule, known)
     white, back = roots(covariance)
-    image, *maps = denoised_image(image @ white, noise, mask, sizes, rule, known)
-    return image @ back, *maps
+    image, level, rank = denoised_image(image @ white, noise, mask, sizes, rule, known)
+    return image @ back, level, rank
