@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 from sklearn.covariance import EmpiricalCovariance
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import rmtjax as rmt
@@ -71,6 +75,83 @@ def test_components_are_those_of_pca_and_as_many_as_are_signal():
     scores = found.fit_transform(data)
     np.testing.assert_allclose(found.inverse_transform(scores), theirs.inverse_transform(theirs.transform(data)))
     assert list(found.get_feature_names_out()) == ["randommatrixpca0", "randommatrixpca1"]
+
+
+def test_the_model_is_that_of_pca():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, 20)) + 4 * rng.normal(size=(60, 2)) @ np.eye(2, 20) + 1
+    found, theirs = RandomMatrixPCA().fit(data), PCA(2).fit(data)
+    # PCA divides what is left by the number of levels; all else is the same.
+    left = np.linalg.eigvalsh(np.cov(data.T))[:-2].mean()
+    assert theirs.noise_variance_ == pytest.approx(left)
+    assert found.noise_variance_ != pytest.approx(left, rel=1e-3)
+    theirs.noise_variance_ = found.noise_variance_
+    np.testing.assert_allclose(found.singular_values_, theirs.singular_values_, rtol=1e-10)
+    assert (found.n_samples_, found.n_features_in_) == (theirs.n_samples_, theirs.n_features_in_)
+    for method in ("get_covariance", "get_precision"):
+        np.testing.assert_allclose(getattr(found, method)(), getattr(theirs, method)(), rtol=1e-9, atol=1e-12)
+    new = rng.normal(size=(7, 20)) + 1
+    np.testing.assert_allclose(found.score_samples(new), theirs.score_samples(new), rtol=1e-10)
+    assert found.score(new) == pytest.approx(theirs.score(new), rel=1e-10)
+    expected = scipy.stats.multivariate_normal(found.mean_, found.get_covariance()).logpdf(new)
+    np.testing.assert_allclose(found.score_samples(new), expected, rtol=1e-10)
+    # The truth is likelier than PCA with all but one component, which takes noise for structure.
+    test = rng.normal(size=(500, 20)) + 4 * rng.normal(size=(500, 2)) @ np.eye(2, 20) + 1
+    assert found.score(test) > PCA(19).fit(data).score(test)
+
+
+def test_the_model_of_a_component_below_the_noise_is_noise():
+    noise = np.random.default_rng(5).normal(size=(60, 20))
+    found = RandomMatrixPCA(noise=3.0).fit(noise)
+    assert found.n_components_ == 1
+    assert found.explained_variance_[0] < found.noise_variance_ == pytest.approx(9)
+    np.testing.assert_allclose(found.get_covariance(), 9 * np.eye(20), atol=1e-12)
+    np.testing.assert_allclose(found.get_precision(), np.eye(20) / 9, atol=1e-12)
+    expected = scipy.stats.multivariate_normal(found.mean_, 9 * np.eye(20)).logpdf(noise)
+    np.testing.assert_allclose(found.score_samples(noise), expected, rtol=1e-10)
+    none = RandomMatrixPCA(noise=3.0, min_components=0).fit(noise)
+    np.testing.assert_allclose(none.score_samples(noise), expected, rtol=1e-10)
+    assert none.get_covariance().shape == (20, 20)
+
+
+def _kaiser(data: np.ndarray) -> int:
+    """Levels above the mean."""
+    levels = PCA().fit(data).explained_variance_
+    return int((levels > levels.mean()).sum())
+
+
+# The numbers of components of real data in the table of docs/inference/signal.md: in own units, and standardised.
+DECISIONS = {
+    "tracy-widom": (lambda data: RandomMatrixPCA().fit(data).n_components_, (29, 29), (12, 12)),
+    "hard-threshold": (lambda data: RandomMatrixPCA("hard-threshold").fit(data).n_components_, (13, 13), (6, 3)),
+    "parallel-analysis": (lambda data: RandomMatrixPCA("parallel-analysis").fit(data).signal_rank_, (1, 5), (0, 2)),
+    "deflated": (lambda data: RandomMatrixPCA("deflated-parallel-analysis").fit(data).signal_rank_, (1, 7), (0, 3)),
+    "Kaiser": (_kaiser, (1, 6), (1, 3)),
+    "mle": (lambda data: PCA("mle").fit(data).n_components_, (29, 29), (12, 12)),
+    "95 %": (lambda data: PCA(0.95).fit(data).n_components_, (1, 10), (1, 10)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", DECISIONS)
+def test_decisions_on_real_data_beside_those_of_the_field(rule):
+    judge, *expected = DECISIONS[rule]
+    found = [
+        (judge(data), judge(StandardScaler().fit_transform(data)))
+        for data in (load_breast_cancer().data, load_wine().data)
+    ]
+    assert found == expected
+
+
+def test_standardised_features_and_one_noise_level_for_each():
+    data = load_breast_cancer().data
+    variances = data.var(axis=0)
+    assert np.sort(variances)[-2:].sum() / variances.sum() == pytest.approx(0.991, abs=5e-4)
+    found = make_pipeline(StandardScaler(), RandomMatrixPCA("deflated-parallel-analysis")).fit(data)
+    assert found[-1].n_components_ == 7
+    assert found.transform(data).shape == (569, 7)
+    search = GridSearchCV(found, {"randommatrixpca__alpha": [0.01, 0.05]}, cv=2).fit(data)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_methods_with_draws_are_refused():
