@@ -38,6 +38,22 @@ def test_numbers_are_those_of_scipy():
     assert ITS_LAW.stats("vm") == pytest.approx(SEMICIRCLE.stats("vm"), abs=1e-9)
 
 
+@pytest.mark.parametrize("ends", [(-9.0, 9.0), (-9.0, 0.3), (0.9, -0.3), (5.0, 6.0), (0.2, np.inf)])
+@pytest.mark.parametrize("conditional", [False, True])
+def test_expectations_over_intervals_are_those_of_scipy(ends, conditional):
+    options = {"lb": ends[0], "ub": ends[1], "conditional": conditional}
+    with np.errstate(invalid="ignore"):
+        expected = SEMICIRCLE.expect(np.exp, **options)
+    np.testing.assert_allclose(ITS_LAW.expect(np.exp, **options), expected, rtol=1e-8)
+    np.testing.assert_allclose(ITS_LAW.expect(np.exp, epsabs=1e-3, limit=20, **options), expected, rtol=1e-2)
+
+
+def test_every_name_of_a_frozen_distribution_is_here():
+    others = {"args", "dist", "kwds"}  # the family, which a law does not have
+    assert {name for name in dir(SEMICIRCLE) if not name.startswith("_")} - others <= set(dir(ITS_LAW))
+    assert (ITS_LAW.a, ITS_LAW.b) == (-1.5, 1.5) == SEMICIRCLE.support()
+
+
 def test_point_masses_are_in_expectations():
     law = frozen(rmt.laws.MarchenkoPastur(2.0))
     assert law.entropy() == -np.inf
@@ -57,6 +73,27 @@ def test_draws_come_from_a_random_state():
     assert (ITS_LAW.rvs(4, random_state=state) != ITS_LAW.rvs(4, random_state=state)).all()
     old = np.random.RandomState(0)
     assert (ITS_LAW.rvs(4, random_state=old) != ITS_LAW.rvs(4, random_state=old)).all()
+
+
+def test_the_state_belongs_to_the_object():
+    law = frozen(rmt.laws.Semicircle(1.5))
+    assert law.random_state is np.random
+    law.random_state = 3
+    first, second = law.rvs(4), law.rvs(4)
+    assert (first != second).all()
+    law.random_state = 3
+    # A state of a single call leaves that of the object where it is.
+    np.testing.assert_array_equal(law.rvs(4, random_state=3), first)
+    np.testing.assert_array_equal(np.stack([law.rvs(4), law.rvs(4)]), [first, second])
+    law.random_state = state = np.random.default_rng(0)
+    assert law.random_state is state
+    law.random_state = None
+    np.random.seed(0)  # noqa: NPY002
+    drawn = law.rvs()
+    np.random.seed(0)  # noqa: NPY002
+    assert law.rvs() == drawn
+    with pytest.raises(ValueError, match="`random_state` must be None, an integer"):
+        law.random_state = "zero"
 
 
 def test_scipy_takes_it():
@@ -82,6 +119,8 @@ def test_it_is_double_precision_without_64_bit_types():
 def test_what_is_no_law_is_refused():
     with pytest.raises(ValueError, match=r"`law` must be a law of `rmtjax.laws`, got GOE"):
         frozen(rmt.GOE(3))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="`order` must be an integer of at least 0"):
+        ITS_LAW.moment(-1)
     with pytest.raises(ValueError, match="`moments` must be one of"):
         ITS_LAW.stats("mx")
     for state in ("zero", -1, 0.5):

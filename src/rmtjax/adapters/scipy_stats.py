@@ -36,6 +36,7 @@ class FrozenLaw:
             raise _checks.refusal("law", "be a law of `rmtjax.laws`", law)
         with jax.enable_x64(True):
             self.law: AbstractLaw = jax.tree.map(_widened, law)
+        self.random_state = None
 
     def __repr__(self) -> str:
         return f"FrozenLaw({self.law!r})"
@@ -43,6 +44,28 @@ class FrozenLaw:
     def __call__(self, x: RealLike) -> Any:
         """Distribution function P(X ≤ x)."""
         return self.cdf(x)
+
+    @property
+    def a(self) -> float:
+        """The lower end of the support. A law of SciPy has its own scale apart, and an end without it."""
+        return self.support()[0]
+
+    @property
+    def b(self) -> float:
+        """The upper end of the support."""
+        return self.support()[1]
+
+    @property
+    def random_state(self) -> Any:
+        """What `rvs` draws from without a `random_state` of its own: a generator, or the global state of NumPy.
+
+        It may be set to None, an integer or a generator. After an integer the draws go on from call to call.
+        """
+        return self._random_state
+
+    @random_state.setter
+    def random_state(self, value: Any) -> None:
+        self._random_state = _generator(value)
 
     def pdf(self, x: RealLike) -> Any:
         """Density of the continuous part."""
@@ -81,9 +104,11 @@ class FrozenLaw:
 
         Args:
             size: shape of the draws; None for a single number.
-            random_state: an integer, a generator of NumPy, or None for the global state of NumPy, as in `scipy.stats`.
+            random_state: an integer, a generator of NumPy, or None for the attribute `random_state`, which is at first
+                the global state of NumPy, as in `scipy.stats`.
         """
-        bits = np.frombuffer(_generator(random_state).bytes(8), np.uint32)
+        generator = self.random_state if random_state is None else _generator(random_state)
+        bits = np.frombuffer(generator.bytes(8), np.uint32)
         shape = () if size is None else _checks.shape(size, "size")
         with jax.enable_x64(True):
             key = jax.random.fold_in(jax.random.key(bits[0]), bits[1])
@@ -107,6 +132,7 @@ class FrozenLaw:
 
     def moment(self, order: int) -> np.float64:
         """The moment E X^order about 0."""
+        order = _checks.integer("order", order, at_least=0)
         with jax.enable_x64(True):
             return np.float64(self.law.moment(order))
 
@@ -146,34 +172,39 @@ class FrozenLaw:
         lb: float | None = None,
         ub: float | None = None,
         conditional: bool = False,
+        **options: Any,
     ) -> float:
         """The expected value of a function, over an interval if one is given.
 
         Args:
             func: a function of one number, by default the number itself.
             lb: lower end, by default the lower end of the support.
-            ub: upper end, by default the upper end of the support.
+            ub: upper end, by default the upper end of the support; below `lb` it changes the sign.
             conditional: whether to divide by the probability of the interval.
+            options: for `scipy.integrate.quad`, such as `epsabs` and `limit`.
         """
         func = func or (lambda x: x)
         lower, upper = self.support()
         lower, upper = lower if lb is None else lb, upper if ub is None else ub
+        turned, (lower, upper) = upper < lower, sorted((lower, upper))
         with jax.enable_x64(True):
             locations, masses = (np.asarray(part, np.float64) for part in self.law.atoms())
         inside = (locations >= lower) & (locations <= upper)
         at_points = sum(mass * func(x) for x, mass in zip(locations[inside], masses[inside], strict=True))
-        whole = self._integral(lambda x: func(x) * self.pdf(x), lower, upper) + at_points
+        whole = self._integral(lambda x: func(x) * self.pdf(x), lower, upper, **options) + at_points
         if not conditional:
-            return whole
+            return -whole if turned else whole
         below = self.cdf(lower) - masses[locations == lower].sum()
-        return whole / (self.cdf(upper) - below)
+        probability = self.cdf(upper) - below
+        return whole / probability if probability > 0 else np.nan
 
-    def _integral(self, fn: Callable[[float], float], lower: float, upper: float) -> Any:
+    def _integral(self, fn: Callable[[float], float], lower: float, upper: float, **options: Any) -> Any:
         """An integral over the panels of the density between two points."""
         with jax.enable_x64(True):
             panels = np.asarray(self.law.breakpoints(), np.float64)
         edges = np.unique(np.clip(panels, lower, upper))
-        return sum(scipy.integrate.quad(fn, *ends, limit=200)[0] for ends in itertools.pairwise(edges))
+        options = {"limit": 200} | options
+        return sum((scipy.integrate.quad(fn, *ends, **options)[0] for ends in itertools.pairwise(edges)), start=0.0)
 
     @staticmethod
     def _values(method: Callable, **points: Any) -> Any:
@@ -212,7 +243,8 @@ def frozen(law: AbstractLaw) -> FrozenLaw:
 
     Returns:
         An object with `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf`, `rvs`, `mean`, `median`, `var`,
-        `std`, `moment`, `stats`, `support`, `interval`, `entropy` and `expect`, as `scipy.stats` defines them.
+        `std`, `moment`, `stats`, `support`, `interval`, `entropy`, `expect`, `a`, `b` and `random_state`, as
+        `scipy.stats` defines them.
 
     Example:
         >>> import rmtjax as rmt, scipy.stats
