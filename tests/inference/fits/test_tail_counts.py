@@ -1,5 +1,7 @@
 """Tails of whole numbers and up to a maximum against mpmath, the package `powerlaw` and direct sums."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import mpmath
@@ -91,8 +93,83 @@ def test_families_are_those_of_direct_sums(name):
     if eta[1] < 0:
         found = fit.cut_off.log_ratio, fit.cut_off.exponent.value, fit.cut_off.rate.value
         np.testing.assert_allclose(found, [power - other, -eta[0], -eta[1] / unit], rtol=1e-4, atol=1e-5)
+    else:
+        assert fit.cut_off.rate.value == 0
+        assert_pure(fit)
     other, _ = direct(k, begin, top, lambda x: (x / unit)[None], [-1.0])
     np.testing.assert_allclose(fit.exponential.log_ratio, power - other, rtol=1e-5, atol=1e-5)
+
+
+def assert_pure(fit):
+    """No cut-off is better than the pure law, which is the answer."""
+    pure = fit.cut_off.rate.value == 0
+    np.testing.assert_array_equal(fit.cut_off.p_value[pure], 1)
+    np.testing.assert_array_equal(fit.cut_off.log_ratio[pure], 0)
+    assert np.all(np.isnan(fit.cut_off.rate.standard_error[pure]))
+    tolerance = 100 * float(np.finfo(fit.exponent.value.dtype).eps)
+    for part in ("value", "standard_error"):
+        found, expected = (getattr(each.exponent, part)[pure] for each in (fit.cut_off, fit))
+        np.testing.assert_allclose(found, expected, rtol=tolerance if part == "value" else 1e-3)
+
+
+@pytest.mark.float32
+@pytest.mark.parametrize("alpha", [1.3, 2.5, 4.0])
+@pytest.mark.parametrize("discrete", [False, True])
+def test_power_laws_have_a_cut_off_or_none(alpha, discrete):
+    rng, default = np.random.default_rng(7), jnp.zeros(()).dtype
+    samples = rng.zipf(alpha, (200, 1000)) if discrete else 1 + rng.pareto(alpha - 1, (200, 1000))
+    samples = np.minimum(samples.astype(float), 2.0**50).astype(default)
+    fit = fit_tail(jnp.asarray(samples), minimum=1.0, discrete=discrete, cut_off=True)
+    for each in (fit.cut_off.p_value, fit.cut_off.exponent.value, fit.cut_off.exponent.standard_error):
+        assert np.all(np.isfinite(each))
+    # A law without a mean always has a cut-off in a sample.
+    assert np.all(fit.cut_off.rate.value >= 0) and (alpha < 2 or np.any(fit.cut_off.rate.value == 0))
+    assert_pure(fit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("alpha", "rate"), [(1.3, 0.065), (1.7, 0.045), (2.5, 0.035)])
+def test_true_power_laws_are_rejected_for_a_cut_off_as_often_as_stated(alpha, rate):
+    samples = 1 + np.random.default_rng(8).pareto(alpha - 1, (2000, 1000))
+    rejected = fit_tail(samples, minimum=1.0, cut_off=True).cut_off.p_value < 0.05
+    # The stated rate is an estimate itself, of 2000 samples.
+    assert abs(rejected.mean() - rate) < 4 * (2 * rate * (1 - rate) / 2000) ** 0.5
+
+
+def test_laws_that_are_the_same_do_not_differ():
+    # The most likely power law up to 100 is uniform, and so is the exponential law.
+    for values in (np.arange(1, 101), np.repeat(np.arange(1, 21), 5)):
+        test = fit_tail(values, minimum=1, maximum=values.max()).exponential
+        assert abs(test.log_ratio) < 1e-9
+        assert test.p_value == 1
+
+
+def test_drift_up_to_a_maximum_is_that_of_the_exponent():
+    # Without a logarithm's drift α is 1, so a share of α - 1 would be without bound.
+    z = (np.arange(500) + 0.5) / 500 * np.log(100.0)
+    fit = fit_tail(np.exp(z), minimum=1.0, maximum=100.0)
+    # The error of the regression of z² on z, of uniform z: η is known to √180 / (√m L²).
+    np.testing.assert_allclose(fit.drift, 2 * 1.645 * (180 / 500) ** 0.5 / np.log(100.0), rtol=1e-3)
+
+
+def test_a_verdict_needs_all_its_p_values():
+    fit = fit_tail(np.random.default_rng(0).pareto(1.5, 3000) + 1, minimum=1.0, cut_off=True)
+    p_value = lambda p, own: dataclasses.replace(
+        fit, p_value=jnp.asarray(own), cut_off=dataclasses.replace(fit.cut_off, p_value=jnp.asarray(p))
+    )
+    assert p_value(0.5, 0.5).verdict == "power law"
+    assert p_value(np.nan, 0.5).verdict == "undecided"
+    assert p_value(np.nan, 0.01).verdict == "not a power law"
+
+
+@pytest.mark.float32
+def test_integers_keep_their_digits():
+    last = 2 ** (jnp.finfo(jnp.zeros(()).dtype).nmant + 1)
+    values = np.append(zipf()[:300], last - 1)
+    assert fit_tail(values, minimum=1).discrete
+    with pytest.raises(ValueError, match="`values` must be integers that the floating-point numbers resolve"):
+        fit_tail(values + 1, minimum=1)
+    assert fit_tail((values + 1).astype(float), minimum=1, discrete=True).discrete
 
 
 def log_likelihood(fit, k, begin):

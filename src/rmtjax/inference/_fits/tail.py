@@ -50,7 +50,8 @@ class TailFit(AbstractModule):
         p_value: p-value of this distance, by simulated samples; NaN without a key.
         exponential: the power law against an exponential law of the tail, by Vuong's test.
         log_normal: the power law against a log-normal law of the tail; the ratio is never positive.
-        drift: bound on the relative change of α - 1 along the tail, with a confidence of 95 %.
+        drift: bound on the relative change of α - 1 along the tail, with a confidence of 95 %; up to a maximum, on the
+            change of α itself, because α may be 1.
         size: the number of all values.
         discrete: whether the values were fitted as whole numbers.
         cut_off: the power law against one with an exponential cut-off, or None if it was not asked for.
@@ -91,9 +92,10 @@ class TailFit(AbstractModule):
         exponential, log_normal = (jax.tree.map(np.asarray, test) for test in (self.exponential, self.log_normal))
         settled = exponential.p_value < _LEVEL
         rejected = (p_value < _LEVEL) | (settled & (exponential.log_ratio < 0)) | (log_normal.p_value < _LEVEL)
-        if self.cut_off is not None:
-            rejected |= np.asarray(self.cut_off.p_value) < _LEVEL
         accepted = settled & (p_value >= _LEVEL) & (drift < _MOST_DRIFT)
+        if self.cut_off is not None:
+            cut_off = np.asarray(self.cut_off.p_value)
+            rejected, accepted = rejected | (cut_off < _LEVEL), accepted & (cut_off >= _LEVEL)
         codes = np.where(rejected, 1, np.where(accepted, 0, 2))
         return np.asarray(VERDICTS)[codes] if codes.ndim else VERDICTS[int(codes)]
 
@@ -153,10 +155,11 @@ def fit_tail(
 
     Args:
         values: n ≥ 10 values on the last axis, in any order, not negative, of which zeros are in no tail; batched.
-        minimum: $x_{\min}$ > 0, if it is known; of whole numbers the next one.
+        minimum: $x_{\min}$ > 0, if it is known; rounded up for whole numbers.
         maximum: where the law ends, if it does; no value is larger.
         discrete: whether the values are whole numbers; static. None for yes if they have an integer dtype, or if all
-            are known to be whole and some are equal. A batch is of one kind.
+            are known to be whole and some are equal. A batch is of one kind. Under `jit` values are unknown: integers
+            are whole numbers, floats are real numbers unless `discrete=True`.
         cut_off: whether to test for a cut-off $x^{-\alpha} e^{-\lambda x}$ as well; static.
         candidates: how many values are tried as the minimum, evenly spaced in the logarithm of the size of the tail;
             None for all. Each sample costs O(n · candidates). Static.
@@ -169,6 +172,7 @@ def fit_tail(
     Raises:
         ValueError: `values` are fewer than 10, or negative, or not finite.
         ValueError: `values` are not whole numbers although `discrete` says so, or too many are equal.
+        ValueError: `values` are integers beyond those that the floating-point numbers resolve, $2^{24}$ in float32.
         ValueError: fewer than 3 different values are positive (and at least the minimum).
         ValueError: another argument is outside its range.
 
@@ -194,6 +198,8 @@ def fit_tail(
     whole = tail_values.are_counts(values, array) if discrete is None else bool(discrete)
     if whole:
         valid = _checks.all_kept(valid, tail_values.WHOLE.kept("values", array))
+        if tail_values.are_integers(values):
+            valid = _checks.all_kept(valid, tail_values.EXACT.kept("values", array))
     elif discrete is None:
         valid = _checks.all_kept(valid, tail_values.FINE.kept("values", array, lowest))
     number = None if candidates is None else _checks.integer("candidates", candidates, at_least=1)
@@ -288,8 +294,9 @@ def _fit_supported(
     else:
         unit, y = _logarithms(ascending)
         x = Point(y, y)
-        point = lambda value: Point(*2 * (_log_in(value, unit),))
-        start, end = (None if each is None else point(each) for each in (minimum, maximum))
+        # Real numbers are compared by their logarithms, too.
+        ends = (None if each is None else _log_in(each, unit) for each in (minimum, maximum))
+        start, end = (None if y is None else Point(y, y) for y in ends)
     support = Support(discrete, end)
     if start is None:
         found = tail_supports.fit_best(support, x, places)

@@ -125,7 +125,7 @@ def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""],
         Estimate(1 + rate, 1 / jnp.sqrt(size * variance)),
         _vuong(nodes, -(found.rate + 1), best[0, 1], z, excess, tail, size),
         _nested(jnp.where(slope < 0, size * gain(1, best[1]), 0), 0.5),
-        2 * eta * longest / jnp.abs(found.rate),
+        2 * eta * longest / (found.rate if support.end is None else 1),
         _cut_off(nodes, functions[2], cut, better, test, size, found, mean, largest, unit) if cut_off else None,
     )
 
@@ -139,7 +139,11 @@ def _vuong(
     difference = jnp.where(tail, logpdf - other, 0)
     total = jnp.sum(difference)
     spread = jnp.sqrt(jnp.sum(jnp.where(tail, (difference - total / size) ** 2, 0)))
-    return LikelihoodRatio(total, erfc(jnp.abs(total) / (2**0.5 * spread)))
+    # Two laws may be one and the same, such as uniform ones up to an end; they then differ by rounding.
+    largest = jnp.max(jnp.where(tail, jnp.abs(logpdf), 0))
+    differ = spread > 8 * jnp.finfo(z.dtype).eps * jnp.sqrt(size) * largest
+    p_value = erfc(jnp.abs(total) / (2**0.5 * jnp.where(differ, spread, 1)))
+    return LikelihoodRatio(total, jnp.where(differ, p_value, jnp.ones_like(p_value)))
 
 
 def _cut_off(

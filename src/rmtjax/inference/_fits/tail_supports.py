@@ -99,7 +99,7 @@ def _search(support: Support, x: Point, places: Int[np.ndarray, " c"]) -> tuple[
     means = depth - jnp.flip(jnp.cumsum(jnp.flip(depth))) / like(depth, sizes)
     below, upto = _ranks(x)
     usable = (known & (below == jnp.arange(n)) & (x.value < x.value[-1]))[places]
-    # Whole numbers have few different values: the loop ends with the last tail that there is.
+    # Whole numbers have few different values, and thus few tails: these come first, and the loop leaves out the rest.
     padded = np.pad(places, (0, -places.size % _BLOCK), mode="edge")
     last = jnp.pad(usable, (0, padded.size - places.size))
     order = jnp.asarray(padded)[jnp.argsort(~last, stable=True)]

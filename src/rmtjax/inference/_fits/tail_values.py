@@ -12,15 +12,25 @@ from rmtjax import _checks
 
 def are_counts(values: Any, array: Array) -> bool:
     """Whether numbers are known to be whole: by their type, or because all are and some are equal."""
-    kind = getattr(values, "dtype", None)
-    if kind is not None and jnp.issubdtype(kind, jnp.integer):
+    if are_integers(values):
         return True
     if isinstance(array, Tracer):
         return False
     known = np.sort(np.asarray(array), axis=-1)
     equal = (known[..., 1:] == known[..., :-1]) & (known[..., 1:] > 0)
-    # Beyond this number there are no others.
-    return bool(equal.any() and known.max() < 2 / np.finfo(known.dtype).eps and (known == np.floor(known)).all())
+    # Floats beyond this are always whole, so that says nothing.
+    return bool(equal.any() and known.max() < _beyond(known) and (known == np.floor(known)).all())
+
+
+def are_integers(values: Any) -> bool:
+    """Whether the dtype is one of integers."""
+    kind = getattr(values, "dtype", None)
+    return kind is not None and jnp.issubdtype(kind, jnp.integer)
+
+
+def _beyond(values: Any) -> float:
+    """The number from which on a floating-point dtype does not have all whole numbers."""
+    return 2 / float(jnp.finfo(values.dtype).eps)
 
 
 def _varied(values: Any, minimum: Any) -> Any:
@@ -68,6 +78,11 @@ FINE = _checks.Rule(
 WHOLE = _checks.Rule(
     lambda values: (values == jnp.floor(values)).all(-1),
     "be whole numbers where `discrete` is True (or an integer dtype)",
+)
+EXACT = _checks.Rule(
+    lambda values: (values < _beyond(values)).all(-1),
+    "be integers that the floating-point numbers resolve, below 2^24 in float32 and 2^53 in float64 "
+    "(`values.astype(float)` with `discrete=True` takes them rounded)",
 )
 NOT_ABOVE = _checks.Rule(
     lambda values, maximum: (values <= maximum).all(-1), lambda maximum: f"not exceed the `maximum` {maximum}"

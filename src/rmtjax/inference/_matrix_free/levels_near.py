@@ -38,7 +38,7 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     r"""The levels of a sparse symmetric or Hermitian matrix that are nearest to an energy.
 
     The largest levels of the inverse $(A - E)^{-1}$ belong to the levels of A nearest to E, and Lanczos' method finds
-    them in few products. Each product is the solution of a linear system. So all takes one triangular decomposition,
+    them in few products. Each product is the solution of a linear system. The whole search takes one triangular decomposition,
     whose memory decides how large the matrix may be, and some three solutions for each level.
 
     *Completeness.* Lanczos' method sees one vector of each eigenspace, and further ones only through rounding. So a
