@@ -82,6 +82,27 @@ def test_levels_with_several_vectors_are_all_found(energy):
     np.testing.assert_allclose(np.sort(abs(found.values - energy)), np.sort(abs(levels - energy))[:80], atol=1e-7)
 
 
+def test_an_energy_that_is_a_level_of_many_vectors():
+    # The square lattice has the level 0 as many times as it has rows, at which the inverse is largest.
+    side, number = 20, 25
+    chain, one = scipy.sparse.diags([1.0, 1.0], [-1, 1], shape=(side, side)), scipy.sparse.identity(side)
+    square = (scipy.sparse.kron(chain, one) + scipy.sparse.kron(one, chain)).tocsr()
+    found, (expected, distance) = levels_near(square, 0.0, number), nearest(square, 0.0, number)
+    assert (abs(found.values) < 1e-12).sum() == side
+    np.testing.assert_allclose(abs(found.values).sort(), np.sort(abs(expected)), atol=1e-12)
+    np.testing.assert_allclose((found.domain.start, found.domain.end), (-distance, distance), atol=1e-6)
+    with pytest.raises(ValueError, match="`number` must exceed .*, got 15, but the 16 nearest levels are equal"):
+        levels_near(square, 0.0, side - 5)
+
+
+def test_the_smallest_matrices():
+    assert levels_near(scipy.sparse.diags([1.0, 2.0]), 0.0, 1).values == 1
+    with pytest.raises(ValueError, match="`matrix` must be of order 2 at least, got a matrix of order 1"):
+        levels_near(scipy.sparse.identity(1), 0.0, 1)
+    with pytest.raises(ValueError, match="got 1, but the 2 nearest levels are equal, to 1"):
+        levels_near(scipy.sparse.identity(2), 0.0, 1)
+
+
 @pytest.mark.parametrize("unit", [2.0**-600, 2.0**600])
 def test_levels_have_the_unit_of_the_matrix(unit):
     matrix = lattice(7, 10.0)
@@ -132,9 +153,8 @@ def test_what_levels_near_refuses():
         (lambda: levels_near(matrix, 0.0, 86), "`number` must be at most 85 for a matrix of order 343"),
         (lambda: levels_near(matrix[:9, :9], 0.0, 9), "`number` must be at most 8 for a matrix of order 9"),
         (lambda: jax.jit(lambda e: levels_near(matrix, e, 3).values)(0.0), "`energy` must .*known before tracing"),
-        # All of these levels are one, or none is known.
-        (lambda: levels_near(scipy.sparse.identity(300), 0.5, 3), "`matrix` must have levels .* further apart"),
-        (lambda: levels_near(scipy.sparse.csr_matrix((300, 300)), 0.0, 3), "`matrix` must have levels"),
+        (lambda: levels_near(scipy.sparse.identity(300), 0.5, 3), "`number` must exceed .* 4 nearest levels are equal"),
+        (lambda: levels_near(scipy.sparse.csr_matrix((300, 300)), 0.0, 3), "`number` must exceed .* are equal"),
     ):
         with pytest.raises(ValueError, match=words):
             refused()

@@ -15,10 +15,15 @@ Vectors = Float[np.ndarray, "n k"] | Complex[np.ndarray, "n k"]
 
 # Up to this order all levels are computed.
 _DENSE = 256
-# The inverse is taken this far from the energy, in units of the norm: an energy that is a level has no inverse.
-_BESIDE = 1e-9
-# The relative residual of a solution up to which rows need not be exchanged.
-_SOLVED = 1e-10
+# The inverse is taken this far from the energy, in units of the norm: an energy that is a level has no inverse. At a
+# level with many vectors, all digits of the first inverse may be theirs, so that the next levels need a wider distance.
+_BESIDE = 1e-9, 1e-8, 1e-7
+# The residuals up to which rows need not be exchanged, relative to the solution and to the right side.
+_SOLVED, _SOLVED_SIDE = 1e-10, 1e-4
+# Levels that differ by less than this, in units of the norm, are equal up to rounding.
+_EQUAL = 1e-13
+# The largest rounding errors of levels, in mean spacings.
+_ROUNDED = 1e-3
 # The precision of the levels that are found, and of the distance of the nearest level that may have been missed.
 _FOUND, _MISSED = 1e-10, 1e-2
 
@@ -28,7 +33,7 @@ _HERMITIAN = _checks.Rule(
     lambda asymmetry: f"entries that differ from those of the adjoint by up to {asymmetry:.1e} of the largest",
 )
 _APART = _checks.Rule(
-    lambda residual: residual <= 1e-3,
+    lambda residual: residual <= _ROUNDED,
     "have levels near the energy that are further apart than their rounding errors",
     lambda residual: f"rounding errors of {residual:.1e} mean spacings",
 )
@@ -50,14 +55,15 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     *What was observed.* The interval of the result goes to both sides as far as the first level that is not in it.
     Given that distance, independent levels are uniform within, so that means on the interval have no bias. For levels
     that repel each other there is one of order 1/`number`, because one end stands at a level. A `bulk` whose ends were
-    chosen before the levels were known has none. `gap_ratios` need neither an interval nor an unfolding.
+    chosen before the levels were known has none. `gap_ratios` need neither an interval nor an unfolding. All this takes
+    a density that is constant over the interval, so an energy well inside of the spectrum, not at or beyond an edge.
 
     Convention: the levels are computed by NumPy and SciPy in double precision, outside of `jit`, and have no
     derivative. Distances are measured from a point within $10^{-9}\,\lVert A\rVert$ of the energy, because A - E has no
-    inverse if the energy is a level.
+    inverse if the energy is a level; within $10^{-7}\,\lVert A\rVert$ if this level has many vectors.
 
     Args:
-        matrix: a square sparse matrix or array of SciPy.
+        matrix: a square sparse matrix or array of SciPy, of order 2 or more.
         energy: E, in the unit of the matrix.
         number: how many levels to find, from 1 to a quarter of the order; up to an order of 256 to the order - 1.
 
@@ -68,7 +74,8 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
         ValueError: `matrix` is no sparse matrix of SciPy, not square or not finite, or it differs from its adjoint in
             the first half of its digits.
         ValueError: `energy` or `number` is outside its range, or traced.
-        ValueError: the levels crowd so much that their distances are rounding errors.
+        ValueError: the levels crowd so much that their distances are rounding errors, or the `number` + 1 nearest
+            levels are equal.
 
     Example:
         >>> import numpy as np, rmtjax as rmt, scipy.sparse
@@ -87,6 +94,8 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     if not np.isfinite(near):
         raise _checks.refusal("energy", "be finite", near)
     order = rows.shape[0]
+    if order < 2:
+        raise _checks.refusal("matrix", "be of order 2 at least", _checks.Words(f"a matrix of order {order}"))
     most = order - 1 if order <= _DENSE else order // 4
     number = _checks.integer("number", number, at_least=1)
     if number > most:
@@ -95,15 +104,20 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     _HERMITIAN.kept("matrix", abs(rows - rows.conj().T).max() / size if size else 0.0)
     unit = 2.0 ** np.frexp(size)[1]
     a = (rows / unit).astype(np.complex128 if rows.dtype.kind == "c" else np.float64).tocsc()
-    point = near / unit + _BESIDE * (abs(a).sum(axis=0).max() or 1)
-    found = _all_nearest if order <= _DENSE else _nearest
-    levels, rounding = found(a, point, number)
-    distances = abs(levels - point)
-    by_distance = np.argsort(distances, kind="stable")
-    radius = distances[by_distance[number]]
-    inside = np.sort(levels[by_distance[:number]])
-    spacing = np.ptp(levels[by_distance[: number + 1]]) / number
-    _APART.kept("matrix", rounding / spacing if spacing else np.inf)
+    norm = abs(a).sum(axis=0).max() or 1
+    find = _all_nearest if order <= _DENSE else _nearest
+    for beside in _BESIDE:
+        point = near / unit + beside * norm
+        levels, rounding = find(a, point, number)
+        levels = levels[np.argsort(abs(levels - point), kind="stable")][: number + 1]
+        length = np.ptp(levels)
+        if rounding * number <= _ROUNDED * length:
+            break
+    if length <= _EQUAL * norm:
+        words = _checks.Words(f"{number}, but the {number + 1} nearest levels are equal, to {unit * levels[0]:.6g}")
+        raise _checks.refusal("number", "exceed the number of equal levels that are nearest to the energy", words)
+    _APART.kept("matrix", rounding * number / length)
+    inside, radius = np.sort(levels[:number]), abs(levels[number] - point)
     ends = min(point - radius, inside[0]), max(point + radius, inside[-1])
     return Spectrum(unit * inside, domain=Interval(*(unit * end for end in ends)))
 
@@ -146,7 +160,7 @@ def _solver(a: Any, point: float) -> Callable[[np.ndarray], np.ndarray]:
     try:
         solve = sparse.linalg.splu(shifted, **symmetric).solve
         x = solve(b)
-        if np.linalg.norm(b - shifted @ x) <= _SOLVED * np.linalg.norm(x):
+        if np.linalg.norm(b - shifted @ x) <= min(_SOLVED * np.linalg.norm(x), _SOLVED_SIDE * np.linalg.norm(b)):
             return solve
     except RuntimeError:  # A pivot is 0.
         pass
