@@ -1,5 +1,7 @@
 """Whether spectra share one density: waves by numpy, the F distribution of SciPy, and ensembles with differences."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,6 +52,16 @@ def test_alarms_without_cause_are_as_rare_as_alpha(getkey):
     degrees = jax.jit(jax.vmap(lambda x: shared_density(x, alpha=0.1).degree))(spectra)
     alarms = int((degrees > 0).sum())
     assert 0 < alarms <= scipy.stats.binom.isf(1e-6, 400, 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "n", "batch"), [(2, 20, 2000), (30, 20, 1000), (300, 60, 100)])
+def test_alarms_of_short_and_of_many_spectra(getkey, m, n, batch):
+    degree = jax.jit(jax.vmap(lambda x: shared_density(rmt.Spectrum(x, unfolded=True), alpha=0.01).degree))
+    uniform = lambda key: n * jnp.sort(jax.random.uniform(key, (batch, m, n)), axis=-1)
+    degrees = jnp.concatenate([degree(uniform(getkey())) for _ in range(4000 // batch)])
+    assert 0 < (degrees > 0).mean() <= 0.015
+    assert (degrees >= 0).all()
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +134,7 @@ def test_under_jit():
     wrong = found(-fences)
     assert wrong.degree == -1
     assert jnp.isnan(wrong.spread)
+    assert str(wrong) == "No answer: the levels were refused."
     texts = []
     jax.jit(lambda x: texts.append(str(shared_density(x))))(fences[:, :30] * 0 + jnp.arange(30.0)[None])
     assert texts[0].startswith("SharedDensity(")
@@ -145,5 +158,12 @@ def test_bad_arguments_are_refused():
 
 def test_record():
     found = SharedDensity(jnp.array(2), jnp.array(0.0123), jnp.ones(3), jnp.array([1e-9, 1e-3]))
-    words = "The mean spacings of the spectra differ by 1.2 % (p < 1e-06): unfold each by itself after the pool, "
-    assert str(found) == words + "of degree 2."
+    wave, spacings = "Wave 1 of the densities differs from spectrum to spectrum", "mean spacings of the spectra differ by"
+    advice = ": unfold each by itself after the pool, of degree"
+    assert str(found) == f"{wave} (p = 0.001), and the {spacings} 1.2 % (p < 1e-06){advice} 2."
+    only_wave_1 = dataclasses.replace(found, p_values=jnp.array([0.3, 1e-9]))
+    assert str(only_wave_1) == f"{wave} (p < 1e-06){advice} 2."
+    only_wave_0 = dataclasses.replace(found, degree=jnp.array(1))
+    assert str(only_wave_0) == f"The {spacings} 1.2 % (p < 1e-06){advice} 1."
+    batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), found)
+    assert str(batch) == repr(batch)

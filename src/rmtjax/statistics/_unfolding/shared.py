@@ -21,6 +21,8 @@ _TESTED = 8
 _WAVES = 2 * (_TESTED - 1) + 5
 # Smaller p-values are no better known than the assumption of independent levels.
 _CERTAIN = 1e-6
+# The usual level of the test, which the record does not know.
+_LEVEL = 0.01
 _MUST = f"be spectra of at least {_WAVES + 1} levels each"
 _ENOUGH = _checks.Rule(lambda fewest: fewest > _WAVES, _MUST)
 
@@ -50,16 +52,25 @@ class SharedDensity(AbstractModule):
     p_values: Float[Array, " k"]
 
     def __str__(self) -> str:
-        if isinstance(self.degree, Tracer):
+        if isinstance(self.degree, Tracer) or self.degree.ndim:
             return repr(self)
-        p_value = np.min(self.p_values)
-        seen = f"p = {p_value:.1g}" if p_value > _CERTAIN else f"p < {_CERTAIN:.0e}"
-        if self.degree <= 0:
-            return f"No difference between the densities is seen ({seen})."
-        return (
-            f"The mean spacings of the spectra differ by {100 * self.spread:.1f} % ({seen}): unfold each by itself "
-            f"after the pool, of degree {self.degree}."
-        )
+        degree, p_values = int(self.degree), np.asarray(self.p_values)
+        if degree < 0:
+            return "No answer: the levels were refused."
+        if degree == 0:
+            return f"No difference between the densities is seen ({_in_words(p_values.min())})."
+        # The degree is the number of waves up to the last that differs; the mean spacing has all waves up to that.
+        wave = degree - 1
+        differs = f"Wave {wave} of the densities differs from spectrum to spectrum ({_in_words(p_values[wave])})"
+        if wave == 0 or p_values[0] <= max(p_values[wave], _LEVEL):
+            spread = f"{100 * float(self.spread):.1f} % ({_in_words(p_values[0])})"
+            spacings = f"mean spacings of the spectra differ by {spread}"
+            differs = f"The {spacings}" if wave == 0 else f"{differs}, and the {spacings}"
+        return f"{differs}: unfold each by itself after the pool, of degree {degree}."
+
+
+def _in_words(p_value: float) -> str:
+    return f"p = {p_value:.1g}" if p_value > _CERTAIN else f"p < {_CERTAIN:.0e}"
 
 
 def shared_density(levels: LevelsLike, *, alpha: RealScalarLike = 0.01) -> SharedDensity:
@@ -70,7 +81,7 @@ def shared_density(levels: LevelsLike, *, alpha: RealScalarLike = 0.01) -> Share
     $$a_k = \sqrt{\frac{2 - \delta_{k0}}K} \sum_{i = 1}^K (s_i - 1) \cos\frac{\pi k (i - \tfrac12)}K .$$
 
     Over spectra of one density its variance is a spectral form factor at $\tau = k/2K$. It is 1 for independent levels
-    and rises with k for levels that repel each other. It falls nowhere. So a long wave that varies more than shorter
+    and rises with k for levels that repel each other. It never decreases with k. So a long wave that varies more than shorter
     ones is a difference between the densities, whatever the symmetry class and whether the levels are chaotic or not.
     Wave 0 is the mean spacing, which varies with the width of the spectra; wave 1 is a slope of the density, which
     varies with their mean, and so on. The variance of each of the first 8 waves is compared with the mean over the
@@ -93,7 +104,8 @@ def shared_density(levels: LevelsLike, *, alpha: RealScalarLike = 0.01) -> Share
         levels: unfolded levels of m ≥ 2 independent spectra, of at least 20 levels each, `(m, n)`, or a `Spectrum`;
             the numbers of levels may differ.
         alpha: the p-value below which a wave is a difference, in (0, 1). Independent levels of one density get a degree
-            above 0 with this probability, levels that repel each other practically never.
+            above 0 with this probability (of 1 %, 0.5 % were found for uniform levels, and up to 1.4 % for 20 levels
+            with exponential spacings), levels that repel each other practically never.
 
     Returns:
         `SharedDensity`, with the number of waves up to the last that differs as its `degree`.
