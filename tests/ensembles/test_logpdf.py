@@ -67,7 +67,7 @@ def test_matrices_of_one_entry(beta):
     np.testing.assert_allclose(inverse.logpdf(block), scipy.stats.invgamma(a, scale=0.8 * a).logpdf(x), rtol=1e-12)
     jacobi = scipy.stats.beta(beta, 3 * beta / 2).logpdf(x)
     np.testing.assert_allclose(rmt.Jacobi(1, 2, 3, beta).logpdf(block), jacobi, rtol=1e-12)
-    assert rmt.SampleCorrelation(1, m, beta).logpdf(block) == 0
+    assert rmt.SampleCorrelation(1, m, beta).logpdf(block / x) == 0
 
 
 @pytest.mark.parametrize("beta", [2, *further(1)])
@@ -133,10 +133,24 @@ def test_outside_of_the_support():
     assert wishart.logpdf(np.diag([1.0, 1.0, 0.0])) == -np.inf
     for matrix in (-0.1 * np.eye(N), 1.1 * np.eye(N)):
         assert jacobi.logpdf(matrix) == -np.inf
-    # The diagonal of a correlation matrix is known.
-    assert rmt.SampleCorrelation(N, 5).logpdf(7 * np.eye(N) + R * (1 - np.eye(N))) == rmt.SampleCorrelation(
-        N, 5
-    ).logpdf(R)
+
+
+@pytest.mark.float32
+def test_matrices_without_the_form_of_samples():
+    correlation, beside = rmt.SampleCorrelation(N, 5), 1e-2 * np.eye(N)
+    assert correlation.logpdf(R + 1e-6 * beside) == correlation.logpdf(R)
+    with pytest.raises(ValueError, match="`matrix` must have a unit diagonal"):
+        correlation.logpdf(R + beside)
+    gse, quaternions = rmt.GSE(2), np.kron([[2.0, 0.5], [0.5, 1.0]], np.eye(2))
+    spin = np.diag([1.0, -1.0, 0.0, 0.0])  # self-adjoint, but no quaternion
+    np.testing.assert_allclose(gse.logpdf(quaternions + 1e-8 * spin), gse.logpdf(quaternions), rtol=1e-6)
+    with pytest.raises(ValueError, match="`matrix` must have a quaternion for each 2×2 block"):
+        gse.logpdf(quaternions + 1e-2 * spin)
+    for ensemble, inside, outside in ((correlation, R, R + beside), (gse, quaternions, quaternions + 1e-2 * spin)):
+        found = jax.jit(jax.vmap(ensemble.logpdf))(np.stack([inside, outside, np.nan * inside]))
+        np.testing.assert_allclose(found[0], ensemble.logpdf(inside), rtol=1e-6)
+        assert found[1] == -np.inf
+        assert np.isnan(found[2])
 
 
 def test_the_hermitian_part_counts():

@@ -27,6 +27,19 @@ from rmtjax.spectra import Spectrum
 from rmtjax.spectra.internal import count_below, inside_block
 
 
+def _has_quaternions(matrix: Any) -> Any:
+    """Whether the 2×2 blocks of the Hermitian part are quaternions, in half of the digits; also true for NaN."""
+    h = matrix / 2 + matrix.conj().T / 2
+    a, b, c, d = (h[i::2, j::2] for i in (0, 1) for j in (0, 1))
+    most = float(jnp.finfo(h.dtype).eps) ** 0.5 * abs(h).max()
+    return ~((abs(a - d.conj()).max() > most) | (abs(b + c.conj()).max() > most))
+
+
+_QUATERNIONS = _checks.Rule(
+    _has_quaternions, "have a quaternion for each 2×2 block, with rows (a, b) and (-b*, a*), for beta = 4"
+)
+
+
 class AbstractEnsemble(AbstractModule):
     """A probability measure on matrices with real eigenvalues.
 
@@ -101,6 +114,10 @@ class AbstractEnsemble(AbstractModule):
 
     def _joint_logpdf(self, levels: Float[Array, " k"]) -> Float[Array, ""]:
         raise NotImplementedError(f"The joint density of the eigenvalues of {type(self).__name__} is not known.")
+
+    def _has_form(self, matrix: Inexact[Array, "rows rows"]) -> Any:
+        """Whether a matrix has the form of all samples, up to rounding; like `_valid`, it raises or is traced."""
+        return _QUATERNIONS.kept("matrix", matrix) if self._components() == 4 else True
 
     def _components(self) -> int:
         """The number β of real components of an entry, for `logpdf`; raises if the matrices have no known density."""
@@ -277,12 +294,13 @@ class AbstractEnsemble(AbstractModule):
         Args:
             matrix: n×n, or 2n×2n with a 2×2 block for each quaternion if β = 4; replaced by its Hermitian part. The
                 result is $-\infty$ outside of the support, for instance for a Wishart matrix that is not positive
-                definite.
+                definite, or under a transformation for blocks that are no quaternions.
 
         Raises:
             NotImplementedError: the matrices have no density, as they are singular or have entries that are fixed, or
                 the density is not known.
             ValueError: `matrix` has another shape, is complex for β = 1, or is not finite.
+            ValueError: the blocks of `matrix` are known not to be quaternions, in the first half of their digits.
         """
         beta = self._components()
         rows, a = (2 if beta == 4 else 1) * self.n, _checks.numbers("matrix", matrix, "hold real or complex numbers")
@@ -293,7 +311,8 @@ class AbstractEnsemble(AbstractModule):
             raise _checks.refusal("matrix", "be real for beta = 1", a.dtype.name)
         _checks.in_range("matrix", matrix, a)
         valid = _checks.all_kept(_checks.ALL_FINITE.kept("matrix", a), self._has_density())
-        return self._run(self._hermitian_logpdf, a, valid=valid)
+        density, inside = self._run(self._hermitian_logpdf, a, valid=valid), self._has_form(a)
+        return density if inside is True else jnp.where(inside, density, -jnp.inf)
 
     def _hermitian_logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
         h = hermitian_part(matrix)

@@ -61,9 +61,11 @@ class AbstractJacobi(AbstractEnsemble):
         return k, k - 1 + 2 * p / beta, k - 1 + 2 * q / beta, self.beta
 
     def _soft_edge(self, *, upper: bool) -> Edge:
+        refuse_independent(self, "soft_edge")
         return jacobi_soft_edge(*self._sizes(), upper)
 
     def _hard_edge(self, *, upper: bool) -> Edge:
+        refuse_independent(self, "hard_edge")
         return jacobi_hard_edge(*self._sizes(), upper)
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
@@ -143,6 +145,6 @@ class JacobiBeta(AbstractJacobi):
         return SymTridiagonal(on_diagonal, diagonal[:-1] * beside).todense()
 
     def _law(self) -> Wachter:
-        refuse_independent("JacobiBeta", self.beta)
+        refuse_independent(self, "law")
         unit = self.n * self.beta / 2
         return Wachter(self.a / unit, self.b / unit)

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -81,10 +81,14 @@ class AbstractLaguerre(AbstractEnsemble):
         return k, 2 * a / beta, self.beta, beta * unit
 
     def _soft_edge(self, *, upper: bool) -> Edge:
+        refuse_independent(self, "soft_edge")
         return laguerre_soft_edge(*self._sizes(), upper)
 
     def _hard_edge(self, *, upper: bool) -> Edge:
-        return super()._hard_edge(upper=upper) if upper else laguerre_hard_edge(*self._sizes())
+        if upper:
+            return super()._hard_edge(upper=upper)
+        refuse_independent(self, "hard_edge")
+        return laguerre_hard_edge(*self._sizes())
 
     def _count_below(self, key: KeyScalar, x: Float[Array, "..."], chunk: int | None) -> Int[Array, "..."]:
         diagonal, below = self._bidiagonal(key)
@@ -114,11 +118,13 @@ ABOVE = _checks.Rule(
 )
 
 
-def refuse_independent(name: str, beta: Float[Array, ""]) -> None:
-    """Refuse β = 0 where it is known: the limit law is one of levels that repel each other."""
+def refuse_independent(ensemble: Any, method: str) -> None:
+    """Refuse β = 0 where it is known: the answer is one for levels that repel each other."""
+    beta = ensemble.beta
     if not isinstance(beta, Tracer) and float(beta) == 0:
         raise NotImplementedError(
-            f"The levels of {name} with beta = 0 are independent, with the density of `joint_logpdf`."
+            f"`{method}` is not defined at beta = 0: the levels of {type(ensemble).__name__} are independent, with the "
+            "density of `joint_logpdf`."
         )
 
 
@@ -181,5 +187,5 @@ class LaguerreBeta(AbstractLaguerre):
         return 2
 
     def _law(self) -> MarchenkoPastur:
-        refuse_independent("LaguerreBeta", self.beta)
+        refuse_independent(self, "law")
         return MarchenkoPastur(self.n * self.beta / (2 * self.a), self.scale)

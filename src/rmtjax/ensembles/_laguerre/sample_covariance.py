@@ -1,7 +1,7 @@
 """Sample covariance and correlation matrices of normal data, beyond the white Wishart ensemble."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -109,7 +109,8 @@ class SampleCorrelation(AbstractGram):
     Convention: R has a unit diagonal and $E|R_{ij}|^2 = 1/m$ off it; the law is Marčenko and Pastur's with the ratio
     n/m and scale 1. If sample means are subtracted from the data, m is the number of observations minus 1. For n > m,
     n - m eigenvalues are exactly 0, and there is no density. A sample at β = 4 is a 2n×2n complex matrix that has every
-    eigenvalue twice. `logpdf` is the density of the entries above the diagonal; those on it are taken to be 1.
+    eigenvalue twice. `logpdf` is the density of the entries above the diagonal; those on it must be 1,
+    in the first half of their digits.
 
     Args:
         n: number of variables, n ≥ 1; static.
@@ -150,6 +151,9 @@ class SampleCorrelation(AbstractGram):
     def _components(self) -> int:
         return components(self)
 
+    def _has_form(self, matrix: Inexact[Array, "rows rows"]) -> Any:
+        return _checks.all_kept(super()._has_form(matrix), _UNIT_DIAGONAL.kept("matrix", matrix))
+
     def _logpdf(self, matrix: Inexact[Array, "rows rows"]) -> Float[Array, ""]:
         factor, known = cholesky_factor(_with_unit_diagonal(matrix))
         a = self.beta * self.m / 2
@@ -162,6 +166,12 @@ class SampleCorrelation(AbstractGram):
 
     def _law(self) -> MarchenkoPastur:
         return MarchenkoPastur(self.n / self.m)
+
+
+_UNIT_DIAGONAL = _checks.Rule(
+    lambda matrix: ~(abs(matrix.diagonal() - 1) > float(jnp.finfo(matrix.dtype).eps) ** 0.5).any(-1),
+    "have a unit diagonal",
+)
 
 
 def _with_unit_diagonal(matrix: Inexact[Array, "rows rows"]) -> Inexact[Array, "rows rows"]:
