@@ -571,6 +571,8 @@ EXEMPT = {
     "rmtjax.inference.Spectra": _MADE,
     "rmtjax.inference.Spectral": _MADE,
     "rmtjax.inference.SpikeEstimates": _MADE,
+    "rmtjax.inference.Biwhitened": _MADE,
+    "rmtjax.inference.RankAboveNoise": _MADE,
     "rmtjax.inference.TailCutOff": _MADE,
     "rmtjax.inference.TailFit": _MADE,
     "rmtjax.inference.WeightSpectra": _MADE,

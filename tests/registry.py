@@ -226,6 +226,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
     "rmtjax.inference.SpectralOutliers": Elsewhere("inference/matrix_free/test_outliers.py"),
     "rmtjax.inference.SpikeEstimates": Elsewhere("inference/signal/test_spikes.py"),
+    "rmtjax.inference.TailCutOff": Elsewhere("inference/fits/test_tail_counts.py"),
     "rmtjax.inference.TailFit": Elsewhere("inference/fits/test_tail.py"),
     "rmtjax.inference.anderson_darling": Call(partial(goodness, "anderson_darling"), (LEVELS / 7,)),
     "rmtjax.inference.clean_cross_covariance": Call(
@@ -234,7 +235,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.compare_spectra": Call(compared_spectra, (LEVELS,), second_derivative=False),
     "rmtjax.inference.cramer_von_mises": Call(partial(goodness, "cramer_von_mises"), (LEVELS / 7,)),
     "rmtjax.inference.denoise": Call(lambda data: rmt.inference.denoise(data).matrix, (GENERAL,)),
-    "rmtjax.inference.biwhiten": Call(lambda v: rmt.inference.biwhiten(DATA, variances=v**2 + 0.1).scaled, (DATA,)),
+    "rmtjax.inference.biwhiten": Call(lambda v: rmt.inference.biwhiten(v, variances=v**2 + 0.1).scaled, (DATA,)),
     "rmtjax.inference.denoise_image": Elsewhere("inference/signal/test_patches.py"),
     "rmtjax.inference.denoise_patches": Call(
         lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
@@ -283,7 +284,7 @@ PUBLIC: dict[str, Any] = {
     ),
     "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
     "rmtjax.inference.signal_rank_above_noise": Call(
-        lambda data: rmt.inference.signal_rank_above_noise(data, jnp.sin(3 * DATA)).levels,
+        lambda data: rmt.inference.signal_rank_above_noise(data, jnp.sin(3 * data)).levels,
         (DATA,),
         second_derivative=False,
     ),
