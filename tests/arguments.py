@@ -291,6 +291,7 @@ FUNCTIONS: dict[str, Arguments] = {
     "rmtjax.inference.signal_rank_above_noise": _with(
         inference.signal_rank_above_noise, "data", "noise", data=DATA, noise=DATA[::-1], alpha=0.05
     ),
+    "rmtjax.inference.population_spectrum": _with(inference.population_spectrum, levels=LEVELS, n=40, p=6),
     "rmtjax.inference.signal_rank_of_levels": _with(
         partial(inference.signal_rank_of_levels, n=9), levels=LEVELS, p=6, noise=2.0, max_rank=2
     ),

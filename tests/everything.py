@@ -375,6 +375,9 @@ FUNCTIONS: dict[str, Callable[[Cast], Any]] = {
         inf.fit_marchenko_pastur(cast(1 + BATCH), 40, 6).edges,
         inf.fit_marchenko_pastur(cast(1 + BATCH), 40, 6).share,
     ],
+    "rmtjax.inference.population_spectrum of a batch": lambda cast: inf.population_spectrum(
+        cast(1 + BATCH), 40, 6, beta=2
+    ),
     "rmtjax.inference.fit_tail": lambda cast: inf.fit_tail(cast(jnp.append(LEVELS, 7 + LEVELS))),
     "rmtjax.inference.fit_tail with a bootstrap": lambda cast: inf.fit_tail(
         cast(jnp.append(LEVELS, 7 + LEVELS)), key=KEY, resamples=9
@@ -567,6 +570,7 @@ EXEMPT = {
     "rmtjax.inference.LargestRootTest": _MADE,
     "rmtjax.inference.LikelihoodRatio": _MADE,
     "rmtjax.inference.MarchenkoPasturFit": _MADE,
+    "rmtjax.inference.PopulationSpectrum": _MADE,
     "rmtjax.inference.SignalRank": _MADE,
     "rmtjax.inference.Spectra": _MADE,
     "rmtjax.inference.Spectral": _MADE,

@@ -221,6 +221,7 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.MarchenkoPasturFit": Elsewhere("inference/fits/test_marchenko_pastur.py"),
     "rmtjax.inference.Biwhitened": Elsewhere("inference/signal/test_biwhiten.py"),
     "rmtjax.inference.RankAboveNoise": Elsewhere("inference/signal/test_above_noise.py"),
+    "rmtjax.inference.PopulationSpectrum": Elsewhere("inference/covariance/test_population.py"),
     "rmtjax.inference.SignalRank": Elsewhere("inference/signal/test_signal_rank.py"),
     "rmtjax.inference.SpectraComparison": Elsewhere("inference/goodness/test_two_samples.py"),
     "rmtjax.inference.SpectralDensityEstimate": Elsewhere("inference/matrix_free/test_spectral_density_of.py"),
@@ -282,6 +283,7 @@ PUBLIC: dict[str, Any] = {
         (GENERAL[:, :2],),
         second_derivative=False,
     ),
+    "rmtjax.inference.population_spectrum": Elsewhere("inference/covariance/test_population.py"),
     "rmtjax.inference.shrink_covariance": Call(rmt.inference.shrink_covariance, (GENERAL,), second_derivative=False),
     "rmtjax.inference.signal_rank_above_noise": Call(
         lambda data: rmt.inference.signal_rank_above_noise(data, jnp.sin(3 * data)).levels,

@@ -206,6 +206,11 @@ def marchenko_pastur(x: Any, ratio: str) -> dict[int, Any]:
     return {0: (found.outliers, found.ratio, found.distance), 1: (found.variance, found.threshold, found.edges)}
 
 
+def population(x: Any) -> dict[int, Any]:
+    found = inference.population_spectrum(x, 40)
+    return {0: found.distance, 1: found.levels}
+
+
 def tail(x: Any, *minimum: Any) -> dict[int, Any]:
     found = inference.fit_tail(x, minimum=minimum[0] if minimum else None, key=jax.random.key(0), resamples=20)
     tests = found.exponential, found.log_normal
@@ -426,6 +431,7 @@ CASES: dict[str, Scaled] = {
     "inference.fit_marchenko_pastur of a ratio": Scaled(
         partial(marchenko_pastur, ratio="fitted"), (SAMPLE[:20],), 1e4, exact=False
     ),
+    "inference.population_spectrum": Scaled(population, (SAMPLE[:20],), 1e5, exact=False),
     "inference.fit_tail": Scaled(tail, (SPACINGS,), 1e4, exact=False),
     "inference.fit_tail from a minimum": Scaled(tail, (SPACINGS, np.array(1.2)), 1e4, exact=False),
     "inference.weight_spectra": Scaled(weights, (DRAW.normal(size=(30, 12)),), 1e6),

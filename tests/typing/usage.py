@@ -184,6 +184,7 @@ assert_type(inference.fit_brody(statistics.unfold(spectra, goe.law())).law, laws
 test = inference.kolmogorov_smirnov([0.1, 0.4, 0.6], laws.Uniform(), calibration="independent")
 assert_type(test.p_value, Array)
 assert_type(inference.fit_marchenko_pastur([0.3, 0.5, 0.9, 1.2, 1.4], 30, 5, ratio="known").law, laws.MarchenkoPastur)
+assert_type(inference.population_spectrum([0.3, 0.5, 0.9], 30).law, laws.GeneralMarchenkoPastur)
 
 # Plots.
 assert_type(plotting.spectral_density(spectra, law=goe.law(), errors="spectra"), Axes)

@@ -5,6 +5,8 @@ from rmtjax.inference._covariance.detone import detone as detone
 from rmtjax.inference._covariance.levels import shrink_levels as shrink_levels
 from rmtjax.inference._covariance.oracle import minimum_variance_loss as minimum_variance_loss
 from rmtjax.inference._covariance.oracle import oracle_covariance as oracle_covariance
+from rmtjax.inference._covariance.population import PopulationSpectrum as PopulationSpectrum
+from rmtjax.inference._covariance.population import population_spectrum as population_spectrum
 from rmtjax.inference._covariance.shrink import shrink_covariance as shrink_covariance
 from rmtjax.inference._fits.beta import fit_beta as fit_beta
 from rmtjax.inference._fits.likelihood import log_likelihood as log_likelihood
