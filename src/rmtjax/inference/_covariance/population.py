@@ -4,6 +4,7 @@ from functools import partial
 from typing import Annotated
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
