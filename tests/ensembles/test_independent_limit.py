@@ -86,7 +86,7 @@ def test_what_independent_levels_lack():
     laguerre, jacobi = (FAMILIES[name][0](0.0) for name in ("LaguerreBeta", "JacobiBeta"))
     for ensemble in (laguerre, jacobi):
         for method in ("law", "soft_edge", "hard_edge"):
-            words = f"`{method}` is not defined at beta = 0: the levels of {type(ensemble).__name__} are independent, with"
+            words = f"`{method}` is not defined at beta = 0: the levels of {type(ensemble).__name__} are independent"
             with pytest.raises(NotImplementedError, match=words):
                 getattr(ensemble, method)()
     with pytest.raises(ValueError, match="`beta` must be positive"):

@@ -123,7 +123,8 @@ def test_power_laws_have_a_cut_off_or_none(alpha, discrete):
     for each in (fit.cut_off.p_value, fit.cut_off.exponent.value, fit.cut_off.exponent.standard_error):
         assert np.all(np.isfinite(each))
     # A law without a mean always has a cut-off in a sample.
-    assert np.all(fit.cut_off.rate.value >= 0) and (alpha < 2 or np.any(fit.cut_off.rate.value == 0))
+    assert np.all(fit.cut_off.rate.value >= 0)
+    assert alpha < 2 or np.any(fit.cut_off.rate.value == 0)
     assert_pure(fit)
 
 
@@ -272,9 +273,12 @@ def test_intervals_and_p_values_of_zipf_samples(alpha):
 def test_verdicts_on_counts():
     rng = np.random.default_rng(12)
     options = {"key": jax.random.key(2), "resamples": 99}
-    power = fit_tail(rng.zipf(2.5, (20, 3000)).astype(float), candidates=30, **options).verdict
-    assert np.mean(power == "not a power law") < 0.45
-    assert np.mean(power == "power law") > 0.4
+    # Three tests at 5 %, of which two see the same; the true rate is 9 % (see `TailFit.verdict`).
+    power = fit_tail(rng.zipf(2.5, (200, 1000)), minimum=1, **options).verdict
+    assert 0.03 < np.mean(power == "not a power law") < 0.16
+    assert np.mean(power == "power law") > 0.7
+    searched = fit_tail(rng.zipf(2.5, (40, 1000)), candidates=30, **options).verdict
+    assert np.mean(searched == "not a power law") < 0.16
     geometric = fit_tail(rng.geometric(0.1, (20, 1000)), minimum=2, **options).verdict
     assert np.all(geometric == "not a power law")
     log_normal = np.ceil(np.exp(1 + rng.normal(size=(20, 2000))))

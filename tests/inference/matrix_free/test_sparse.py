@@ -91,7 +91,7 @@ def test_an_energy_that_is_a_level_of_many_vectors():
     assert (abs(found.values) < 1e-12).sum() == side
     np.testing.assert_allclose(abs(found.values).sort(), np.sort(abs(expected)), atol=1e-12)
     np.testing.assert_allclose((found.domain.start, found.domain.end), (-distance, distance), atol=1e-6)
-    with pytest.raises(ValueError, match="`number` must exceed .*, got 15, but the 16 nearest levels are equal"):
+    with pytest.raises(ValueError, match=r"`number` must exceed .*, got 15, but the 16 nearest levels are equal"):
         levels_near(square, 0.0, side - 5)
 
 

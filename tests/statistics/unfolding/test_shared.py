@@ -158,7 +158,8 @@ def test_bad_arguments_are_refused():
 
 def test_record():
     found = SharedDensity(jnp.array(2), jnp.array(0.0123), jnp.ones(3), jnp.array([1e-9, 1e-3]))
-    wave, spacings = "Wave 1 of the densities differs from spectrum to spectrum", "mean spacings of the spectra differ by"
+    wave = "Wave 1 of the densities differs from spectrum to spectrum"
+    spacings = "mean spacings of the spectra differ by"
     advice = ": unfold each by itself after the pool, of degree"
     assert str(found) == f"{wave} (p = 0.001), and the {spacings} 1.2 % (p < 1e-06){advice} 2."
     only_wave_1 = dataclasses.replace(found, p_values=jnp.array([0.3, 1e-9]))

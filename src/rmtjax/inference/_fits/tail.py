@@ -16,7 +16,6 @@ from rmtjax._module import AbstractModule
 from rmtjax._ordering import in_order
 from rmtjax._promotion import like
 from rmtjax._typing import KeyScalar, RealLike, RealScalarLike
-from rmtjax._units import unit_of
 from rmtjax.inference._fits import tail_candidates, tail_supports, tail_values
 from rmtjax.inference._fits.batch import for_each, positive_values
 from rmtjax.inference._fits.tail_alternatives import (
@@ -86,6 +85,10 @@ class TailFit(AbstractModule):
         - "power law" if no test rejects it, the exponential law is significantly worse, the distance has a p-value, and
           `drift` is below 0.7, which takes about 500 values in the tail;
         - "undecided" otherwise.
+
+        Each test has its own level, so a true power law is rejected more often than by one: of 1000 values from a known
+        minimum on in 6 % of samples without a key, in 9 % with one, and with `cut_off` as well in 13 % for α = 1.3 and
+        in 10 % for 2.5 (2000 samples each).
         """
         # NumPy compiles nothing.
         p_value, drift = np.asarray(self.p_value), np.asarray(self.drift)
@@ -250,8 +253,8 @@ def _fit_power(
 ) -> TailFit:
     """The power law of real numbers without end, in closed form."""
     del maximum
-    unit, y = _logarithms(in_order(values))
-    start = None if minimum is None else _log_in(minimum, unit)
+    unit, y = tail_values.logarithms(in_order(values))
+    start = None if minimum is None else tail_values.log_in(minimum, unit)
     found = tail_candidates.fit_best(y, places) if start is None else tail_candidates.fit_from(y, start)
     inside = y >= found.start
     z = jnp.where(inside, jnp.where(inside, y, 0) - found.start, 0)
@@ -292,10 +295,10 @@ def _fit_supported(
         start = None if minimum is None else point(jnp.ceil(minimum))
         end = None if maximum is None else point(jnp.floor(maximum) + 1)
     else:
-        unit, y = _logarithms(ascending)
+        unit, y = tail_values.logarithms(ascending)
         x = Point(y, y)
         # Real numbers are compared by their logarithms, too.
-        ends = (None if each is None else _log_in(each, unit) for each in (minimum, maximum))
+        ends = (None if each is None else tail_values.log_in(each, unit) for each in (minimum, maximum))
         start, end = (None if y is None else Point(y, y) for y in ends)
     support = Support(discrete, end)
     if start is None:
@@ -323,13 +326,6 @@ def _fit_supported(
     )
 
 
-def _logarithms(ascending: Float[Array, " n"]) -> tuple[Float[Array, ""], Float[Array, " n"]]:
-    """A unit near the largest value and the logarithms in it; that of 0 is -inf."""
-    positive = ascending > 0
-    unit = unit_of(ascending[-1])
-    return unit, jnp.where(positive, _log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
-
-
 def _whole(ascending: Float[Array, " n"]) -> Point:
     positive = ascending > 0
     return Point(ascending, jnp.where(positive, jnp.log(jnp.where(positive, ascending, 1)), -jnp.inf))
@@ -353,13 +349,6 @@ def _distance_of_draw(
     if places is None:
         return tail_supports.fit_from(support, sample, found.begin).distance
     return tail_supports.best_distance(support, sample, places)
-
-
-def _log_in(values: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
-    """The logarithms of positive values in a unit, with small errors near it; the quotient may underflow."""
-    quotient = values / unit
-    normal = quotient >= jnp.finfo(values.dtype).tiny
-    return jnp.where(normal, jnp.log(jnp.where(normal, quotient, 1)), jnp.log(values) - jnp.log(unit))
 
 
 def _p_value(

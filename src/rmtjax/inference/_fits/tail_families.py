@@ -110,11 +110,13 @@ def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""],
     information = covariance[1, 1] - covariance[0, 1] ** 2 / covariance[0, 0]
     at_power = jnp.stack([power, none])
     gain = lambda i, eta: _gain(base, functions[i], jnp.stack([average(f(z)) for f in families[i]]), eta - at_power)
+    cut = None
     if cut_off:
         # The likelihood is concave, so that its slope at the power law decides whether any cut-off is better.
         better = means[2, 1] < base @ functions[2, 1]
-        cut = jnp.where(better, best[2], at_power)
-        test = _nested(jnp.where(better, size * gain(2, cut), 0), 1.0)
+        eta = jnp.where(better, best[2], at_power)
+        test = _nested(jnp.where(better, size * gain(2, eta), 0), 1.0)
+        cut = _cut_off(nodes, functions[2], eta, better, test, size, found, mean, largest, unit)
     longest = jnp.log(size) / jnp.maximum(found.rate, 0)
     if support.end is not None:
         longest = jnp.minimum(longest, support.end.log - found.begin.log)
@@ -126,7 +128,7 @@ def comparisons(support: Support, x: Point, found: Tail, unit: Float[Array, ""],
         _vuong(nodes, -(found.rate + 1), best[0, 1], z, excess, tail, size),
         _nested(jnp.where(slope < 0, size * gain(1, best[1]), 0), 0.5),
         2 * eta * longest / (found.rate if support.end is None else 1),
-        _cut_off(nodes, functions[2], cut, better, test, size, found, mean, largest, unit) if cut_off else None,
+        cut,
     )
 
 

@@ -1,13 +1,14 @@
-"""What the values of a tail must be, and whether they are whole numbers."""
+"""What the values of a tail must be, whether they are whole numbers, and their logarithms."""
 
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from rmtjax import _checks
+from rmtjax._units import unit_of
 
 
 def are_counts(values: Any, array: Array) -> bool:
@@ -16,10 +17,12 @@ def are_counts(values: Any, array: Array) -> bool:
         return True
     if isinstance(array, Tracer):
         return False
-    known = np.sort(np.asarray(array), axis=-1)
-    equal = (known[..., 1:] == known[..., :-1]) & (known[..., 1:] > 0)
+    known = np.asarray(array)
     # Floats beyond this are always whole, so that says nothing.
-    return bool(equal.any() and known.max() < _beyond(known) and (known == np.floor(known)).all())
+    if not (known == np.floor(known)).all() or known.max() >= _beyond(known):
+        return False
+    known = np.sort(known, axis=-1)
+    return bool(((known[..., 1:] == known[..., :-1]) & (known[..., 1:] > 0)).any())
 
 
 def are_integers(values: Any) -> bool:
@@ -31,6 +34,20 @@ def are_integers(values: Any) -> bool:
 def _beyond(values: Any) -> float:
     """The number from which on a floating-point dtype does not have all whole numbers."""
     return 2 / float(jnp.finfo(values.dtype).eps)
+
+
+def logarithms(ascending: Float[Array, " n"]) -> tuple[Float[Array, ""], Float[Array, " n"]]:
+    """A unit near the largest value and the logarithms in it; that of 0 is -inf."""
+    positive = ascending > 0
+    unit = unit_of(ascending[-1])
+    return unit, jnp.where(positive, log_in(jnp.where(positive, ascending, unit), unit), -jnp.inf)
+
+
+def log_in(values: Float[Array, "..."], unit: Float[Array, ""]) -> Float[Array, "..."]:
+    """The logarithms of positive values in a unit, with small errors near it; the quotient may underflow."""
+    quotient = values / unit
+    normal = quotient >= jnp.finfo(values.dtype).tiny
+    return jnp.where(normal, jnp.log(jnp.where(normal, quotient, 1)), jnp.log(values) - jnp.log(unit))
 
 
 def _varied(values: Any, minimum: Any) -> Any:

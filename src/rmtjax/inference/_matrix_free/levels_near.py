@@ -43,8 +43,8 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     r"""The levels of a sparse symmetric or Hermitian matrix that are nearest to an energy.
 
     The largest levels of the inverse $(A - E)^{-1}$ belong to the levels of A nearest to E, and Lanczos' method finds
-    them in few products. Each product is the solution of a linear system. The whole search takes one triangular decomposition,
-    whose memory decides how large the matrix may be, and some three solutions for each level.
+    them in few products. Each product is the solution of a linear system. The whole search takes one triangular
+    decomposition, whose memory decides how large the matrix may be, and some three solutions for each level.
 
     *Completeness.* Lanczos' method sees one vector of each eigenspace, and further ones only through rounding. So a
     second run looks for the nearest level with a vector that is orthogonal to all that were found. If that lies within
@@ -105,21 +105,27 @@ def levels_near(matrix: SparseMatrix, energy: RealScalarLike, number: int) -> Sp
     unit = 2.0 ** np.frexp(size)[1]
     a = (rows / unit).astype(np.complex128 if rows.dtype.kind == "c" else np.float64).tocsc()
     norm = abs(a).sum(axis=0).max() or 1
-    find = _all_nearest if order <= _DENSE else _nearest
-    for beside in _BESIDE:
-        point = near / unit + beside * norm
-        levels, rounding = find(a, point, number)
-        levels = levels[np.argsort(abs(levels - point), kind="stable")][: number + 1]
-        length = np.ptp(levels)
-        if rounding * number <= _ROUNDED * length:
-            break
-    if length <= _EQUAL * norm:
+    points = [near / unit + beside * norm for beside in _BESIDE]
+    levels, error = _levels_at(a, points[0], number)
+    while error > _ROUNDED and len(points) > 1:
+        del points[0]
+        levels, error = _levels_at(a, points[0], number)
+    point = points[0]
+    if np.ptp(levels) <= _EQUAL * norm:
         words = _checks.Words(f"{number}, but the {number + 1} nearest levels are equal, to {unit * levels[0]:.6g}")
         raise _checks.refusal("number", "exceed the number of equal levels that are nearest to the energy", words)
-    _APART.kept("matrix", rounding * number / length)
+    _APART.kept("matrix", error)
     inside, radius = np.sort(levels[:number]), abs(levels[number] - point)
     ends = min(point - radius, inside[0]), max(point + radius, inside[-1])
     return Spectrum(unit * inside, domain=Interval(*(unit * end for end in ends)))
+
+
+def _levels_at(a: Any, point: float, number: int) -> tuple[Float[np.ndarray, " k"], float]:
+    """The nearest levels, one more than the number and the nearest first, and their rounding in mean spacings."""
+    levels, rounding = (_all_nearest if a.shape[0] <= _DENSE else _nearest)(a, point, number)
+    levels = levels[np.argsort(abs(levels - point), kind="stable")][: number + 1]
+    length = np.ptp(levels)
+    return levels, rounding * number / length if length else np.inf
 
 
 def _all_nearest(a: Any, point: float, number: int) -> tuple[Float[np.ndarray, " k"], float]:

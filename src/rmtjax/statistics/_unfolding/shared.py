@@ -81,8 +81,8 @@ def shared_density(levels: LevelsLike, *, alpha: RealScalarLike = 0.01) -> Share
     $$a_k = \sqrt{\frac{2 - \delta_{k0}}K} \sum_{i = 1}^K (s_i - 1) \cos\frac{\pi k (i - \tfrac12)}K .$$
 
     Over spectra of one density its variance is a spectral form factor at $\tau = k/2K$. It is 1 for independent levels
-    and rises with k for levels that repel each other. It never decreases with k. So a long wave that varies more than shorter
-    ones is a difference between the densities, whatever the symmetry class and whether the levels are chaotic or not.
+    and rises with k for levels that repel each other. It never decreases with k. So a long wave that varies more than
+    shorter ones is a difference between the densities, whatever the symmetry class and whether the levels are chaotic.
     Wave 0 is the mean spacing, which varies with the width of the spectra; wave 1 is a slope of the density, which
     varies with their mean, and so on. The variance of each of the first 8 waves is compared with the mean over the
     waves k + 1, …, 2k + 4 by the F distribution. The mean of each wave over the spectra, an error of the pooled density
