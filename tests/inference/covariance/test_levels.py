@@ -88,7 +88,7 @@ def test_bad_arguments_are_refused():
         ((1.0, 9), {}, "`levels` must have an axis"),
         ((good, 9.5), {}, "`n` must be an integer"),
         ((good, 0), {}, "`n` must be an integer of at least 1"),
-        ((good, 2), {"method": "lis"}, "`n` must have as many"),
+        ((good, 2), {"method": "lis"}, "`n` must be at least p = "),
         ((good, 2), {"method": "analytical"}, "`n` must have at least 12"),
         ((good, 9), {"method": "ledoit-wolf"}, "`method` must be one of 'qis', 'lis'"),
         ((good, 9), {"loss": "stein"}, "`loss` must be left out"),
@@ -97,7 +97,7 @@ def test_bad_arguments_are_refused():
         with pytest.raises(ValueError, match=message):
             shrink_levels(*arguments, **options)
     assert np.isnan(jax.jit(lambda x: shrink_levels(x, 9))(good[::-1])).all()
-    with pytest.raises(ValueError, match="`data` must have as many independent rows as columns for `gis`"):
+    with pytest.raises(ValueError, match=r"`data` must have at least p \+ 1 = \d+ rows for `gis`"):
         shrink_covariance(_data(8, 8), method="gis")
 
 

@@ -145,7 +145,7 @@ def test_the_lowest_levels_are_pooled():
         (GAPS, {"missing": "impute"}, "`missing` must be one of 'pairwise', 'drop'"),
         (np.full((4, 2), np.nan), {"missing": "drop"}, "at least 2 rows without NaN, got 0 such rows"),
         (np.stack([GAPS, GAPS]), {"missing": "drop"}, '`missing` must not be "drop" for a batch'),
-        (np.where(np.arange(7) == 3, np.nan, COMPLETE), {"missing": "pairwise"}, "column 3 with fewer; leave it out"),
+        (np.where(np.arange(7) == 3, np.nan, COMPLETE), {"missing": "pairwise"}, "got column 3; leave it out"),
         (
             np.concatenate([LATE[:12], np.where(np.arange(7) < 1, np.nan, COMPLETE)]),
             {"missing": "pairwise"},
@@ -158,6 +158,27 @@ def test_the_lowest_levels_are_pooled():
 def test_what_cannot_be_taken_is_refused(data, options, message):
     with pytest.raises(ValueError, match=message):
         shrink(data, **options)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "weights", "message"),
+    [
+        # Columns 0 and 1 share the rows 14 to 16 alone, and column 0 has two rows.
+        ((slice(14), slice(17, 20)), np.r_[np.ones(14), np.zeros(3), np.ones(3)], "columns 0 and 1, which have 0 in"),
+        ((slice(2, 20), slice(0)), np.r_[0, np.ones(19)], "got column 0; leave it out"),
+    ],
+)
+def test_rows_without_a_weight_are_not_in_common(gaps, weights, message):
+    data = np.random.default_rng(1).normal(size=(20, 4))
+    for column, rows in enumerate(gaps):
+        data[rows, column] = np.nan
+    found = lambda data, weights: shrink(data, method="sample", missing="pairwise", weights=weights)
+    with pytest.raises(ValueError, match=message):
+        found(data, weights)
+    assert np.isnan(jax.jit(found)(data, weights)).all()
+    assert np.isnan(jax.jit(lambda weights: found(np.stack([data, data]), weights))(weights)).all()
+    if gaps[1] != slice(0):
+        assert np.isfinite(found(data, np.ones(20))).all()
 
 
 def test_rows_that_are_not_known_are_not_dropped():

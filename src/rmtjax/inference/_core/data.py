@@ -81,6 +81,12 @@ def observations(
     return array, valid
 
 
+def to_leave_out(kind: str, numbers: np.ndarray) -> str:
+    """What a refusal says of columns or rows by their numbers, of which there is at least one."""
+    shown = ", ".join(map(str, numbers[:5])) + (f" and {numbers.size - 5} more" if numbers.size > 5 else "")
+    return f"{kind}s {shown}; leave them out" if numbers.size > 1 else f"{kind} {shown}; leave it out"
+
+
 def rounding(levels: Any) -> Any:
     """The largest size, of either sign, of a level of 0 after the rounding of the largest level of its spectrum."""
     eps = jnp.finfo(levels.dtype).eps

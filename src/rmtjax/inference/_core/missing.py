@@ -31,7 +31,7 @@ from jaxtyping import Array, Bool, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import aligned, like
 from rmtjax._typing import Missing
-from rmtjax.inference._core.data import observations
+from rmtjax.inference._core.data import observations, to_leave_out
 from rmtjax.linalg.internal import adjoint
 
 
@@ -46,15 +46,15 @@ def _alone(data: np.ndarray) -> str:
     pairs = _pairs(data).reshape(-1, data.shape[-1], data.shape[-1]).min(0)
     few = np.flatnonzero(np.diagonal(pairs) < 2)
     if few.size:
-        shown = ", ".join(map(str, few[:5])) + (f" and {few.size - 5} more" if few.size > 5 else "")
-        return f"column {shown} with fewer; leave it out" if few.size == 1 else f"columns {shown}; leave them out"
+        return to_leave_out("column", few)
     j, k = np.argwhere(pairs < 2)[0]
     number = (pairs < 2).any(0).sum()
     common = f"columns {j} and {k}, which have {pairs[j, k]:.0f} in common; leave one of them out"
     return common if number == 2 else f"{common} ({number} columns are in such pairs)"
 
 
-_TOGETHER = _checks.Rule(
+# For the rows that count: those without a weight are no observations.
+TOGETHER = _checks.Rule(
     lambda data: (_pairs(data) >= 2).all((-2, -1)), "have at least 2 rows for each pair of columns", _alone
 )
 
@@ -64,9 +64,11 @@ def with_gaps(
 ) -> tuple[Inexact[Array, "*batch n p"], Any, np.ndarray | None]:
     """Data matrices, whether each is valid, and which rows were kept if some were left out; NaN remains for pairs.
 
+    For pairs the caller checks `TOGETHER`, when it knows which rows have a weight.
+
     Raises:
         ValueError: as `observations`; or rows would have to be left out that are not known, or of a batch.
-        ValueError: fewer than 2 rows are left, or a pair of columns has fewer than 2 rows in common.
+        ValueError: fewer than 2 rows are left.
     """
     if missing is None:
         return *observations(data, choices=get_args(choices)), None
@@ -78,7 +80,7 @@ def with_gaps(
         if missing == "drop":
             must = 'not be "drop" under a transformation, where it is not known which rows to leave out'
             raise _checks.refusal("missing", must, missing)
-        return array, _checks.all_kept(valid, _TOGETHER.kept("data", array)), None
+        return array, valid, None
     gaps = np.asarray(gaps)
     kept: Any = ~(gaps.any(-1) if missing == "drop" else gaps.all(-1))
     if array.ndim > 2:
@@ -91,8 +93,6 @@ def with_gaps(
             raise _checks.refusal("data", "have at least 2 rows without NaN", _checks.Words(f"{kept.sum()} such rows"))
         # On the host, where nothing is compiled.
         array = array[..., kept, :] if isinstance(array, Tracer) else jnp.asarray(np.asarray(array)[..., kept, :])
-    if missing == "pairwise":
-        valid = _checks.all_kept(valid, _TOGETHER.kept("data", array))
     return array, valid, None if kept.all() else kept
 
 

@@ -12,11 +12,11 @@ from jaxtyping import Array, Float, Inexact
 
 from rmtjax import _checks, _units
 from rmtjax._compile import compiled
-from rmtjax._promotion import like
+from rmtjax._promotion import aligned, like
 from rmtjax._typing import ArrayLike, Missing, RealLike, RealScalarLike, ShrinkageMethod, ShrinkageTarget, SpikedLoss
 from rmtjax._units import times
 from rmtjax.inference._core.data import SQUARES, departures, in_unit, masked_each, without_mean
-from rmtjax.inference._core.missing import filled, with_gaps
+from rmtjax.inference._core.missing import TOGETHER, filled, with_gaps
 from rmtjax.inference._covariance import linear, spiked, targets, weighted
 from rmtjax.inference._covariance.analytical import FEWEST, analytical
 from rmtjax.inference._covariance.clipping import clipping
@@ -100,7 +100,8 @@ def shrink_covariance(
         complete data is 1.05 for complete data, 1.10 with 10 % missing at random, 1.18 with 30 %, and 1.16 if a third
         of the columns starts at half, where leaving out the rows gives 1.71. For columns of different lengths and
         p > n the law of the spectrum is not known well enough: at n = 60 `"qis"` has 1.37, and 1.26 without the rows;
-        take `"ledoit-wolf"` there, which has 1.17.
+        take `"ledoit-wolf"` there, which has 1.17. The matrix of pairs may have negative levels. They become 0, by
+        `"sample"` too.
 
     Constant and repeated columns leave directions in which the sample has no variance. For p < n all methods but the
     linear ones keep these levels at 0 and count one variable less for each, also in means, medians and edges. For p > n
@@ -146,7 +147,7 @@ def shrink_covariance(
         ValueError: `data` have fewer than 2 rows, have entries that are not finite or whose covariances over- or
             underflow in their precision, or are a covariance matrix.
         ValueError: `weights` or `half_life` leave fewer than 2 rows with a weight.
-        ValueError: `data` have NaN without `missing`, or a pair of columns has fewer than 2 rows in common.
+        ValueError: `data` have NaN without `missing`, or a pair of columns has fewer than 2 rows of weight in common.
         ValueError: a name is unknown, or an option does not belong to the method or to another option.
 
     Example:
@@ -172,8 +173,11 @@ def shrink_covariance(
     shares, valid_weights = _shares(weights, half_life, array.shape[-2] if rows is None else rows.size, rows)
     if shares is not None and not isinstance(shares, Tracer) and not (kept := np.asarray(_weighs(shares))).all():
         array, shares = array[..., kept, :], shares[kept]
+    gaps = missing == "pairwise"
+    if gaps:
+        valid = _checks.all_kept(valid, TOGETHER.kept("data", array if shares is None else _that_weigh(array, shares)))
     n, p = array.shape[-2] - bool(center), array.shape[-1]
-    check_sizes("data", array.shape, method, n, p)
+    check_sizes("data", array.shape, method, n, p, center=center)
     for name, value, methods in (
         ("weights", weights, _WEIGHTED),
         ("half_life", half_life, _WEIGHTED),
@@ -185,7 +189,6 @@ def shrink_covariance(
             raise _checks.refusal(name, f"be left out unless `method` is one of {methods}", value)
     if unit_diagonal and standardize:
         raise _checks.refusal("standardize", "be left out with `unit_diagonal`, which gives no variances back", True)
-    gaps = missing == "pairwise"
     if gaps and method not in PAIRWISE:
         raise _checks.refusal("method", f"be one of {PAIRWISE} for pairwise moments", method)
     if gaps and loss not in (None, "frobenius"):
@@ -202,13 +205,15 @@ def shrink_covariance(
     return masked_each(_checks.all_kept(valid, valid_weights), array.ndim - 2, matrix)
 
 
-def check_sizes(name: str, value: Any, method: ShrinkageMethod, n: int, p: int) -> None:
+def check_sizes(name: str, value: Any, method: ShrinkageMethod, n: int, p: int, *, center: bool = False) -> None:
     """Refuse too few independent rows for a method; the name and the value are those of the caller's argument."""
     if method == "analytical" and p > n < FEWEST:
         few = f"have at least {FEWEST} independent rows for `analytical` with more columns than rows"
         raise _checks.refusal(name, few, value)
     if method in POSITIVE_ONLY and p > n:
-        raise _checks.refusal(name, f"have as many independent rows as columns for `{method}`", value)
+        least = f"p + 1 = {p + 1}" if center else f"p = {p}"
+        must = f"be at least {least}" if name == "n" else f"have at least {least} rows"
+        raise _checks.refusal(name, f"{must} for `{method}`", value)
 
 
 def _shares(weights: Any, half_life: Any, n: int, rows: Any) -> tuple[Float[Array, " n"] | None, Any]:
@@ -226,6 +231,11 @@ def _shares(weights: Any, half_life: Any, n: int, rows: Any) -> tuple[Float[Arra
     half_life = _checks.positive("half_life", half_life)
     shares = _of_rows(jnp.exp2(-like(half_life, jnp.arange(n))[::-1] / half_life), rows)
     return shares, _SOME_WEIGHT.kept("half_life", shares)
+
+
+def _that_weigh(data: Inexact[Array, "*batch n p"], shares: Float[Array, " n"]) -> Inexact[Array, "*batch n p"]:
+    """The data with NaN in the rows without a weight."""
+    return jnp.multiply(*aligned(data, jnp.where(_weighs(shares), 1.0, jnp.nan)[:, None]))
 
 
 def _of_rows(shares: Float[Array, " n"], rows: Any) -> Float[Array, " m"]:
