@@ -241,7 +241,9 @@ PUBLIC: dict[str, Any] = {
     "rmtjax.inference.denoise_patches": Call(
         lambda data: rmt.inference.denoise_patches(data, rule="frobenius").patches, (GENERAL[:, :2],)
     ),
-    "rmtjax.inference.detone": Call(rmt.inference.detone, (SYMMETRIC + 5 * jnp.eye(3),), second_derivative=False),
+    "rmtjax.inference.detone": Call(
+        lambda a: rmt.inference.detone((a + a.mT) / 2), (SYMMETRIC + 5 * jnp.eye(3),), second_derivative=False
+    ),
     "rmtjax.inference.effective_sample_size": Call(
         lambda data: rmt.inference.effective_sample_size(jnp.cos(data)), (DATA,), second_derivative=False
     ),

@@ -64,6 +64,9 @@ def test_batches_units_and_derivatives():
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="`matrix`"):
         detone(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="`matrix` must be Hermitian"):
+        detone(np.tril(_matrix(7)))
+    assert np.isnan(jax.jit(detone)(np.stack([np.eye(3), np.tril(np.ones((3, 3)))])[1])).all()
     for modes in (-1, 8, 1.5):
         with pytest.raises(ValueError, match="`modes` must be"):
             detone(_matrix(7), modes)

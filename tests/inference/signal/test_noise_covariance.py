@@ -180,10 +180,22 @@ def test_refusals():
             (np.eye(3), r"have the shape \(4, 4\) of the columns"),
             (-np.eye(4), "be positive definite .*got the smallest eigenvalue -1"),
             (np.full((4, 4), np.nan), "be finite"),
+            (np.linalg.cholesky(correlated(4)), r"be Hermitian .*L @ L.*up to \d.*across the diagonal\.$"),
+            (np.triu(correlated(4)), "be Hermitian"),
             (np.eye(4) * (1 + 0j), "be real for real data"),
         ):
             with pytest.raises(ValueError, match="`noise_covariance` must " + message):
                 call(y, noise_covariance=wrong)
-    found = jax.jit(lambda c: denoise(y, noise_covariance=c))(np.stack([np.eye(4), -np.eye(4)]))
-    assert np.isfinite(found.matrix[0]).all()
-    assert np.isnan(found.matrix[1]).all()
+    for wrong, message in (
+        (-np.eye(4), "eigenvalue -1 in matrix 1 of the batch"),
+        (np.tri(4), "by up to 1 .* matrix 1"),
+    ):
+        both = np.stack([np.eye(4), wrong])
+        with pytest.raises(ValueError, match=message):
+            denoise(y, noise_covariance=both)
+        found = jax.jit(lambda c: denoise(y, noise_covariance=c))(both)
+        assert np.isfinite(found.matrix[0]).all()
+        assert np.isnan(found.matrix[1]).all()
+    # Single precision is Hermitian to its own rounding, also for data of double precision.
+    rounded = np.float32(correlated(4)) * (1 + np.triu(np.full((4, 4), np.float32(1e-7))))
+    assert signal_rank(y, noise_covariance=rounded).rank.shape == (2,)

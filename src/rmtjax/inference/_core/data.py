@@ -42,15 +42,35 @@ _COMPLETE = _checks.Rule(lambda data: (abs(data) < jnp.inf).all((-2, -1)), "be f
 _NOT_INFINITE = _checks.Rule(lambda data: ~(abs(data) == jnp.inf).any((-2, -1)), "not be infinite", _missing)
 
 
+def _asymmetry(matrix: Any) -> Any:
+    return abs(matrix - matrix.conj().swapaxes(-1, -2)).max((-2, -1))
+
+
+def _is_hermitian(matrix: Any) -> Any:
+    """Whether each matrix is Hermitian up to rounding, as products and inverses are."""
+    return _asymmetry(matrix) <= matrix.shape[-1] * jnp.finfo(matrix.dtype).eps * _largest(matrix)
+
+
+def in_batch(index: tuple[Any, ...]) -> str:
+    """Which matrix of a batch it is, for the end of a refusal."""
+    return f" in matrix {', '.join(map(str, index))} of the batch" if index else ""
+
+
+def _across(matrix: np.ndarray) -> str:
+    asymmetry = _asymmetry(matrix)
+    worst = np.unravel_index(np.argmax(asymmetry), asymmetry.shape)
+    return f"entries that differ by up to {asymmetry[worst]:.3g} from those across the diagonal{in_batch(worst)}"
+
+
+HERMITIAN = _checks.Rule(_is_hermitian, "be Hermitian (of a factor L write `L @ L.conj().T`)", _across)
+
+
 def _covariance_passed(array: Array) -> bool:
     """Whether this is a covariance or correlation matrix: continuous data are never Hermitian by chance."""
     if isinstance(array, Tracer) or not array.shape[-1] == array.shape[-2] > 2:
         return False
     data = np.asarray(array)
-    # Products and inverses may be Hermitian up to rounding only.
-    asymmetry = np.abs(data - np.conj(np.swapaxes(data, -1, -2)))
-    largest = np.abs(data).max(initial=0)
-    return bool(0 < largest < np.inf and asymmetry.max() <= data.shape[-1] * jnp.finfo(data.dtype).eps * largest)
+    return bool(0 < np.abs(data).max(initial=0) < np.inf and _is_hermitian(data).all())
 
 
 def observations(

@@ -10,7 +10,7 @@ from rmtjax._compile import compiled
 from rmtjax._promotion import like
 from rmtjax._typing import ArrayLike
 from rmtjax._units import times
-from rmtjax.inference._core.data import in_unit
+from rmtjax.inference._core.data import HERMITIAN, in_unit, masked_each
 from rmtjax.inference._covariance.shrink import correlation
 from rmtjax.linalg.internal import adjoint, decompose, hermitian_part
 
@@ -37,7 +37,7 @@ def detone(
         Hermitian matrices of the shape of `matrix`. Derivatives are right where the modes are distinct from the rest.
 
     Raises:
-        ValueError: `matrix` is not square or not finite.
+        ValueError: `matrix` is not square, not finite or not Hermitian.
         ValueError: `modes` is not an integer from 0 to p.
 
     Example:
@@ -51,7 +51,7 @@ def detone(
     """
     array = _checks.square_matrix("matrix", matrix)
     modes = _checks.integer("modes", modes, at_least=0, at_most=array.shape[-1])
-    return _detoned(array, modes, bool(unit_diagonal))
+    return masked_each(HERMITIAN.kept("matrix", array), array.ndim - 2, _detoned(array, modes, bool(unit_diagonal)))
 
 
 @partial(compiled, static_argnums=(1, 2))

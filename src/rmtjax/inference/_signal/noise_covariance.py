@@ -7,7 +7,7 @@ turns the white rows and is undone on the way back, so that no result depends on
 **Squared errors after the way back.** Let the white matrix have singular values s, vectors $\hat u_k$ of rows and
 $\hat v_k$ of columns, and noise of level σ. Write c and $\tilde c$ for the cosines of the angles of $\hat u_k$ and
 $\hat v_k$ to the vectors of the signal, x for its singular values, and $B = L^T$. The part of $\hat v_k$ beside the
-signal points nowhere, so that for large sizes, with $\mu = \operatorname{tr}(BB^*)/p$ (Leeb 2021),
+signal has a random direction, so that for large sizes, with $\mu = \operatorname{tr}(BB^*)/p$ (Leeb 2021),
 
 $$\hat v_j^* BB^* \hat v_k = \tilde c_j \tilde c_k\, v_j^* BB^* v_k + \delta_{jk} (1 - \tilde c_k^2)\,\mu .$$
 
@@ -36,6 +36,7 @@ from jaxtyping import Array, Float, Inexact
 from rmtjax import _checks
 from rmtjax._promotion import in_one_precision
 from rmtjax._units import over, times, unit_of
+from rmtjax.inference._core.data import HERMITIAN, in_batch
 from rmtjax.inference._signal.singular_values import Shrunk, with_shrunk_values
 from rmtjax.linalg.internal import adjoint, hermitian_part
 
@@ -53,7 +54,7 @@ def covariance_of_noise(
     """The data and the covariance of a row of noise in one precision, and whether the latter is valid.
 
     Raises:
-        ValueError: the covariance is not positive definite, or has another shape than p × p, alone or for each matrix.
+        ValueError: the covariance is not Hermitian and positive definite, or is not p × p, alone or for each matrix.
     """
     if covariance is None:
         return data, None, True
@@ -64,24 +65,31 @@ def covariance_of_noise(
         raise _checks.refusal("noise_covariance", f"have the shape {(p, p)} of the columns{each}", matrix.shape)
     if jnp.iscomplexobj(matrix) and not jnp.iscomplexobj(data):
         raise _checks.refusal("noise_covariance", "be real for real data", matrix.dtype)
+    hermitian = HERMITIAN.kept("noise_covariance", matrix)  # to the rounding of its own precision
     data, matrix = in_one_precision((data, matrix))
-    return data, matrix.astype(data.dtype), _DEFINITE.kept("noise_covariance", matrix)
+    return data, matrix.astype(data.dtype), _checks.all_kept(hermitian, _DEFINITE.kept("noise_covariance", matrix))
 
 
 def _is_definite(covariance: Any) -> Any:
     if isinstance(covariance, np.ndarray):
         try:
-            np.linalg.cholesky((covariance + np.conj(np.swapaxes(covariance, -1, -2))) / 2)
+            np.linalg.cholesky(covariance)
         except np.linalg.LinAlgError:
             return False
         return True
     return jnp.isfinite(_root(covariance)).all((-2, -1))
 
 
+def _smallest(covariance: np.ndarray) -> str:
+    levels = np.linalg.eigvalsh(covariance)[..., 0]
+    worst = np.unravel_index(np.argmin(levels), levels.shape)
+    return f"the smallest eigenvalue {levels[worst]:.3g}{in_batch(worst)}"
+
+
 _DEFINITE = _checks.Rule(
     _is_definite,
     "be positive definite (`shrink_covariance` of scans of noise alone is, however few they are)",
-    lambda covariance: f"the smallest eigenvalue {np.linalg.eigvalsh(covariance).min():.3g}",
+    _smallest,
 )
 
 
